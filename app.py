@@ -7,7 +7,7 @@ from core.ui.shared.sidebar import MORE
 
 
 def page(file: str, title: str, icon: str) -> st.Page:
-    """A page of pages/, whose address is the file's name."""
+    """Return a page of pages/, whose address is the file's name."""
     return st.Page(f"pages/{file}.py", title=title, icon=f":material/{icon}:")
 
 

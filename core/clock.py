@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 
 def utc_of(local: datetime) -> datetime:
-    """A local time, without a zone, in UTC, without a zone either."""
+    """Return a local time, without a zone, in UTC, without a zone either."""
     return local.astimezone(UTC).replace(tzinfo=None)
 
 
 def local_of(utc: datetime) -> datetime:
-    """A time in UTC, without a zone or with any, as local time without a zone."""
+    """Return a time in UTC, without a zone or with any, as local time without a zone."""
     aware = utc if utc.tzinfo is not None else utc.replace(tzinfo=UTC)
     return aware.astimezone().replace(tzinfo=None)

@@ -191,7 +191,7 @@ def settings_table() -> list[SettingRow]:
 def load_settings(workspace: Path | None = None) -> Settings:
     """Return settings from PERTURBDESK_* variables; an explicit `workspace` wins over the variable.
 
-    Secrets and roles that are not in the environment are looked up in .streamlit/secrets.toml. Raises InputError for a value that
+    Secrets and roles that are not in the environment are looked up in .streamlit/secrets.toml. Raise InputError for a value that
     cannot be read; its text names the variable and never shows a secret.
     """
     named = os.environ.get("PERTURBDESK_SECRETS_FILE", "").strip()
@@ -210,13 +210,13 @@ def load_settings(workspace: Path | None = None) -> Settings:
 
 
 def read_base_url(text: str) -> str:
-    """Return where others are to reach the app, without a slash at its end. Raises InputError for what is no address."""
+    """Return where others are to reach the app, without a slash at its end. Raise InputError for what is no address."""
     check_address("--base-url", text, EXAMPLE)
     return text.rstrip("/")
 
 
 def reaches_others(server_address: str, base_url: str) -> bool:
-    """Whether an app that listens there, and is reached at this address, can be reached from another machine."""
+    """Return whether an app that listens there, and is reached at this address, can be reached from another machine."""
     return not (is_loopback(server_address) and is_local(base_url))
 
 

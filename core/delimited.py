@@ -34,7 +34,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def is_decimal_comma(text: str) -> bool:
-    """Whether a text is a number with a decimal comma, and can be none with a comma between thousands."""
+    """Return whether a text is a number with a decimal comma, and can be none with a comma between thousands."""
     bare = text.strip()
     return _COMMA.fullmatch(bare) is not None and _THOUSAND.fullmatch(bare) is None
 

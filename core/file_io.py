@@ -50,7 +50,7 @@ def refuse_special(path: Path) -> None:
 
 
 def read_head(path: Path, n_bytes: int) -> bytes:
-    """Return the first bytes of a file. Raises InputError for pipes, sockets and devices, and OSError."""
+    """Return the first bytes of a file. Raise InputError for pipes, sockets and devices, and OSError."""
     refuse_special(path)
     with open(path, "rb", buffering=0, opener=_open_at_once) as file:
         return file.read(n_bytes) or b""
@@ -131,10 +131,10 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[BufferedRandom]:
 
 @contextmanager
 def part_of(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
-    """Give the hidden name beside `path` under which it is written until it is whole; whoever writes renames it then. What has
-    that name at the end is removed, and so is what processes that were killed left in the folder. Raises OSError.
+    """Give the hidden name beside `path` under which it is written until it is whole; whoever writes renames it then.
 
-    While it is written it is locked, which tells that its process lives. Two that write the same one wait for each other.
+    What has that name at the end is removed, and so is what processes that were killed left in the folder. Raise OSError. While
+    it is written it is locked, which tells that its process lives. Two that write the same one wait for each other.
     """
     _remove_parts_once(path.parent)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

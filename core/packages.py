@@ -11,7 +11,7 @@ MODELS = "requirements-models.txt"
 
 
 def require_package(module: str, purpose: str, requirements: str = MODELS) -> Any:
-    """Return a module. Raises MissingPackage, which names the requirements file that brings it, if it is not installed.
+    """Return a module. Raise MissingPackage, which names the requirements file that brings it, if it is not installed.
 
     purpose: what needs it, such as "a sentence encoder".
     """

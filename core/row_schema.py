@@ -196,7 +196,7 @@ def _is_whole(column: Column, value: Any) -> bool:
 
 
 def is_finite_number(value: Any) -> bool:
-    """Whether a value from JSON is a number that a float can hold; a bool, NaN and infinity are not."""
+    """Return whether a value from JSON is a number that a float can hold; a bool, NaN and infinity are not."""
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
@@ -242,10 +242,10 @@ def record_values(record: Prediction | TraceEvent | Evidence | Call) -> list[Any
 
 
 def record_as_json(record: Prediction | TraceEvent | Evidence | Call) -> dict[str, Any]:
-    """Field → value that JSON can hold, in the order of the record's fields."""
+    """Return field → value that JSON can hold, in the order of the record's fields."""
     return dict(zip(_FIELDS[type(record)], record_values(record), strict=True))
 
 
 def record_from_json(record: type[R], values: Mapping[str, Any]) -> R:
-    """Return the record of `record_as_json`. Raises KeyError, TypeError or ValueError for other values."""
+    """Return the record of `record_as_json`. Raise KeyError, TypeError or ValueError for other values."""
     return record(**{**values, **{name: read(values[name]) for name, read in _READERS[record].items()}})

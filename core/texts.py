@@ -57,7 +57,7 @@ def quantity_text(value: float) -> str:
 
 
 def rows_behind(metric: str, n: int) -> str:
-    """The rows that a score of DE, DIR or their mean counts: DIR those with a direction, the others every labelled row."""
+    """Return the rows that a score of DE, DIR or their mean counts: DIR those with a direction, the others every labelled row."""
     return f"{n:,} rows labelled up or down" if metric.upper() == "DIR" else f"{n:,} labelled rows"
 
 
@@ -105,7 +105,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def is_encodable(text: str) -> bool:
-    """Whether a text can be written to a file: a name of the file system that is not UTF-8 cannot."""
+    """Return whether a text can be written to a file: a name of the file system that is not UTF-8 cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

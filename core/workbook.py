@@ -27,7 +27,7 @@ Row = tuple[Any, ...]
 
 
 def is_workbook(file: io.BufferedIOBase) -> bool:
-    """Whether a file is a workbook that `text_of_workbook` reads, from what its zip lists."""
+    """Return whether a file is a workbook that `text_of_workbook` reads, from what its zip lists."""
     try:
         names = set(_members(file))
     except DAMAGE:

@@ -38,7 +38,7 @@ def test_controls_of_a_run(demo_workspace: Workspace) -> None:
     assert set(found["best"]) == set(found["beats_no_biology"]) == {"de", "dir"}
     assert len(found["fingerprint"]) == 4
     text = core(place, "controls", "simulated debate").out
-    assert "What the sampling gives away, nothing to beat" in text
+    assert "Scores that the sampling alone gives away" in text
     assert text.startswith("DE ")
 
 

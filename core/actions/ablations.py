@@ -27,7 +27,7 @@ class AblationRun:
 
 
 def load_material(workspace: Workspace, dataset: str | None = None) -> Material:
-    """Return what ablations read of a dataset, by name or id, by default the workspace's. Raises NotFound, InputError."""
+    """Return what ablations read of a dataset, by name or id, by default the workspace's. Raise NotFound, InputError."""
     found = default_dataset(workspace, dataset)
     index = load_index(workspace, found)
     with workspace.store.read() as db:

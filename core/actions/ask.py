@@ -89,7 +89,7 @@ def ask(
 ) -> Asked:
     """Ask a question, and begin to watch its row; a question that was asked and answered before is not asked again.
 
-    known_health: of the model server. begin: as in `run_control.start`. Raises InputError for symbols that cannot be, a method
+    known_health: of the model server. begin: as in `run_control.start`. Raise InputError for symbols that cannot be, a method
     that does not argue, options that do not exist, and no choice among several models; Unreachable without a model server. Such a
     question leaves nothing behind.
     """
@@ -127,7 +127,7 @@ def ask(
 
 
 def _model_of(workspace: Workspace, question: Question, known_health: Health | None) -> str:
-    """Return the only model of a question's server. Raises what `launch.only_model` raises."""
+    """Return the only model of a question's server. Raise what `launch.only_model` raises."""
     return launch.only_model(known_health or asyncio.run(launch.health(workspace, _endpoint_of(question), calls=question.calls)))
 
 
@@ -210,7 +210,7 @@ def _row_of(workspace: Workspace, dataset: Dataset, pert: str, gene: str) -> Ite
 
 
 def _spellings(workspace: Workspace, dataset: Dataset, question: Question) -> tuple[str, str]:
-    """Return the symbols of a question as the dataset writes them. Raises InputError for symbols that cannot be."""
+    """Return the symbols of a question as the dataset writes them. Raise InputError for symbols that cannot be."""
     with workspace.store.read() as db:
         pert = _spelling(db, dataset, "perturbation", question.pert)
         return pert, _spelling(db, dataset, "target gene", question.gene)
@@ -226,7 +226,7 @@ def _spelling(db: Cursor, dataset: Dataset, what: str, symbol: str) -> str:
 
 
 def answer_of(workspace: Workspace, run: str, pair_id: str) -> Answer:
-    """Return what came of a row. Raises StateError if it has no prediction: its run was ended, or it failed."""
+    """Return what came of a row. Raise StateError if it has no prediction: its run was ended, or it failed."""
     with workspace.store.read() as db:
         found = runs.find(db, run)
         numbers = predictions.row(db, found.id, pair_id) if found.done or found.failed else None
@@ -284,7 +284,7 @@ _SERVERS = contextlib.ExitStack()
 
 
 def pair_of(workspace: Workspace, run: Run) -> Pair:
-    """Return the row of an ad-hoc run. Raises NotFound if its folder or its row is gone."""
+    """Return the row of an ad-hoc run. Raise NotFound if its folder or its row is gone."""
     [pair_id] = workspace.run_folder(run.id).spec().rows
     with workspace.store.read() as db:
         pair = pairs.by_id(db, run.dataset, pair_id)

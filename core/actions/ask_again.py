@@ -84,10 +84,10 @@ class AgainPlan:
 
 
 def plan_again(workspace: Workspace, request: AgainRequest) -> AgainPlan:
-    """What asking again will ask and cost; starts nothing and asks no server.
+    """Return what asking again will ask and cost; starts nothing and asks no server.
 
-    Raises NotFound for an unknown row, StateError for a run that cannot be asked again as it was, InputError for changes that
-    are impossible or change nothing.
+    Raise NotFound for an unknown row, StateError for a run that cannot be asked again as it was, InputError for changes that are
+    impossible or change nothing.
     """
     with workspace.store.read() as db:
         run = runs.find_predicting(db, request.run)
@@ -136,7 +136,7 @@ def _name(run: Run, request: AgainRequest, what: str, key: str) -> str:
 
 
 def _context(workspace: Workspace, spec: RunSpec) -> Context:
-    """What the method is given, without a model server."""
+    """Return what the method is given, without a model server."""
     return build_context(Dependencies(workspace.store), spec, method_named(spec.method), None)
 
 

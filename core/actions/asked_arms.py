@@ -50,7 +50,7 @@ class ArmPlanner:
         self._loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
 
     def plan(self, name: str, options: Mapping[str, object], seed: int) -> AskedArm:
-        """Return the arm of this name: the run with other options, or under another seed. Raises InputError."""
+        """Return the arm of this name: the run with other options, or under another seed. Raise InputError."""
         run = self._run
         request = RunRequest(
             method=run.method,

@@ -85,12 +85,12 @@ class SavedAttribution:
     runs: Mapping[ArmKey, str]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data from which `read_saved` makes an equal record."""
+        """Return plain data from which `read_saved` makes an equal record."""
         return {"spec": to_json(self.spec), "runs": [[*arm, run] for arm, run in self.runs.items()]}
 
 
 def read_saved(values: Mapping[str, Any]) -> SavedAttribution:
-    """The record that `SavedAttribution.as_json` was made from."""
+    """Return the record that `SavedAttribution.as_json` was made from."""
     return SavedAttribution(
         from_json(AttributionSpec, values["spec"], "attribution"),
         {ArmKey(tool, repeat): run for tool, repeat, run in values["runs"]},
@@ -98,9 +98,9 @@ def read_saved(values: Mapping[str, Any]) -> SavedAttribution:
 
 
 def plan_attribution(workspace: Workspace, request: AttributionRequest) -> AttributionPlan:
-    """What an attribution will ask and cost; starts nothing and asks no server.
+    """Return what an attribution will ask and cost; starts nothing and asks no server.
 
-    Raises StateError for a run that cannot be asked again as it was, InputError for impossible rows, tools, repeats or seeds.
+    Raise StateError for a run that cannot be asked again as it was, InputError for impossible rows, tools, repeats or seeds.
     """
     with workspace.store.read() as db:
         run = runs.find(db, request.run)
@@ -172,7 +172,7 @@ def save_attribution(workspace: Workspace, plan: AttributionPlan) -> SavedAttrib
 def start_apart(workspace: Workspace, plan: AttributionPlan) -> None:
     """Start an attribution in a process that outlives this one, or go on with it; one that a process is on stays as it is.
 
-    Raises StateError if the process ends before it begins.
+    Raise StateError if the process ends before it begins.
     """
     save_attribution(workspace, plan)
     spec, folder = plan.spec, job_of(workspace, plan.spec.key)
@@ -200,19 +200,22 @@ def is_done(workspace: Workspace, saved: SavedAttribution) -> bool:
 
 
 def calls_of(workspace: Workspace, saved: SavedAttribution | SavedContamination) -> CallSettings:
-    """How the model server of an experiment is asked, as its latest run has it; the defaults without any of its runs."""
+    """Return how the model server of an experiment is asked, as its latest run has it; the defaults without any of its runs."""
     folders = [folder for run in saved.runs.values() if (folder := workspace.run_folder(run)).exists]
     return folders[-1].execution_settings().calls if folders else CallSettings()
 
 
 def server_of(workspace: Workspace, saved: SavedAttribution | SavedContamination) -> str | None:
-    """The model server that an experiment was started with, as its latest run has it; None where none of its runs is there."""
+    """Return the model server that an experiment was started with, as its latest run has it.
+
+    None where none of its runs is there.
+    """
     folders = [folder for run in saved.runs.values() if (folder := workspace.run_folder(run)).exists]
     return folders[-1].execution_settings().servers if folders else None
 
 
 def find_saved(workspace: Workspace, key: str) -> SavedAttribution:
-    """The attribution of a key that was started here. Raises NotFound."""
+    """Return the attribution of a key that was started here. Raise NotFound."""
     with workspace.store.read() as db:
         known = notes.presets_of_page(db, PAGE)
     if key not in known:

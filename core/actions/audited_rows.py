@@ -73,7 +73,7 @@ class RowSpool:
         self._characters = 0
 
     def add(self, row: RowResult) -> None:
-        """Take a row. Raises SystemFailure if it is to be written to the disk and cannot be."""
+        """Take a row. Raise SystemFailure if it is to be written to the disk and cannot be."""
         self._waiting.append(row)
         self._characters += sum(len(event.content) for event in row.events)
         if len(self._waiting) >= BATCH_ROWS or self._characters >= BATCH_CHARACTERS:

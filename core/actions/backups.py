@@ -60,8 +60,8 @@ class Backup:
 def back_up(workspace: Workspace, out: Path, *, replace: bool = False) -> Backup:
     """Write the whole workspace to a file; caches, locks, the workspace's log, downloads and secrets stay out.
 
-    Works while runs write, and in read-only mode. Raises StateError if something lies at `out`, unless it is a file and
-    `replace`; StoreBusy and SystemFailure.
+    Works while runs write, and in read-only mode. Raise StateError if something lies at `out`, unless it is a file and `replace`;
+    StoreBusy and SystemFailure.
     """
     if out.exists() and not (replace and out.is_file()):
         raise StateError(f"{out}: something lies there already; choose another name{', or use --replace' * out.is_file()}")
@@ -98,7 +98,7 @@ def _files_beside(settings: Settings) -> Iterator[Path]:
 
 
 def _is_of_trained(data: Path, parts: tuple[str, ...]) -> bool:
-    """Whether a path in data/targets is of a target ranking whose training is done, and not of the process that trained it."""
+    """Return whether a path in data/targets belongs to a finished target ranking and not to its training process."""
     ranking = RankingFolder(data / parts[0] / parts[1])
     return ranking.is_complete and (ranking.path / _ENDING).is_file() and parts[-1] not in OF_PROCESS
 
@@ -134,7 +134,7 @@ def _read(file: Path) -> bytes | None:
 def restore(workspace: Workspace, archive: Path) -> Backup:
     """Make an empty workspace the one of a backup. Its unfinished runs can be resumed.
 
-    Of its store, the rows of our tables are copied into new ones, and nothing else. Raises StateError if the workspace is not
+    Of its store, the rows of our tables are copied into new ones, and nothing else. Raise StateError if the workspace is not
     empty, InputError for a file that is no backup, is damaged or unsafe, and StoreError if this version cannot read its store;
     then nothing is written.
     """
@@ -158,7 +158,7 @@ def restore(workspace: Workspace, archive: Path) -> Backup:
 
 
 def _belongs(path: PurePosixPath) -> bool:
-    """Whether a path inside an archive is one that `back_up` writes."""
+    """Return whether a path inside an archive is one that `back_up` writes."""
     parts, store = path.parts, Settings().store_file.name
     if parts[:1] != (_DATA,) or not str(path).isprintable():
         return False
@@ -187,7 +187,7 @@ def _names_of_locks(store: Path) -> tuple[str, ...]:
 
 
 def _rebuild_store(archive: Path, staged: Settings, memory_mb: int) -> list[str]:
-    """Make the unpacked store anew of the rows of its tables; return what was left out. Raises as `rebuild.rebuild`."""
+    """Make the unpacked store anew of the rows of its tables; return what was left out. Raise as `rebuild.rebuild`."""
     store = staged.store_file
     if not store.exists():
         raise StoreDamaged(f"{archive}: holds no store, expected {_DATA}/{store.name}; nothing was restored")

@@ -29,7 +29,7 @@ class BaselineRequest:
 def compute_baselines(
     workspace: Workspace, request: BaselineRequest, progress: Callable[[float], object] = lambda _: None
 ) -> SplitBaselines:
-    """Return the baselines of a split. Raises NotFound, and InputError if the split has no labelled row."""
+    """Return the baselines of a split. Raise NotFound, and InputError if the split has no labelled row."""
     with workspace.store.read() as db:
         scored = datasets.find(db, request.dataset)
         training = scored if request.training is None else datasets.find(db, request.training)

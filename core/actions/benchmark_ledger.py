@@ -25,9 +25,9 @@ from core.store.runs import Run
 def register_hypothesis(workspace: Workspace, spec: BenchmarkSpec, dataset: str, made: Runs) -> Entry | None:
     """Register the hypothesis that a benchmark names; the same one again changes nothing. None if it names none.
 
-    dataset: its id. made: the runs that are done before; where both arms have one under one cut, the result was there to see,
-    and the entry says so. Raises InputError for a name under which the ledger holds a hypothesis about other runs, and for an
-    arm of another level than the rule's; ReadOnly.
+    dataset: its id. made: the runs that are done before; where both arms have one under one cut, the result was there to see, and
+    the entry says so. Raise InputError for a name under which the ledger holds a hypothesis about other runs, and for an arm of
+    another level than the rule's; ReadOnly.
     """
     about = spec.hypothesis
     if about is None:
@@ -68,8 +68,8 @@ def _refuse_other_hypothesis(workspace: Workspace, wanted: Registration) -> None
 def record_result(workspace: Workspace, spec: BenchmarkSpec, dataset: str, rows: Sequence[str], made: Runs) -> Entry | None:
     """Record the result of a benchmark's hypothesis, the change of its arm by the rule that was registered first.
 
-    The same result again changes nothing; None if it names no hypothesis. Raises StateError if a run is missing, NotFound if
-    its hypothesis was never registered, ReadOnly.
+    The same result again changes nothing; None if it names no hypothesis. Raise StateError if a run is missing, NotFound if its
+    hypothesis was never registered, ReadOnly.
     """
     about = spec.hypothesis
     if about is None:
@@ -115,7 +115,7 @@ def _runs_of(workspace: Workspace, made: Runs) -> dict[str, Run]:
 
 
 def _paired_runs(spec: BenchmarkSpec, made: Runs, found: dict[str, Run]) -> list[tuple[Run, Run]]:
-    """The runs of the control and of the arm that stand under the same cut: what shows a result to whoever looks."""
+    """Return the runs of the control and of the arm that stand under the same cut: what shows a result to whoever looks."""
     assert spec.hypothesis is not None
     arm = spec.arm(spec.hypothesis.arm)
     first, second = (made.get(each.name, {}) for each in (spec.control_of(arm), arm))

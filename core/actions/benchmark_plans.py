@@ -36,7 +36,7 @@ def tokens_per_row(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod
 
 
 def plan_inputs(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod = method_named) -> PlanInputs:
-    """What a plan is made from: the rows, those of its runs that are done, and what rows cost. Starts nothing."""
+    """Return what a plan is made from: the rows, those of its runs that are done, and what rows cost. Starts nothing."""
     values = saved_benchmarks(workspace).get(spec.name)
     saved = None if values is None else read_saved(values)
     finished = saved is not None and saved.spec == spec and saved.is_done
@@ -47,7 +47,7 @@ def plan_inputs(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod = 
 def start_apart(workspace: Workspace, spec: BenchmarkSpec) -> None:
     """Start a benchmark in a process that outlives this one, or go on with it; one that a process is on stays as it is.
 
-    Raises what `run_benchmark` raises before its first run, and StateError if the process ends before it begins.
+    Raise what `run_benchmark` raises before its first run, and StateError if the process ends before it begins.
     """
     workspace.refuse_if_read_only("benchmark", spec.name)
     save_benchmark(workspace, spec)

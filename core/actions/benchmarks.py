@@ -44,7 +44,7 @@ class SavedBenchmark:
     runs: Mapping[str, Mapping[Replicate, str]]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data from which `read_saved` makes an equal record."""
+        """Return plain data from which `read_saved` makes an equal record."""
         made = {arm: [[*replicate, run] for replicate, run in of_arm.items()] for arm, of_arm in self.runs.items()}
         return {"name": self.spec.name, "spec": self.spec.text, "dataset": self.dataset, "rows": list(self.rows), "runs": made}
 
@@ -55,7 +55,7 @@ class SavedBenchmark:
 
 
 def read_saved(values: Mapping[str, Any]) -> SavedBenchmark:
-    """The record that `SavedBenchmark.as_json` was made from."""
+    """Return the record that `SavedBenchmark.as_json` was made from."""
     spec = replace(parse_benchmark(values["spec"], values["name"]), name=values["name"])
     made = {arm: {(cut, seed): run for cut, seed, run in of_arm} for arm, of_arm in values["runs"].items()}
     return SavedBenchmark(spec, values["dataset"], tuple(values["rows"]), made)
@@ -76,7 +76,7 @@ class _Arms:
     made: dict[tuple[str, int, int], Run | None] = field(default_factory=dict)
 
     def run_of(self, arm: Arm, cut: int, seed: int) -> Run | None:
-        """The finished run of an arm; None if nothing may be started and it is not there."""
+        """Return the finished run of an arm; None if nothing may be started and it is not there."""
         key = arm.name, cut, seed
         if key not in self.made:
             self.made[key] = self._make(arm, cut, seed)
@@ -137,7 +137,7 @@ class _Arms:
         return f"{self.spec.name}: {arm.name}, cut {cut}{with_seed}"
 
     def _finish(self, request: RunRequest) -> Run | None:
-        """The run of a request, worked on here until it is done; resumed if an earlier worker left it."""
+        """Return the run of a request, worked on here until it is done; resumed if an earlier worker left it."""
         spec = launch.resolve(self.workspace, request, components=self.loader, method=self.method)
         if not self.start:
             return find_done(self.workspace, spec)
@@ -145,7 +145,7 @@ class _Arms:
 
 
 def shift_seeds(method: Method, options: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Options under which another seed gives other calls: a method that names its own seeds does not look at the run's.
+    """Return options under which another seed gives other calls: a method that names its own seeds does not look at the run's.
 
     SEED_STEP times the seed is added to each of those; seed 0 leaves them as they are.
     """
@@ -200,8 +200,10 @@ def record_result(workspace: Workspace, saved: SavedBenchmark) -> Entry | None:
 def save_benchmark(
     workspace: Workspace, spec: BenchmarkSpec, *, overwrite: bool = False, method: FindMethod = method_named
 ) -> SavedBenchmark:
-    """Save a benchmark under its name before its first run, and register the hypothesis that it names; return it, with its
-    runs if it was there already. Raises what `run_benchmark` raises before its first run."""
+    """Save a benchmark under its name before its first run, and register the hypothesis that it names.
+
+    Return it, with its runs if it was there already. Raise what `run_benchmark` raises before its first run.
+    """
     workspace.refuse_if_read_only("benchmark", spec.name)
     check_arms(spec)
     values = saved_benchmarks(workspace).get(spec.name)
@@ -220,7 +222,7 @@ def save_benchmark(
 
 
 def find_benchmark(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod = method_named) -> SavedBenchmark:
-    """The benchmark with those of its runs that are done; starts nothing. A run that cannot be planned yet is not there."""
+    """Return the benchmark with its finished runs, without starting any. Runs that cannot be planned yet are missing."""
     arms = _prepare(workspace, spec, overwrite=False, start=False, method=method)
     for arm in spec.arms:
         for cut, seed in replicates_of(spec, arm, method):
@@ -250,14 +252,14 @@ def _saved(arms: _Arms) -> SavedBenchmark:
 
 
 def calls_model(spec: BenchmarkSpec, arm: Arm, method: FindMethod = method_named) -> bool:
-    """Whether another seed can give an arm other answers: it, or the arm that it is made from, calls a model."""
+    """Return whether another seed can give an arm other answers: it, or the arm that it is made from, calls a model."""
     if arm.base is not None:
         return calls_model(spec, spec.arm(arm.base), method)
     return arm.method is not None and method(arm.method).needs_model
 
 
 def replicates_of(spec: BenchmarkSpec, arm: Arm, method: FindMethod = method_named) -> list[Replicate]:
-    """The cuts and seeds that an arm is made under; those of the noise floor are the last."""
+    """Return the cuts and seeds that an arm is made under; those of the noise floor are the last."""
     seeds = [*spec.seeds]
     if not calls_model(spec, arm, method):
         seeds = seeds[:1]
@@ -273,7 +275,7 @@ def saved_benchmarks(workspace: Workspace) -> dict[str, dict[str, Any]]:
 
 
 def find_saved(workspace: Workspace, name: str) -> SavedBenchmark:
-    """The benchmark of a name that was started here. Raises NotFound, which lists the names."""
+    """Return the benchmark of a name that was started here. Raise NotFound, which lists the names."""
     known = saved_benchmarks(workspace)
     if name not in known:
         raise NotFound(f"benchmark {name!r}: not in this workspace, which has {', '.join(known) or 'none'}")

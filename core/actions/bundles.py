@@ -79,7 +79,7 @@ class BuiltBundle:
 def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
     """Build the bundle of a run; nothing is written.
 
-    Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
+    Raise StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
     """
     found = settle_run(workspace, run)
     with workspace.store.read() as db:
@@ -102,7 +102,7 @@ def write_bundle_file(workspace: Workspace, run: str, out: Path, *, replace: boo
 def settle_run(workspace: Workspace, run: str) -> Run:
     """Ingest what the run's journal has and the store has not; return the run as it is then.
 
-    Raises StateError while a worker is on the run.
+    Raise StateError while a worker is on the run.
     """
     with workspace.store.read() as db:
         found = runs.find(db, run)
@@ -119,7 +119,7 @@ def settle_run(workspace: Workspace, run: str) -> Run:
 
 
 def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Problem]]:
-    """Return the bundle of a run, and its problems. Raises InputError or StateError as `build_bundle` does."""
+    """Return the bundle of a run, and its problems. Raise InputError or StateError as `build_bundle` does."""
     parts = {part: _read_part(db, run, part) for part in SCHEMAS}
     if not parts["prediction"].num_rows or run.status not in ENDED:
         raise InputError(f"run {run.name}: {run.status} with {parts['prediction'].num_rows} rows; expected one that has ended")
@@ -185,7 +185,7 @@ def _remove_machine_names(bundle: Bundle, settings: Settings) -> Bundle:
 
 
 def _contains(bundle: Bundle, text: str) -> bool:
-    """Whether a text stands anywhere in a bundle."""
+    """Return whether a text stands anywhere in a bundle."""
     return any(text in str(getattr(bundle.run, name)) for name in field_names(BundledRun)) or contains_text(bundle.parts, text)
 
 
@@ -201,7 +201,7 @@ def _refuse_unreadable(file: UnnamedFile, bundle: Bundle) -> None:
 def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: ImportOptions) -> Imported:
     """Store the run of a bundle; nothing changes if the workspace has it with the same content.
 
-    Raises StateError if it has other content here, unless options.replace; InputError if no dataset knows its rows.
+    Raise StateError if it has other content here, unless options.replace; InputError if no dataset knows its rows.
     """
     bundled = file.bundle.run
     with workspace.store.read() as db:
@@ -313,6 +313,6 @@ def _choose_dataset(db: Cursor, bundled: BundledDataset, ids: Sequence[str], pat
 
 
 def _fits(dataset: Dataset, bundled: BundledDataset) -> bool:
-    """Whether a dataset may be the one of a bundle: of its kind and organism. A run on one file of a line fits it."""
+    """Return whether a dataset may be the one of a bundle: of its kind and organism. A run on one file of a line fits it."""
     is_file_of_line = bundled.kind != "ternary" and dataset.headline == "macro"
     return (dataset.kind == bundled.kind or is_file_of_line) and dataset.organism == bundled.organism

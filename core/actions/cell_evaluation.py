@@ -43,7 +43,7 @@ class EvaluationOptions:
 def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOptions) -> tuple[CellEvaluation, Run | None]:
     """Return cell-eval's table for a file, and the run with which it is kept in place of an earlier one.
 
-    Raises what `evaluate_cells` raises, NotFound for the run or dataset, InputError for a table instead of cells, a sample below
+    Raise what `evaluate_cells` raises, NotFound for the run or dataset, InputError for a table instead of cells, a sample below
     1, and a run that was made from another file.
     """
     is_archive = path.suffix.lower() == SUFFIX
@@ -59,7 +59,7 @@ def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOp
 def score_evaluation(workspace: Workspace, run: str, baseline: str) -> BaselineScores:
     """Return cell-eval's score of a run against a baseline run, from the tables that are kept with both.
 
-    Raises NotFound for a run without a table, InputError for tables against other real cells, and what `score_from_baseline`
+    Raise NotFound for a run without a table, InputError for tables against other real cells, and what `score_from_baseline`
     raises.
     """
     with workspace.store.read() as db:

@@ -78,7 +78,7 @@ class PredictionOptions:
     )
 
     def as_import_options(self) -> ImportOptions:
-        """The part that every import has."""
+        """Return the part that every import has."""
         return ImportOptions(self.name, self.dataset, self.strict, self.replace)
 
 
@@ -96,8 +96,8 @@ class _Source:
 def import_predictions(workspace: Workspace, path: Path, options: PredictionOptions) -> Imported:
     """Make a run from a file of predicted expression; a file that made one before, in the same way, changes nothing.
 
-    Every row of the dataset gets one; see `core.cells.predicted_rows`. Raises InputError, MissingPackage, NotFound, and
-    StateError for a name that is taken.
+    Every row of the dataset gets one; see `core.cells.predicted_rows`. Raise InputError, MissingPackage, NotFound, and StateError
+    for a name that is taken.
     """
     workspace.refuse_if_read_only("cells predictions", str(path))
     for each in filter(None, (path, options.cells.real)):
@@ -170,7 +170,7 @@ def describe_uploaded(
 
 
 def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:
-    """Return what a file says of the pairs. Raises InputError for options of the other kind of file, and for no pair."""
+    """Return what a file says of the pairs. Raise InputError for options of the other kind of file, and for no pair."""
     if path.suffix.lower() == SUFFIX:
         with predictions_in(path) as cells:
             return _read(cells, pairs, options)

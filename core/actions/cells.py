@@ -83,8 +83,8 @@ def label_cells(
     """Make a dataset of a file of cells; the same file with the same settings a second time changes nothing.
 
     say: is called with a line of progress now and then. context: what cells these are, for prompts. backend, ray_address: where
-    perturbations are compared, as in `ExecutionSettings`. Raises what `label_screen` and `RayTasks` do, InputError for a name
-    that cannot be one, and StateError if another dataset has it; then nothing is written.
+    perturbations are compared, as in `ExecutionSettings`. Raise what `label_screen` and `RayTasks` do, InputError for a name that
+    cannot be one, and StateError if another dataset has it; then nothing is written.
     """
     check_backend(backend, ray_address)
     workspace.settings.server_access.refuse_cluster(ray_address)
@@ -151,7 +151,7 @@ def _label(
 
 
 def _find_existing(db: Cursor, content: _Content, path: Path, name: str) -> Dataset | None:
-    """Return the dataset of a file that was labelled with these settings. Raises StateError if another has the name."""
+    """Return the dataset of a file that was labelled with these settings. Raise StateError if another has the name."""
     earlier = imports.by_content(db, content.sha256)
     if earlier is not None:
         return datasets.find(db, str(earlier.dataset))
@@ -223,7 +223,7 @@ def find_problems(workspace: Workspace, db: Cursor) -> list[str]:
 
 
 def describe_typed(workspace: Workspace, text: str, settings: LabelSettings, server_address: str | None) -> Description:
-    """Return what a file holds whose path a visitor typed. Raises as `check_typed_path` and `describe_cells`."""
+    """Return what a file holds whose path a visitor typed. Raise as `check_typed_path` and `describe_cells`."""
     return describe_cells(check_typed_path(workspace, text, server_address), settings)
 
 
@@ -232,7 +232,7 @@ def start_labels(
 ) -> None:
     """Start `cells labels` on a file whose path a visitor typed, in a process that outlives this one.
 
-    Raises as `describe_typed`, InputError for a name that cannot be one, and StateError if a dataset has that name or is being
+    Raise as `describe_typed`, InputError for a name that cannot be one, and StateError if a dataset has that name or is being
     made under it.
     """
     workspace.refuse_if_read_only("cells labels", name)

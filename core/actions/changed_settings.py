@@ -45,8 +45,10 @@ class ChangedSettings:
 
 
 def change_settings(settings: ExecutionSettings, **changes: Any) -> ExecutionSettings:
-    """Return settings with other values of servers, token_budget, backend, ray_address (which goes with the backend ray) and
-    concurrency, which is also that of rows in flight; what is left out stays. Raises InputError as the start of a run does."""
+    """Return settings with new values of servers, token_budget, backend, ray_address (with backend ray) and concurrency.
+
+    Omitted values stay. concurrency also limits the rows in flight. Raises InputError as the start of a run does.
+    """
     if asks_several(changes.get("servers", "")):
         changes["servers"] = normalise(changes["servers"])
     if "concurrency" in changes:

@@ -67,14 +67,14 @@ def look_at(workspace: Workspace, dataset: str, compared: Iterable[tuple[str, st
 
 
 def looked_by_dataset(workspace: Workspace) -> dict[str, dict[Pair, float]]:
-    """What was looked at on each dataset, by its name: what `ledger_lines` corrects for beside its own results."""
+    """Return what was looked at on each dataset, by its name: what `ledger_lines` corrects for beside its own results."""
     with workspace.store.read() as db:
         known = datasets.list_all(db)
     return {each.name: read_looked(workspace, each.id) for each in known}
 
 
 def _results_beside(workspace: Workspace, dataset: str, looked: Mapping[Pair, float]) -> list[float]:
-    """The p of the results of the ledger on a dataset (id), but for one about each of these comparisons."""
+    """Return the p of the results of the ledger on a dataset (id), but for one about each of these comparisons."""
     with workspace.store.read() as db:
         name = next((each.name for each in datasets.list_all(db) if each.id == dataset), "")
         results = results_here(hypotheses.list_all(db), name)
@@ -87,7 +87,10 @@ def _results_beside(workspace: Workspace, dataset: str, looked: Mapping[Pair, fl
 
 
 def read_looked(workspace: Workspace, dataset: str) -> dict[Pair, float]:
-    """The last p of every pair of runs that was looked at on a dataset (id), NaN without one; a line that is torn is left out."""
+    """Return the last p of every pair of runs that was looked at on a dataset (id), NaN without one.
+
+    A line that is torn is left out.
+    """
     try:
         lines = _file(workspace, dataset).read_bytes().decode("utf-8", "replace").splitlines()
     except FileNotFoundError:
@@ -107,7 +110,7 @@ def read_looked(workspace: Workspace, dataset: str) -> dict[Pair, float]:
 
 
 def write_looked(workspace: Workspace, dataset: str, compared: dict[Pair, float]) -> None:
-    """Append comparisons. Raises ReadOnly; a disk that is full is logged, since the comparison itself can be shown."""
+    """Append comparisons. Raise ReadOnly; a disk that is full is logged, since the comparison itself can be shown."""
     workspace.refuse_if_read_only("look at comparisons", dataset)
     file = _file(workspace, dataset)
     when = datetime.now(UTC).isoformat(timespec="seconds")

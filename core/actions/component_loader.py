@@ -32,7 +32,7 @@ UNLABELLED = "no labels"  # the labels that a prediction of test rows is evaluat
 
 
 def default_dataset(workspace: Workspace, name: str | None) -> Dataset:
-    """Return the dataset of a name or id, else the workspace's default. Raises NotFound, and InputError without any dataset."""
+    """Return the dataset of a name or id, else the workspace's default. Raise NotFound, and InputError without any dataset."""
     with workspace.store.read() as db:
         found = datasets.find(db, name) if name else datasets.default(db)
     if found is None:

@@ -73,9 +73,9 @@ class ContaminationPlan:
 
 
 def plan_contamination(workspace: Workspace, request: ContaminationRequest) -> ContaminationPlan:
-    """What an experiment will ask and cost; starts nothing and asks no server.
+    """Return what an experiment will ask and cost; starts nothing and asks no server.
 
-    Raises StateError for a run that cannot be asked with other names, InputError for impossible rows or arms.
+    Raise StateError for a run that cannot be asked with other names, InputError for impossible rows or arms.
     """
     with workspace.store.read() as db:
         run = runs.find_predicting(db, request.run)
@@ -149,7 +149,7 @@ def job_of(workspace: Workspace, key: str) -> JobFolder:
 def start_apart(workspace: Workspace, plan: ContaminationPlan) -> None:
     """Start an experiment in a process that outlives this one, or go on with it; one that a process is on stays as it is.
 
-    Raises StateError if the process ends before it begins.
+    Raise StateError if the process ends before it begins.
     """
     _save(workspace, plan)
     spec, folder = plan.spec, job_of(workspace, plan.spec.key)
@@ -161,7 +161,7 @@ def start_apart(workspace: Workspace, plan: ContaminationPlan) -> None:
 
 
 def resume(workspace: Workspace, key: str) -> None:
-    """Goes on with an experiment that was saved here, with the model server that it has. Raises NotFound."""
+    """Goes on with an experiment that was saved here, with the model server that it has. Raise NotFound."""
     workspace.refuse_if_read_only(PAGE, key)
     with workspace.store.read() as db:
         known = notes.presets_of_page(db, PAGE)

@@ -51,7 +51,7 @@ def has_label(workspace: Workspace, run: str, pair_id: str) -> bool:
 def expect(workspace: Workspace, run: str, pair_id: str, expected: Expected | None) -> Expectation:
     """Record what a person expects of a row, or that they ask for its label (None); return it with the label.
 
-    Raises InputError if the row has no label, StateError if the label was shown to the person before.
+    Raise InputError if the row has no label, StateError if the label was shown to the person before.
     """
     workspace.refuse_if_read_only(ACTION, pair_id)
     dataset, label = _label_of(workspace, run, pair_id)

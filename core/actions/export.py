@@ -59,10 +59,10 @@ def export(workspace: Workspace, run: str, form: RunFormat, *, with_traces: bool
 
 
 def export_into(out: IO[bytes], workspace: Workspace, run: str, form: RunFormat, *, with_traces: bool = False) -> int:
-    """Write a run to an open file and return the number of rows: predictions in file order, or, `with_traces`, one row a trace
-    event, of which some thousand are in memory at a time.
+    """Write a run to an open file and return the number of rows.
 
-    A log has both, whatever is asked; it raises as `inspect_log.build_log` does. Raises StateError if an API key stands in it.
+    They are predictions in file order, or, `with_traces`, one row per trace event, with some thousand in memory at a time. A log
+    has both, whatever is asked; it raises as `inspect_log.build_log` does. Raises StateError if an API key stands in it.
     """
     if form == "eval":
         return write_log(out, workspace, run)
@@ -101,7 +101,7 @@ def _write_parquet(out: IO[bytes], frames: Iterator[pd.DataFrame]) -> int:
 
 
 def _schema_of(frame: pd.DataFrame) -> pa.Schema:
-    """The columns of all frames by the first, in which lists may all be empty."""
+    """Return the columns of all frames by the first, in which lists may all be empty."""
     schema = pa.Schema.from_pandas(frame, preserve_index=False)
     for at, field in enumerate(schema):
         if pa.types.is_list(field.type):
@@ -208,7 +208,7 @@ def _failure(error: str) -> JsonObject:
 
 
 def _answer(run: Run, row: RowResult, outcome: object) -> JsonObject:
-    """What a run said about a row: one message an event, the submitted numbers as a score, and hit or miss where it is known."""
+    """Return a run's record of a row: one message per event, the submitted numbers as a score, and hit or miss if known."""
     numbers, model = row.prediction, _model(run)
     up, down = numbers.prediction_up, numbers.prediction_down
     said = [_message(numbers.pair_id, n, event, model) for n, event in enumerate(row.events)]
@@ -245,7 +245,7 @@ def _model(run: Run) -> str:
 
 
 def _header(run: Run, dataset: str, settings: Settings, ids: list[str]) -> JsonObject:
-    """The log's head: what was run on what, and that it has ended."""
+    """Return the log's head: what was run on what, and that it has ended."""
     clean = machine_names.remover(settings)
     ours = {"run": run.id, "name": run.name, "method": run.method, "track": run.track, "origin": run.origin}
     spec = machine_names.change_texts(run.spec, clean)
@@ -271,5 +271,5 @@ def _header(run: Run, dataset: str, settings: Settings, ids: list[str]) -> JsonO
 
 
 def _time(at: datetime | None) -> str:
-    """A time of a run, in UTC; the first that there is if it is unknown."""
+    """Return a time of a run, in UTC; the first that there is if it is unknown."""
     return f"{datetime(1970, 1, 1) if at is None else utc_of(at):%Y-%m-%dT%H:%M:%S}+00:00"

@@ -32,7 +32,7 @@ Importable = PairTable | SubmissionFile | BundleFile | PackFile | SpaceFile
 def split_scores(table: FileContent, path: str, options: ImportOptions) -> Iterator[tuple[Importable, str]]:
     """Return what a file brings, each with what it is called: the runs of a file of external scores, any other as it is.
 
-    A run is made when it is asked for, since each has the rows of the file. Raises InputError for options that name columns of
+    A run is made when it is asked for, since each has the rows of the file. Raise InputError for options that name columns of
     another kind of file, and for one name for several runs.
     """
     if not isinstance(table, ScoreTable):
@@ -122,10 +122,10 @@ class Columns(NamedTuple):
 def choose_columns(table: ScoreTable, de: str | None, direction: str | None) -> list[Columns]:
     """Return the columns of each run that a file brings.
 
-    de, direction: the column that ranks rows by an effect, and the one that ranks them by up given an effect; if one is None,
-    the run has no score for that question. Without either, every column of numbers becomes a run that answers both questions
-    with it; p-values (by their name) answer that for an effect alone, the smaller the more; of ranks, too, the smaller is the
-    more. Raises InputError for a column that is not there or holds no numbers, and for too many columns.
+    de, direction: the column that ranks rows by an effect, and the one that ranks them by up given an effect; if one is None, the
+    run has no score for that question. Without either, every column of numbers becomes a run that answers both questions with it;
+    p-values (by their name) answer that for an effect alone, the smaller the more; of ranks, too, the smaller is the more. Raise
+    InputError for a column that is not there or holds no numbers, and for too many columns.
     """
     if de is None and direction is None:
         if not table.columns:
@@ -173,7 +173,7 @@ def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTabl
 
 
 def _turn(table: ScoreTable, name: str) -> tuple[float | None, ...]:
-    """Return the numbers of a column of p-values or ranks with the other sign. Raises InputError for one that is neither."""
+    """Return the numbers of a column of p-values or ranks with the other sign. Raise InputError for one that is neither."""
     numbers = table.columns[name]
     if name in table.p_values:
         _refuse_no_p_values(table, name, numbers)

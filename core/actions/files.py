@@ -126,11 +126,12 @@ class FoundFile(NamedTuple):
 
 
 def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
-    """Return every file, all files below a folder, and each checkpoint's folder; links that lead nowhere, back to a folder above
-    them or to one that was looked into before, and folders that cannot be opened, with their problem.
+    """Return every file, all files below a folder, and each checkpoint's folder.
 
-    Raises InputError for a path that is not there, and unless `recursive` for a folder that holds much that nobody means to
-    import: the root of a disk, the home folder or one above it, a folder of the system, or one with too many files.
+    Links that lead nowhere, back to a folder above them or to one that was looked into before, and folders that cannot be opened,
+    with their problem. Raise InputError for a path that is not there, and unless `recursive` for a folder that holds much that
+    nobody means to import: the root of a disk, the home folder or one above it, a folder of the system, or one with too many
+    files.
     """
     for path in paths:
         _refuse_missing(path)
@@ -200,7 +201,7 @@ def _problem_of_link(path: Path) -> str:
 def recognise(path: Path, epochs: Epochs = "mean") -> FileContent:
     """Return what a file or a checkpoint's folder holds; epochs: see `read_log`.
 
-    Raises UnknownFormat, UnsafeFile or InputError.
+    Raise UnknownFormat, UnsafeFile or InputError.
     """
     try:
         if path.is_dir():
@@ -264,7 +265,7 @@ def _recognise_plain(path: Path, name: str, epochs: Epochs) -> FileContent:
 
 
 def _names_pairs(path: Path) -> bool:
-    """Whether a first line names perturbation and gene, in letters of either case."""
+    """Return whether a first line names perturbation and gene, in letters of either case."""
     return {b"pert", b"gene"} <= set(re.findall(rb"\w+", read_head(path, _FIRST_LINE).partition(b"\n")[0].lower()))
 
 

@@ -55,7 +55,7 @@ class FinetunePlan:
 def plan(workspace: Workspace, request: FinetuneRequest, *, replace: bool = False) -> FinetunePlan:
     """Return what a request comes to; nothing is written.
 
-    Raises InputError for settings, a base or labelled rows that are wrong.
+    Raise InputError for settings, a base or labelled rows that are wrong.
     """
     base = read_base(request.base or BASE)
     settings = read_options(OPTIONS, request.options)
@@ -83,7 +83,7 @@ def plan(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fals
 def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = False) -> FinetuneFolder:
     """Start a fine-tune in a process of its own; return the existing one if the same was asked for and it is done.
 
-    replace: make it again, in place of an older fine-tune. Raises MissingPackage without what requirements-train.txt pins,
+    replace: make it again, in place of an older fine-tune. Raise MissingPackage without what requirements-train.txt pins,
     StateError if the same is unfinished, if its process lives, or if something else lies at the request's `out`.
     """
     workspace.refuse_if_read_only("finetune", request.base or BASE)
@@ -144,7 +144,7 @@ def list_all(workspace: Workspace) -> Sequence[FinetuneFolder]:
 
 
 def find(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
-    """Return the fine-tune of a key; without one, the latest begun that is not done, else the latest. Raises NotFound."""
+    """Return the fine-tune of a key; without one, the latest begun that is not done, else the latest. Raise NotFound."""
     known = list_all(workspace)
     if key is not None:
         found = next((folder for folder in known if folder.key == key), None)
@@ -157,12 +157,12 @@ def find(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
 
 
 def find_same(workspace: Workspace, request: FinetuneRequest) -> FinetuneFolder:
-    """Return the fine-tune of a request. Raises NotFound if it was not begun."""
+    """Return the fine-tune of a request. Raise NotFound if it was not begun."""
     return find(workspace, plan(workspace, request).spec.key)
 
 
 def result_of(folder: FinetuneFolder) -> dict[str, Any]:
-    """Return path, steps, loss and manifest of a fine-tune that is done. Raises StateError, with the cause, for any other."""
+    """Return path, steps, loss and manifest of a fine-tune that is done. Raise StateError, with the cause, for any other."""
     status, ending = status_of(folder), folder.ending() or {}
     if status.state != "done":
         cause = f": {status.cause}" if status.cause else ""

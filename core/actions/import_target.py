@@ -27,13 +27,12 @@ Zeros = Literal["", "score", "not-covered"]
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """How to import.
+    """Options of an import. name: of the run, or of the dataset for files of pairs; None takes it from the file.
 
-    name: of the run, or of the dataset for files of pairs; None takes the file's own. strict: one bad row refuses the
-    whole file. replace: an existing run of that name is replaced. de, dir: of a file of external scores, the columns that rank
-    rows by an effect and by its direction; see `core.datasets.external_scores`. epochs: what counts of several samples of a row
-    in a log of Inspect AI: their mean, or the first. zeros: what 0 means in a file of external scores, a score or that the row is
-    not covered; "" takes it for a score, and the outcome asks where many rows have it.
+    strict: refuse the whole file for one bad row. replace: replace an existing run of that name. de, dir: of a file of external
+    scores, the columns that rank rows by an effect and by its direction; see `core.datasets.external_scores`. epochs: how several
+    samples of a row in a log of Inspect AI are combined, by their mean or the first. zeros: whether 0 in a file of external
+    scores is a score or means that the row is not covered; "" takes it for a score, and the outcome asks if many rows have it.
     """
 
     name: str | None = None
@@ -54,9 +53,9 @@ _CHALLENGE = ("bmdm", "mouse", "bone-marrow-derived macrophages")  # the challen
 class Imported:
     """The outcome for one file.
 
-    kind is "failed" if nothing of it was imported and "unknown" for a file in a folder that no reader recognises;
-    `message` says why. new is False when its content was here already, so that nothing changed. organism: of a knowledge pack,
-    "" if its symbols do not tell; None for anything else.
+    kind is "failed" if nothing was imported and "unknown" for a file in a folder that no reader recognises; `message` says why.
+    new is False if the content had been imported already, so that nothing changed. organism: of a knowledge pack, "" if its
+    symbols do not tell; None for anything else.
     """
 
     path: str
@@ -70,7 +69,7 @@ class Imported:
 
 
 class ImportedContent(Protocol):
-    """A file's content, whatever it is."""
+    """The content of a file of any kind."""
 
     @property
     def kind(self) -> str: ...
@@ -79,7 +78,7 @@ class ImportedContent(Protocol):
 
 
 def dataset_of_pairs(db: Cursor, table: PairTable, path: str, options: ImportOptions) -> Dataset:
-    """Return the dataset that a file of pairs belongs to; created if it is new."""
+    """Return the dataset that a file of pairs belongs to; create it if it is new."""
     wanted = options.dataset or options.name or table.cell_line
     existing = datasets.list_all(db)
     if wanted is not None:
@@ -92,24 +91,24 @@ def dataset_of_pairs(db: Cursor, table: PairTable, path: str, options: ImportOpt
     with_most_rows = [d for d in real if known_rows_of.get(d.id, 0) * 2 > len(table.pairs)]
     candidates = with_most_rows or real
     if len(candidates) > 1:
-        raise StateError(f"{path}: could belong to {', '.join(d.name for d in candidates)}; say which with --dataset")
+        raise StateError(f"{path}: may belong to {', '.join(d.name for d in candidates)}; choose one with --dataset")
     return next(iter(candidates), None) or _create(db, _CHALLENGE[0], table)
 
 
 def _is_whole(db: Cursor, dataset: Dataset) -> bool:
-    """Whether only certain files belong to a dataset: a cell line's of PerturbQA, or the one file of a screen."""
+    """Return whether only certain files belong to a dataset: a cell line's of PerturbQA, or the one file of a screen."""
     return any(imports.of_kind(db, dataset.id, kind) for kind in ("perturbqa", "cells"))
 
 
 def _refuse_other_files(db: Cursor, table: PairTable, found: Dataset, path: str) -> None:
-    """Raise StateError for a dataset that this kind of file is no part of: a cell line is made of PerturbQA's files alone."""
+    """Raise StateError if this kind of file cannot be added to the dataset: a cell line has only PerturbQA's files."""
     if found.kind != "ternary":
         raise StateError(
-            f"{path}: dataset {found.name} is {found.kind}, a file of PerturbQA that was imported by itself. "
+            f"{path}: dataset {found.name} is {found.kind}, made of a single file of PerturbQA. "
             "Undo that import first, or choose another --dataset"
         )
     if imports.of_kind(db, found.id, "cells"):
-        raise StateError(f"{path}: dataset {found.name} was made of a file of cells, to which no other rows belong")
+        raise StateError(f"{path}: dataset {found.name} was made from a file of cells, so no other rows can be added")
     if (table.cell_line is not None) != bool(imports.of_kind(db, found.id, "perturbqa")):
         what = "no file of PerturbQA" if table.cell_line is None else "a file of PerturbQA"
         raise StateError(
@@ -118,7 +117,7 @@ def _refuse_other_files(db: Cursor, table: PairTable, found: Dataset, path: str)
 
 
 def _create(db: Cursor, name: str, table: PairTable) -> Dataset:
-    """Create a dataset: a cell line, else the challenge's, unless the symbols say that the cells are human."""
+    """Create a dataset: a cell line, or the challenge's unless the symbols are human."""
     key = hashlib.sha256(name.encode()).hexdigest()[:8]
     if table.cell_line is not None:
         dataset = Dataset(key, name, "ternary", "human", cell_line_context(table.cell_line), "imported", "macro")
@@ -131,7 +130,7 @@ def _create(db: Cursor, name: str, table: PairTable) -> Dataset:
 
 
 def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
-    """Return the chosen dataset, else the one that knows most of these ids. Raises InputError if none knows any."""
+    """Return the chosen dataset, else the one that knows most of these ids. Raise InputError if none knows any."""
     if options.dataset is not None:
         return datasets.find(db, options.dataset)
     known = pairs.datasets_with(db, pair_ids)
@@ -146,7 +145,7 @@ def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: Imp
 def known_rows(
     db: Cursor, target: Dataset, ids: Sequence[str], lines: Sequence[int], path: str
 ) -> tuple[list[bool], list[Rejected]]:
-    """Return whether a dataset has each row, and the rejections of those that it has not."""
+    """Return whether a dataset has each row, and the rejections of rows that it lacks."""
     known = pairs.labels(db, target.id)
     keep = [key in known for key in ids]
     rejected = [
@@ -169,7 +168,7 @@ def refuse_empty_import(path: str, n_rows: int, rejected: Sequence[Rejected], op
 def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, options: ImportOptions) -> tuple[str, Run | None]:
     """Return a name for the run, and the run of that name to replace: the chosen name, or the file's, with a hash if taken.
 
-    Raises StateError if a chosen name is another run's, unless options.replace.
+    Raise StateError if a chosen name is another run's, unless options.replace.
     """
     name = options.name or wanted
     existing = next((run for run in runs.list_all(db, dataset) if run.name == name), None)
@@ -181,9 +180,9 @@ def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, opt
 
 
 def delete_replaced_run(db: Cursor, workspace: Workspace, run: Run) -> dict[str, object]:
-    """Delete a run that is replaced; return what the audit log records of it.
+    """Delete a run that is replaced; return its entry for the audit log. `RunFolder.remove` deletes its journal afterwards.
 
-    `RunFolder.remove` deletes its journal afterwards. Raises StateError while a worker is on it.
+    Raise StateError while a worker runs it.
     """
     workspace.refuse_if_read_only("delete run", run.name)
     refuse_live(workspace.run_folder(run.id))
@@ -195,7 +194,10 @@ def delete_replaced_run(db: Cursor, workspace: Workspace, run: Run) -> dict[str,
 
 @dataclass(frozen=True, slots=True)
 class ImportedRows:
-    """How many rows a file brought, and those rejected. dataset, run: ids; None for spaces and packs, and without a run."""
+    """The number of rows that a file added, and the rejected rows.
+
+    dataset, run: ids; None for spaces and packs, and without a run.
+    """
 
     rows: int
     rejected: Sequence[Rejected] = ()
@@ -222,7 +224,7 @@ def record_import(db: Cursor, workspace: Workspace, file: ImportedContent, path:
 
 
 def _in_quotes(pair_ids: Sequence[str]) -> str:
-    """Return the first id, in quotes and with a word on blanks around it, which nobody sees."""
+    """Return the first id in quotes, with a remark if blanks, which are invisible, surround it."""
     if not pair_ids:
         return "…"
     first = pair_ids[0]

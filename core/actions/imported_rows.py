@@ -142,7 +142,7 @@ def write_file(
 ) -> Imported:
     """Add what a file says to its cell line; rows that contradict the line's other files are rejected, whichever came first.
 
-    Raises InputError as `refuse_empty_import` does.
+    Raise InputError as `refuse_empty_import` does.
     """
     workspace.refuse_if_read_only("import", path)
     before = combine_files(file_rows.of_dataset(db, target.id))

@@ -173,7 +173,7 @@ def _import_apart(workspace: Workspace, file: tuple[str, Content], options: Impo
 def fetch_and_import(workspace: Workspace, group: str, progress: Progress | None = None) -> list[Imported]:
     """Download one of SOURCES' groups into data/fetched (what is there and whole is not fetched again) and import it.
 
-    Public scores that were published for a run are recorded with it. Raises Unreachable, WrongContent or InputError.
+    Public scores that were published for a run are recorded with it. Raise Unreachable, WrongContent or InputError.
     """
     workspace.refuse_if_read_only("fetch", group)
     folder = workspace.settings.data / "fetched" / group

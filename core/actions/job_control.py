@@ -1,4 +1,4 @@
-"""Background jobs of every kind: listed, found, stopped and resumed; those that are one declaration are started here, too."""
+"""List, find, stop and resume background jobs of every kind; start those that are defined by one declaration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.texts import list_known
 
 
 def list_jobs(workspace: Workspace, names: Iterable[str] = ()) -> list[Job]:
-    """Return the jobs of the kinds of these names, by default of all: the live ones first, then the latest begun."""
+    """Return the jobs of the named kinds, by default of all kinds: live jobs first, then the latest started."""
     return sorted(every_job(workspace, names), key=lambda job: (not job.is_live, -(job.begun_at or 0.0), job.title))
 
 
@@ -28,7 +28,7 @@ def find(workspace: Workspace, kind: str, key: str) -> Job | None:
 def find_named(workspace: Workspace, name: str) -> Job:
     """Return the job of a name or id, or of KIND/NAME or KIND/ID.
 
-    Raise NotFound, which names jobs like it, and InputError where several have the name.
+    Raise NotFound, with similar names, if there is none, and InputError if several jobs have the name.
     """
     known = list_jobs(workspace)
     found = [job for job in known if name in (job.title, f"{job.kind}/{job.key}")]
@@ -42,7 +42,7 @@ def find_named(workspace: Workspace, name: str) -> Job:
 
 
 def stop(workspace: Workspace, job: Job) -> Job:
-    """Ask the process of a job to end; return the job as it is then. Raise StateError if none can be stopped."""
+    """Ask the process of a job to end and return the job's new state. Raise StateError if it cannot be stopped."""
     workspace.refuse_if_read_only("stop", job.title)
     now = _look_again(workspace, job)
     if not now.can_stop:
@@ -52,9 +52,9 @@ def stop(workspace: Workspace, job: Job) -> Job:
 
 
 def resume(workspace: Workspace, job: Job) -> Job:
-    """Start a process that goes on with a job; return the job as it is then.
+    """Start a process that continues a job, and return the job's new state.
 
-    Raise StateError, and start nothing, if a process is on it, if it is done, or if only its own command can go on.
+    Raise StateError, and start nothing, if a process works on the job, if it is done, or if only its own command can continue it.
     """
     workspace.refuse_if_read_only("resume", job.title)
     now = _look_again(workspace, job)
@@ -68,14 +68,14 @@ def resume(workspace: Workspace, job: Job) -> Job:
 def _look_again(workspace: Workspace, job: Job) -> Job:
     found = find(workspace, job.kind, job.key)
     if found is None:
-        raise NotFound(f"job {job.title}: not in this workspace any more")
+        raise NotFound(f"job {job.title}: it was deleted from this workspace")
     return found
 
 
 def start(workspace: Workspace, kind: str, name: str, wanted: Mapping[str, Any]) -> Job:
-    """Start a job of a kind whose work is written in its declaration; return it. One that a process is on stays as it is.
+    """Start a job of a kind that declares its work, and return the job. A job that a process works on is left alone.
 
-    name: what people call it, and what tells it from others of its kind. wanted: plain data, which the work gets.
+    name: identifies the job among those of its kind. wanted: plain data, passed to the work.
     """
     key = sha256_of(name)[:KEY_DIGITS]
     folder = jobs.folder_of(workspace, kind, key)
@@ -84,7 +84,7 @@ def start(workspace: Workspace, kind: str, name: str, wanted: Mapping[str, Any])
 
 
 def work(workspace: Workspace, kind: str, key: str) -> Path:
-    """Do the work of a job that was started, in this process; return its folder. Raise NotFound for a kind or job that is not."""
+    """Do the work of a started job in this process and return its folder. Raise NotFound for an unknown kind or job."""
     workspace.refuse_if_read_only("work", f"{kind}/{key}")
     if kind not in kinds():
         raise NotFound(f"kind of job {kind!r}: not known, {list_known(kind, list(kinds()))}")

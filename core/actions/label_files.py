@@ -48,8 +48,10 @@ def export_csv(workspace: Workspace, rubric: Rubric, run: str) -> tuple[bytes, i
 
 
 def export_frame(workspace: Workspace, rubric: Rubric, run: str) -> pd.DataFrame:
-    """The labels of a run for a rubric and the texts of its samples without any, one a row, with COLUMNS: all of type text, empty
-    for what there is not. Samples come first, in the order in which they are read."""
+    """Return the labels of a run for a rubric, and its unlabelled sample texts, one per row.
+
+    Columns: COLUMNS, all of type text, empty if missing. Samples come first, in the order in which they are read.
+    """
     import pandas as pd
 
     with workspace.store.read() as db:
@@ -80,7 +82,7 @@ def export_frame(workspace: Workspace, rubric: Rubric, run: str) -> pd.DataFrame
 
 
 def _text_cells(text: SampledText | TextLabel, label: TextLabel | None) -> tuple[str, ...]:
-    """A text, and what was said of it."""
+    """Return a text, and what was said of it."""
     place = (text.pair_id, str(text.seq), text.role)
     if label is None:
         return (*place, "", "", "", "")
@@ -93,8 +95,8 @@ def import_csv(workspace: Workspace, rubric: Rubric, run: str, content: bytes, f
 
     Columns: REQUIRED, and of the others of COLUMNS those that are known; answer and author may be empty in a row of a sample.
     Without `seq` a role must have one text in the row; without `given_by` a person gave the answer; a sample that is not here is
-    kept with the texts that the file has of it.
-    Raises InputError, with file and line, what was found and what was expected, for the first row that is wrong; ReadOnly.
+    kept with the texts that the file has of it. Raise InputError, with file and line, what was found and what was expected, for
+    the first row that is wrong; ReadOnly.
     """
     workspace.refuse_if_read_only("import labels", rubric.name)
     with workspace.change("import labels", rubric.name) as (db, detail):
@@ -156,7 +158,7 @@ class _Rows:
         return replace(sample, texts=tuple(texts[position] for position in sorted(texts)))
 
     def _label(self, line: int, row: Mapping[str, str]) -> TextLabel | None:
-        """The label of a row, None for a text of a sample that nobody has labelled."""
+        """Return the label of a row, None for a text of a sample that nobody has labelled."""
         if row["rubric"] not in ("", self.rubric.name):
             raise self._error(line, f"rubric {quote(row['rubric'])}", self.rubric.name)
         is_labelled = bool(row["answer"] or row["author"] or not row["sample"])
@@ -192,7 +194,7 @@ class _Rows:
         return found[0]
 
     def _sample(self, line: int, row: Mapping[str, str], label: TextLabel) -> str | None:
-        """The id of the row's sample, which is made if it is not here."""
+        """Return the id of the row's sample, which is made if it is not here."""
         if not row["sample"]:
             return None
         probability = self._value(line, row, "probability", float, "a number above 0 and up to 1")

@@ -31,8 +31,10 @@ FindAnswers = Callable[[Workspace, Rubric, str, Design], "tuple[pd.DataFrame, st
 
 
 def answers_by_judge(workspace: Workspace, rubric: Rubric, run: str, design: Design) -> tuple[pd.DataFrame, str]:
-    """What the rubric's rule answers, else what the newest reading by a model did; always the model's for `unsure`, since a rule
-    is sure of all it says. Raises NotFound if there is none."""
+    """Return what the rubric's rule answers, else what the newest reading by a model did.
+
+    Always the model's for `unsure`, since a rule is sure of all it says. Raise NotFound if there is none.
+    """
     found: tuple[pd.DataFrame, str] = readings.answers(workspace, rubric, run, "model" if design == "unsure" else None)
     return found
 
@@ -47,10 +49,11 @@ def draw_sample(
     *,
     find_answers: FindAnswers = answers_by_judge,
 ) -> Sample:
-    """Draws texts of a run to read for a rubric; return the sample that is there already if the same texts were drawn before.
+    """Return draws texts of a run to read for a rubric.
 
-    seed: the same draws the same again. find_answers: what the designs stratified and unsure go by. Raises InputError if the run
-    has no text that the rubric asks about, or if the answers have no probabilities to be unsure by; ReadOnly.
+    Return the sample that is there already if the same texts were drawn before. seed: the same draws the same again.
+    find_answers: what the designs stratified and unsure go by. Raise InputError if the run has no text that the rubric asks
+    about, or if the answers have no probabilities to be unsure by; ReadOnly.
     """
     workspace.refuse_if_read_only("draw sample", rubric.name)
     with workspace.store.read() as db:
@@ -100,7 +103,7 @@ def _draw_by_answers(texts: pd.DataFrame, answers: pd.DataFrame, design: Design,
 
 
 def find_sample(workspace: Workspace, rubric: Rubric, run: str, sample: str) -> Sample:
-    """The sample of an id. Raises NotFound, which lists those that there are."""
+    """Return the sample of an id. Raise NotFound, which lists those that there are."""
     with workspace.store.read() as db:
         known = rubrics.samples(db, rubric, runs.find(db, run).id)
     for each in known:
@@ -112,7 +115,7 @@ def find_sample(workspace: Workspace, rubric: Rubric, run: str, sample: str) -> 
 
 
 def give_label(workspace: Workspace, rubric: Rubric, run: str, label: TextLabel) -> None:
-    """Stores an answer. Raises InputError for an answer that is none of the rubric's and a text that it does not ask about."""
+    """Stores an answer. Raise InputError for an answer that is none of the rubric's and a text that it does not ask about."""
     give_labels(workspace, rubric, run, [label])
 
 

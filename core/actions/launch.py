@@ -44,9 +44,9 @@ def resolve(
 ) -> RunSpec:
     """Return the specification of a request: all that the identity of its run is made from.
 
-    known_health: of the model server; without it, a request that names no model asks the server for its models.
-    components: by default loaded from the workspace. Raises InputError for invalid options, rows or a name, and for a file of
-    prompts that is not for these rows; Unreachable without a model.
+    known_health: of the model server; without it, a request that names no model asks the server for its models. components: by
+    default loaded from the workspace. Raise InputError for invalid options, rows or a name, and for a file of prompts that is not
+    for these rows; Unreachable without a model.
     """
     check_name("run", name_of(request))
     found = method(request.method)
@@ -101,12 +101,12 @@ def start(
     components: ComponentLoader | None = None,
     method: FindMethod = method_named,
 ) -> Run:
-    """Start the run of a request, by a worker of its own (`detach`) or here until it ends; return the existing one, whatever
-    its name, if the specification is the same.
+    """Start the run of a request, by a worker of its own (`detach`) or here until it ends.
 
-    spec: as `resolve` returned it. Raises StateError if the name is another run's, unless `replace`, and, before anything is
-    written, what the prediction of a derived method would raise, InputError for prompts of a file that are too long, what
-    `refuse_unfit` raises for several model servers, and what `check_ray` raises.
+    Return the existing one, whatever its name, if the specification is the same. spec: as `resolve` returned it. Raise StateError
+    if the name is another run's, unless `replace`, and, before anything is written, what the prediction of a derived method would
+    raise, InputError for prompts of a file that are too long, what `refuse_unfit` raises for several model servers, and what
+    `check_ray` raises.
     """
     workspace.refuse_if_read_only("run", request.name or request.method)
     if request.method in READING_METHODS:
@@ -141,7 +141,7 @@ def start(
 
 
 def _with_one_server(workspace: Workspace, settings: ExecutionSettings, model: str) -> ExecutionSettings:
-    """Return settings with one of several servers that can be used. Raises what `refuse_unfit` raises for several."""
+    """Return settings with one of several servers that can be used. Raise what `refuse_unfit` raises for several."""
     if not settings.has_several:
         return settings
     return replace(settings, servers=model_servers.refuse_unfit(workspace, settings.servers, model, calls=settings.calls))
@@ -156,7 +156,7 @@ def name_of(request: RunRequest) -> str:
 
 
 def execution_settings(workspace: Workspace, request: RunRequest, method: Method) -> ExecutionSettings:
-    """Return how a request is carried out. Raises AddressRefused for a server or cluster that this workspace may not ask."""
+    """Return how a request is carried out. Raise AddressRefused for a server or cluster that this workspace may not ask."""
     settings = ExecutionSettings(
         servers=_servers_of(workspace, request) if method.needs_model else "",
         concurrency=request.concurrency,
@@ -223,10 +223,10 @@ def read_key_values(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def read_options(method: Method, texts: Iterable[str]) -> dict[str, object]:
-    """Return the options in "key=value" texts, with the file that a path of prompts leads to, a SHA-256 stays as it is, and the
-    text of the file that a template without {fields} leads to.
+    """Return the options in "key=value" texts.
 
-    Raises InputError as `read_key_values` does, and for a path that cannot be opened.
+    A path of prompts is replaced by its file (a SHA-256 stays), and a template without {fields} by its file's text. Raises
+    InputError as `read_key_values` does, and for a path that cannot be opened.
     """
     values: dict[str, object] = dict(read_key_values(texts))
     for option in method.options:
@@ -254,8 +254,11 @@ def _only_model(workspace: Workspace, request: RunRequest, known_health: Health 
 
 
 def only_model(health: Health) -> str:
-    """Return the model of a server that serves one. Raises Unreachable without any, InputError with several: none is the first
-    choice of everybody, and the first that is listed may make embeddings."""
+    """Return the model of a server that serves one.
+
+    Raise Unreachable without any, InputError with several: none is the first choice of everybody, and the first that is listed
+    may make embeddings.
+    """
     if not health.models:
         raise Unreachable(health.problem)
     if len(health.models) > 1:

@@ -60,13 +60,13 @@ class Recording:
 
 
 def list_entries(workspace: Workspace) -> list[Entry]:
-    """Every entry, in the order in which they were written."""
+    """Return every entry, in the order in which they were written."""
     with workspace.store.read() as db:
         return hypotheses.list_all(db)
 
 
 def list_lines(workspace: Workspace) -> list[LedgerLine]:
-    """Every line of the ledger, its p corrected for all that was tested and looked at on its dataset."""
+    """Return every line of the ledger, its p corrected for all that was tested and looked at on its dataset."""
     return ledger_lines(list_entries(workspace), looked_by_dataset(workspace))
 
 
@@ -85,8 +85,8 @@ def find_head(workspace: Workspace, noted: str) -> tuple[str, int] | None:
 def register(workspace: Workspace, wanted: Registration) -> Entry:
     """Register a hypothesis; the same one again returns the entry that is there.
 
-    A second registration of the same name is added and linked to the first, whose rule goes on deciding. An entry whose runs
-    have their result already says so. Raises InputError for texts that are empty or too long, ReadOnly.
+    A second registration of the same name is added and linked to the first, whose rule goes on deciding. An entry whose runs have
+    their result already says so. Raise InputError for texts that are empty or too long, ReadOnly.
     """
     check_texts(wanted.name, wanted.hypothesis, wanted.prediction, wanted.note)
     with workspace.store.read() as db:
@@ -130,7 +130,7 @@ def _registration_entry(db: Cursor, wanted: Registration) -> Entry:
 
 
 def _has_result(db: Cursor, a: Run, b: Run) -> bool:
-    """Whether two runs have something to compare: labels of both, or public scores of both."""
+    """Return whether two runs have something to compare: labels of both, or public scores of both."""
     if not a.status == b.status == "done":
         return False
     labelled = runs.label_counts(db, a.dataset).set_index("run")["labelled"]
@@ -139,7 +139,7 @@ def _has_result(db: Cursor, a: Run, b: Run) -> bool:
 
 
 def run_of(db: Cursor, name: str) -> Run | None:
-    """The run of a name or id; None if there is none yet."""
+    """Return the run of a name or id; None if there is none yet."""
     try:
         return runs.find_predicting(db, name)
     except NotFound:
@@ -147,7 +147,7 @@ def run_of(db: Cursor, name: str) -> Run | None:
 
 
 def dataset_name(db: Cursor, name: str, run: Run | None) -> str:
-    """The name of a run's dataset, else of the one of a name or id, else of the default one. Raises NotFound, StateError."""
+    """Return the name of a run's dataset, else of the named dataset, else of the default one. Raise NotFound or StateError."""
     found = datasets.find(db, run.dataset if run else name) if run or name else datasets.default(db)
     if found is None:
         raise StateError("ledger: there is no dataset yet, so nothing to have a hypothesis about; import one")
@@ -157,8 +157,8 @@ def dataset_name(db: Cursor, name: str, run: Run | None) -> str:
 def record_result(workspace: Workspace, name: str, wanted: Recording) -> Entry:
     """Record the result of a registered hypothesis, computed here from two runs; its first registration has the rule.
 
-    Raises NotFound for an unknown hypothesis or run, StateError for a run that is not done, InputError for runs that are not
-    those of the registration, or cannot be compared; ReadOnly.
+    Raise NotFound for an unknown hypothesis or run, StateError for a run that is not done, InputError for runs that are not those
+    of the registration, or cannot be compared; ReadOnly.
     """
     workspace.refuse_if_read_only("record result", name)
     with workspace.store.read() as db:
@@ -196,16 +196,16 @@ def record_result(workspace: Workspace, name: str, wanted: Recording) -> Entry:
 
 
 def first_registration(db: Cursor, name: str, dataset: str) -> Entry | None:
-    """The first registration made here of a hypothesis of this name about the dataset of this name; None without one."""
+    """Return the first registration made here of a hypothesis of this name about the dataset of this name; None without one."""
     about = (HERE, "registration", name, dataset)
     every = hypotheses.list_all(db)
     return next((entry for entry in every if (entry.source, entry.kind, entry.name, entry.dataset) == about), None)
 
 
 def find_registration(db: Cursor, name: str, dataset: str | None = None) -> Entry:
-    """The first registration of a hypothesis made here, by its name or the id of one of its entries.
+    """Return the first registration of a hypothesis made here, by its name or the id of one of its entries.
 
-    dataset: the name of the one that it is about, None for any. Raises NotFound, StateError if several datasets have one.
+    dataset: the name of the one that it is about, None for any. Raise NotFound, StateError if several datasets have one.
     """
     known = [entry for entry in hypotheses.list_all(db) if entry.source == HERE and entry.kind == "registration"]
     found = [entry for entry in known if name in (entry.name, entry.id, entry.first) and dataset in (None, entry.dataset)]
@@ -242,7 +242,7 @@ def _was_seen(db: Cursor, pair: Sequence[Run], registration: Entry, *, is_public
 
 
 def rule_of(entry: Entry) -> DecisionRule:
-    """The rule that a registration states."""
+    """Return the rule that a registration states."""
     values: dict[str, Any] = {key: getattr(entry, key) for key in ("metric", "level", "unit", "smallest_effect")}
     return DecisionRule(**values)
 

@@ -81,7 +81,7 @@ def prompts_of(workspace: Workspace, db: Cursor, line: Sequence[Run]) -> Prompts
 
 
 def _prompts_of_file(workspace: Workspace, db: Cursor, run: Run) -> str:
-    """Return the prompts of a run's rows that stand in a file; "" for a run without. Raises StateError if it is gone."""
+    """Return the prompts of a run's rows that stand in a file; "" for a run without. Raise StateError if it is gone."""
     sha256 = run.spec["options"].get("prompts")
     if not sha256:
         return ""

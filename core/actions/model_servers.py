@@ -58,7 +58,7 @@ class EndpointFile:
 def find_entries(workspace: Workspace, servers: str, model: str) -> list[EndpointEntry]:
     """Return what the file says about a server, or the first of several, and a model: first of this model, then of all.
 
-    Raises InputError for a file that cannot be read.
+    Raise InputError for a file that cannot be read.
     """
     return _entries_about(_read_entries(workspace), servers, model)
 
@@ -140,7 +140,7 @@ async def check_each(
     """Return address → what the server can do, in their order; the problem of one that differs from the first says in what.
 
     servers: one address, several joined by commas, or a file of them. model: by default the only one that is served. calls: how
-    they are asked; where it says nothing, the file of endpoints does. asked: as of `check_health`. Raises InputError if there is
+    they are asked; where it says nothing, the file of endpoints does. asked: as of `check_health`. Raise InputError if there is
     no usable address.
     """
     workspace.refuse_if_read_only("endpoint", servers)
@@ -206,7 +206,7 @@ def combine(found: Mapping[str, Health]) -> Health:
 def refuse_unfit(workspace: Workspace, servers: str, model: str, calls: CallSettings | None = None) -> str:
     """Return the address of the first of several servers that can be used; the others may come later.
 
-    Raises InputError, by its name, if one answers and differs from the first, and Unreachable if none can be used.
+    Raise InputError, by its name, if one answers and differs from the first, and Unreachable if none can be used.
     """
     workspace.refuse_if_read_only("endpoint", servers)
     found, differences = asyncio.run(_compare(workspace, servers, model, calls))

@@ -90,7 +90,7 @@ def keep_for_runs(workspace: Workspace, db: Cursor, record: PackRecord) -> None:
 
 
 def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:
-    """Return a pack's contents. Raises StateError if its file is gone, or not the one of this hash."""
+    """Return a pack's contents. Raise StateError if its file is gone, or not the one of this hash."""
     path = _file(workspace, name)
     if not path.exists():
         raise StateError(f"pack {name!r}: its file {path.name} is gone from {path.parent}; import it again")
@@ -117,7 +117,7 @@ def _organism_or_none(workspace: Workspace, record: PackRecord) -> str | None:
 def organism_of_pack(workspace: Workspace, record: PackRecord) -> str:
     """Return whose genes a pack is about, "" if its symbols do not tell; from its file if nobody recorded it.
 
-    Raises StateError or InputError if that file cannot be read.
+    Raise StateError or InputError if that file cannot be read.
     """
     if record.organism is not None:
         return record.organism
@@ -141,7 +141,7 @@ def names_of_kind(workspace: Workspace, kind: str, organism: str = "") -> Iterat
 def read_latest(workspace: Workspace, kind: str, organism: str = "") -> Pack | None:
     """Return the contents of the latest pack of a kind about an organism, "" for any; None without one.
 
-    Raises StateError if its file is gone.
+    Raise StateError if its file is gone.
     """
     name = name_of_latest(workspace, kind, organism)
     return None if name is None else read(workspace, name)
@@ -253,7 +253,7 @@ def refuse_missing(db: Cursor, planned: Mapping[str, str]) -> None:
 def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
     """Return the knowledge packs that a run was planned with, as evidence tools read them.
 
-    planned: name among `Packs` → SHA-256. Raises StateError if a pack of this content is neither here nor kept.
+    planned: name among `Packs` → SHA-256. Raise StateError if a pack of this content is neither here nor kept.
     """
     with workspace.store.read() as db:
         here, kept = spaces.list_packs(db), spaces.list_kept_packs(db)

@@ -29,10 +29,10 @@ _VARIABLE = "PERTURBDESK_IMPORT_ROOTS"
 def import_path(
     workspace: Workspace, text: str, options: ImportOptions, server_address: str | None, on_file: OnFile = lambda *_: None
 ) -> list[Imported]:
-    """Import a file, or what is recognised in a folder, by a path that a visitor typed; links are followed before it is looked
-    at. What is no table, pack, bundle or space is refused without a word of what it holds.
+    """Import a file, or what is recognised in a folder, by a path that a visitor typed.
 
-    server_address: as in `import_folders`. on_file: as in `imports.import_paths`. Raises InputError outside of the allowed
+    Links are followed before it is looked at. What is no table, pack, bundle or space is refused without a word of what it holds.
+    server_address: as in `import_folders`. on_file: as in `imports.import_paths`. Raise InputError outside of the allowed
     folders, StateError if the app listens beyond this machine.
     """
     workspace.refuse_if_read_only("import", text)
@@ -45,7 +45,7 @@ def import_path(
 
 
 def check_typed_path(workspace: Workspace, text: str, server_address: str | None) -> Path:
-    """Return the path of a file or folder that a visitor typed. Raises InputError and StateError as `import_path`."""
+    """Return the path of a file or folder that a visitor typed. Raise InputError and StateError as `import_path`."""
     return _inside(text, _allowed_folders(workspace, server_address))
 
 
@@ -54,7 +54,7 @@ def import_predictions(
 ) -> Imported:
     """Make a run from predicted expression by a path that a visitor typed; real: the path of real control cells.
 
-    Of a table that is refused nothing is said of what it holds. Raises what `import_path` raises, and what
+    Of a table that is refused nothing is said of what it holds. Raise what `import_path` raises, and what
     `cell_predictions.import_predictions` does.
     """
     workspace.refuse_if_read_only("cells predictions", text)
@@ -74,7 +74,7 @@ def import_predictions(
 def describe_predictions(
     workspace: Workspace, text: str, real: str | None, options: PredictionOptions, server_address: str | None
 ) -> list[str]:
-    """Return what a file of predictions is read as, whose path a visitor typed. Raises as `import_predictions`."""
+    """Return what a file of predictions is read as, whose path a visitor typed. Raise as `import_predictions`."""
     workspace.refuse_if_read_only("cells predictions", text)
     roots = _allowed_folders(workspace, server_address)
     path = _inside(text, roots)
@@ -95,7 +95,7 @@ def _allowed_folders(workspace: Workspace, server_address: str | None) -> Sequen
 
 
 def _inside(text: str, roots: Sequence[Path]) -> Path:
-    """Return the path that a person typed. Raises InputError unless it is inside one of the folders."""
+    """Return the path that a person typed. Raise InputError unless it is inside one of the folders."""
     try:
         if "\0" in text:
             raise ValueError(text)

@@ -27,12 +27,12 @@ _READ_APART: set[str] = set()  # SHA-256 of uploads that a process of its own co
 
 
 def open_file(path: Path) -> PromptFile:
-    """Return the file of prompts at a path. Raises InputError if it cannot be opened."""
+    """Return the file of prompts at a path. Raise InputError if it cannot be opened."""
     return PromptFile(path.name, read_file(path, MAX_BYTES))
 
 
 def read_template(path: Path) -> str:
-    """Return the text of a template's file. Raises InputError if it cannot be opened or is not UTF-8."""
+    """Return the text of a template's file. Raise InputError if it cannot be opened or is not UTF-8."""
     try:
         return read_file(path, MAX_TEMPLATE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -62,7 +62,7 @@ def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:
 
 
 def rows_of(workspace: Workspace, dataset: str, sha256: str, file: PromptFile | None) -> tuple[str, ...]:
-    """Return the rows of a dataset that a file has prompts for, in its order. Raises InputError if there is none.
+    """Return the rows of a dataset that a file has prompts for, in its order. Raise InputError if there is none.
 
     file: as in `check`.
     """
@@ -139,7 +139,7 @@ def keep(workspace: Workspace, file: PromptFile) -> None:
 
 
 def read_kept(workspace: Workspace, sha256: str) -> Mapping[str, str]:
-    """Return id → prompt of the file that is kept under this SHA-256. Raises StateError if it is gone or has changed."""
+    """Return id → prompt of the file that is kept under this SHA-256. Raise StateError if it is gone or has changed."""
     path = _path(workspace, sha256)
     name = _kept_name(sha256)
     try:

@@ -93,8 +93,8 @@ def plan_reading(
 
     rubric: `core.audit.clash.SPEECHES` for the clash of its debates; of that of claims the claims themselves are read.
 
-    Raises StateError if the run is not finished, InputError for a run without texts or, if the rubric asks for them, dossiers,
-    for a reading in the run's place, and for a passage of a rubric that `reads_quotations`; Unreachable if no model answers.
+    Raise StateError if the run is not finished, InputError for a run without texts or, if the rubric asks for them, dossiers, for
+    a reading in the run's place, and for a passage of a rubric that `reads_quotations`; Unreachable if no model answers.
     """
     workspace.refuse_if_read_only("read", run_name)
     settings = settings or ReadingSettings()
@@ -137,11 +137,10 @@ def start_reading(
     plan: ReadingPlan | None = None,
     replace: bool = False,
 ) -> Run:
-    """Start a reading, by a worker of its own (`detach`) or here until it ends; return the existing one, whatever its name and
-    state, if it is the same.
+    """Start a reading, by a worker of its own (`detach`) or here until it ends.
 
-    plan: as `plan_reading` returned it. Raises what `plan_reading` does, and StateError if the name is another run's, unless
-    `replace`.
+    Return the existing one, whatever its name and state, if it is the same. plan: as `plan_reading` returned it. Raise what
+    `plan_reading` does, and StateError if the name is another run's, unless `replace`.
     """
     workspace.refuse_if_read_only("read", run_name)
     plan = plan or plan_reading(workspace, rubric, run_name, endpoint=endpoint, model=model, settings=settings)
@@ -191,7 +190,7 @@ def list_readings(db: Cursor, rubric: Rubric, run_id: str) -> list[Run]:
 
 
 def rubric_of(reading: Run) -> Rubric:
-    """Return the rubric that a reading answers. Raises InputError for another run."""
+    """Return the rubric that a reading answers. Raise InputError for another run."""
     return _method_named(reading.method).rubric({"rubric": "", **reading.spec.get("options", {})})
 
 
@@ -202,7 +201,7 @@ def answers(
 
     The columns are those of `store.rubrics.readings`. run: of a rubric about claims the reading that lists them. judge: None is
     the rule if the rubric has one, else the model. reading: the name or id of a reading, by default the newest that is finished.
-    Raises InputError for a rubric without a rule if one is asked for and for a reading of something else, NotFound if no reading
+    Raise InputError for a rubric without a rule if one is asked for and for a reading of something else, NotFound if no reading
     is finished.
     """
     with workspace.store.read() as db:
@@ -244,7 +243,7 @@ def answer_by_rule_of(workspace: Workspace, rubric: Rubric, run: Run) -> pd.Data
 def find_reading(db: Cursor, rubric: Rubric, run: Run, reading: str | None = None) -> Run:
     """Return the finished reading of a name or id, by default the newest.
 
-    Raises NotFound if none is finished, InputError for a reading of something else.
+    Raise NotFound if none is finished, InputError for a reading of something else.
     """
     known = list_readings(db, rubric, run.id)
     if reading is not None:
@@ -260,7 +259,7 @@ def find_reading(db: Cursor, rubric: Rubric, run: Run, reading: str | None = Non
 
 
 def _finished_run(workspace: Workspace, name: str) -> Run:
-    """Return the run of a name or id. Raises StateError if it is not finished, InputError for a reading."""
+    """Return the run of a name or id. Raise StateError if it is not finished, InputError for a reading."""
     with workspace.store.read() as db:
         recorded = runs.find_predicting(db, name)
     [run] = jobs.with_present_states(workspace, [recorded])
@@ -289,7 +288,7 @@ def _prompts(workspace: Workspace, plan: ReadingPlan) -> Iterator[tuple[list[str
 
 
 def reads_quotations(rubric: Rubric) -> bool:
-    """Whether a model that reads texts for a rubric lists what they say, with quotations, instead of answering by a letter."""
+    """Return whether a rubric's model lists statements with quotations instead of answering by a letter."""
     return rubric.sha256 in _QUOTING
 
 

@@ -20,8 +20,10 @@ _LEAST_P = 1e-300
 
 
 def scale_to_replicate(workspace: Workspace, rows: RunRows, replicate: str, seed: int = 0) -> RunScale:
-    """Return a run's score between no biology and a replicate, a dataset of the same pairs. Raises what `scale_run` and
-    `replicate_scores` raise."""
+    """Return a run's score between no biology and a replicate, a dataset of the same pairs.
+
+    Raise what `scale_run` and `replicate_scores` raise.
+    """
     return scale_run(rows, replicate, replicate_scores(workspace, replicate, rows.index), seed)
 
 
@@ -29,7 +31,7 @@ def replicate_scores(workspace: Workspace, dataset: str, index: RowIndex) -> Sco
     """Return the scores that a dataset (name or id) of the same pairs gives the rows of another, NaN where it has none.
 
     Of one that was made of cells: −log10 p for an effect, with the sign of the change for the direction; of any other: 1 for up
-    and down, 0 for none. Raises NotFound, StoreDamaged.
+    and down, 0 for none. Raise NotFound, StoreDamaged.
     """
     with workspace.store.read() as db:
         found = datasets.find(db, dataset)

@@ -18,7 +18,7 @@ PAGE = "report"
 def save_report(workspace: Workspace, name: str, selection: Mapping[str, Any], *, replace: bool = False) -> bool:
     """Save a selection (plain data) under a name; return whether there was none of that name.
 
-    The same selection again changes nothing. Raises StateError where another has the name, unless `replace`; ReadOnly.
+    The same selection again changes nothing. Raise StateError where another has the name, unless `replace`; ReadOnly.
     """
     name = name.strip()
     workspace.refuse_if_read_only("save report", name)
@@ -43,14 +43,14 @@ def saved_reports(workspace: Workspace) -> dict[str, dict[str, Any]]:
 
 
 def saved_by(workspace: Workspace, name: str) -> tuple[str, date] | None:
-    """Who saved the selection of a name, and on which day; None if there is none."""
+    """Return who saved the selection of a name, and on which day; None if there is none."""
     with workspace.store.read() as db:
         found = notes.preset_written(db, PAGE, name)
     return None if found is None else (found[0], found[1].date())
 
 
 def find_report(workspace: Workspace, name: str) -> dict[str, Any]:
-    """The selection of a name. Raises NotFound, which lists the names."""
+    """Return the selection of a name. Raise NotFound, which lists the names."""
     known = saved_reports(workspace)
     if name not in known:
         raise NotFound(f"report {name!r}: not in this workspace, {list_known(name, list(known))}")

@@ -71,7 +71,7 @@ def register(workspace: Workspace, wanted: RubricRegistration) -> Entry:
 def record_result(workspace: Workspace, name: str, reading: str = "", note: str = "") -> Entry:
     """Record the result of a hypothesis about a rubric, by the rubric's rule or a model's reading of the run.
 
-    reading: the run of `judge_rubric` whose answers count, by default the newest that is finished. Raises NotFound for an unknown
+    reading: the run of `judge_rubric` whose answers count, by default the newest that is finished. Raise NotFound for an unknown
     hypothesis, rubric, run or reading, StateError for a run that is not done and a rubric that was worded anew, InputError where
     nothing can be compared; ReadOnly.
     """
@@ -106,7 +106,7 @@ def record_result(workspace: Workspace, name: str, reading: str = "", note: str 
 
 
 def _has_result(workspace: Workspace, rubric: Rubric, run: Run) -> bool:
-    """Whether the run has labels and the rubric answers on it, so that its worth is there to see."""
+    """Return whether the run has labels and the rubric answers on it, so that its worth is there to see."""
     if run.status != "done":
         return False
     with workspace.store.read() as db:

@@ -21,7 +21,7 @@ def list_all(workspace: Workspace) -> list[Rubric]:
 
 
 def find(workspace: Workspace, name: str) -> Rubric:
-    """Return the rubric of a name. Raises NotFound, with the known names, if there is none."""
+    """Return the rubric of a name. Raise NotFound, with the known names, if there is none."""
     if name in rules():
         return rules()[name].rubric
     known = {rubric.name: rubric for rubric in list_all(workspace)}
@@ -33,7 +33,7 @@ def find(workspace: Workspace, name: str) -> Rubric:
 def add(workspace: Workspace, rubric: Rubric) -> bool:
     """Keep a rubric; whether it is new. The same one again changes nothing.
 
-    Raises StateError if another one has its name, InputError if it names a rule: a rule has its own rubric; ReadOnly.
+    Raise StateError if another one has its name, InputError if it names a rule: a rule has its own rubric; ReadOnly.
     """
     workspace.refuse_if_read_only(_ACTION, rubric.name)
     if rubric.rule:

@@ -79,8 +79,10 @@ def work_on(
 
 
 def find_same(workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False) -> Run | None:
-    """Return the run of this specification, whatever its name. Raises StateError as `find_same_run` does, and InputError for a
-    name as `check_name` does."""
+    """Return the run of this specification, whatever its name.
+
+    Raise StateError as `find_same_run` does, and InputError for a name as `check_name` does.
+    """
     check_name("run", name)
     with workspace.store.read() as db:
         return run_writer.find_same_run(db, workspace, spec, name, replace=replace)
@@ -100,7 +102,7 @@ def start(
     """Start a run; return the existing one, as it is and whatever its name, if the specification is the same.
 
     calls: how many calls of a model are expected. begin: `start_worker`, or `work_on` to work here until it ends. origin: as in
-    `RunRecord`. Raises StateError if the name is another run's, unless `replace`, and if a worker is on the run that would be
+    `RunRecord`. Raise StateError if the name is another run's, unless `replace`, and if a worker is on the run that would be
     replaced, AddressRefused as `refuse_unlisted` does.
     """
     workspace.refuse_if_read_only("run", name)
@@ -179,7 +181,7 @@ def cancel(workspace: Workspace, run: str) -> Run:
 def resume(workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, begin: Begin = start_worker) -> Run:
     """Continue a run that is paused, or that ended with rows missing. settings: replace those it was started with, for good.
 
-    Raises StateError if every row is finished or the run is running, and what `check_change` and `refuse_unlisted` raise.
+    Raise StateError if every row is finished or the run is running, and what `check_change` and `refuse_unlisted` raise.
     """
     found, folder, status = _find_with_folder(workspace, run)
     if status.state == "done":
@@ -202,7 +204,7 @@ def resume(workspace: Workspace, run: str, *, settings: ExecutionSettings | None
 def retry(workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, begin: Begin = start_worker) -> Run:
     """Predict every failed row again, and the missing ones. settings: replace those it was started with, for good.
 
-    Raises StateError if no row failed or a worker is on the run, and what `check_change` and `refuse_unlisted` raise.
+    Raise StateError if no row failed or a worker is on the run, and what `check_change` and `refuse_unlisted` raise.
     """
     found, folder, status = _find_with_folder(workspace, run)
     if status.state in LIVE_STATES:
@@ -259,7 +261,7 @@ def settings_of(workspace: Workspace, run: str) -> ExecutionSettings:
 
 
 def find_status(workspace: Workspace, run: str) -> tuple[Run, Status]:
-    """Return a run and its status. Raises StateError if no worker of this workspace made it."""
+    """Return a run and its status. Raise StateError if no worker of this workspace made it."""
     found, _, status = _find_with_folder(workspace, run)
     return found, status
 
@@ -277,13 +279,13 @@ def log_tail(workspace: Workspace, run: str, lines: int = 50) -> list[str]:
 
 
 def _find_with_folder(workspace: Workspace, run: str) -> tuple[Run, RunFolder, Status]:
-    """Return a run with its folder and status. Raises StateError if no worker of this workspace made it."""
+    """Return a run with its folder and status. Raise StateError if no worker of this workspace made it."""
     found, folder = _find_folder(workspace, run)
     return found, folder, status_of(folder)
 
 
 def _find_folder(workspace: Workspace, run: str) -> tuple[Run, RunFolder]:
-    """The same without the status, which takes reading the whole journal of a crashed run."""
+    """Return the same without the status, which takes reading the whole journal of a crashed run."""
     found = _find(workspace, run)
     folder = workspace.run_folder(found.id)
     if not folder.exists:

@@ -15,7 +15,7 @@ from core.store.runs import Run
 
 
 def find_done(workspace: Workspace, spec: RunSpec) -> Run | None:
-    """The run of a specification if it is done; None if it is not there or not done. Starts nothing."""
+    """Return the run of a specification if it is done; None if it is not there or not done. Starts nothing."""
     with workspace.store.read() as db:
         found = next((run for run in runs.list_all(db, spec.dataset) if run.id == spec.key), None)
     return found if found is not None and found.status == "done" else None
@@ -30,9 +30,9 @@ def run_to_end(
     replace: bool = False,
     method: FindMethod = method_named,
 ) -> Run:
-    """The run of a request, worked on here until it is done; resumed if an earlier worker left it.
+    """Return the run of a request, worked on here until it is done; resumed if an earlier worker left it.
 
-    Raises StateError if it ends otherwise, and KeyboardInterrupt if a signal ended its worker, which took it for itself: it is
+    Raise StateError if it ends otherwise, and KeyboardInterrupt if a signal ended its worker, which took it for itself: it is
     meant for the experiment too.
     """
     made = _start(workspace, request, spec, components, method, replace=replace)

@@ -40,8 +40,8 @@ class RunMetadata:
 def find_same_run(db: Cursor, workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False) -> Run | None:
     """Return the run of this specification, whatever its name; None if there is none.
 
-    Raises StateError if there is none and the name is another run's, unless `replace`; in any case if that run is a parent of
-    this one or a worker is on it.
+    Raise StateError if there is none and the name is another run's, unless `replace`; in any case if that run is a parent of this
+    one or a worker is on it.
     """
     here = runs.list_all(db, spec.dataset)
     same = next((run for run in here if run.id == spec.key or _is_same_of_earlier(run, spec)), None)

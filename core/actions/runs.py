@@ -64,8 +64,10 @@ def _score(value: str) -> float | None:
 
 
 def delete(workspace: Workspace, run: str) -> Run:
-    """Delete a run with its traces, journal and notes (the notes' text stays in the audit log); its file can be imported
-    again. Raises StateError while a worker is on it."""
+    """Delete a run with its traces, journal and notes (the notes' text stays in the audit log); its file can be imported again.
+
+    Raise StateError while a worker is on it.
+    """
     with workspace.store.read() as db:
         refuse_live(workspace.run_folder(runs.find(db, run).id))
     with workspace.change("delete", run) as (db, detail):

@@ -40,7 +40,7 @@ class BuiltSite:
         return sum(map(len, self.files.values()))
 
     def as_zip(self) -> bytes:
-        """The folder as a zip: equal files give equal bytes."""
+        """Return the folder as a zip: equal files give equal bytes."""
         out = BytesIO()
         pack_into(out, lambda: ((f"{self.name}/{path}", content) for path, content in self.files.items()))
         return out.getvalue()
@@ -49,7 +49,7 @@ class BuiltSite:
 def build_site(workspace: Workspace, run: str, walks: Sequence[tuple[str, bytes]] = ()) -> BuiltSite:
     """Make the site of a run; nothing is written. walks: name and slides of each walk-through that is in it.
 
-    Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
+    Raise StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
     """
     found = runs.refuse_reading(settle_run(workspace, run))
     files = SiteFiles()
@@ -73,8 +73,8 @@ def write_site(
 ) -> BuiltSite:
     """Write the site of a run to a folder, the page last. walks: as of `build_site`.
 
-    replace: also into a folder that is not empty, where other files stay as they are. Raises StateError if the folder is
-    not empty, unless `replace`, and SystemFailure if it cannot be written.
+    replace: also into a folder that is not empty, where other files stay as they are. Raise StateError if the folder is not
+    empty, unless `replace`, and SystemFailure if it cannot be written.
     """
     try:
         _refuse_occupied(out, replace)

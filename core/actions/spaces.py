@@ -67,7 +67,7 @@ def _build_coresponse(workspace: Workspace, spec: Spec, name: str) -> Space:
 
 
 def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
-    """Return the labels that a space was built from. Raises StateError if the dataset is gone or its labels have changed."""
+    """Return the labels that a space was built from. Raise StateError if the dataset is gone or its labels have changed."""
     with workspace.store.read() as db:
         try:
             labelled, fingerprint = labelled_rows(db, datasets.find(db, spec["dataset"]).id)
@@ -117,9 +117,9 @@ def embed(
 ) -> SpaceRecord:
     """Build a space of a kind of BUILDERS and record it; return the existing one if its specification is the same.
 
-    options: columns, seed, model, base_url, dataset (a name) or of, as the kind needs them. pack: the knowledge pack to
-    build from, None for the latest of its kind, about genes of the default dataset's organism if there is one. say: is called
-    with what is done next. Raises StateError if the name is another space's, unless `replace`.
+    options: columns, seed, model, base_url, dataset (a name) or of, as the kind needs them. pack: the knowledge pack to build
+    from, None for the latest of its kind, about genes of the default dataset's organism if there is one. say: is called with what
+    is done next. Raise StateError if the name is another space's, unless `replace`.
     """
     workspace.refuse_if_read_only("embed", name)
     spec = dict(options)
@@ -159,7 +159,7 @@ def spec_of_loaded(space: Space, file: str) -> dict[str, Any]:
 def load(workspace: Workspace, record: SpaceRecord) -> Space:
     """Return a space's vectors, rebuilt if the cache was emptied.
 
-    Raises StateError if the space's file, or what it was built from, is gone or has changed.
+    Raise StateError if the space's file, or what it was built from, is gone or has changed.
     """
     path = _file(workspace, record)
     space = _rebuild(workspace, record, path) if record.kind in REBUILT else _read_saved(record, path)
@@ -282,7 +282,7 @@ def identity(name: str, kind: str, spec: Spec) -> str:
 
 
 def find_same_or_refuse(db: Cursor, name: str, key: str, *, replace: bool) -> SpaceRecord | None:
-    """Return the space of this identity, or None. Raises StateError if the name is another's, unless `replace`."""
+    """Return the space of this identity, or None. Raise StateError if the name is another's, unless `replace`."""
     check_name("space", name)
     if len(name) > MAX_NAME or "," in name or name != name.strip():
         raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without a comma or outer blanks")

@@ -41,8 +41,8 @@ def predict_file(workspace: Workspace, dataset: Dataset, settings: KnnSettings, 
     """Predict the pairs of a Parquet file (columns pert and gene) from a dataset's training labels, and write another.
 
     Its rows stand in the same order and have pert, gene, prediction_up, prediction_down, p_de, p_up_given_de, support and flags
-    (words with a blank between them). Raises InputError for another protocol than test, both axes, a file that is there
-    already, and a labelled pair among the rows.
+    (words with a blank between them). Raise InputError for another protocol than test, both axes, a file that is there already,
+    and a labelled pair among the rows.
     """
     axis = settings.similarity.weighting.axis
     if settings.protocol.kind != "test":

@@ -74,8 +74,8 @@ def check_file(
 ) -> list[Problem]:
     """Return every problem of a submission's file or bytes, which are called `name` in messages.
 
-    rows: which ids it should have. prompt: a file with the prompt that was run. run: the run that it was made from, whose
-    facts are then checked too. Raises InputError for a file that cannot be opened, and if there is no dataset.
+    rows: which ids it should have. prompt: a file with the prompt that was run. run: the run that it was made from, whose facts
+    are then checked too. Raise InputError for a file that cannot be opened, and if there is no dataset.
     """
     if workspace.settings.is_shared and isinstance(file, bytes) and prompt is None and run is None:
         found = read_apart(workspace, "check", [(name, file)], {"track": track, "dataset": dataset, "rows": rows})
@@ -97,8 +97,7 @@ def check_file(
 def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[str, ...]:
     """Return the ids that a submission should have, in order: of the test split if there is one, else of every row.
 
-    rows: as in `--rows`; ids=FILE alone asks for them in that file's order. Raises InputError or NotFound for rows that
-    cannot be.
+    rows: as in `--rows`; ids=FILE alone asks for them in that file's order. Raise InputError or NotFound for rows that cannot be.
     """
     known = load_pairs(workspace.store, dataset)
     chosen = parse_row_selection(rows)
@@ -113,7 +112,7 @@ def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[st
 
 
 def check_run(workspace: Workspace, run: str, options: PackageOptions) -> CheckedPackage:
-    """Return a run's package and its problems, before anything is written. Raises InputError for files that cannot be read."""
+    """Return a run's package and its problems, before anything is written. Raise InputError for files that cannot be read."""
     with workspace.store.read() as db:
         found = runs.find_predicting(db, run)
     expected = expected_ids(workspace, found.dataset, options.rows)
@@ -127,7 +126,7 @@ def check_run(workspace: Workspace, run: str, options: PackageOptions) -> Checke
 def package(workspace: Workspace, run: str, options: PackageOptions, out: Path, *, replace: bool = False) -> PackageResult:
     """Write a run's package, unless one of its problems is an error; the audit log names its SHA-256.
 
-    Raises StateError if another file lies at `out`, unless `replace`, ReadOnly in a workspace that is.
+    Raise StateError if another file lies at `out`, unless `replace`, ReadOnly in a workspace that is.
     """
     workspace.refuse_if_read_only("package", run)
     checked = check_run(workspace, run, options)

@@ -102,8 +102,8 @@ def evaluate_saved(
 ) -> SavedEvaluation:
     """Evaluate the fitted models of a target ranking and keep the table.
 
-    The cells are read again from where they came. Raises NotFound,
-    InputError for other settings or for cells that are no longer there, and StateError while it is being trained.
+    The cells are read again from where they came. Raise NotFound, InputError for other settings or for cells that are no longer
+    there, and StateError while it is being trained.
     """
     workspace.refuse_if_read_only("evaluate target ranking", name)
     settings, candidates = request.settings, request.candidates
@@ -141,7 +141,7 @@ def list_all(workspace: Workspace) -> Sequence[RankingFolder]:
 
 
 def find(workspace: Workspace, name: str | None = None) -> RankingFolder:
-    """Return the target ranking of a name; without one, the latest begun. Raises NotFound."""
+    """Return the target ranking of a name; without one, the latest begun. Raise NotFound."""
     known = list_all(workspace)
     found = next((folder for folder in known if name in (None, folder.name)), None)
     if found is None:
@@ -158,9 +158,11 @@ KIND = "target ranking"
 
 
 def start_apart(workspace: Workspace, request: TrainingRequest, *, replace: bool = False) -> RankingFolder:
-    """Start the training of a request in a process of its own; one of that name with the same options goes on, or is returned if
-    it is done. Raises InputError for a wrong request, StateError if the name is taken or the process ends before its first
-    heartbeat."""
+    """Start the training of a request in a process of its own.
+
+    One of that name with the same options goes on, or is returned if it is done. Raise InputError for a wrong request, StateError
+    if the name is taken or the process ends before its first heartbeat.
+    """
     if not replace and find_same(workspace, request) is not None:
         return resume(workspace, request.name)
     folder = create(workspace, request, replace=replace)
@@ -193,8 +195,8 @@ def train(
 ) -> RankingFolder:
     """Train and evaluate every model of a request in this process; `say` hears how far it is.
 
-    One of that name with the same options goes on after the models that are there; one that is done is returned as it is.
-    Cells, split and options are checked before anything is written. Raises InputError, StateError, MissingPackage.
+    One of that name with the same options goes on after the models that are there; one that is done is returned as it is. Cells,
+    split and options are checked before anything is written. Raise InputError, StateError, MissingPackage.
     """
     workspace.refuse_if_read_only("train target ranking", request.name)
     same = None if replace else find_same(workspace, request)

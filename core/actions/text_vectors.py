@@ -19,9 +19,9 @@ _NAME = "texts"  # of a space that nobody keeps
 def make_encoder(
     workspace: Workspace, embedding: str = "tfidf", endpoint: str = "", model: str = ""
 ) -> Callable[[Sequence[str]], Floats] | None:
-    """What turns n texts into vectors of shape (n, columns); None for TF-IDF, which needs no encoder.
+    """Return what turns n texts into vectors of shape (n, columns); None for TF-IDF, which needs no encoder.
 
-    Raises InputError for another name, and for an endpoint without its address and model. What it returns raises as
+    Raise InputError for another name, and for an endpoint without its address and model. What it returns raises as
     `build_sentences` and `build_endpoint` do.
     """
     if embedding not in get_args(Embedding):
@@ -44,7 +44,7 @@ def _by_place(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _vectors(space: Space, n: int) -> Floats:
-    """The vectors by place; 0 for a text that got none."""
+    """Return the vectors by place; 0 for a text that got none."""
     found = np.zeros((n, space.columns))
     found[[int(symbol) for symbol in space.symbols]] = space.vectors
     return found

@@ -29,7 +29,7 @@ Labels = Mapping[str, NDArray[np.object_]]  # by their name, of shape (n_rows,),
 
 
 def list_distances(workspace: Workspace, dataset: str) -> list[str]:
-    """What the distance can be measured in for a dataset (id): spaces that know no labels, and NETWORK if there is one."""
+    """Return what the distance can be measured in for a dataset (id): spaces that know no labels, and NETWORK if there is one."""
     with workspace.store.read() as db:
         free = [space.name for space in spaces.list_all(db) if space.built_from is None]
         organism = datasets.find(db, dataset).organism
@@ -37,7 +37,7 @@ def list_distances(workspace: Workspace, dataset: str) -> list[str]:
 
 
 def score_by_distance(workspace: Workspace, rows: RunRows, by: str, axis: Axis) -> DistanceScores:
-    """The score by distance; by: a name of `list_distances`. Raises NotFound without such a network, space or file."""
+    """Return the score by distance; by: a name of `list_distances`. Raise NotFound without such a network, space or file."""
     with workspace.store.read() as db:
         dataset = datasets.find(db, rows.run.dataset)
     if by != NETWORK:
@@ -71,7 +71,7 @@ def label_at_thresholds(
 
 
 def effects_of_rows(effects: pd.DataFrame, index: RowIndex) -> pd.DataFrame:
-    """The effects of the rows, in their order; NaN for a row that has none."""
+    """Return the effects of the rows, in their order; NaN for a row that has none."""
     place = {symbol: i for i, symbol in enumerate(index.symbols)}
     pert, gene = (_codes(effects[axis], place) for axis in ("pert", "gene"))
     n = len(place) + 1
@@ -81,6 +81,6 @@ def effects_of_rows(effects: pd.DataFrame, index: RowIndex) -> pd.DataFrame:
 
 
 def _codes(column: pd.Series, place: Mapping[str, int]) -> Codes:
-    """The places of symbols; all that have none share the last one."""
+    """Return the places of symbols; all that have none share the last one."""
     of_category = np.array([place.get(name, len(place)) for name in column.cat.categories], dtype=np.intp)
     return of_category[column.cat.codes.to_numpy()]

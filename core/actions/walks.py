@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r"\./[\w-]*\?[^\s<>\"']*")
 def add_stop(workspace: Workspace, stop: Stop) -> str:
     """Add a stop at the end of a walk-through, which begins with its first; return the stop's id.
 
-    Raises InputError for an address that is no view of the app, a figure that is too large, a name or a sentence that cannot
+    Raise InputError for an address that is no view of the app, a figure that is too large, a name or a sentence that cannot
     stand; NotFound for an unknown dataset; ReadOnly.
     """
     check_name("walk-through", stop.walk)
@@ -85,9 +85,10 @@ def delete_walk(workspace: Workspace, dataset: str, walk: str) -> int:
 
 
 def find_walk(db: Cursor, walk: str, dataset: str | None = None) -> tuple[str, list[Stop]]:
-    """The dataset (id) and the stops of the walk-through of a name. dataset: a name or an id, needed where two have the name.
+    """Return the dataset (id) and the stops of the walk-through of a name.
 
-    Raises NotFound, which lists the names, and InputError where the name does not tell.
+    dataset: a name or an id, needed where two have the name. Raise NotFound, which lists the names, and InputError where the name
+    does not tell.
     """
     known = walks.list_all(db)
     wanted = None if dataset is None else datasets.find(db, dataset).id

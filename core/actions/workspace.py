@@ -73,7 +73,7 @@ class Workspace:
     def change(self, action: str, subject: str) -> Iterator[tuple[Cursor, dict[str, Any]]]:
         """Open a write transaction that ends with a line in the audit log; the mapping becomes that line's detail.
 
-        Raises ReadOnly, before anything is touched, if the workspace is open for reading only.
+        Raise ReadOnly, before anything is touched, if the workspace is open for reading only.
         """
         self.refuse_if_read_only(action, subject)
         with self.store.write() as cursor:
@@ -127,5 +127,5 @@ def open_workspace(settings: Settings | None = None) -> Workspace:
 
 
 def _is_writable(settings: Settings) -> bool:
-    """Whether the store can be changed. One that is yet to be made counts: whoever makes it hears why it cannot be."""
+    """Return whether the store can be changed. One that is yet to be made counts: whoever makes it hears why it cannot be."""
     return not settings.data.is_dir() or os.access(settings.data, os.W_OK)

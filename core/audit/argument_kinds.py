@@ -111,7 +111,7 @@ class _Documents:
 def find_argument_kinds(texts: Arguments, settings: KindSettings, encode: Encoder | None = None) -> ArgumentKinds:
     """Sort texts into kinds; the same texts and settings give the same kinds.
 
-    encode: in the place of TF-IDF; it is given the words that count. Raises InputError for fewer texts with words than kinds.
+    encode: in the place of TF-IDF; it is given the words that count. Raise InputError for fewer texts with words than kinds.
     """
     from threadpoolctl import threadpool_limits  # comes with scikit-learn, which is slow to import
 
@@ -139,8 +139,10 @@ def find_argument_kinds(texts: Arguments, settings: KindSettings, encode: Encode
 
 
 def _svd_vectors(table: WordTable) -> tuple[Floats, int | None]:
-    """Vectors of length 1 of shape (n_texts, COLUMNS or fewer), of length 0 for a text without a word that counts; and from how
-    many texts the columns were found, None for all."""
+    """Return vectors of length 1 of shape (n_texts, COLUMNS or fewer), of length 0 for a text without a word that counts.
+
+    And from how many texts the columns were found, None for all.
+    """
     from scipy.sparse import vstack
     from sklearn.decomposition import TruncatedSVD
 
@@ -161,7 +163,7 @@ def _svd_vectors(table: WordTable) -> tuple[Floats, int | None]:
 
 
 def _draw(table: WordTable) -> Codes | None:
-    """Positions of the texts that columns are found from, in order; None for all, where they are not too many."""
+    """Return positions of the texts that columns are found from, in order; None for all, where they are not too many."""
     most = min(MOST_TEXTS, table.n_texts * MOST_ENTRIES // table.entries)
     if table.n_texts <= most:
         return None
@@ -169,7 +171,7 @@ def _draw(table: WordTable) -> Codes | None:
 
 
 def _of_drawn(pieces: Iterator[Any], drawn: Codes | None) -> Iterator[Any]:
-    """The rows of matrices that follow each other, of the drawn positions alone."""
+    """Yield the rows of matrices that follow each other, of the drawn positions alone."""
     start = 0
     for piece in pieces:
         end = start + piece.shape[0]
@@ -178,7 +180,7 @@ def _of_drawn(pieces: Iterator[Any], drawn: Codes | None) -> Iterator[Any]:
 
 
 def _encoded(documents: Documents, encode: Encoder) -> Floats:
-    """Vectors of length 1 of the encoder, of length 0 for a text without a word."""
+    """Return vectors of length 1 of the encoder, of length 0 for a text without a word."""
     has_words = np.array([bool(words) for words in documents])
     if not has_words.any():
         return np.zeros((len(documents), 1))
@@ -197,7 +199,7 @@ def _unit_length(vectors: Floats) -> Floats:
 
 
 def _count_distinct(vectors: Any, most: int) -> int:
-    """How many different rows there are, counted no further than `most`."""
+    """Return how many different rows there are, counted no further than `most`."""
     known: set[bytes] = set()
     for row in vectors:
         known.add((row + 0.0).tobytes())  # -0.0 is 0.0
@@ -216,7 +218,7 @@ class _Search:
         self.most_k = _count_distinct(self.vectors, MOST_K)
 
     def sort(self) -> tuple[Codes, Agreement | None, Agreement]:
-        """The cluster of each text, and how it holds under other seeds and on samples of the rows."""
+        """Return the cluster of each text, and how it holds under other seeds and on samples of the rows."""
         if self.settings.method == "hdbscan":
             labels = self._hdbscan(self.vectors)
             return labels, None, self._agree_on_samples(labels, self._hdbscan)
@@ -231,7 +233,7 @@ class _Search:
         return best
 
     def _sort_into(self, k: int, least: float) -> tuple[Codes, Agreement, Agreement]:
-        """`sort` by k-means; where the kinds hold no better than `least` under other seeds, samples are not drawn."""
+        """Return `sort` by k-means; where the kinds hold no better than `least` under other seeds, samples are not drawn."""
         seed = self.settings.seed
         labels = self._kmeans(k, seed)(self.vectors)
         others = [(labels, self._kmeans(k, seed + i)(self.vectors)) for i in range(1, REPEATS + 1)]
@@ -241,7 +243,7 @@ class _Search:
         return labels, by_seed, self._agree_on_samples(labels, self._kmeans(k, seed))
 
     def _agree_on_samples(self, labels: Codes, cluster: Callable[[Any], Codes]) -> Agreement:
-        """How the clusters of samples of the rows agree with those of all, on the texts of each sample."""
+        """Return how the clusters of samples of the rows agree with those of all, on the texts of each sample."""
         rng = np.random.default_rng(self.settings.seed)
         every = np.unique(self.rows)
         found = []
@@ -280,12 +282,12 @@ def _agreement(pairs: Sequence[tuple[Codes, Codes]], over: str) -> Agreement:
 
 
 def _worst(found: tuple[Codes, Agreement | None, Agreement]) -> float:
-    """The mean by which kinds hold worst, under other seeds or on samples."""
+    """Return the mean by which kinds hold worst, under other seeds or on samples."""
     return min(each.mean for each in found[1:] if each is not None)
 
 
 def _nearest_to_mean(vectors: Floats, members: Bools, rows: Codes) -> tuple[int, ...]:
-    """Positions of the texts nearest to the mean of a kind, the nearest first, one of a row, at most TYPICAL."""
+    """Return positions of the texts nearest to the mean of a kind, the nearest first, one of a row, at most TYPICAL."""
     at = np.flatnonzero(members)
     order = at[np.argsort(-(vectors[at] @ vectors[at].mean(axis=0)), kind="stable")]
     _, first = np.unique(rows[order], return_index=True)

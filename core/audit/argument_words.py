@@ -114,7 +114,7 @@ _WORD = re.compile(r"(?<![\w-])[a-z]{2,}(?:[-'’][a-z]+)*(?![\w-])")
 
 
 def words_of(text: str, pert: str, gene: str) -> list[str]:
-    """The words of a text that count, in order, stop words among them; pert, gene: the names of its row's pair."""
+    """Return the words of a text that count, in order, stop words among them; pert, gene: the names of its row's pair."""
     own = {pert.casefold(), gene.casefold()}
     return [word for word in _WORD.findall(text) if own.isdisjoint((word, *word.split("-")))]
 
@@ -163,7 +163,7 @@ class WordTable:
             yield normalize(counts, copy=False)
 
     def tell_apart(self, kinds: Codes, n_kinds: int, n_words: int) -> list[tuple[str, ...]]:
-        """The words that tell each kind from all other texts, at most `n_words`, the most telling first.
+        """Return the words that tell each kind from all other texts, at most `n_words`, the most telling first.
 
         kinds: of shape (n_texts,), below 0 for texts of none. By the z of the log-odds ratio with an informative Dirichlet prior
         (Monroe, Colaresi and Quinn, Political Analysis 2008, 16:372-403), of how many texts hold a word. A term that shares a
@@ -179,7 +179,7 @@ class WordTable:
         return told
 
     def _texts_of_kinds(self, kinds: Codes, n_kinds: int) -> Floats:
-        """How many texts of each kind hold each term, of shape (n_kinds, n_terms)."""
+        """Return how many texts of each kind hold each term, of shape (n_kinds, n_terms)."""
         found, start = np.zeros((n_kinds, len(self.terms))), 0
         for counts in self.counts():
             own = kinds[start : start + counts.shape[0]]
@@ -206,7 +206,7 @@ def _rough_filter(documents: Documents, terms_of: Terms, least: int) -> Terms:
 
 
 def log_odds_z(here: Floats, elsewhere: Floats) -> Floats:
-    """The log-odds ratio of each word in standard errors, above 0 where it is commoner here; counts of shape (n_words,).
+    """Return the log-odds ratio of each word in standard errors, above 0 where it is commoner here; counts of shape (n_words,).
 
     The prior is the words of both together, scaled to `PRIOR_WORDS` (Monroe, Colaresi and Quinn 2008, equations 15, 16, 20, 22).
     """

@@ -47,7 +47,7 @@ _DEMANDED = ("sentences", "genes")
 
 
 def check_brief(role: str, text: str, pair_id: str, citable: Collection[str] = ()) -> tuple[str, ...]:
-    """The findings in one brief: keys of FINDINGS, in that order: the rules that answer yes.
+    """Return the findings in one brief: keys of FINDINGS, in that order: the rules that answer yes.
 
     citable: lower-case terms of the row's dossier.
     """
@@ -57,18 +57,18 @@ def check_brief(role: str, text: str, pair_id: str, citable: Collection[str] = (
 
 @cache
 def _checks() -> tuple[tuple[str, Callable[[RuleText], str]], ...]:
-    """Each of FINDINGS with the rule that answers it."""
+    """Return each of FINDINGS with the rule that answers it."""
     return tuple((finding, rule_named(finding).answer) for finding in FINDINGS)
 
 
 def find_faults(role: str, text: str, pert: str, gene: str) -> tuple[str, ...]:
-    """What makes a debate refuse a text as a brief: keys of FAULTS, () if nothing does."""
+    """Return what makes a debate refuse a text as a brief: keys of FAULTS, () if nothing does."""
     found = check_brief(role, text, f"{pert}_{gene}")
     return tuple(finding for finding in FAULTS if (finding in found) != (finding in _DEMANDED))
 
 
 def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[bool]]:
-    """The findings of every event of every row, in order, and for each row whether a role collapsed (see `is_collapsed`)."""
+    """Return the findings of each event of each row, in order, and whether a role of the row collapsed (see `is_collapsed`)."""
     known: dict[int, frozenset[str]] = {}  # by object: rows share the answers they saw
     by_event: list[tuple[str, ...]] = []
     collapsed = []
@@ -85,7 +85,7 @@ def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[b
 
 
 def is_collapsed(findings: Collection[str]) -> bool:
-    """Whether a brief with these findings is no argument for its side: it answers the multiple-choice question."""
+    """Return whether a brief with these findings is no argument for its side: it answers the multiple-choice question."""
     return "answers" in findings
 
 
@@ -96,13 +96,16 @@ def flags_with_collapse(rows: Sequence[RowResult], collapsed: Sequence[bool]) ->
 
 
 def citable_by(pair_id: str, dossier: Iterable[frozenset[str]]) -> set[str]:
-    """The terms that a row's briefs can cite: all but its own genes. dossier: the `citable_terms` of each answer of a tool."""
+    """Return the terms that a row's briefs can cite: all but its own genes.
+
+    dossier: the `citable_terms` of each answer of a tool.
+    """
     own = {pair_id.lower(), *pair_id.lower().split("_")}
     return set().union(*dossier) - own
 
 
 def citable_terms(body: Mapping[str, Any]) -> frozenset[str]:
-    """The strings of a tool's answer that a brief could cite, in lower case."""
+    """Return the strings of a tool's answer that a brief could cite, in lower case."""
     return frozenset(term for term in _strings(body) if len(term) >= _MIN_CITED_LENGTH)
 
 

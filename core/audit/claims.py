@@ -1,7 +1,7 @@
 """What a text claims about two genes, by rules: X activates, represses, regulates or binds Y, or acts in one pathway with it.
 
-A claim is a subject, a relation and an object within one sentence, its genes spelled as somebody knows them. "Knockdown of X
-lowers Y" claims that X activates Y. A question, a denial and a doubt claim nothing; "it" and "both" stand for nobody.
+A claim is a subject, a relation and an object within one sentence, and its genes are spelled as `symbols` knows them. "Knockdown
+of X lowers Y" claims that X activates Y. Questions, denials and doubts make no claim; "it" and "both" are not resolved.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _NEAR: Final = 7  # tokens at most between a verb and its genes
 
 
 class Claim(NamedTuple):
-    """That a gene does something to another; of a relation without direction the subject is the first in the alphabet."""
+    """A statement that one gene acts on another. In a symmetric relation the subject is the alphabetically first gene."""
 
     subject: str
     relation: Relation
@@ -67,7 +67,7 @@ class Claim(NamedTuple):
 
 
 def is_answer(claim: Claim, pert: str, gene: str) -> bool:
-    """Whether a claim only answers the question of its own row: that the perturbation acts on, or with, the target gene."""
+    """Return whether a claim only answers its row's question: that the perturbation acts on the target gene, or with it."""
     pair = (claim.subject, claim.object)
     return pair == (pert, gene) or (claim.relation in SYMMETRIC and pair == (gene, pert))
 
@@ -89,7 +89,7 @@ def find_claims(text: str, symbols: Symbols) -> list[Claim]:
 
 
 def _tokens(sentence: str, symbols: Symbols) -> Iterator[_Token]:
-    """The words of a sentence; X-dependent, X/Y and X's are words of their own."""
+    """Yield the words of a sentence; X-dependent, X/Y and X's are words of their own."""
     for place, match in enumerate(_TOKEN.finditer(sentence)):
         word = match[0].removesuffix("'s")
         is_ion = sentence[match.end() : match.end() + 1] == "+"  # Ca2+
@@ -128,7 +128,7 @@ def _relation_at(tokens: Sequence[_Token], at: int) -> Relation | None:
 
 
 def _of_set(tokens: Sequence[_Token], at: int, start: int) -> Iterator[Claim]:
-    """The claims of X and Y that act in the same pathway, or of X that does so with Y."""
+    """Yield the claims that X and Y act in the same pathway."""
     before = _genes_before(tokens, at, start)
     link = next((i for i in range(at + 1, min(len(tokens), at + 6)) if tokens[i].word in ("as", "with")), None)
     after = _genes_after(tokens, link + 1) if link is not None else []
@@ -137,7 +137,7 @@ def _of_set(tokens: Sequence[_Token], at: int, start: int) -> Iterator[Claim]:
 
 
 def _of_verb(tokens: Sequence[_Token], at: int, start: int, relation: Relation) -> Iterator[Claim]:
-    """The claims of the verb, or of the noun of one, at a place of a sentence; start: of its clause."""
+    """Yield the claims of a verb, or of a noun made from one, at a place of a sentence. start: where its clause begins."""
     before, after = _genes_before(tokens, at, start), _genes_after(tokens, at + 1)
     word, following = tokens[at].word, [token.word for token in tokens[at + 1 : at + 1 + _NEAR]]
     is_done = word.endswith(("ed", "bound", "driven")) and any(token.word in _BE for token in tokens[max(start, at - 2) : at])
@@ -174,7 +174,7 @@ def _claim(subject: str, relation: Relation, object_: str) -> Claim:
 
 
 def _genes_before(tokens: Sequence[_Token], at: int, start: int) -> list[int]:
-    """The places of the nearest gene before a place and of those that it is listed with."""
+    """Return the positions of the nearest gene before `at` and of the genes that are listed with it."""
     nearest = next((i for i in range(at - 1, max(start, at - _NEAR) - 1, -1) if tokens[i].gene), None)
     if nearest is None:
         return []
@@ -187,7 +187,7 @@ def _genes_before(tokens: Sequence[_Token], at: int, start: int) -> list[int]:
 
 
 def _genes_after(tokens: Sequence[_Token], start: int) -> list[int]:
-    """The places of the next gene from a place on and of those that it is listed with, within the clause."""
+    """Return the positions of the next gene in the clause and of the genes that are listed with it."""
     ends = next((i for i in range(start, len(tokens)) if tokens[i].word in _CLAUSE), len(tokens))
     nearest = next((i for i in range(start, min(ends, start + _NEAR)) if tokens[i].gene), None)
     if nearest is None:
@@ -204,7 +204,7 @@ def _is_verb(token: _Token) -> bool:
 
 
 def _causes(tokens: Sequence[_Token], at: int, start: int) -> list[int]:
-    """The genes that do what a noun says: activation of Y by X, X-dependent activation of Y, X leads to activation of Y."""
+    """Return the subjects of a noun: activation of Y by X, X-dependent activation of Y, X leads to activation of Y."""
     by = next((i for i in range(at + 1, min(len(tokens), at + 2 * _NEAR)) if tokens[i].word == "by"), None)
     if by is not None:
         return _genes_after(tokens, by + 1)
@@ -219,13 +219,13 @@ def _is_noun(word: str, tokens: Sequence[_Token], at: int) -> bool:
 
 
 def _is_base(word: str, tokens: Sequence[_Token], at: int) -> bool:
-    """Whether a word that may be a noun is a verb here: Y is said to increase Z."""
+    """Return whether a word that may be a noun is a verb here: "Y is said to increase Z"."""
     before = tokens[at - 1].word if at else ""
     return word in _VERBS_TOO and (before in _BEFORE_VERBS or before.endswith("ly"))
 
 
 def _is_lost(tokens: Sequence[_Token], genes: Sequence[int]) -> bool:
-    """Whether a text speaks of some genes' loss: knockdown of X, X knockdown, without X."""
+    """Return whether a text is about the loss of these genes: knockdown of X, X knockdown, without X."""
     if not genes:
         return False
     around = [*tokens[max(0, genes[0] - 3) : genes[0]], *tokens[genes[-1] + 1 : genes[-1] + 2]]

@@ -43,7 +43,7 @@ class RunFacts:
 
 
 def find_concerns(runs: Sequence[RunFacts], rejected: int) -> list[Concern]:
-    """The concerns of all runs, the most serious first within each run."""
+    """Return the concerns of all runs, the most serious first within each run."""
     found = [concern for run in runs for concern in _concerns_of_run(run)]
     if rejected:
         found.append(Concern(None, f"{rejected:,} rows of imported files could not be read"))

@@ -61,11 +61,11 @@ class DebateAudit:
         return {column: self.roles[column].sum(min_count=1) for column in ("n", *FINDINGS)}
 
     def with_total(self) -> pd.DataFrame:
-        """The rows of `roles`, and their sums as a role named "all"."""
+        """Return the rows of `roles`, and their sums as a role named "all"."""
         return pd.concat([self.roles, pd.DataFrame([{"role": "all", **self.totals}])], ignore_index=True)
 
     def summarize(self) -> str:
-        """Whether the advocates argued, in a sentence."""
+        """Return whether the advocates argued, in a sentence."""
         total = self.totals
         briefs, answers, short = total["n"], total["answers"], total["short"]
         nobody = f"in {self.rows_by_arguing[0]:,} of {sum(self.rows_by_arguing):,} rows no advocate wrote {SHORT} characters"
@@ -82,7 +82,7 @@ class DebateAudit:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The values that `audit debate --json` prints."""
+        """Return the values that `audit debate --json` prints."""
         counts = self.roles.set_index("role")[["n", *FINDINGS]].to_dict("index")
         return {
             "roles": {str(role): {key: None if n != n else int(n) for key, n in of.items()} for role, of in counts.items()},
@@ -96,7 +96,7 @@ class DebateAudit:
 
 
 def audit_debate(facts: DebateFacts) -> DebateAudit:
-    """The audit of a run."""
+    """Return the audit of a run."""
     roles = facts.briefs.reindex(columns=["role", "n", *FINDINGS], fill_value=0)
     if not facts.has_dossier:
         roles["cites"] = np.nan

@@ -54,7 +54,7 @@ class TextCheck:
     error: str = ""
 
     def describe(self) -> str:
-        """What was looked at and found, in a few words."""
+        """Return what was looked at and found, in a few words."""
         if self.error:
             return f"cannot be read: {self.error}"
         seen = "state labels" if self.findings else "no label found by this search"
@@ -103,7 +103,7 @@ def _mentions(texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str
 
 
 def _tokens(sentence: str, symbols: Set[str]) -> list[str]:
-    """The words and signs of a sentence; what is joined by hyphens or dots is taken apart unless it is a symbol (H2-K1)."""
+    """Return the words and signs of a sentence; words with hyphens or dots are split unless they are symbols (H2-K1)."""
     tokens = []
     for token in _TOKEN.findall(sentence):
         joined = len(token) > 2 and token[0].isalnum() and token.casefold() not in symbols and not _NUMBER.match(token)
@@ -116,7 +116,7 @@ def _padded(tokens: list[str]) -> list[str]:
 
 
 def _said(mention: _Mention) -> Label | None:
-    """The direction that the nearest word of direction says, after the mention first."""
+    """Return the direction that the nearest word of direction says, after the mention first."""
     for token in mention.tokens:
         for label, pattern in _WORDS:
             if pattern.match(token):
@@ -125,7 +125,7 @@ def _said(mention: _Mention) -> Label | None:
 
 
 def _right(stated: list[tuple[_Mention, Label]]) -> tuple[str, int] | None:
-    """How statements agree with labels, "as they are" or "inverted", and how often; None if neither, or if chance might.
+    """Return how statements agree with labels, "as they are" or "inverted", and how often; None if neither, or if chance might.
 
     A label of unknown direction agrees with either; statements that all say one thing say little, and have to be many.
     """
@@ -139,7 +139,7 @@ def _right(stated: list[tuple[_Mention, Label]]) -> tuple[str, int] | None:
 
 
 def _by_chance(right: int, n: int) -> float:
-    """The probability of as many right statements or more if half of them are, as what is known of a pair may be."""
+    """Return the probability of as many right statements or more if half of them are, as what is known of a pair may be."""
     return float(sum(comb(n, k) for k in range(right, n + 1)) / 2**n)
 
 
@@ -151,7 +151,7 @@ def _find_stated(stated: list[tuple[_Mention, Label]]) -> Iterator[str]:
 
 
 def _find_coded(mentions: list[_Mention]) -> Iterator[str]:
-    """The place beside mentions whose token foretells the label best, each row foretold from the others."""
+    """Yield the place beside mentions whose token foretells the label best, each row foretold from the others."""
     if len(mentions) < LEAST_CODED:
         return
     commonest = max(Counter(each.label for each in mentions).values()) / len(mentions)
@@ -168,13 +168,13 @@ def _find_coded(mentions: list[_Mention]) -> Iterator[str]:
 
 
 def _foretold(counts: Counter[Label], label: Label) -> bool:
-    """Whether the label is the commonest among the other rows with its token."""
+    """Return whether the label is the commonest among the other rows with its token."""
     others = counts - Counter([label])
     return bool(others) and max(others, key=others.__getitem__) == label
 
 
 def _find_numbered(mentions: list[_Mention]) -> Iterator[str]:
-    """Numbers beside mentions that order up and down, or that are larger for an effect, as they are or by their size."""
+    """Yield numbers beside mentions that order up and down, or that are larger for an effect, as they are or by their size."""
     numbered = {each.row: (each, value) for each in mentions if (value := _number(each)) is not None}
     labels, values = [each.label for each, _ in numbered.values()], [value for _, value in numbered.values()]
     for task, found in (
@@ -194,7 +194,7 @@ def _number(mention: _Mention) -> float | None:
 
 
 def _auroc(found: list[tuple[bool, float]]) -> float:
-    """The AUROC of few numbers, 0.5 from fewer than LEAST_NUMBERED or too few of either class."""
+    """Return the AUROC of few numbers, 0.5 from fewer than LEAST_NUMBERED or too few of either class."""
     high, low = ([value for hit, value in found if hit == wanted] for wanted in (True, False))
     if len(found) < LEAST_NUMBERED or min(len(high), len(low)) < LEAST_NUMBERED // 2:
         return 0.5

@@ -22,7 +22,7 @@ def check_pattern(pattern: str, where: str) -> None:
 def search_pattern(pattern: str, texts: Sequence[str], where: str, begun: float | None = None) -> list[bool]:
     """For each text whether a pattern is found in it, in any case.
 
-    begun: the monotonic time from which MOST_SECONDS count, by default now. Raises InputError, which begins with `where`, for a
+    begun: the monotonic time from which MOST_SECONDS count, by default now. Raise InputError, which begins with `where`, for a
     pattern that cannot be searched, or not within MOST_SECONDS.
     """
     found: list[bool] = []

@@ -82,9 +82,10 @@ class Rubric:
 
 
 def read_rubric(table: TomlTable) -> Rubric:
-    """The rubric of a TOML file: name, question; answers, unit, roles, stages, dossier, pattern and [[examples]] if it likes.
+    """Return the rubric of a TOML file: name, question.
 
-    Raises InputError, with file, line and key, for what it should not hold.
+    Answers, unit, roles, stages, dossier, pattern and [[examples]] if it likes. Raise InputError, with file, line and key, for
+    what it should not hold.
     """
     try:
         return table.record(Rubric)
@@ -99,7 +100,7 @@ _ROLES = ("EFFECT", "NULL", "UP", "DOWN", "JUDGE")
 
 
 def count_answers(rubric: Rubric, readings: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Role → n, yes, rate, answers, unanswered; the roles in the order of a debate, then all of them as ALL.
+    """Return role → n, yes, rate, answers, unanswered; the roles in the order of a debate, then all of them as ALL.
 
     readings: role and answer, one row per text; the role of a whole row is "", which is not listed. n: answered texts. yes: those
     with the rubric's first answer, and rate their share (NaN without any text). answers: answer → how many texts. unanswered:

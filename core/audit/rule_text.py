@@ -99,12 +99,12 @@ class RuleText:
         return {found[1] for found in map(_NAMED_OPTION.search, self.deciding_sentences) if found}
 
     def is_against_own_side(self, option: str) -> bool:
-        """Whether an option contradicts the side of the text's role; none does without an option or a side."""
+        """Return whether an option contradicts the side of the text's role; none does without an option or a side."""
         return option != "" and option in OPTIONS_AGAINST.get(self.role, "")
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text; lines count as sentences, bare numbers and letters do not."""
+    """Return the sentences of a text; lines count as sentences, bare numbers and letters do not."""
     text, parts, start = text.strip(), [], 0
     for end in _END.finditer(text):
         parts.append(text[start : max(end.start(), end.start(1))])  # a full stop belongs to its sentence

@@ -50,15 +50,15 @@ class SharedSymbols:
     paralogs: tuple[Paralogs, ...]
 
     def __len__(self) -> int:
-        """The number of shared genes; paralogs do not count."""
+        """Return the number of shared genes; paralogs do not count."""
         return len(self.exact) + len(self.other_case) + len(self.aliases)
 
     def keys(self) -> set[str]:
-        """The shared genes as the first split's symbols in lower case, so that several pairs of splits can be added up."""
+        """Return the shared genes as the first split's symbols in lower case, so that several pairs of splits can be added up."""
         return {symbol.casefold() for symbol in (*self.exact, *(a for a, _ in (*self.other_case, *self.aliases)))}
 
     def examples(self) -> str:
-        """The first few shared genes by name, "Tnf, Il6 = IL6 and 30 more"; those that are spelled alike come first."""
+        """Return the first few shared genes by name, "Tnf, Il6 = IL6 and 30 more"; those that are spelled alike come first."""
         names = [*self.exact, *(f"{a} = {b}" for a, b in (*self.other_case, *self.aliases))]
         return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
 
@@ -88,7 +88,7 @@ def compare_splits(pairs: pd.DataFrame, tables: SymbolTables) -> list[SplitOverl
 
 
 def find_shared_symbols(a: Iterable[str], b: Iterable[str], tables: SymbolTables) -> SharedSymbols:
-    """The genes that two sets of symbols of one organism share, and the paralogs among the rest."""
+    """Return the genes that two sets of symbols of one organism share, and the paralogs among the rest."""
     first, second = _by_casefold(a), _by_casefold(b)
     exact, other_case = [], []
     for key in sorted(first.keys() & second.keys()):
@@ -108,7 +108,7 @@ def find_shared_symbols(a: Iterable[str], b: Iterable[str], tables: SymbolTables
 
 
 def _by_casefold(symbols: Iterable[str]) -> dict[str, set[str]]:
-    """The spellings of each symbol."""
+    """Return the spellings of each symbol."""
     spellings: dict[str, set[str]] = {}
     for symbol in set(symbols):
         spellings.setdefault(symbol.casefold(), set()).add(symbol)
@@ -116,7 +116,7 @@ def _by_casefold(symbols: Iterable[str]) -> dict[str, set[str]]:
 
 
 def _find_aliases(a: Mapping[str, str], b: Mapping[str, str], proteins: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Pairs of a symbol of `a` and one of `b` (by casefold) that alone share a protein, sorted."""
+    """Return pairs of a symbol of `a` and one of `b` (by casefold) that alone share a protein, sorted."""
     names: dict[str, set[str]] = {}
     for symbol, protein in proteins.items():
         names.setdefault(protein, set()).add(symbol.casefold())
@@ -126,7 +126,7 @@ def _find_aliases(a: Mapping[str, str], b: Mapping[str, str], proteins: Mapping[
 
 
 def _find_paralogs(a: Mapping[str, str], b: Mapping[str, str], orthologs: Mapping[str, str]) -> list[Paralogs]:
-    """The orthologs that symbols of `a` and symbols of `b` (by casefold) have in common, sorted."""
+    """Return the orthologs that symbols of `a` and symbols of `b` (by casefold) have in common, sorted."""
     table = {symbol.casefold(): ortholog for symbol, ortholog in orthologs.items()}
     sides: list[dict[str, list[str]]] = [{}, {}]
     for side, symbols in zip(sides, (a, b), strict=True):

@@ -36,7 +36,7 @@ def draw_random(n: int, size: int, rng: np.random.Generator) -> Drawn:
 def draw_stratified(strata: Sequence[str], size: int, rng: np.random.Generator) -> Drawn:
     """Draw from each stratum as many texts as from any other, or all it has; what is left over goes to the largest.
 
-    strata: of each text, shape (n,). A text's probability is the share of its stratum that is drawn. Raises InputError if there
+    strata: of each text, shape (n,). A text's probability is the share of its stratum that is drawn. Raise InputError if there
     are more strata than texts to draw: some would have the probability 0.
     """
     names = np.asarray(strata, dtype=str)
@@ -55,7 +55,7 @@ def draw_stratified(strata: Sequence[str], size: int, rng: np.random.Generator) 
 
 
 def _equal_shares(counts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """How many are drawn from strata of these sizes: equal numbers as far as they reach."""
+    """Return how many are drawn from strata of these sizes: equal numbers as far as they reach."""
     drawn = np.zeros_like(counts)
     while (left := size - int(drawn.sum())) > 0:
         open_strata = np.flatnonzero(drawn < counts)
@@ -69,11 +69,11 @@ def _equal_shares(counts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 
 
 def draw_unsure(p: NDArray[np.float64], size: int, rng: np.random.Generator) -> Drawn:
-    """Draw `size` texts, more often those where a judge is unsure: systematically, in random order, with probabilities in
-    proportion to p (1 - p) + a floor.
+    """Draw `size` texts, preferring those where a judge is unsure.
 
-    p: of the judge's first answer, shape (n,); NaN counts as 0.5, for nothing is known. The floor is so high that no text's
-    weight is below LEAST_SHARE of the mean. Raises InputError for p outside of [0, 1].
+    Sampling is systematic, in random order, with probabilities in proportion to p (1 - p) + a floor. p: of the judge's first
+    answer, shape (n,); NaN counts as 0.5, for nothing is known. The floor is so high that no text's weight is below LEAST_SHARE
+    of the mean. Raises InputError for p outside of [0, 1].
     """
     if ((p < 0) | (p > 1)).any():
         raise InputError(f"sample: probability {p[(p < 0) | (p > 1)][0]:g}, expected values from 0 to 1")

@@ -73,7 +73,7 @@ class CellFile:
     def blocks(self, rows_per_block: int | None = None) -> Iterator[tuple[slice, Values]]:
         """Yield (which cells, their values of shape (n_cells in the block, n_genes)) in the file's order.
 
-        Sparse files yield CSR, dense ones arrays. Raises InputError if the file breaks off or changes while it is read.
+        Sparse files yield CSR, dense ones arrays. Raise InputError if the file breaks off or changes while it is read.
         """
         step = rows_per_block or self.rows_per_block()
         for start in range(0, self.n_cells, step):
@@ -108,8 +108,8 @@ class CellFile:
 def open_cells(path: Path, backed: bool = True, layer: str | None = None) -> CellFile:
     """Open a file of cells; backed leaves the values on disk. Nothing but X (or a layer), obs and the names in var is read.
 
-    Raises what `open_stored` does; UnsafeFile for a file that says to hold more than it can; InputError for one that is missing
-    or damaged, without cells, genes or values.
+    Raise what `open_stored` does; UnsafeFile for a file that says to hold more than it can; InputError for one that is missing or
+    damaged, without cells, genes or values.
     """
     file = open_stored(path, layer)
     try:
@@ -152,8 +152,8 @@ class CountSummary:
 def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSummary:
     """Read all values once and return what they are like. given: what a person says that they are.
 
-    Raises InputError for values that are not finite or negative, and for values of which not all are whole, unless it is said
-    what they are.
+    Raise InputError for values that are not finite or negative, and for values of which not all are whole, unless it is said what
+    they are.
     """
     file.take_log(given)
     totals, stored = np.zeros(file.n_cells), np.zeros(file.n_genes, dtype=np.int64)

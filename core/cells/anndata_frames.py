@@ -161,12 +161,12 @@ def _read_nullable(file: Hdf5File, node: Any, kind: str) -> Any:
 
 
 def is_group(node: Any) -> bool:
-    """Whether an object holds others."""
+    """Return whether an object holds others."""
     return isinstance(node, import_hdf5().Group)
 
 
 def _is_table(node: Any) -> bool:
-    """Whether a part is one table of compound rows, as anndata wrote frames before 0.7."""
+    """Return whether a part is one table of compound rows, as anndata wrote frames before 0.7."""
     return not is_group(node) and bool(getattr(node.dtype, "names", None))
 
 

@@ -85,7 +85,7 @@ class CellEvaluation:
 def evaluate_cells(choice: CellChoice) -> CellEvaluation:
     """Return cell-eval's table for predicted cells against the real ones in `choice.options.real`.
 
-    Raises MissingPackage, InputError for files that it cannot be called on, and StateError, with the end of what it said, if
+    Raise MissingPackage, InputError for files that it cannot be called on, and StateError, with the end of what it said, if
     cell-eval itself fails.
     """
     if choice.options.real is None:

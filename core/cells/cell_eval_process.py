@@ -88,8 +88,11 @@ def _evaluation(
 
 
 def _evaluate_within(choice: CellChoice, folder: Path) -> CellEvaluation:
-    """Return the table of comparisons inside of each stratum, pooled: a perturbation's numbers are means over the strata that
-    have LEAST_CELLS cells of it, weighted by its real cells there. Raises InputError if there is no such stratum."""
+    """Return the table of comparisons inside strata, pooled.
+
+    A perturbation's numbers are means over strata with LEAST_CELLS of its cells or more, weighted by its real cells there. Raises
+    InputError if there is no such stratum.
+    """
     found, left_out, problems = list[tuple[_Sizes, Any]](), list[str](), dict[str, None]()
     for number, stratum in enumerate(strata_of(choice)):
         name = " / ".join(stratum.values())

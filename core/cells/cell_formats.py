@@ -23,7 +23,7 @@ _COPY: Final = "cells.h5ad"
 
 
 def is_cell_file(path: Path) -> bool:
-    """Whether a file is AnnData by its name, HDF5 by its first bytes, or a Zarr store or a matrix of 10x."""
+    """Return whether a file is AnnData by its name, HDF5 by its first bytes, or a Zarr store or a matrix of 10x."""
     return path.suffix.lower() == ".h5ad" or is_hdf5(path) or _is_other(path)
 
 

@@ -50,7 +50,7 @@ class BaselineScores:
 
 
 def score_from_baseline(found: CellEvaluation, baseline: CellEvaluation) -> BaselineScores:
-    """Return the score of a table against a baseline's. Raises InputError for tables with other metrics or of other cells."""
+    """Return the score of a table against a baseline's. Raise InputError for tables with other metrics or of other cells."""
     for what in ("version", "sample", "within", "n_genes", "n_perturbations"):
         ours, theirs = getattr(found, what), getattr(baseline, what)
         if ours != theirs:

@@ -30,11 +30,11 @@ _USED = ("thresholds", "sampling", "separator", "control")  # settings that a ta
 
 
 def label_changes(path: Path, settings: LabelSettings) -> ScreenLabels:
-    """Return the labels of a table with perturbation, gene, log2 fold change (or ratio) and p; the FDR is computed from p among
-    the genes of a perturbation, as for cells.
+    """Return the labels of a table with perturbation, gene, log2 fold change (or ratio) and p.
 
-    Perturbations are read as in cells; those of several genes and controls are left out. Pairs without a row have no label.
-    Raises InputError for columns that are missing, numbers that are none, pairs that stand twice, and settings about cells.
+    The FDR is computed from p among the genes of a perturbation, as for cells. Perturbations are read as in cells; those of
+    several genes and controls are left out. Pairs without a row have no label. Raise InputError for columns that are missing,
+    numbers that are none, pairs that stand twice, and settings about cells.
     """
     _refuse_cell_settings(path, settings)
     with readable_table(path) as table:
@@ -94,7 +94,7 @@ def _refuse_cell_settings(path: Path, settings: LabelSettings) -> None:
 
 
 def _numbers(path: Path, column: pd.Series, role: str) -> Floats:
-    """Return a column's numbers, NaN where a value is missing. Raises InputError for texts that are neither."""
+    """Return a column's numbers, NaN where a value is missing. Raise InputError for texts that are neither."""
     numbers: Floats = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
     cells = column[np.isnan(numbers) & column.notna().to_numpy()].astype(str)
     other = [cell for cell in cells if not is_missing(clean(cell))]

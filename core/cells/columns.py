@@ -118,7 +118,7 @@ def _describe_no_controls(obs: pd.DataFrame, candidates: Sequence[str], control:
 def texts(column: pd.Series) -> np.ndarray:
     """Return a column's values as clean texts, of shape (n_cells,), dtype object; "" where a value is missing.
 
-    Raises InputError for a value that is too long to be a name: arrays of names are as wide as the longest.
+    Raise InputError for a value that is too long to be a name: arrays of names are as wide as the longest.
     """
     code, distinct = pd.factorize(column)  # each distinct value is looked at once
     cleaned = [*(clean(str(value)) for value in distinct), ""]  # the last for a missing value

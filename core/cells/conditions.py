@@ -124,7 +124,7 @@ class Conditions:
         return np.where(self.is_chosen, of_value[code], other)
 
     def lines(self) -> list[str]:
-        """What was decided, in lines for people."""
+        """Return what was decided, in lines for people."""
         lost = [f"in strata without controls, left out: {self.without_stratum:,} cells"] if self.without_stratum else []
         differ = [f"differs between controls and perturbed cells: {each.line()}" for each in self.confounders]
         return [
@@ -147,8 +147,8 @@ def read_conditions(
 ) -> Conditions:
     """Return what was done to the cells of a file, and names its genes.
 
-    columns: chosen already, for a file that may be without controls. wanted_genes: symbols that the genes should have.
-    Raises InputError as `choose_columns`, `choose_gene_names` and `read_perturbations`, and for `where` that names no cell.
+    columns: chosen already, for a file that may be without controls. wanted_genes: symbols that the genes should have. Raise
+    InputError as `choose_columns`, `choose_gene_names` and `read_perturbations`, and for `where` that names no cell.
     """
     chosen = choose_cells(file, settings.where)
     for name in settings.across:
@@ -177,8 +177,10 @@ def read_conditions(
 
 
 def compare_within(file: CellFile, found: Conditions, columns: Sequence[str]) -> Conditions:
-    """Return the conditions with strata: the values of some columns of obs, inside of which cells are compared. Cells of a
-    stratum without controls are not chosen. Raises InputError as `stratum_of_cells` and `comparable_strata`."""
+    """Return the conditions with strata: the values of some columns of obs, inside of which cells are compared.
+
+    Cells of a stratum without controls are not chosen. Raise InputError as `stratum_of_cells` and `comparable_strata`.
+    """
     if not columns:
         return found
     strata = comparable_strata(str(file.path), stratum_of_cells(file.obs, columns), found.is_control)

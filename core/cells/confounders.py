@@ -64,7 +64,7 @@ class Confounder:
         return sum(min(pair) > 0 for pair in self.counts.values()) > 1
 
     def line(self) -> str:
-        """The table of the column in one line."""
+        """Return the table of the column in one line."""
         totals = [sum(pair[i] for pair in self.counts.values()) for i in (0, 1)]
         shown = [
             f"{value} ({n_control:,} of {totals[0]:,} controls, {n_perturbed:,} of {totals[1]:,} perturbed cells)"

@@ -145,7 +145,7 @@ def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
 
 
 def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared:
-    """Return what `compare_cells` does, where others are compared on the other processors. Raises MissingPackage."""
+    """Return what `compare_cells` does, where others are compared on the other processors. Raise MissingPackage."""
     import_rank_sum()  # which brings numba; without it, numba's absence would name no file of requirements
     import numba
 
@@ -226,7 +226,7 @@ def _columns_in_parts(file: CellFile, counts: CountSummary) -> Iterator[tuple[sl
 def _read_columns(file: CellFile, genes: slice, counts: CountSummary) -> csc_matrix:
     """Return the genes' counts per COUNTS_PER_CELL, from one pass over the file; cells without counts stay 0.
 
-    Each value is put where its gene's begin, so that nothing is held twice. Raises InputError if the file has other values than
+    Each value is put where its gene's begin, so that nothing is held twice. Raise InputError if the file has other values than
     before.
     """
     totals = counts.totals

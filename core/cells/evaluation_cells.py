@@ -62,7 +62,7 @@ class CellPair:
 def load_cell_pair(choice: CellChoice) -> CellPair:
     """Read both files and return the cells that are compared, dense.
 
-    Predictions without controls get the real ones. Raises InputError as `read_predicted_cells` does, without a shared gene or
+    Predictions without controls get the real ones. Raise InputError as `read_predicted_cells` does, without a shared gene or
     perturbation, and where cell-eval would need more memory than `most_bytes`.
     """
     options = choice.options
@@ -105,8 +105,10 @@ def load_cell_pair(choice: CellChoice) -> CellPair:
 
 
 def strata_of(choice: CellChoice) -> list[dict[str, str]]:
-    """Return the strata of both files, among the cells that `where` takes: column → value. Raises InputError for columns that a
-    file does not have."""
+    """Return the strata of both files, among the cells that `where` takes: column → value.
+
+    Raise InputError for columns that a file does not have.
+    """
     assert choice.options.real is not None
     found = []
     for path in (choice.predicted, choice.options.real):

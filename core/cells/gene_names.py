@@ -36,7 +36,7 @@ class GeneNames:
     ambiguous: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def own(self, target: str) -> tuple[str, ...]:
-        """The names of the genes that a perturbed gene may be: one, or several where they share its name."""
+        """Return the names of the genes that a perturbed gene may be: one, or several where they share its name."""
         return self.ambiguous.get(target, (target,))
 
 
@@ -44,8 +44,8 @@ def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], give
     """Return what the genes are called.
 
     wanted: values of the perturbation column. given: the column, "index" for the index; else it is the index unless a column that
-    names genes holds more of what is wanted, or holds symbols where the index holds Ensembl's identifiers. Raises InputError for
-    a column that is not there or does not hold names, and for names of the index that stand there twice.
+    names genes holds more of what is wanted, or holds symbols where the index holds Ensembl's identifiers. Raise InputError for a
+    column that is not there or does not hold names, and for names of the index that stand there twice.
     """
     index = list(texts(pd.Series(var.index, name="index")))
     wanted = {piece for value in wanted for piece in (value, *_JOINTS.split(value))}
@@ -66,7 +66,7 @@ def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], give
 
 
 def is_name_column(name: str) -> bool:
-    """Whether a column of var is called as one that names genes."""
+    """Return whether a column of var is called as one that names genes."""
     return _fold(name) in {_fold(known) for known in _NAMES}
 
 

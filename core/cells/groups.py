@@ -92,7 +92,7 @@ def group_cells(
 
     least_shared: the fewest cells of a perturbation in batches with controls; None: the fewest cells of a perturbation.
 
-    Raises InputError for perturbations with too few cells, too few controls, and perturbed genes that are not among the genes
+    Raise InputError for perturbations with too few cells, too few controls, and perturbed genes that are not among the genes
     (unless the settings say otherwise), and if no perturbation of a single gene is left.
     """
     columns, names = found.columns, found.names

@@ -43,7 +43,7 @@ def require_dataset(file: Hdf5File, node: Any, n_dimensions: int = 1) -> Any:
 
 
 def is_text(dtype: Any) -> bool:
-    """Whether a type of h5py is text."""
+    """Return whether a type of h5py is text."""
     return import_hdf5().check_string_dtype(dtype) is not None
 
 

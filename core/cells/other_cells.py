@@ -31,7 +31,7 @@ TENX: Final = (
 
 
 def is_hdf5(path: Path) -> bool:
-    """Whether a file begins as HDF5 does; False for what cannot be read."""
+    """Return whether a file begins as HDF5 does; False for what cannot be read."""
     try:
         return read_head(path, len(HDF5)) == HDF5
     except (OSError, InputError):
@@ -39,7 +39,7 @@ def is_hdf5(path: Path) -> bool:
 
 
 def is_zarr(path: Path) -> bool:
-    """Whether a path is the folder of a Zarr store."""
+    """Return whether a path is the folder of a Zarr store."""
     return path.is_dir() and any((path / name).is_file() for name in ZARR_FILES)
 
 

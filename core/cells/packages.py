@@ -12,23 +12,23 @@ from core.errors import MissingPackage
 
 
 def import_anndata() -> Any:
-    """Return the module anndata. Raises MissingPackage."""
+    """Return the module anndata. Raise MissingPackage."""
     return _import("anndata")
 
 
 @cache
 def import_hdf5() -> Any:
-    """Return the module h5py, which anndata brings. Raises MissingPackage."""
+    """Return the module h5py, which anndata brings. Raise MissingPackage."""
     return _import("h5py")
 
 
 def import_zarr() -> Any:
-    """Return the module zarr. Raises MissingPackage."""
+    """Return the module zarr. Raise MissingPackage."""
     return _import("zarr")
 
 
 def import_rank_sum() -> Any:
-    """Return the module of pdex that holds its rank sum. Raises MissingPackage."""
+    """Return the module of pdex that holds its rank sum. Raise MissingPackage."""
     return _import("pdex._parallel")
 
 

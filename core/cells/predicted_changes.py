@@ -33,7 +33,7 @@ class WantedPairs:
         return len(self.pair_ids)
 
     def places_of(self, perts: np.ndarray, genes: np.ndarray) -> Codes:
-        """The place of each (perturbation, gene) among the pairs, of shape (n,); -1 for one that is none of them."""
+        """Return the place of each (perturbation, gene) among the pairs, of shape (n,); -1 for one that is none of them."""
         found: Codes = self._index.get_indexer(pd.MultiIndex.from_arrays([perts, genes]))
         return found
 

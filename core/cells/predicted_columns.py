@@ -27,8 +27,10 @@ KEYS = ("pert", "gene")
 
 
 def choose_columns(file: str, header: tuple[str, ...], named: Mapping[str, str], *, labels: bool = False) -> dict[str, str]:
-    """Return role → column of those that are there. labels: p counts beside a standard error, and no option names
-    columns. Raises InputError; see `read_predicted_table`."""
+    """Return role → column of those that are there. labels: p counts beside a standard error, and no option names columns.
+
+    Raise InputError; see `read_predicted_table`.
+    """
     for role, name in named.items():
         if role not in COLUMN_NAMES:
             raise InputError(f"{file}: --column {role}={name}: no such role, expected one of {', '.join(COLUMN_NAMES)}")

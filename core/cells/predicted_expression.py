@@ -87,13 +87,13 @@ class Comparison:
 
 
 def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions, within: Sequence[str] = ()) -> PredictedChanges:
-    """Return the predicted log2 fold changes of the wanted pairs, which are their evidence too. within: columns of obs inside of
-    whose values cells are compared; means are then those of the perturbed cells' composition.
+    """Return the predicted log2 fold changes of the wanted pairs, which are their evidence too.
 
-    Controls are those of the file if it has any, else those of `options.real`. A perturbation of several genes is no pair. A
-    pair is not covered if its perturbation or gene is missing, if the gene is not in the controls' file, or if both means are 0.
-    Raises InputError for files and columns as `open_cells` and `read_conditions` do, for values that are negative, not finite, or
-    of a scale that cannot be told, for cells of several lines, and without any controls.
+    within: columns of obs inside of whose values cells are compared; means are then those of the perturbed cells' composition.
+    Controls are those of the file if it has any, else those of `options.real`. A perturbation of several genes is no pair. A pair
+    is not covered if its perturbation or gene is missing, if the gene is not in the controls' file, or if both means are 0. Raise
+    InputError for files and columns as `open_cells` and `read_conditions` do, for values that are negative, not finite, or of a
+    scale that cannot be told, for cells of several lines, and without any controls.
     """
     known = set(wanted.perts)
     with open_cells(path, layer=options.layer) as file:
@@ -168,7 +168,7 @@ def _read_as(both: Comparison, has_controls: bool) -> dict[str, str]:
 def compare_with_itself(
     file: CellFile, options: CellOptions, genes: Sequence[str] = (), within: Sequence[str] = ()
 ) -> Comparison:
-    """Return a file of predictions that holds its own controls. genes: that are asked for. Raises as `read_predicted_cells`."""
+    """Return a file of predictions that holds its own controls. genes: that are asked for. Raise as `read_predicted_cells`."""
     conditions = read_conditions(file, options, wanted_genes=genes)
     _refuse_unclear(file, conditions, options, within)
     shared = np.arange(file.n_genes)
@@ -183,8 +183,8 @@ def compare_files(
 ) -> Comparison:
     """Return a file of predictions and the real cells that it is compared with, over the genes that both have.
 
-    genes: that are asked for. within: None where cells cannot be compared so. Raises as `read_predicted_cells`, and InputError
-    for files without a gene in common.
+    genes: that are asked for. within: None where cells cannot be compared so. Raise as `read_predicted_cells`, and InputError for
+    files without a gene in common.
     """
     ours, theirs = _read_both(file, real, options, genes)
     for each, found in ((file, ours), (real, theirs)):
@@ -238,7 +238,7 @@ def _read_both(file: CellFile, real: CellFile, options: CellOptions, genes: Sequ
 
 
 def describe_predicted_cells(path: Path, options: CellOptions) -> list[str]:
-    """Return what predicted cells are read as, in lines for people; no value is read. Raises as `read_predicted_cells`."""
+    """Return what predicted cells are read as, in lines for people; no value is read. Raise as `read_predicted_cells`."""
     with open_cells(path, layer=options.layer) as file:
         if options.real is None:
             ours, controls = read_conditions(file, options), "of the file"

@@ -56,18 +56,18 @@ def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, st
     """Return what a table says of the wanted pairs.
 
     named: role → column, of `COLUMN_NAMES`' roles; what is not named is found by its name. Evidence of a change is |z|, from a
-    column z or log2_fc / standard_error, else -log10 p, else |log2_fc|; the signed one has the sign of the change. Rows of
-    other pairs are counted, not kept. A fold change is made log2 of it. Perturbations are read as everywhere else. A row that
-    repeats a pair, has an empty cell or no finite number, a standard error of 0 or below, or a p-value outside [0, 1] is
-    rejected. Raises InputError for columns that are missing, cannot be told apart, or hold something else than their role: a
-    ratio as log2_fc, a logarithm as p.
+    column z or log2_fc / standard_error, else -log10 p, else |log2_fc|; the signed one has the sign of the change. Rows of other
+    pairs are counted, not kept. A fold change is made log2 of it. Perturbations are read as everywhere else. A row that repeats a
+    pair, has an empty cell or no finite number, a standard error of 0 or below, or a p-value outside [0, 1] is rejected. Raise
+    InputError for columns that are missing, cannot be told apart, or hold something else than their role: a ratio as log2_fc, a
+    logarithm as p.
     """
     with readable_table(path) as table:
         return _read_table(table, wanted, named or {})
 
 
 def describe_table(path: Path, named: Mapping[str, str]) -> list[str]:
-    """Return what a table's columns and perturbations are read as, in lines for people. Raises as `read_predicted_table`."""
+    """Return what a table's columns and perturbations are read as, in lines for people. Raise as `read_predicted_table`."""
     with readable_table(path) as table:
         columns = choose_columns(path.name, read_header(table), named)
         perts, genes = Counter[str](), set[str]()
@@ -109,7 +109,7 @@ def readable_table(path: Path) -> Iterator[Path]:
 
 
 def read_header(path: Path) -> tuple[str, ...]:
-    """Return the names of a table's columns. Raises UnknownFormat for another kind of file, and InputError."""
+    """Return the names of a table's columns. Raise UnknownFormat for another kind of file, and InputError."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -175,11 +175,11 @@ def _text_parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
 
 
 def _parquet_batches(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a Parquet file in parts. Texts are read as dictionaries and written out once none is too long: one long
-    text may stand in every row.
+    """Yield the rows of a Parquet file in parts.
 
-    Raises InputError for columns that are neither numbers nor texts, for texts that are no names or numbers, and UnsafeFile for
-    more rows than the file can hold.
+    Texts are read as dictionaries and written out once none is too long: one long text may stand in every row. Raise InputError
+    for columns that are neither numbers nor texts, for texts that are no names or numbers, and UnsafeFile for more rows than the
+    file can hold.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

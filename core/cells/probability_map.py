@@ -28,7 +28,7 @@ class ProbabilityMap:
     positives: int
 
     def probabilities(self, values: Floats) -> Floats:
-        """The probabilities of values of shape (n,), in (0, 1); NaN stays NaN."""
+        """Return the probabilities of values of shape (n,), in (0, 1); NaN stays NaN."""
         found: Floats = expit(self.intercept + self.slope * signed_log(values))
         return found
 

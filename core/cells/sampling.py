@@ -71,7 +71,7 @@ def sample_pairs(codes: np.ndarray, fdr: Floats, settings: SamplingSettings) -> 
     Perturbations and genes are split apart, each at random, and a split's rows are pairs of its own perturbations and genes, so
     that two splits share neither. In a sample, a perturbation keeps its effects with the lowest FDR (ties: at random); a gene
     then gets as many pairs of label none as it has effects, and a perturbation with fewer of these than effects is filled up,
-    first from genes without effects. Raises InputError if no row is left.
+    first from genes without effects. Raise InputError if no row is left.
     """
     rng = np.random.default_rng(settings.seed)
     is_effect = (codes == UP) | (codes == DOWN)

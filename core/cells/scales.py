@@ -43,9 +43,9 @@ _OF_COUNTS: Final = Scale("log1p", None, "log1p of counts as they were, each cel
 def tell_scale(where: str, facts: ValueFacts, given: ValueScale | None, cells: Bools | None = None, advice: str = ASK) -> Scale:
     """Return what values are, in a file that holds its controls: a factor that all cells share changes no fold change.
 
-    given: what a person says that they are. cells: which count, of shape (n_cells,). advice: ends the error. Raises InputError,
-    with the sums, for values that may be logarithms but do not sum to what normalised cells sum to, unless `given`
-    says what they are.
+    given: what a person says that they are. cells: which count, of shape (n_cells,). advice: ends the error. Raise InputError,
+    with the sums, for values that may be logarithms but do not sum to what normalised cells sum to, unless `given` says what they
+    are.
     """
     if given == "counts" or (given is None and facts.are_counts):
         return Scale("counts", None, "counts")
@@ -151,7 +151,7 @@ def _is_near(found: float, expected: float) -> bool:
 
 
 def _is_constant(sums: Floats) -> bool:
-    """Whether at least three cells have one sum, so that they were brought to it."""
+    """Return whether at least three cells have one sum, so that they were brought to it."""
     return len(sums) > 2 and _spread(sums) <= _CONSTANT
 
 

@@ -85,8 +85,10 @@ class LabelSettings(ReadingSettings):
         return {name: value for name, value in asdict(self).items() if name not in left_out} | table | VERSIONS
 
     def read_conditions(self, file: CellFile) -> Conditions:
-        """Return what was done to the cells of a file. Raises InputError as `add_cell_table` and `read_conditions`, and for a
-        file that says nothing of its cells."""
+        """Return what was done to the cells of a file.
+
+        Raise InputError as `add_cell_table` and `read_conditions`, and for a file that says nothing of its cells.
+        """
         if self.obs is not None:
             add_cell_table(file, self.obs)
         if not len(file.obs.columns):
@@ -120,7 +122,7 @@ class Description:
 def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Description:
     """Return what a file holds and which columns would be chosen; no value is read.
 
-    Perturbations with few cells, and those that are not among the genes, are part of the description, no error. Raises InputError
+    Perturbations with few cells, and those that are not among the genes, are part of the description, no error. Raise InputError
     as `open_cells` and `read_conditions`, and if there is no perturbation of a single gene.
     """
     with open_cells(path, layer=settings.layer) as file:
@@ -252,8 +254,8 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
 
     say: is called with a line of progress now and then. compare_each: where perturbations are compared with the controls.
 
-    Raises InputError for a file that is malformed (see `open_cells`, `read_counts`, `group_cells`) or of which no row is
-    left, MissingPackage without anndata or pdex, and what `compare_each` raises.
+    Raise InputError for a file that is malformed (see `open_cells`, `read_counts`, `group_cells`) or of which no row is left,
+    MissingPackage without anndata or pdex, and what `compare_each` raises.
     """
     with open_cells(path, backed=not settings.in_memory, layer=settings.layer) as file:
         found = settings.read_conditions(file)

@@ -34,7 +34,7 @@ def within_setting(not_on_form: str = "") -> Any:
 def stratum_of_cells(obs: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     """Return the stratum of each cell, the values of all columns, as texts of shape (n_cells,); "" where one is missing.
 
-    Raises InputError for columns that obs does not have.
+    Raise InputError for columns that obs does not have.
     """
     for name in columns:
         require_column(obs, "within", name)
@@ -45,7 +45,7 @@ def stratum_of_cells(obs: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
 def comparable_strata(where: str, strata: np.ndarray, is_control: Bools) -> Codes:
     """Return the number of each cell's stratum, -1 in those with fewer than LEAST_CONTROLS controls or without a name.
 
-    Raises InputError if no stratum has controls.
+    Raise InputError if no stratum has controls.
     """
     found = _number_strata(strata, is_control)
     if (found < 0).all():
@@ -71,7 +71,7 @@ def split_by_depth(strata: Codes | None, depth: Floats, is_control: Bools, most_
     """Return strata inside of which cells have like depth: each is cut at quantiles of its controls.
 
     strata: of shape (n_cells,), -1 for cells that are not compared; None is one for all. depth: of each cell, such as its number
-    of genes. A stratum has as many bins as leave CONTROLS_PER_BIN controls in each, at most most_bins. Returns strata if no bin
+    of genes. A stratum has as many bins as leave CONTROLS_PER_BIN controls in each, at most most_bins. Return strata if no bin
     can be made.
     """
     known = np.zeros(len(depth), dtype=np.intp) if strata is None else strata

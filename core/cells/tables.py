@@ -48,7 +48,7 @@ class ScreenFolder:
         return None if found is None or found.empty else found
 
     def record(self) -> dict[str, Any]:
-        """Return the record. Raises StoreDamaged if it is missing or no JSON object."""
+        """Return the record. Raise StoreDamaged if it is missing or no JSON object."""
         try:
             record = json.loads((self.path / RECORD).read_bytes())
         except (OSError, ValueError) as error:
@@ -58,7 +58,7 @@ class ScreenFolder:
         return record
 
     def table(self, name: TableName, pert: str | None = None) -> pd.DataFrame:
-        """Return a table, of the effects those of one perturbation if it is named. Raises StoreDamaged."""
+        """Return a table, of the effects those of one perturbation if it is named. Raise StoreDamaged."""
         return self._read(name, filters=None if pert is None else [("pert", "==", pert)])
 
     def statistics(self) -> pd.DataFrame:

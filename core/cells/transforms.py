@@ -1,7 +1,7 @@
-"""What was done to values that are no counts: logarithms, square roots and inverse hyperbolic sines give themselves away.
+"""Recognise transformed values: logarithms, square roots and inverse hyperbolic sines of counts.
 
-Of counts that were divided by something in each cell, a cell's values are whole multiples of one unit, that of one count; or they
-have one sum in all cells. Of values that were transformed, only what takes the transformation back has that.
+If counts were divided by a factor in each cell, a cell's values are whole multiples of one unit (one count), or all cells have
+the same sum. Transformed values show this only after the transformation is inverted.
 """
 
 from __future__ import annotations
@@ -21,18 +21,21 @@ from core.stats.arrays import Bools, Floats
 _SAMPLED: Final = 200  # cells that are looked at, evenly spread
 _SAMPLED_VALUES: Final = 4_000_000
 _LEAST_CELLS: Final = 3
-_CONSTANT: Final = 0.01  # of the median, between the quartiles of sums that were brought to one
-_CLEARLY: Final = 5.0  # times as wide are the sums of what is not constant
+_CONSTANT: Final = 0.01  # share of the median: largest distance between the quartiles of equal sums
+_CLEARLY: Final = 5.0  # times as wide are sums that are not constant
 _UNITS: Final = 100  # multiples that are looked at: larger ones are not exact in float32
-_LEAST_DISTINCT: Final = 6  # values of a cell, from which on two cells do not have the same by chance
+_LEAST_DISTINCT: Final = 6  # values of a cell: with so many, two cells do not have equal values by chance
 _LEAST_AT_SMALLEST, _LEAST_VALUES, _LEAST_OF_OTHERS = 0.05, 1_000, 0.01
 _LEAST_TESTED, _LEAST_SHARE, _NEAR_WHOLE = 20, 0.95, 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """What values may be. back: makes counts of them, up to a factor of each cell; formula: that in words. remedy: what to do.
-    most: above which a value is none of these."""
+    """A transformation that values may have.
+
+    back: its inverse, which gives counts up to a factor of each cell; formula: the inverse in words. remedy: what to do. most:
+    the largest possible value.
+    """
 
     name: str
     back: Callable[[Floats], Floats]
@@ -43,8 +46,10 @@ class Transform:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What values are for certain. words: what tells it. raw: they are whole numbers, or what was taken back is, so that no cell
-    was divided by anything."""
+    """A recognised transformation. words: the evidence for it.
+
+    raw: the inverted values are whole numbers, so that no cell was divided by a factor.
+    """
 
     transform: Transform
     words: str
@@ -52,7 +57,7 @@ class Told:
 
     @property
     def are_normalised_counts(self) -> bool:
-        """Whether values are counts that were divided by something in each cell."""
+        """Whether values are counts that were divided by a factor in each cell."""
         return self.transform is COUNTS and not self.raw
 
 
@@ -90,16 +95,16 @@ OTHERS: Final = (
 
 
 def tell_values(file: CellFile, given: ValueScale | None, *, clip_negative: bool = False) -> Told | None:
-    """Return what the values of a file are where they tell it, None where they do not. Call before `take_log`.
+    """Return the transformation of a file's values, None if it cannot be recognised. Call before `take_log`.
 
-    given: what a person says that they are. Raise InputError, with what tells it, for values that are neither counts nor log1p,
-    and for those that are the one where the other is given.
+    given: the user's --values. Raise InputError, with the evidence, for values that are neither counts nor log1p, and for values
+    that contradict `given`.
     """
     values = _sample(file)
     if clip_negative:
         values = np.maximum(values, 0)
     if len(values) < _LEAST_CELLS or not np.isfinite(values).all() or values.min(initial=0) < 0:
-        return None  # which is refused elsewhere
+        return None  # refused elsewhere
     _refuse_one_shape(file.path, values, given)
     told = tell_transform(values)
     if told is not None and told.transform.name != (given or told.transform.name):
@@ -136,10 +141,10 @@ def _refuse_one_shape(path: Path, values: Floats, given: ValueScale | None) -> N
     is_known = given is not None or values.size < _LEAST_VALUES
     if smallest <= 0 or is_known or not _LEAST_AT_SMALLEST <= at_smallest < 1:
         return
-    if smallest > _LEAST_OF_OTHERS * np.median(values[values > smallest]):  # else it changes nothing, as of a decoder's limit
+    if smallest > _LEAST_OF_OTHERS * np.median(values[values > smallest]):  # not a decoder's limit near 0
         raise InputError(
-            f"{path}: no value is 0, and {at_smallest:.0%} are {smallest:.4g}, which was added to all of them, perhaps. Subtract "
-            f"it (X = X - {smallest:.7g}), or say what they are with --values"
+            f"{path}: no value is 0, and {at_smallest:.0%} are {smallest:.4g}, perhaps it was added to all of them. Subtract "
+            f"it (X = X - {smallest:.7g}), or state the scale with --values"
         )
 
 
@@ -150,7 +155,9 @@ def _sample(file: CellFile) -> Floats:
 
 
 def tell_transform(values: Floats) -> Told | None:
-    """Return what values of cells are, of shape (n_cells, n_genes), none negative; None where nothing tells it."""
+    """Return the transformation of the values of cells, of shape (n_cells, n_genes), none negative; None if it cannot be
+    recognised.
+    """
     if np.array_equal(values, np.rint(values)):
         return Told(COUNTS, "all are whole numbers", raw=True)
     ordered, largest = np.sort(values, axis=1), values.max()
@@ -170,7 +177,7 @@ def tell_transform(values: Floats) -> Told | None:
 
 
 def _are_multiples(ordered: Floats) -> bool:
-    """Whether the values of each cell are whole multiples of one unit: the smallest step between them. ordered: rising."""
+    """Return whether the values of each cell are whole multiples of one unit: the smallest step between them. ordered: rising."""
     with np.errstate(divide="ignore", invalid="ignore"):
         smallest = np.where(ordered > 0, ordered, np.inf).min(axis=1, keepdims=True, initial=np.inf)
         steps = np.diff(ordered, axis=1, prepend=0)

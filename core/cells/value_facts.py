@@ -57,7 +57,7 @@ class ValueFacts:
         return self.told is not None and self.told.transform is LOG1P and self.told.raw
 
     def describe(self) -> str:
-        """What is unclear, in words with figures."""
+        """Return what is unclear, in words with figures."""
         low, high = np.quantile(self.sums, [0.25, 0.75])
         return (
             f"not all values are whole, the largest is {self.largest:,.4g} and cells sum to {low:,.4g} to {high:,.4g} (the "

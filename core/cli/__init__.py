@@ -107,7 +107,7 @@ def _quiet_libraries() -> Iterator[None]:
 
 
 def _run() -> None:
-    """Run the command. Raises DeskError, also for what the operating system refuses."""
+    """Run the command. Raise DeskError, also for what the operating system refuses."""
     try:
         _refuse_undecodable(sys.argv[1:])
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # of a terminal that lacks a character
@@ -158,5 +158,5 @@ def _refuse_undecodable(arguments: list[str]) -> None:
 
 
 def _in_one_line(text: str) -> str:
-    """An error's text with what it quotes: line breaks are escaped, since they may be a part of that, and long words cut."""
+    """Return an error's text with its line breaks escaped, since they may belong to a quotation, and long words cut."""
     return _LONG_WORD.sub(lambda word: shorten(word[0], _LONGEST_WORD), printable(text.strip()))

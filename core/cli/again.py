@@ -49,7 +49,7 @@ def again(
 
 
 def _texts(files: Mapping[str, str]) -> dict[str, str]:
-    """Card → the text in its file."""
+    """Return card → the text in its file."""
     found = {}
     for card, file in files.items():
         try:

@@ -92,7 +92,7 @@ def _sentence(answer: Answer) -> str:
 
 
 def _safe(text: str) -> str:
-    """Text of a model, line by line, without what would steer a terminal."""
+    """Return text of a model, line by line, without what would steer a terminal."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 

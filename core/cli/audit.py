@@ -48,7 +48,7 @@ def debate(context: typer.Context, run: RunName, as_json: Json = False) -> None:
 
 
 def _describe_debate(result: DebateAudit) -> str:
-    """The audit for people: a sentence, the counts of briefs by role, and the rows by how many advocates argued."""
+    """Return the audit for people: a sentence, the counts of briefs by role, and the rows by how many advocates argued."""
     titles = {"n": "Briefs", **{key: f"{words[0].upper()}{words[1:]}" for key, words in FINDINGS.items()}}
     counts = result.with_total().set_index("role").rename(columns=titles).dropna(axis="columns").T
     rows = pd.DataFrame([[f"{n:,}" for n in result.rows_by_arguing]], index=["rows"])

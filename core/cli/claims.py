@@ -39,7 +39,7 @@ def claims(
 
     asked = make(ClaimsRequest, chosen)
     if reading is not None and asked.reader != "model":
-        raise typer.BadParameter("rules read anew each time; use it with --reader model", param_hint="--reading")
+        raise typer.BadParameter("rules have no saved reading; use it with --reader model", param_hint="--reading")
     found = claims_of_run(context.obj, run, asked.texts, asked.role, asked.reader, reading)
     show(shape(found, asked), as_json, _text(found, asked))
 

@@ -1,4 +1,4 @@
-"""The command `controls`: what knows no biology beside a run."""
+"""The command `controls`: baselines without biology beside a run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _controls_lines(found: RunControls) -> list[str]:
         f"Controls, {found.unit}, {sentences.scored_text(found.scored)}:",
         *_table(found.controls),
         "",
-        "What the sampling gives away, nothing to beat:",
+        "Scores that the sampling alone gives away; a run need not beat them:",
         *_table(found.fingerprint),
         *(f"{each.name}, reversed: {_reverse_text(each)}" for each in found.fingerprint),
     ]

@@ -102,7 +102,7 @@ def _show_slices(rows: RunRows, by: str, as_json: bool) -> None:
 
 
 def _resample(rows: RunRows, seed: int) -> Resampled:
-    """Return the mean score's interval by the product bootstrap over both axes. Raises InputError for rows that have none."""
+    """Return the mean score's interval by the product bootstrap over both axes. Raise InputError for rows that have none."""
     if why := _why_not_resampled(rows):
         raise InputError(f"score {rows.run.name} --bootstrap: {why}, expected a run with labels that is scored over all rows")
     return bootstrap_score(rows.labels, rows.scores, ResamplingPlan("two-way", seed), rows.pert, rows.gene).mean

@@ -123,7 +123,7 @@ def sensitivity(
 
 
 def _numbers(option: str, text: str | None) -> list[float]:
-    """The numbers of an option, separated by commas."""
+    """Return the numbers of an option, separated by commas."""
     try:
         return [] if text is None else [float(part) for part in split_names(text)]
     except ValueError as error:

@@ -117,7 +117,7 @@ def _show_answers(rubric: Rubric, answers: pd.DataFrame, what: dict[str, Any], a
 
 
 def _describe(role: str, found: dict[str, Any], unit: str) -> str:
-    """A role, its texts, and of each answer how many there are and their share."""
+    """Return a role, its texts, and of each answer how many there are and their share."""
     total = found["n"]
     answers = [f"{answer} {n:,}" + (f" ({n / total:.0%})" if total else "") for answer, n in found["answers"].items()]
     unanswered = f"; {found['unanswered']:,} without an answer" if found["unanswered"] else ""
@@ -222,7 +222,7 @@ def worth(
 def _load_texts(
     workspace: Workspace, name: str, run: str, judged_by: tuple[Judge | None, str | None], answer: str
 ) -> tuple[RateTexts, tuple[str, str]]:
-    """A run's texts with readings and labels, and what made the readings: "rule" or a run's id, and in words.
+    """Return a run's texts with readings and labels, and what made the readings: "rule" or a run's id, and in words.
 
     judged_by: the judge, and the name of its reading.
     """

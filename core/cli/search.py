@@ -41,7 +41,7 @@ def search(
 
 
 def _lines(found: Found, names: dict[str, str]) -> list[str]:
-    """The result for people: how many texts, by run and role, then the hits."""
+    """Return the result for people: how many texts, by run and role, then the hits."""
     return [
         f"{found.texts:,} text{'s' * (found.texts != 1)}; showing {len(found.hits):,}",
         *(f"{n:>9,}  {names[run]}  {role}" for (run, role), n in found.counts.items()),

@@ -86,7 +86,7 @@ def _records(problems: Sequence[Problem]) -> list[dict[str, Any]]:
 
 
 def _lines(problems: Sequence[Problem]) -> list[str]:
-    """Errors, then warnings, each with how many rows it names and the first of them."""
+    """Return errors, then warnings, each with how many rows it names and the first of them."""
     lines = []
     for severity in ("error", "warning"):
         chosen = [problem for problem in problems if problem.severity == severity]

@@ -87,7 +87,7 @@ def _predict_file(workspace: Workspace, target: Dataset, asked: KnnRequest, as_j
 
 
 def _pooled_lines(dataset: str, settings: KnnSettings) -> list[str]:
-    """How to read the pooled scores of a kNN on a dataset that is judged by averages over genes."""
+    """Return how to read the pooled scores of a kNN on a dataset that is judged by averages over genes."""
     lines = [f"over all pairs of rows; {dataset} is judged by the {MACRO_HEADLINE}, which `score` gives of a saved run"]
     if settings.similarity.weighting.axis == "gene" and settings.protocol.kind == "test":
         lines.append("by target gene all rows of a gene have one prior, so there it is 0.5; --axis pert compares perturbations")

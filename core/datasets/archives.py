@@ -50,16 +50,16 @@ def open_content(content: Content) -> io.BufferedIOBase:
 
 
 def is_zip(content: Content) -> bool:
-    """Whether `content` starts as a zip does."""
+    """Return whether `content` starts as a zip does."""
     return open_content(content).read(len(_MAGICS[0])) in _MAGICS
 
 
 def open_csv(content: Content, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> tuple[io.RawIOBase, str]:
-    """The one CSV inside the zip `content` and its path there: `submission.csv` at any depth, else the only *.csv.
+    """Return the one CSV inside the zip `content` and its path there: `submission.csv` at any depth, else the only *.csv.
 
-    The stream stops with UnsafeFile at `max_bytes` or at MAX_RATIO times the packed size, whatever the headers claim,
-    and with InputError if the data are damaged. Raises UnsafeFile for absolute or parent paths, links, encrypted
-    members or too much declared content, InputError if there is no such CSV, or more than one.
+    The stream stops with UnsafeFile at `max_bytes` or at MAX_RATIO times the packed size, whatever the headers claim, and with
+    InputError if the data are damaged. Raise UnsafeFile for absolute or parent paths, links, encrypted members or too much
+    declared content, InputError if there is no such CSV, or more than one.
     """
     try:
         file = open_content(content)
@@ -76,7 +76,7 @@ def open_csv(content: Content, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -
 def unpack(
     content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
 ) -> tuple[tuple[str, ...], dict[str, bytes]]:
-    """The paths of all files inside the zip `content`, and the bytes of those that are wanted (the last of a path).
+    """Return the paths of all files inside the zip `content`, and the bytes of those that are wanted (the last of a path).
 
     The limits and errors are those of `open_csv`, for each wanted member.
     """
@@ -117,7 +117,7 @@ def open_members(
 
 
 def _most_bytes(member: zipfile.ZipInfo, packed: int, max_bytes: int) -> int:
-    """How much a member may unpack to, whatever its header says of its packed size: no more than the header says itself."""
+    """Return the most bytes that a member may unpack to: never more than its header states."""
     return min(max_bytes, MAX_RATIO * min(member.compress_size, packed), member.file_size)
 
 
@@ -126,7 +126,7 @@ def _size_of(file: io.BufferedIOBase) -> int:
 
 
 def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: io.BufferedIOBase) -> IO[bytes]:
-    """The unpacked bytes of a member. Zstandard, which Inspect AI's logs are packed by, is read by Arrow: zipfile cannot."""
+    """Return the unpacked bytes of a member. Arrow reads Zstandard, which Inspect AI uses and zipfile does not support."""
     if member.compress_type != _ZSTANDARD:
         return archive.open(member)
     file.seek(member.header_offset)
@@ -137,7 +137,7 @@ def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: io.Buf
 
 
 def pack(members: Mapping[str, bytes], plain: frozenset[str] = frozenset()) -> bytes:
-    """A zip of these files by their paths: equal files in the same order give equal bytes.
+    """Return a zip of these files by their paths: equal files in the same order give equal bytes.
 
     plain: paths to store without compression. So is a file that deflates so well that `unpack` would take it for a bomb.
     """

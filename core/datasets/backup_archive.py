@@ -78,7 +78,7 @@ class BackupWriter:
 def unpack_backup(archive: Path, folder: Path, belongs: Callable[[PurePosixPath], bool]) -> Mapping[str, Any]:
     """Unpack a backup into a new folder; return the heads that it states, which may be anything.
 
-    belongs: whether a path is one of a backup. Raises UnsafeFile for members that are no plain files or lie elsewhere,
+    belongs: whether a path is one of a backup. Raise UnsafeFile for members that are no plain files or lie elsewhere,
     UnknownFormat for another file, InputError for a damaged one, and OSError. What was unpacked by then stays in the folder.
     """
     refuse_special(archive)
@@ -100,8 +100,10 @@ def unpack_backup(archive: Path, folder: Path, belongs: Callable[[PurePosixPath]
 
 
 def _read_manifest(opened: zipfile.ZipFile, archive: Path) -> dict[str, Any]:
-    """Return the manifest, whose "files" are path → SHA-256 and bytes. Raises UnknownFormat if the last member is no manifest of
-    this version."""
+    """Return the manifest, whose "files" are path → SHA-256 and bytes.
+
+    Raise UnknownFormat if the last member is no manifest of this version.
+    """
     members = opened.infolist()
     if not members or members[-1].filename != MANIFEST or members[-1].file_size > _MOST_MANIFEST_BYTES:
         raise UnknownFormat(f"{archive}: no backup of a workspace, expected a zip that ends with {MANIFEST}")
@@ -138,7 +140,7 @@ def _refuse_unexpected(
 def _unpack_member(
     opened: zipfile.ZipFile, member: zipfile.ZipInfo, expected: dict[str, Any], archive: Path, folder: Path
 ) -> None:
-    """Unpacks one file; zipfile reads no more of it than its header says. Raises InputError unless it is the manifest's."""
+    """Unpacks one file; zipfile reads no more of it than its header says. Raise InputError unless it is the manifest's."""
     place = folder / member.filename
     place.parent.mkdir(parents=True, exist_ok=True)
     digest, n = hashlib.sha256(), 0

@@ -120,12 +120,12 @@ _MOST_DIGITS = 300  # of a whole number in JSON; most readers cannot read a long
 
 
 def cast_to_part(table: pa.Table, part: str) -> pa.Table:
-    """A table with the columns of a part, each of its type, in one piece."""
+    """Return a table with the columns of a part, each of its type, in one piece."""
     return table.select(SCHEMAS[part].names).cast(SCHEMAS[part]).combine_chunks()
 
 
 def encode(table: pa.Table) -> bytes:
-    """The bytes of a part's file: equal tables give equal bytes, however many chunks they consist of."""
+    """Return the bytes of a part's file: equal tables give equal bytes, however many chunks they consist of."""
     out = io.BytesIO()
     encode_into(out, [table])
     return out.getvalue()
@@ -145,7 +145,7 @@ def encode_into(out: IO[bytes], pieces: Iterable[pa.Table]) -> None:
 
 
 def decode(content: bytes, part: str, where: str) -> pa.Table:
-    """The table in a part's file. Raises as `PartFile`."""
+    """Return the table in a part's file. Raise as `PartFile`."""
     return PartFile(io.BytesIO(content), part, where).select(SCHEMAS[part].names).combine_chunks()
 
 
@@ -160,7 +160,7 @@ def _as_parquet_errors(where: str) -> Iterator[None]:
 
 
 def _checked_rows(file: IO[bytes], part: str, where: str, size: int) -> int:
-    """The number of rows that a file says to have."""
+    """Return the number of rows that a file says to have."""
     file.seek(0)
     metadata = parquet.read_metadata(file)
     _refuse_other_columns(metadata.schema.to_arrow_schema(), SCHEMAS[part], where)
@@ -265,7 +265,7 @@ def _check_predictions(table: pa.Table, where: str) -> None:
 
 
 def holds_rows_of(predictions: pa.Table, *, a_reading: bool) -> bool:
-    """Whether the rows that did not fail are those of a reading, without predictions; or all with one, if it is none."""
+    """Return whether the rows that did not fail are those of a reading, without predictions; or all with one, if it is none."""
     sources = set(pc.unique(predictions["p_source"]).to_pylist()) - {None}
     return sources <= {"none"} if a_reading else "none" not in sources
 
@@ -278,7 +278,7 @@ def _refuse_rows(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, ex
 
 
 def have_same_rows(one: Part, other: Part, part: str) -> bool:
-    """Whether two parts hold the same rows in the same order, apart from what the audit found."""
+    """Return whether two parts hold the same rows in the same order, apart from what the audit found."""
     left, right = _without_audit(one, part), _without_audit(other, part)
     a, b = next(left, None), next(right, None)
     while a is not None and b is not None:
@@ -295,7 +295,7 @@ def _without_audit(rows: Part, part: str) -> Iterator[pa.Table]:
 
 
 def without_audit(table: pa.Table, part: str) -> pa.Table:
-    """A part's table without what the audit found: the findings in events, and the flag of rows in which a role collapsed."""
+    """Return a part's table without the audit's results: the findings in events, and the flag of rows with a collapsed role."""
     if part == "trace_event":
         return table.drop_columns(["findings"])
     if part == "prediction":
@@ -305,7 +305,7 @@ def without_audit(table: pa.Table, part: str) -> pa.Table:
 
 
 def is_json_object(text: str) -> bool:
-    """Whether a text is a JSON object that every JSON reader accepts: finite numbers, no lone surrogates, not too deep."""
+    """Return whether a text is a JSON object that every JSON reader accepts: finite numbers, no lone surrogates, not too deep."""
     try:
         value = json.loads(text, parse_int=_parse_int)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
@@ -321,7 +321,7 @@ def _parse_int(digits: str) -> int:
 
 
 def count_rows(predictions: pa.Table, fallbacks: tuple[Flag, ...]) -> dict[str, Any]:
-    """The counts of `RunRecord` that follow from its rows: done, failed, fallbacks, collapsed, tokens and tokens_unknown."""
+    """Return the counts of `RunRecord` that follow from its rows: done, failed, fallbacks, collapsed, tokens, tokens_unknown."""
     failed = pc.sum(pc.is_valid(predictions["error"])).as_py() or 0
     flags = [set(text.split()) for text in predictions["flags"].to_pylist()]
     return {
@@ -335,7 +335,7 @@ def count_rows(predictions: pa.Table, fallbacks: tuple[Flag, ...]) -> dict[str, 
 
 
 def select_rows(parts: Parts, keep: pa.Array) -> dict[str, Part]:
-    """The parts with the rows to keep and what belongs to them. keep: one value per prediction; notes on the run stay."""
+    """Return the parts with the rows to keep and what belongs to them. keep: one value per prediction; notes on the run stay."""
     left_out = parts["prediction"].filter(pc.invert(keep))["pair_id"]
     selected: dict[str, Part] = {
         part: ChosenRows(table, "pair_id", left_out, are_kept=False) for part, table in parts.items() if not TABLES[part].shared
@@ -348,7 +348,7 @@ def select_rows(parts: Parts, keep: pa.Array) -> dict[str, Part]:
 
 
 def contains_text(parts: Parts, text: str) -> bool:
-    """Whether a text stands in any column of texts."""
+    """Return whether a text stands in any column of texts."""
     batches = (batch for part in parts.values() for batch in part.to_batches())
     columns = (batch[field.name] for batch in batches for field in batch.schema if field.type == pa.string())
     return any(pc.any(pc.match_substring(column, text)).as_py() for column in columns)

@@ -172,12 +172,12 @@ class Bundle:
 
 
 def pairs_sha256(pairs: Iterable[tuple[str, str, str]]) -> str:
-    """The hash of (pair id, perturbation, gene) in any order."""
+    """Return the hash of (pair id, perturbation, gene) in any order."""
     return hashlib.sha256(json.dumps(sorted(map(list, pairs))).encode()).hexdigest()
 
 
 def differences(first: Bundle, second: Bundle) -> list[str]:
-    """What differs between two bundles of a run: fields of `BundledRun.content`, then parts.
+    """Return what differs between two bundles of a run: fields of `BundledRun.content`, then parts.
 
     What the audit finds follows from the rest, by rules that differ between versions, and makes no difference.
     """
@@ -221,7 +221,7 @@ def _describe_part(file: IO[bytes], rows: int) -> dict[str, Any]:
 
 
 def sha256_of_open(file: IO[bytes]) -> str:
-    """The SHA-256 of an open file, from its beginning."""
+    """Return the SHA-256 of an open file, from its beginning."""
     file.seek(0)
     digest = hashlib.sha256()
     while chunk := file.read(_CHUNK_BYTES):
@@ -230,7 +230,7 @@ def sha256_of_open(file: IO[bytes]) -> str:
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether a file is a bundle, or the damaged beginning of one."""
+    """Return whether a file is a bundle, or the damaged beginning of one."""
     with path.open("rb") as file:
         head = file.read(30 + len(MANIFEST))  # where a zip's first member is named
         if not is_zip(head):
@@ -242,7 +242,7 @@ def is_bundle(path: Path) -> bool:
 
 
 def read_bundle(content: Content, name: str) -> Bundle:
-    """The bundle in a file; every cell is checked. Raises InputError or UnsafeFile."""
+    """Return the bundle in a file; every cell is checked. Raise InputError or UnsafeFile."""
     names = {MANIFEST, *_FILES.values()}
     paths: list[str] = []
 
@@ -277,7 +277,7 @@ def read_bundle(content: Content, name: str) -> Bundle:
 
 
 def _copy(stream: io.RawIOBase) -> IO[bytes]:
-    """A file of its own with what is left of a stream, from its beginning."""
+    """Return a file of its own with what is left of a stream, from its beginning."""
     file = UnnamedFile()
     while chunk := stream.read(_CHUNK_BYTES):
         file.write(chunk)
@@ -295,7 +295,7 @@ def _read_part(file: IO[bytes], part: str, where: str) -> pa.Table:
 
 
 def make_part(pieces: Iterable[pa.Table], part: str, where: str) -> PartFile:
-    """A part of a bundle that is to be written, in a file of its own."""
+    """Return a part of a bundle that is to be written, in a file of its own."""
     file = UnnamedFile()
     encode_into(file, pieces)
     return PartFile(file, part, where)

@@ -40,15 +40,15 @@ class _Row:
 
 
 def cell_line_context(name: str) -> str:
-    """What the cells of a line are, in words; the name itself for a line that is not one of PerturbQA's five."""
+    """Return what the cells of a line are, in words; the name itself for a line that is not one of PerturbQA's five."""
     return _CONTEXTS.get(name, f"{name}; CRISPRi")
 
 
 def combine_files(files: Sequence[FileRows]) -> CellLine:
-    """The rows of a cell line from its files, in the order of their import.
+    """Return the rows of a cell line from its files, in the order of their import.
 
-    Files of effects (-de) come first, then those of directions (-dir): a direction completes a row that changed, or brings a
-    row of its own. A row that contradicts what stands already is rejected.
+    Files of effects (-de) come first, then those of directions (-dir): a direction completes a row that changed, or brings a row
+    of its own. A row that contradicts what stands already is rejected.
     """
     rows: dict[str, _Row] = {}
     rejected: dict[str, list[Rejected]] = {}
@@ -70,7 +70,7 @@ def _has_directions(file: FileRows) -> bool:
 
 
 def _conflict(pair: Pair, file: str, known: _Row) -> str | None:
-    """What a file and the files before it say of a row, if both cannot be true."""
+    """Return what a file and the files before it say of a row, if both cannot be true."""
     there = known.pair
     if (pair.pert, pair.gene) != (there.pert, there.gene):
         said = f"{pair.pert} on {pair.gene}", f"{there.pert} on {there.gene}"

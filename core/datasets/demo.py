@@ -54,7 +54,7 @@ class Demo:
 
 
 def simulate(seed: int = 0) -> Demo:
-    """The demo of a seed, the same each time."""
+    """Return the demo of a seed, the same each time."""
     world_rng, library_rng, fold_rng, row_rng, *run_rngs = np.random.default_rng(seed).spawn(7)
     world = demo_world.build_world(world_rng)
     library = demo_evidence.build_library(world, library_rng)

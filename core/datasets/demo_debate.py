@@ -61,14 +61,14 @@ DISTRACTED = Judge(weight=0.6, scatter_de=0.75, scatter_dir=1.0)
 
 
 def debates(dossiers: Sequence[Dossier], rng: np.random.Generator) -> tuple[RowResult, ...]:
-    """Debates in which every advocate argues for its side; some have a round of rebuttals."""
+    """Return debates in which every advocate argues for its side; some have a round of rebuttals."""
     p_de, p_up = _judge(dossiers, ATTENTIVE, rng)
     draws = _draw_numbers(len(dossiers), rng)
     return tuple(map(_debate, dossiers, p_de.tolist(), p_up.tolist(), draws))
 
 
 def collapsed_debates(dossiers: Sequence[Dossier], rng: np.random.Generator) -> tuple[RowResult, ...]:
-    """Debates as published: most advocates answer the multiple-choice question, and some verdicts cannot be read."""
+    """Return debates as published: most advocates answer the multiple-choice question, and some verdicts cannot be read."""
     p_de, p_up = _judge(dossiers, DISTRACTED, rng)
     n = len(dossiers)
     readable: list[list[float | None]] = [p_de.tolist(), p_up.tolist()]
@@ -83,7 +83,7 @@ def _draw_numbers(n: int, rng: np.random.Generator) -> Iterator[Draws]:
 
 
 def _judge(dossiers: Sequence[Dossier], judge: Judge, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """P(DE) and P(up given DE) per row, rounded to the few dozen numbers that judges say."""
+    """Return P(DE) and P(up given DE) per row, rounded to the few dozen numbers that judges say."""
     features = np.array([_features(dossier) for dossier in dossiers])
     de, up = judge.weight * features.T
     de += -0.55 + judge.scatter_de * rng.standard_normal(len(dossiers))
@@ -92,7 +92,7 @@ def _judge(dossiers: Sequence[Dossier], judge: Judge, rng: np.random.Generator) 
 
 
 def _features(dossier: Dossier) -> tuple[float, float]:
-    """What a dossier adds to the log-odds of DE, and of up given DE."""
+    """Return what a dossier adds to the log-odds of DE, and of up given DE."""
     active = 0.0 if dossier.near_de is None else dossier.near_de - dossier.base_de
     upward = 0.0 if dossier.near_up is None else dossier.near_up - dossier.base_up
     de = 1.1 * abs(dossier.link) + (0.3 if dossier.program else -0.4) - 0.6 * dossier.clone + 2.0 * active
@@ -100,7 +100,7 @@ def _features(dossier: Dossier) -> tuple[float, float]:
 
 
 def _round_as_spoken(log_odds: Floats) -> Floats:
-    """The probabilities, each rounded to the nearest number that a judge would say."""
+    """Return the probabilities, each rounded to the nearest number that a judge would say."""
     percent = 100 / (1 + np.exp(-log_odds))
     nearest: Floats = _SPOKEN[np.abs(percent[:, None] - _SPOKEN).argmin(axis=1)] / 100
     return nearest
@@ -119,7 +119,7 @@ def _debate(dossier: Dossier, p_de: float, p_up: float, draws: Draws) -> RowResu
 
 
 def _collapsed_debate(dossier: Dossier, p_de: float | None, p_up: float | None, draws: Draws) -> RowResult:
-    """Where a probability is None, the verdict cannot be read and the base rate is used."""
+    """Return where a probability is None, the verdict cannot be read and the base rate is used."""
     words = words_of(dossier)
     transcript = _Transcript(draws)
     flags = tuple(flag for flag, p in zip(_FALLBACK.values(), (p_de, p_up), strict=True) if p is None)
@@ -180,7 +180,7 @@ class _Transcript:
 
 
 def words_of(dossier: Dossier) -> Words:
-    """What phrases are filled in with, all of it from the dossier's evidence."""
+    """Return what phrases are filled in with, all of it from the dossier's evidence."""
     partner = dossier.partner or {}
     return {
         "pert": dossier.pert,
@@ -209,7 +209,7 @@ def _most_citable(dossier: Dossier) -> str:
 
 
 def brief(side: Side, dossier: Dossier, words: Words, draws: Draws) -> str:
-    """Three to six sentences that argue for `side`: both genes, one to four points from the dossier, a conclusion."""
+    """Return three to six sentences that argue for `side`: both genes, one to four points from the dossier, a conclusion."""
     if side in ("EFFECT", "NULL"):
         phrases, points = PHRASES[side], _effect_points(dossier)
     else:
@@ -260,7 +260,7 @@ def _direction_words(side: Side, dossier: Dossier) -> Words:
 
 
 def _format_brief(opening: str, middle: list[str], closing: str, gene: str, style: int) -> str:
-    """A brief's text: mostly plain, sometimes with bold and bullets, as models write."""
+    """Return a brief's text: mostly plain, sometimes with bold and bullets, as models write."""
     if style == 0:
         opening = opening.replace(gene, f"**{gene}**", 1)
     if style == 1:
@@ -271,13 +271,13 @@ def _format_brief(opening: str, middle: list[str], closing: str, gene: str, styl
 
 
 def rebuttal(side: Side, words: Words, draws: Draws) -> str:
-    """Two sentences that answer the other side's brief."""
+    """Return two sentences that answer the other side's brief."""
     answer, point = REBUTTALS[side]
     return " ".join(options[next(draws) % len(options)].format_map(words) for options in (answer, point))
 
 
 def verdict(stage: Stage, p: float, words: Words, draws: Draws) -> str:
-    """A judge's reason and its number."""
+    """Return a judge's reason and its number."""
     low, high = _BANDS[stage]
     band = "high" if p >= high else "low" if p < low else "middle"
     reasons = REASONS[stage, band]
@@ -285,5 +285,5 @@ def verdict(stage: Stage, p: float, words: Words, draws: Draws) -> str:
 
 
 def option(letter: str, words: Words) -> str:
-    """What an advocate writes who answers the multiple-choice question instead of arguing."""
+    """Return what an advocate writes who answers the multiple-choice question instead of arguing."""
     return f"{letter}) {OPTIONS[letter].format_map(words)}"

@@ -62,7 +62,7 @@ class Library:
     remarks: dict[int, Body]
 
     def link(self, pert: int, gene: int) -> tuple[int, Body] | None:
-        """What is reported of a perturbation and a gene's program; nothing if the gene is uncharacterised."""
+        """Return what is reported of a perturbation and a gene's program; nothing if the gene is uncharacterised."""
         return None if self.world.clone[gene] else self.links.get((pert, int(self.world.program[gene])))
 
 
@@ -105,7 +105,7 @@ def _classes(world: World, rng: np.random.Generator) -> tuple[Evidence, ...]:
 
 
 def describe(info: Evidence) -> str:
-    """The sentence or two that a text space is built from; needs the body of a gene_info answer."""
+    """Return the sentence or two that a text space is built from; needs the body of a gene_info answer."""
     body = info.body
     return f"{body['name']}. {body['summary']}" if body.get("summary") else f"[no summary] simulated gene {info.key}"
 
@@ -150,7 +150,7 @@ def _report(pert: str, program: Program, sign: int, number: int) -> tuple[str, s
 
 
 def _remarks(world: World, first: int) -> dict[int, Body]:
-    """What an atlas says of three in five symbols that are not clones; passages are numbered from `first`."""
+    """Return what an atlas says of three in five symbols that are not clones; passages are numbered from `first`."""
     remarks = {}
     for i, symbol in enumerate(world.symbols):
         if not world.clone[i] and i % 5 < 3:
@@ -192,7 +192,7 @@ def _make_evidence(tool: str, key: str, status: Status, body: Body, view: str = 
 
 
 def build_dossiers(library: Library, rows: Rows, visible: VisibleLabels, rng: np.random.Generator) -> list[Dossier]:
-    """One dossier per row, from the labels that are visible to it."""
+    """Return one dossier per row, from the labels that are visible to it."""
     rates = [_base_rates(view) for view in visible.views]
     near: dict[tuple[int, int], Evidence] = {}
     status = _statuses(len(rows.pert), rng)
@@ -242,7 +242,7 @@ def _literature(library: Library, pert: int, gene: int, status: Status, mentione
 
 
 def _read_dossier(library: Library, pert: int, gene: int, evidence: tuple[Evidence, ...]) -> Dossier:
-    """What a reader would take from the answers."""
+    """Return what a reader would take from the answers."""
     gene_class, rates, near, papers = evidence[3:]
     link = library.link(pert, gene) if papers.status == "ok" else None
     partners = near.body.get("partners", [])

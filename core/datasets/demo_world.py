@@ -144,12 +144,12 @@ def build_world(rng: np.random.Generator) -> World:
 
 
 def _repeat_evenly(values: Ints, n: int, rng: np.random.Generator) -> Ints:
-    """n values, each of `values` as often as any other, in random order."""
+    """Return n values, each of `values` as often as any other, in random order."""
     return rng.permutation(np.resize(values, n))
 
 
 def _assign_symbols() -> dict[str, SplitSymbols]:
-    """The symbols of each split; one for a single row may go unused, since a gene lacks at most one match."""
+    """Return the symbols of each split; one for a single row may go unused, since a gene lacks at most one match."""
     symbols_of: dict[str, SplitSymbols] = {}
     n = 0
     for size in SIZES:
@@ -163,7 +163,7 @@ def _assign_symbols() -> dict[str, SplitSymbols]:
 
 
 def _symbols(clone: NDArray[np.bool_], rng: np.random.Generator) -> tuple[str, ...]:
-    """Distinct symbols that exist nowhere: Sim + syllables + perhaps a digit, and clones numbered from 00000."""
+    """Return distinct symbols that exist nowhere: Sim + syllables + perhaps a digit, and clones numbered from 00000."""
     unfortunate = {"ki", "ke"}  # these two end up in slurs
     syllables = [c + v for c, v in product("bdklmnrstv", "aeiou") if c + v not in unfortunate]
     names = [first + second + digit for first, second, digit in product(syllables, syllables, ["", *"123456789"])]
@@ -174,7 +174,7 @@ def _symbols(clone: NDArray[np.bool_], rng: np.random.Generator) -> tuple[str, .
 
 
 def _loadings(program: Ints, quiet: NDArray[np.bool_], rng: np.random.Generator) -> Floats:
-    """Shape (n, programs): each symbol's part in each program, mostly in its own."""
+    """Return shape (n, programs): each symbol's part in each program, mostly in its own."""
     loadings = 0.15 * rng.standard_normal((len(program), len(PROGRAMS)))
     second = np.where(quiet, rng.choice(QUIET, len(program)), rng.choice(MOVING, len(program)))
     np.add.at(loadings, (np.arange(len(program)), second), 0.4 * rng.random(len(program)))
@@ -195,7 +195,7 @@ def _effects(loadings: Floats, perts: Ints, rng: np.random.Generator) -> Floats:
 
 
 def _sample_rows(size: SplitSize, symbols: SplitSymbols, effect: Floats, loadings: Floats, rng: np.random.Generator) -> Rows:
-    """The challenge's sampling: changed rows per perturbation, matched rows per gene, then single-row genes."""
+    """Return the challenge's sampling: changed rows per perturbation, matched rows per gene, then single-row genes."""
     perts, genes = symbols.perts, symbols.genes
     itself = perts[:, None] == genes  # no row is about a gene's own perturbation
     shift = effect[perts] @ loadings[genes].T + 2.0 * rng.standard_normal(itself.shape)
@@ -231,12 +231,12 @@ def _pick_negatives(unchanged: NDArray[np.bool_], positives: Ints, rng: np.rando
 
 
 def _rank(keys: Floats, axis: int) -> Ints:
-    """Each cell's place (from 0) along an axis, smallest key first."""
+    """Return each cell's place (from 0) along an axis, smallest key first."""
     return np.argsort(np.argsort(keys, axis=axis), axis=axis)
 
 
 def _embedding(loadings: Floats, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Shape (n, 64): each program's direction in proportion to its loading, under noise."""
+    """Return shape (n, 64): each program's direction in proportion to its loading, under noise."""
     directions = rng.standard_normal((len(PROGRAMS), WIDTH)) / np.sqrt(WIDTH)
     noise = rng.standard_normal((len(loadings), WIDTH)) / np.sqrt(WIDTH)
     embedding: NDArray[np.float32] = (loadings @ directions + noise).astype(np.float32)
@@ -244,12 +244,12 @@ def _embedding(loadings: Floats, rng: np.random.Generator) -> NDArray[np.float32
 
 
 def all_labels(rows: Rows, n_symbols: int, n_rows: int) -> VisibleLabels:
-    """All training labels are visible to each of `n_rows` rows of the test split."""
+    """Return all training labels are visible to each of `n_rows` rows of the test split."""
     return VisibleLabels((_total_labels("train", rows, n_symbols),), np.zeros(n_rows, np.int64))
 
 
 def blinded_labels(rows: Rows, chosen: Ints, n_symbols: int, rng: np.random.Generator) -> VisibleLabels:
-    """The labels visible to the rows `chosen` of the training split: one view per fold.
+    """Return the labels visible to the rows `chosen` of the training split: one view per fold.
 
     A view lacks every row that shares a perturbation or a gene with a chosen row of its fold.
     """

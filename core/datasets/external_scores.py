@@ -1,8 +1,8 @@
-"""External scores: a CSV of numbers for rows, computed elsewhere, which an import makes runs of.
+"""External scores: a CSV of numbers for rows, computed elsewhere; an import makes a run of each column.
 
 A row is named by a column `id` ({pert}_{gene}) or by the columns `pert` and `gene`. Every other column whose cells are mostly
-numbers (or True and False) is a score: the higher, the more likely an effect, or the more likely up given an effect. The
-numbers may have any scale, so only their ranks are used.
+numbers (or True and False) is a score: the higher, the more likely an effect, or the more likely up given an effect. The numbers
+may have any scale, so only their ranks are used.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from core.types import Rejected
 
 _KEYS = ("id", "pert", "gene")
 _NOT_SCORES = (*_KEYS, "label", "split")
-INDEX_NAMES = ("", "__index_level_0__", *(f"Unnamed: {i}" for i in range(10)))  # what pandas calls an index that it writes along
-# What libraries call the numbers of rows (pandas, R, readr, Spark); a score may be called so, too
+INDEX_NAMES = ("", "__index_level_0__", *(f"Unnamed: {i}" for i in range(10)))  # the header that pandas gives to an index
+# Headers of row numbers in pandas, R, readr and Spark; a score may have one, too
 _COUNTERS = frozenset(("index", "level_0", "row", "row_number", "rownames", "x", "...1", "_c0", "no", "nr", "#"))
 _TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -33,11 +33,10 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 class ScoreTable(TableRows):
     """The rows of a file of external scores.
 
-    ids: of the rows. named: the perturbation and the gene of each row as the file has them, none for a file with ids.
-    columns: name → one number for each row, None for an empty cell. p_values: the columns that are called as p-values are, or
-    as their logarithms and have none above 0. ranks: those called as ranks are, without a negative number. faults: name → the
-    rejections of its cells that are no finite numbers, whose rows the column does not score. left_out: the columns that hold no
-    numbers, and those of row numbers.
+    ids: of the rows. named: the perturbation and the gene of each row in the file's spelling, empty for a file with ids. columns:
+    name → one number for each row, None for an empty cell. p_values: the columns with a name of p-values, or of their logarithms
+    if none is above 0. ranks: the columns with a name of ranks and no negative number. faults: name → the rejected cells, which
+    are not finite numbers; the column does not score their rows. left_out: the columns without numbers, and those of row numbers.
     """
 
     kind: Literal["external_score"]
@@ -52,13 +51,13 @@ class ScoreTable(TableRows):
 
 
 def is_external_score(header: tuple[str, ...]) -> bool:
-    """Whether a header names rows, and has a column that may be a score."""
+    """Return whether a header names rows, and has a column that may be a score."""
     names_rows = "id" in header or {"pert", "gene"} <= set(header)
     return names_rows and any(column not in (*_NOT_SCORES, *INDEX_NAMES) for column in header)
 
 
 def read_external_scores(table: Table, sha256: str) -> ScoreTable:
-    """Read every row with an id that stands once; of rows with the same id the first counts."""
+    """Read every row with a unique id; of rows with the same id, the first counts."""
     by_id = "id" in table.header
     keys = tuple(i for i, name in enumerate(table.header) if name in (("id",) if by_id else ("pert", "gene")))
     ids: dict[str, int] = {}
@@ -110,7 +109,7 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
 
 
 def _smaller_is_more(name: str, numbers: Sequence[float | None]) -> bool:
-    """Whether a column holds p-values by its name, or logarithms of them, of which then none is above 0."""
+    """Return whether a column has a name of p-values, or of their logarithms and no value above 0."""
     return is_p_value_name(name) or (is_log_p_name(name) and all(number is None or number <= 0 for number in numbers))
 
 
@@ -119,7 +118,7 @@ def _has_negatives(numbers: Sequence[float | None]) -> bool:
 
 
 def _mismatch(table: Table, line: int, cells: list[str]) -> Rejected | None:
-    """Return the rejection of a row whose id is not that of its pert and gene."""
+    """Return the rejection of a row if its id does not match its pert and gene."""
     if not set(_KEYS) <= set(table.header):
         return None
     key, pert, gene = (cells[table.header.index(name)] for name in _KEYS)

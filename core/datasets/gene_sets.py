@@ -26,5 +26,5 @@ _Sets = Annotated[tuple[GeneSet, ...], MinLen(1), 'a list of {"genes": [symbols]
 
 
 def read_gene_sets(path: Path) -> tuple[GeneSet, ...]:
-    """Return the gene sets of a file of at most 16 MiB. Raises InputError that names the entry that is wrong."""
+    """Return the gene sets of a file of at most 16 MiB. Raise InputError that names the entry that is wrong."""
     return parse(_Sets, read_file(path, MAX_BYTES), path.name, unknown="ignore")

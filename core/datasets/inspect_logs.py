@@ -35,7 +35,7 @@ _MOST_HEAD = 1 << 16  # bytes in which a log in JSON says that it is one
 
 
 def is_log(content: Content) -> bool:
-    """Whether a file is a log: the zip of a .eval, or one JSON object with the same in it."""
+    """Return whether a file is a log: the zip of a .eval, or one JSON object with the same in it."""
     if not is_zip(content):
         head = open_content(content).read(_MOST_HEAD).lstrip(b"\xef\xbb\xbf \r\n\t")
         return head.startswith(b"{") and b'"eval"' in head and b'"status"' in head
@@ -47,7 +47,7 @@ def is_log(content: Content) -> bool:
 
 
 def read_log(content: Content, name: str, sha256: str, take: TakeRow | None = None, epochs: Epochs = "mean") -> SubmissionTable:
-    """The rows of a log, one an id; line: the number in the file of its first sample. Raises InputError or UnsafeFile.
+    """Return the rows of a log, one an id; line: the number in the file of its first sample. Raise InputError or UnsafeFile.
 
     take: as in `core.datasets.submissions.read_submission`. epochs: what counts of an id's samples.
     """
@@ -95,7 +95,7 @@ def _is_member(path: str) -> bool:
 
 
 def _count_epochs(content: Content) -> Counter[str] | None:
-    """How many samples of each id, as paths write them, a zip has; None if that is not known before, as in a log in JSON."""
+    """Return the number of samples of each id (as paths spell it) in a zip; None if unknown before reading, as in a JSON log."""
     if not is_zip(content):
         return None
     paths = filter(SAMPLE.fullmatch, open_archive(open_content(content), "zip").namelist())
@@ -161,7 +161,7 @@ class _Rows:
             self._pass_on(pair_id)
 
     def remark(self, status: str) -> str:
-        """What is odd about the log, in words."""
+        """Return what is odd about the log, in words."""
         said = [] if status in ("", "success") else [f"the evaluation ended as {status!r}: rows may be missing"]
         most = max(map(len, self._seen.values()), default=1)
         if most > 1:
@@ -173,8 +173,10 @@ class _Rows:
 
 
 def _mean_of(rows: Sequence[RowResult], epochs: int) -> RowResult:
-    """The mean over the epochs of a row whose answers could be read, flagged if they are fewer than there are; with the events of
-    each. Without any that could, the thirds of the first."""
+    """Return the mean over the epochs of a row whose answers could be read, flagged if they are fewer than there are.
+
+    With the events of each. Without any that could, the thirds of the first.
+    """
     read = [row.prediction for row in rows if Flag.UNIFORM not in row.prediction.flags]
     numbers = read or [rows[0].prediction]
     up = sum(one.prediction_up for one in numbers) / len(numbers)
@@ -193,7 +195,7 @@ def _mean_of(rows: Sequence[RowResult], epochs: int) -> RowResult:
 
 
 def _track(spec: Mapping[str, Any]) -> Any:
-    """The track that a log written here names, else C, whose files say least."""
+    """Return the track that a log written here names, else C, whose files say least."""
     track = as_object(as_object(spec.get("metadata")).get(KEY)).get("track")
     return track if track in ("A", "B", "C") else "C"
 

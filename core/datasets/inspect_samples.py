@@ -50,7 +50,7 @@ class Sample:
         return Rejected(self.where, self.line, reason, detail)
 
     def read(self) -> RowResult | Rejected:
-        """The row, or its rejection."""
+        """Return the row, or its rejection."""
         error = self._error()
         if error:
             return self.reject("not a number", f"{quote(self.pair_id)} failed ({quote(error, 200)}), expected a prediction")
@@ -79,12 +79,12 @@ class Sample:
         return RowResult(Prediction(*numbers, "file", flags, *self._usage()), tuple(self._events()))
 
     def _error(self) -> str:
-        """What failed in the sample or in the call of its model, "" for nothing."""
+        """Return what failed in the sample or in the call of its model, "" for nothing."""
         error = self.value.get("error") or as_object(self.value.get("output")).get("error")
         return str(as_object(error).get("message") or error) if error else ""
 
     def _refusal(self) -> str:
-        """Why the sample is no answer: it was invalidated, cut off, or its answer was; "" if it is one."""
+        """Return why the sample is no answer: it was invalidated, cut off, or its answer was; "" if it is one."""
         limit = self.value.get("limit")
         if self.value.get("invalidation"):
             reason = as_object(self.value["invalidation"]).get("reason")
@@ -102,11 +102,11 @@ class Sample:
         return str(as_object(choices[0]).get("stop_reason") or "") if isinstance(choices, list) and choices else ""
 
     def _ending(self) -> Ending | Literal[""]:
-        """How the answer ended, "" if the sample does not say."""
+        """Return how the answer ended, "" if the sample does not say."""
         return ending_of(self._stop_reason()) if self._stop_reason() else ""
 
     def _numbers(self) -> tuple[Any, Any] | None:
-        """prediction_up and prediction_down as they stand in the sample, None if it has none."""
+        """Return prediction_up and prediction_down as they stand in the sample, None if it has none."""
         return next((numbers for holder in self._holders() if (numbers := numbers_in(holder)) is not None), None)
 
     @property
@@ -116,7 +116,7 @@ class Sample:
         return len(numbers) > 1 or len(set(self._labels())) > 1
 
     def _answers_otherwise(self, up: float, down: float) -> bool:
-        """Whether the answer's text states other numbers than these, or ends in another label than they are certain of."""
+        """Return whether the answer's text states other numbers than these, or ends in another label than they are certain of."""
         stated = numbers_in(self._answer_fields())
         if stated is not None and all(_is_between(n, 0, 1) for n in stated):
             return bool(max(abs(stated[0] - up), abs(stated[1] - down)) > _ROUNDED)
@@ -129,7 +129,7 @@ class Sample:
         return [as_object(score) for score in as_object(self.value.get("scores")).values()]
 
     def _holders(self) -> Iterator[Mapping[str, Any]]:
-        """The places where numbers may stand."""
+        """Yield the places where numbers may stand."""
         for score in self._scores():
             yield as_object(score.get("value"))
             yield as_object(score.get("metadata"))
@@ -137,7 +137,7 @@ class Sample:
         yield self._answer_fields()
 
     def _answer_fields(self) -> Mapping[str, Any]:
-        """The answer as a JSON object, empty if it is none."""
+        """Return the answer as a JSON object, empty if it is none."""
         fenced = _FENCE.fullmatch(self._answer().strip())
         try:
             return as_object(parse_json(fenced[1] if fenced else self._answer()))
@@ -145,11 +145,11 @@ class Sample:
             return {}
 
     def _label(self) -> Label | None:
-        """The label that the answer names, else that of a scorer's own reading; None if neither can be read."""
+        """Return the label that the answer names, else that of a scorer's own reading; None if neither can be read."""
         return next(self._labels(), None)
 
     def _labels(self) -> Iterator[Label]:
-        """The labels that can be read in the answer, then in what each scorer takes for it."""
+        """Yield the labels that can be read in the answer, then in what each scorer takes for it."""
         classes = self._classes()
         answers = [score.get("answer") for score in self._scores()]
         for text in (self._answer(), *(f"<answer>{answer}</answer>" for answer in answers if isinstance(answer, str))):
@@ -158,7 +158,7 @@ class Sample:
                 yield found
 
     def _classes(self) -> Mapping[str, Label]:
-        """What may be written → label: of a multiple choice, the letters of its choices."""
+        """Return what may be written → label: of a multiple choice, the letters of its choices."""
         choices = self.value.get("choices")
         if not isinstance(choices, list) or not choices:
             return LABELS
@@ -167,7 +167,7 @@ class Sample:
         return {**LABEL_WORDS, **letters}
 
     def _answer(self) -> str:
-        """The final text of the answer, "" if there is none."""
+        """Return the final text of the answer, "" if there is none."""
         output = as_object(self.value.get("output"))
         choices = output.get("choices")
         message = as_object(as_object(choices[0]).get("message")) if isinstance(choices, list) and choices else {}
@@ -177,14 +177,14 @@ class Sample:
         return final_text(text).text or ""
 
     def _usage(self) -> tuple[int | None, int | None]:
-        """Tokens in all and in prompts, over the models that count them."""
+        """Return tokens in all and in prompts, over the models that count them."""
         used = [as_object(each) for each in as_object(self.value.get("model_usage")).values()]
         sums = [[each.get(name) for each in used] for name in ("total_tokens", "input_tokens")]
         tokens, prompt = (_sum(counts) for counts in sums)
         return tokens, prompt
 
     def _events(self) -> list[TraceEvent]:
-        """The messages in order; what a model asked of tools is a step of its own."""
+        """Return the messages in order; what a model asked of tools is a step of its own."""
         events: list[TraceEvent] = []
         messages = self.value.get("messages")
         for message in map(as_object, messages if isinstance(messages, list) else []):
@@ -205,7 +205,7 @@ class Sample:
         return [event._replace(role=replace_surrogates(event.role)) for event in events[:MOST_EVENTS]]
 
     def _split_reasoning(self, content: Any) -> tuple[str, str]:
-        """What a model thought before it spoke, "" where the log has none apart, and what it said."""
+        """Return what a model thought before it spoke, "" where the log has none apart, and what it said."""
         parts = content if isinstance(content, list) else []
         reasoning = [part for part in parts if as_object(part).get("type") == "reasoning"]
         if not reasoning:
@@ -213,7 +213,7 @@ class Sample:
         return self._text(reasoning), self._text([part for part in parts if part not in reasoning])
 
     def _text(self, content: Any) -> str:
-        """The text of a message: itself, or that of its parts; attachments are put in their places."""
+        """Return the text of a message: itself, or that of its parts; attachments are put in their places."""
         if isinstance(content, list):
             parts = [as_object(part) for part in content]
             content = "\n\n".join(
@@ -224,7 +224,7 @@ class Sample:
 
 
 def numbers_in(holder: Mapping[str, Any]) -> tuple[Any, Any] | None:
-    """prediction_up and prediction_down of a mapping, or what follows from its probabilities; None if it has neither."""
+    """Return prediction_up and prediction_down of a mapping, or what follows from its probabilities; None if it has neither."""
     if {"prediction_up", "prediction_down"} <= set(holder):
         return holder["prediction_up"], holder["prediction_down"]
     p_de, p_up = holder.get("p_de"), holder.get("p_up_given_de")
@@ -235,13 +235,13 @@ def numbers_in(holder: Mapping[str, Any]) -> tuple[Any, Any] | None:
 
 
 def _numbers_of_score(score: Mapping[str, Any]) -> list[tuple[float, float]]:
-    """The two numbers of a score, of its value or else of its metadata; none if it has none."""
+    """Return the two numbers of a score, of its value or else of its metadata; none if it has none."""
     found = numbers_in(as_object(score.get("value"))) or numbers_in(as_object(score.get("metadata")))
     return [found] if found is not None and all(_is_between(n, -_LARGEST, _LARGEST) for n in found) else []
 
 
 def _sum(counts: Sequence[Any]) -> int | None:
-    """The sum of counts; None without any, or if one is unknown or more than a model can have used."""
+    """Return the sum of counts; None without any, or if one is unknown or more than a model can have used."""
     known = [count for count in counts if type(count) is int and 0 <= count <= MOST_TOKENS]
     total = sum(known)
     return total if known and len(known) == len(counts) and total <= MOST_TOKENS else None

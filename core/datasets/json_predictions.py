@@ -56,7 +56,7 @@ def _lines_in(text: str) -> list[Any] | None:
 
 
 def are_predictions(objects: list[Any]) -> bool:
-    """Whether objects are predictions: the first has an id and numbers."""
+    """Return whether objects are predictions: the first has an id and numbers."""
     first = as_object(objects[0]) if objects else {}
     return any(name in first for name in _IDS) and numbers_in(first) is not None
 

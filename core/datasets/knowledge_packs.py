@@ -138,7 +138,7 @@ Pack = Descriptions | Orthologs | Proteins | Pathways | Network | Regulation | L
 
 
 def read_knowledge(content: bytes, name: str) -> Pack:
-    """The pack in a JSON file; `name` is for messages. Raises UnknownFormat, or InputError naming the entry that is wrong."""
+    """Return the pack in a JSON file; `name` is for messages. Raise UnknownFormat, or InputError with the wrong entry."""
     found = _parse(content, name)
     sha256 = hashlib.sha256(content).hexdigest()
     recognised = pack_kinds.kind_of(found)
@@ -185,7 +185,7 @@ def organism_of(pack: Pack) -> Organism:
 
 
 def read_knowledge_path(path: Path, name: str = "") -> Pack:
-    """As `read_knowledge`, from a file of at most 256 MiB; name: by default the path's. Raises InputError if it cannot be."""
+    """As `read_knowledge`, from a file of at most 256 MiB; name: by default the path's. Raise InputError if it cannot be."""
     return read_knowledge(read_file(path, MAX_BYTES), name or path.name)
 
 
@@ -215,7 +215,7 @@ def _is_protein(text: str) -> bool:
 
 
 def _require_valid(entries: Mapping[str, Any], valid: Callable[[str], bool], expected: str, name: str) -> dict[str, str]:
-    """Return texts by gene. Raises InputError for an entry without a key, that is no text, or that is not valid."""
+    """Return texts by gene. Raise InputError for an entry without a key, that is no text, or that is not valid."""
     for key, value in entries.items():
         if not key or not isinstance(value, str) or not valid(value):
             raise InputError(f"{name}: {key!r} has {str(value)[:60]!r}, expected {expected}")

@@ -28,8 +28,10 @@ class LedgerRow:
 
 
 def read_ledger_file(content: bytes, name: str) -> list[LedgerRow]:
-    """The hypotheses of a file, in its order. Raises InputError that names the first place which cannot be read, and
-    UnknownFormat for a file without a hypothesis."""
+    """Return the hypotheses of a file, in its order.
+
+    Raise InputError that names the first place which cannot be read, and UnknownFormat for a file without a hypothesis.
+    """
     rows = list(_from_toml(content, name) if name.lower().endswith(".toml") else _from_csv(content, name))
     if not rows:
         raise UnknownFormat(f"{name}: holds no hypothesis; expected a CSV file with columns {', '.join(NEEDED)}, …, or TOML")

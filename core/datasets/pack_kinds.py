@@ -54,7 +54,7 @@ def kind_of(content: Any) -> Recognised:
 
 
 def _kind_of_lists(lists: Sequence[list[Any]]) -> Recognised:
-    """Pathways by gene; genes by anything else are not."""
+    """Return pathways by gene; genes by anything else are not."""
     items = [item for each in lists for item in each if isinstance(item, str)]
     genes = [item for item in items if _is_surely_gene(item)]
     if items and len(genes) >= MOST * len(items):
@@ -63,7 +63,7 @@ def _kind_of_lists(lists: Sequence[list[Any]]) -> Recognised:
 
 
 def _kind_of_texts(texts: Sequence[str]) -> Recognised:
-    """Proteins if most texts are protein ids, descriptions if most have several words, orthologs if most are symbols."""
+    """Return proteins if most texts are protein ids, descriptions if most have several words, orthologs if most are symbols."""
     if sum(PROTEIN_ID.fullmatch(text) is not None for text in texts) > MOST * len(texts):
         return Recognised("proteins")
     if sum(" " in text for text in texts) > MOST * len(texts):
@@ -79,12 +79,12 @@ def _kind_of_texts(texts: Sequence[str]) -> Recognised:
 
 
 def is_symbol(text: str) -> bool:
-    """Whether a text has the form of a gene symbol: one word with a capital letter or a digit (Stat1, MT-ND6, 1110059E24Rik)."""
+    """Return whether a text looks like a gene symbol: one word with a capital letter or a digit (Stat1, 1110059E24Rik)."""
     return len(text) <= _LONGEST_SYMBOL and _SYMBOL.fullmatch(text) is not None
 
 
 def _is_surely_gene(text: str) -> bool:
-    """Whether a text is a gene symbol and no pathway's name or id: one word with a digit, or in capitals."""
+    """Return whether a text is a gene symbol and no pathway's name or id: one word with a digit, or in capitals."""
     written = any(c.isdigit() for c in text) or (text.isupper() and len(text) > 1)
     return written and is_symbol(text) and _PATHWAY_ID.fullmatch(text) is None
 

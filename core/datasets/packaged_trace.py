@@ -38,12 +38,12 @@ class PackagedTrace:
     events: tuple[TraceEvent, ...]
 
     def prediction(self, pair_id: str, up: float, down: float) -> Prediction:
-        """The row's prediction with these submitted numbers."""
+        """Return the row's prediction with these submitted numbers."""
         return record_from_json(Prediction, {"pair_id": pair_id, "prediction_up": up, "prediction_down": down, **self.stated})
 
 
 def write_trace(row: RowResult, method: str) -> str:
-    """A row as one line of JSON. Raises InputError for what JSON cannot hold, such as NaN in an event's meta."""
+    """Return a row as one line of JSON. Raise InputError for what JSON cannot hold, such as NaN in an event's meta."""
     prediction = record_as_json(row.prediction)
     values = {
         KEY: VERSION,
@@ -58,7 +58,7 @@ def write_trace(row: RowResult, method: str) -> str:
 
 
 def read_trace(value: Mapping[str, Any]) -> PackagedTrace | None:
-    """The trace that `write_trace` wrote; None for any other object, which is then imported as text."""
+    """Return the trace that `write_trace` wrote; None for any other object, which is then imported as text."""
     version = value.get(KEY)
     if type(version) is not int or version != VERSION or set(value) != {KEY, "method", *_STATED, "events"}:
         return None

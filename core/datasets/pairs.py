@@ -40,14 +40,14 @@ class PairTable(TableRows):
 
 
 def duplicate(table: Table, line: int, pair_id: str, first_line: int) -> Rejected:
-    """The rejection of a row whose id an earlier row has."""
+    """Return the rejection of a row whose id an earlier row has."""
     return Rejected(table.name, line, "duplicate", f"{quote(pair_id)} stands on line {first_line} already")
 
 
 def collect_pairs(
     table: Table, columns: tuple[str, ...], to_pair: Callable[[int, list[str]], Pair | Rejected]
 ) -> tuple[tuple[Pair, ...], tuple[int, ...]]:
-    """Pairs and their lines; `to_pair` gets the line and the cells of `columns`, none of them empty.
+    """Return pairs and their lines; `to_pair` gets the line and the cells of `columns`, none of them empty.
 
     Of rows with the same id the first counts; later ones, empty cells and what `to_pair` rejects go to `table.rejected`.
     """
@@ -71,19 +71,19 @@ def collect_pairs(
 
 
 def in_lower_case(header: tuple[str, ...]) -> tuple[str, ...]:
-    """A header with the columns of pairs (id, pert, gene, label, split) in lower case, where only one is called so."""
+    """Return a header with the columns of pairs (id, pert, gene, label, split) in lower case, where only one is called so."""
     lower = Counter(name.lower() for name in header)
     known = {*_IDENTITY, *_PERTURBQA_COLUMNS}
     return tuple(name.lower() if name.lower() in known and lower[name.lower()] == 1 else name for name in header)
 
 
 def is_labelled(header: tuple[str, ...]) -> bool:
-    """Whether a header has every column of train.csv, or of PerturbQA's tables."""
+    """Return whether a header has every column of train.csv, or of PerturbQA's tables."""
     return {*_IDENTITY, "label"} <= set(header) or set(_PERTURBQA_COLUMNS) <= set(header)
 
 
 def is_challenge(header: tuple[str, ...]) -> bool:
-    """Whether a header is train.csv's, perhaps with further columns, or exactly test.csv's.
+    """Return whether a header is train.csv's, perhaps with further columns, or exactly test.csv's.
 
     One of id, pert and gene may be missing, which is then reported.
 
@@ -94,7 +94,7 @@ def is_challenge(header: tuple[str, ...]) -> bool:
 
 
 def read_challenge(table: Table, sha256: str) -> PairTable:
-    """Labelled pairs of split "train", or unlabelled ones of split "test" if there is no column `label`."""
+    """Return labelled pairs of split "train", or unlabelled ones of split "test" if there is no column `label`."""
     labelled = "label" in table.header
 
     def to_pair(line: int, cells: list[str]) -> Pair | Rejected:
@@ -120,12 +120,12 @@ def read_challenge(table: Table, sha256: str) -> PairTable:
 
 
 def is_perturbqa(header: tuple[str, ...]) -> bool:
-    """Whether a header has PerturbQA's `split` and at least two of its other columns, and no id."""
+    """Return whether a header has PerturbQA's `split` and at least two of its other columns, and no id."""
     return "split" in header and "id" not in header and sum(column in header for column in _PERTURBQA_COLUMNS) >= 3
 
 
 def read_perturbqa(table: Table, sha256: str) -> PairTable:
-    """Pairs with their split; 1 means changed in a -de file and up in a -dir file.
+    """Return pairs with their split; 1 means changed in a -de file and up in a -dir file.
 
     The columns are the same in both, so the file's name decides; raises InputError unless it is <line>-de or <line>-dir.
     """
@@ -160,8 +160,10 @@ def read_perturbqa(table: Table, sha256: str) -> PairTable:
 
 
 def read_symbols(table: Table, line: int, pert: str, gene: str) -> tuple[str, str] | Rejected:
-    """The perturbed gene and the target gene of a row, without blanks; "A+ctrl" is A. The rejection of a row with a control,
-    several genes, or what a spreadsheet made of a symbol."""
+    """Return the perturbed gene and the target gene of a row, without blanks; "A+ctrl" is A.
+
+    The rejection of a row with a control, several genes, or what a spreadsheet made of a symbol.
+    """
     for what, symbol in (("pert", clean(pert)), ("gene", clean(gene))):
         if damage := spreadsheet_damage(symbol):
             return Rejected(table.name, line, "no gene symbol", f"{quote(symbol)} as {what}: {damage}")

@@ -37,8 +37,8 @@ class PromptFile:
 def read_prompts(file: PromptFile) -> dict[str, str]:
     """Return id → prompt in the file's order.
 
-    Raises InputError for a file that is too large, without the columns or without rows, and for a row that cannot be read, with
-    an empty id or prompt, or whose id stands on an earlier line; the message names the line.
+    Raise InputError for a file that is too large, without the columns or without rows, and for a row that cannot be read, with an
+    empty id or prompt, or whose id stands on an earlier line; the message names the line.
     """
     if len(file.content) > MAX_BYTES:
         raise InputError(f"{file.name}: {len(file.content):,} bytes, expected at most {MAX_BYTES:,}")
@@ -62,7 +62,7 @@ def read_prompts(file: PromptFile) -> dict[str, str]:
 
 
 def _csv_rows(file: PromptFile) -> Iterator[tuple[int, str, str]]:
-    """Yield line, id and prompt of every row. Raises InputError for missing columns and for a row that cannot be read."""
+    """Yield line, id and prompt of every row. Raise InputError for missing columns and for a row that cannot be read."""
     table = Table(io.BytesIO(file.content), file.name)
     ids = [name for name in _IDS if name in table.header]
     if len(ids) != 1 or _PROMPT not in table.header:
@@ -81,7 +81,7 @@ def _refuse_rejected(table: Table) -> None:
 
 
 def _json_rows(file: PromptFile) -> Iterator[tuple[int, str, str]]:
-    """Yield line, id and prompt of every line that is not blank. Raises InputError for any other than an object with both."""
+    """Yield line, id and prompt of every line that is not blank. Raise InputError for any other than an object with both."""
     for line, text in enumerate(file.content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not text.strip():
             continue

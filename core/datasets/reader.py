@@ -57,10 +57,10 @@ _READERS = (
 def read(
     content: Content, name: str, take: TakeRow | None = None, epochs: Epochs = "mean"
 ) -> PairTable | SubmissionTable | ScoreTable:
-    """The table in a CSV file, or in the CSV inside a zip; `name` is for messages and tells PerturbQA's tasks apart.
+    """Return the table in a CSV file, or in the CSV inside a zip; `name` is for messages and tells PerturbQA's tasks apart.
 
     Rows that cannot be read are in the table's `rejected`. take: is given the rows of a submission or a log, in the place of the
-    table. epochs: see `read_log`. Raises UnknownFormat, UnsafeFile or InputError.
+    table. epochs: see `read_log`. Raise UnknownFormat, UnsafeFile or InputError.
     """
     sha256 = hashlib.file_digest(open_content(content), "sha256").hexdigest()
     with collector_paused():
@@ -92,13 +92,13 @@ def read(
 
 
 def _is_differential(header: tuple[str, ...]) -> bool:
-    """Whether a header names perturbations and fold changes, as those of pdex, cell-eval, scanpy and DESeq2 do."""
+    """Return whether a header names perturbations and fold changes, as those of pdex, cell-eval, scanpy and DESeq2 do."""
     names = {name.lower() for name in header}
     return bool(names & {"target", "target_gene", "group", "pert", "perturbation"} and names & _FOLD_CHANGES)
 
 
 def is_json(content: Content) -> bool:
-    """Whether a file may be JSON, by its first character."""
+    """Return whether a file may be JSON, by its first character."""
     return open_content(content).read(64).lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"[")
 
 

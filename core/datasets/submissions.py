@@ -90,12 +90,12 @@ class _Tally:
 
 
 def is_submission(header: tuple[str, ...]) -> bool:
-    """Whether a header has a prediction column."""
+    """Return whether a header has a prediction column."""
     return any(column.startswith(("prediction_up", "prediction_down")) for column in header)
 
 
 def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> SubmissionTable:
-    """All rows with a valid id and two valid predictions; other columns may be missing or hold anything.
+    """Return all rows with a valid id and two valid predictions; other columns may be missing or hold anything.
 
     take: is given the rows, in the place of the table.
     """
@@ -159,7 +159,7 @@ def _track(table: Table, layout: _Layout) -> Track:
 
 
 def _check(table: Table, line: int, cells: list[str], layout: _Layout, lines: dict[str, int]) -> tuple[float, float] | Rejected:
-    """The row's two predictions, or its rejection."""
+    """Return the row's two predictions, or its rejection."""
     if empty := table.empty_cell(line, cells, layout.required):
         return empty
     pair_id, *texts = (cells[column] for column in layout.required)
@@ -176,8 +176,10 @@ def _check(table: Table, line: int, cells: list[str], layout: _Layout, lines: di
 
 
 def number_in(text: str) -> float | None:
-    """A cell's number, which may be NaN or infinite, else None; Python's own spellings (1_000) are not numbers in a file. 0,62 is
-    one with a decimal comma; 1,234 may be a thousand, and is none."""
+    """Return a cell's number, which may be NaN or infinite, else None; Python's own spellings (1_000) are not numbers in a file.
+
+    0,62 is one with a decimal comma; 1,234 may be a thousand, and is none.
+    """
     try:
         return None if "_" in text else float(text.replace(",", ".") if is_decimal_comma(text) else text)
     except ValueError:
@@ -185,7 +187,7 @@ def number_in(text: str) -> float | None:
 
 
 def _number(text: str) -> float | None:
-    """A finite number, else None."""
+    """Return a finite number, else None."""
     number = number_in(text)
     return number if number is not None and math.isfinite(number) else None
 
@@ -218,7 +220,7 @@ def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout
 
 
 def _packaged_prediction(packaged: Prediction, cells: list[str], layout: _Layout) -> Prediction:
-    """The packaged prediction with the file's counts, of which a 0 is taken from the trace; see `check_packaged`."""
+    """Return the packaged prediction with the file's counts, of which a 0 is taken from the trace; see `check_packaged`."""
 
     def count(column: int | None, packaged_count: int | None) -> int | None:
         return (None if column is None else count_in(cells[column])) or packaged_count
@@ -233,7 +235,7 @@ def _packaged_prediction(packaged: Prediction, cells: list[str], layout: _Layout
 
 
 def check_packaged(row: Prediction) -> Prediction:
-    """The packaged prediction, or, if the file's numbers were changed, what follows from these."""
+    """Return the packaged prediction, or, if the file's numbers were changed, what follows from these."""
     up, down = row.prediction_up, row.prediction_down
     if _reproduces(up, down, row.p_de, row.p_up_given_de):
         return row
@@ -243,7 +245,10 @@ def check_packaged(row: Prediction) -> Prediction:
 
 
 def describe_differing(seeds: Sequence[str]) -> str:
-    """What is said about answers whose text ends otherwise than their numbers, of names such as "Pa_Ga seed 42"; "" for none."""
+    """Return what is said about answers whose text ends otherwise than their numbers, of names such as "Pa_Ga seed 42".
+
+    "" for none.
+    """
     if not seeds:
         return ""
     first = ", ".join(seeds[:3]) + (", …" if len(seeds) > 3 else "")
@@ -275,19 +280,19 @@ def reads_otherwise(text: str, up: float | None, down: float | None) -> dict[str
 
 
 def is_uniform(up: float | None, down: float | None) -> bool:
-    """Whether two numbers are the thirds that mean no answer."""
+    """Return whether two numbers are the thirds that mean no answer."""
     return up is not None and down is not None and max(abs(up - 1 / 3), abs(down - 1 / 3)) <= UNIFORM_TOLERANCE
 
 
 def _seeds_disagree(events: Iterable[TraceEvent]) -> bool:
-    """Whether some seed gave another answer than .333/.333: then a mean of .333/.333 is an answer."""
+    """Return whether some seed gave another answer than .333/.333: then a mean of .333/.333 is an answer."""
     return any(not is_uniform(e.meta["prediction_up"], e.meta["prediction_down"]) for e in events)
 
 
 def _read_probabilities(
     up: float, down: float, trace: Trace, disagreeing_seeds: bool
 ) -> tuple[float, float | None, Literal["trace", "file"], tuple[Flag, ...]]:
-    """p_de, p_up_given_de, their source, and the flags of the row."""
+    """Return p_de, p_up_given_de, their source, and the flags of the row."""
     flags = (*trace.flags, Flag.UNIFORM) if is_uniform(up, down) and not disagreeing_seeds else trace.flags
     p_de, p_up = trace.p_de, trace.p_up_given_de
     if p_de is not None and p_up is not None:
@@ -298,20 +303,20 @@ def _read_probabilities(
 
 
 def _reproduces(up: float, down: float, p_de: float, p_up: float | None) -> bool:
-    """Whether a trace's probabilities are the file's; without an effect there is no direction to agree on."""
+    """Return whether a trace's probabilities are the file's; without an effect there is no direction to agree on."""
     share = 0.0 if p_up is None else p_up
     off = max(abs(up - p_de * share), abs(down - p_de * (1 - share)))
     return off <= TRACE_TOLERANCE and 0 <= p_de <= 1 and 0 <= share <= 1 and (p_up is not None or p_de <= TRACE_TOLERANCE)
 
 
 def split_sum(up: float, down: float) -> tuple[float, float | None]:
-    """p_de and p_up_given_de from the submitted numbers."""
+    """Return p_de and p_up_given_de from the submitted numbers."""
     total = up + down
     return min(total, 1.0), up / total if total > 0 else None
 
 
 def count_in(text: str) -> int | None:
-    """A cell's whole number of at least 0, else None."""
+    """Return a cell's whole number of at least 0, else None."""
     if text.isdecimal() and len(text) < 16:
         return int(text)
     number = _number(text)
@@ -319,7 +324,7 @@ def count_in(text: str) -> int | None:
 
 
 def _tokens(cells: list[str], column: int | None, has_trace: bool) -> int | None:
-    """A count of tokens; 0 beside a trace was never counted, so it is unknown."""
+    """Return a count of tokens; 0 beside a trace was never counted, so it is unknown."""
     count = None if column is None else count_in(cells[column])
     return None if count == 0 and has_trace else count
 

@@ -21,7 +21,7 @@ _UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def quote(text: str, limit: int = 60) -> str:
-    """`text` quoted for a message, cut to `limit` characters."""
+    """Return `text` quoted for a message, cut to `limit` characters."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
@@ -76,11 +76,11 @@ class Table:
         self.header = _read_header(next((cells for cells in self._reader if cells), []), name)
 
     def column(self, name: str) -> int | None:
-        """The position of a column, None if the file has no such column."""
+        """Return the position of a column, None if the file has no such column."""
         return self.header.index(name) if name in self.header else None
 
     def require(self, *names: str) -> tuple[int, ...] | None:
-        """The positions of columns that must be there; else None, and line 1 is rejected."""
+        """Return the positions of columns that must be there; else None, and line 1 is rejected."""
         missing = [name for name in names if name not in self.header]
         if missing:
             detail = f"no column {', '.join(missing)}; found {quote(', '.join(self.header), 200)}"
@@ -89,7 +89,7 @@ class Table:
         return tuple(self.header.index(name) for name in names)
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
-        """Line (from 1) and cells of every whole row; rows of wrong width or encoding go to `rejected`."""
+        """Yield line (from 1) and cells of every whole row; rows of wrong width or encoding go to `rejected`."""
         line = self._reader.line_num + 1
         for cells in self._reader:
             if cells:  # an empty line is no row
@@ -101,7 +101,7 @@ class Table:
             line = self._reader.line_num + 1
 
     def empty_cell(self, line: int, cells: list[str], columns: tuple[int, ...]) -> Rejected | None:
-        """The rejection of a row with an empty cell in one of `columns`; None for any other row."""
+        """Return the rejection of a row with an empty cell in one of `columns`; None for any other row."""
         for column in columns:
             if not cells[column] or cells[column].isspace():
                 return Rejected(self.name, line, "empty cell", f"nothing in column {self.header[column]}")

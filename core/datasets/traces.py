@@ -50,7 +50,7 @@ class Trace:
 
 
 def parse_trace(text: str) -> Trace:
-    """The events of a trace in any format; an empty one and `none` have no events, an unknown one a single event.
+    """Return the events of a trace in any format; an empty one and `none` have no events, an unknown one a single event.
 
     All text in the result can be encoded as UTF-8: lone surrogates become U+FFFD, nothing else changes.
     """
@@ -70,7 +70,7 @@ def parse_trace(text: str) -> Trace:
 
 
 def _json_object(text: str) -> JsonObject:
-    """The JSON object in `text`, empty if there is none."""
+    """Return the JSON object in `text`, empty if there is none."""
     if not text.lstrip().startswith("{"):
         return {}
     try:
@@ -83,7 +83,7 @@ def _json_object(text: str) -> JsonObject:
 
 
 def _as_text(value: object) -> str:
-    """Text as it is, nothing for null, everything else as compact JSON."""
+    """Return text as it is, nothing for null, everything else as compact JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -111,7 +111,7 @@ def _take_objects(value: JsonObject, key: str) -> JsonObject:
 
 
 def _extra(value: JsonObject, stage: str = "trace", role: str = "MODEL", **meta: Any) -> Iterator[TraceEvent]:
-    """One event with the keys that no other event holds, so that an import loses nothing."""
+    """Yield one event with the keys that no other event holds, so that an import loses nothing."""
     if value:
         yield TraceEvent(stage, role, "meta", _as_text(value), meta=meta)
 
@@ -148,7 +148,7 @@ def _debate(value: JsonObject) -> Trace:
 
 
 def _rebuttals(rebuttals: JsonObject, stage: str, sides: tuple[str, str]) -> list[TraceEvent]:
-    """Both sides' answers round by round; a side gives one text or a list of them."""
+    """Return both sides' answers round by round; a side gives one text or a list of them."""
     rounds: list[tuple[int, str, Any]] = []
     for side in sides:
         texts = rebuttals.pop(side, [])
@@ -169,7 +169,7 @@ def _react(value: JsonObject) -> Trace:
 
 
 def _steps(trajectory: JsonObject, stage: str, speaker: str, **meta: Any) -> list[TraceEvent]:
-    """Thought, tool call and observation of every step, as far as they exist; removes their keys from the trajectory."""
+    """Return thought, tool call and observation of every step, as far as they exist; removes their keys from the trajectory."""
     steps: dict[int, JsonObject] = {}
     for key in list(trajectory):
         if match := _STEP_KEY.fullmatch(key):
@@ -200,7 +200,7 @@ def _coordinator(value: JsonObject) -> Trace:
 
 
 def _agent(name: str, trajectory: Any, sub_agents: list[Any], depth: int) -> Iterator[TraceEvent]:
-    """An agent's steps, each sub-agent's between its call and its observation; sub-agents without a call come last."""
+    """Yield an agent's steps, each sub-agent's between its call and its observation; sub-agents without a call come last."""
     meta = {"depth": depth, "agent": name}
     waiting = list(sub_agents)
     if isinstance(trajectory, dict):

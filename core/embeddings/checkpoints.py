@@ -35,10 +35,10 @@ _REFUSED_GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
 
 
 def read_scgpt(folder: Path, name: str) -> Space:
-    """The gene embedding of a scGPT checkpoint: `vocab.json` gives each gene's row of `encoder.embedding.weight`.
+    """Return the gene embedding of a scGPT checkpoint: `vocab.json` gives each gene's row of `encoder.embedding.weight`.
 
-    Tokens such as <pad> are left out. Raises UnsafeFile for a checkpoint that holds more than tensors, MissingPackage if
-    torch is not installed, and InputError for files that do not belong together.
+    Tokens such as <pad> are left out. Raise UnsafeFile for a checkpoint that holds more than tensors, MissingPackage if torch is
+    not installed, and InputError for files that do not belong together.
     """
     rows = _vocabulary(folder / VOCABULARY)
     weights = _tensors(folder / CHECKPOINT)[SCGPT_KEY]
@@ -55,16 +55,16 @@ class ScgptModel:
 
 
 def read_scgpt_model(folder: Path) -> ScgptModel:
-    """A scGPT checkpoint with all its weights, of `vocab.json`, `best_model.pt` and `args.json`. Raises as `read_scgpt`."""
+    """Return a scGPT checkpoint with all its weights, of `vocab.json`, `best_model.pt` and `args.json`. Raise as `read_scgpt`."""
     arguments = parse(dict[str, Any], read_file(folder / ARGUMENTS, MAX_VOCABULARY_BYTES), ARGUMENTS)
     return ScgptModel(dict(_vocabulary(folder / VOCABULARY)), _tensors(folder / CHECKPOINT), arguments)
 
 
 def read_geneformer(folder: Path, name: str) -> Space:
-    """The token embedding of a Geneformer checkpoint under gene names instead of Ensembl ids.
+    """Return the token embedding of a Geneformer checkpoint under gene names instead of Ensembl ids.
 
-    The folder holds the weights (*.safetensors) and the pickled token and name dictionaries. Raises UnsafeFile for a
-    pickle that holds more than str, int and dict, and InputError for files that do not belong together.
+    The folder holds the weights (*.safetensors) and the pickled token and name dictionaries. Raise UnsafeFile for a pickle that
+    holds more than str, int and dict, and InputError for files that do not belong together.
     """
     weights_file = _single_file(sorted(folder.glob("*.safetensors")), folder, "safetensors file")
     tokens, names = _dictionaries(folder)
@@ -82,7 +82,7 @@ def read_geneformer(folder: Path, name: str) -> Space:
 
 
 def tensor(path: Path, key: str) -> NDArray[Any]:
-    """One tensor of a safetensors file. Raises InputError if it is missing or of a type that NumPy lacks."""
+    """Return one tensor of a safetensors file. Raise InputError if it is missing or of a type that NumPy lacks."""
     try:
         with safe_open(path, framework="np") as file:
             if key not in file.keys():  # noqa: SIM118 (safe_open does not return a mapping)
@@ -97,7 +97,10 @@ def _vocabulary(path: Path) -> list[tuple[str, int]]:
 
 
 def _tensors(path: Path) -> dict[str, NDArray[Any]]:
-    """The tensors of a scGPT checkpoint by name, SCGPT_KEY among them; those of whole numbers as they are, others as float32."""
+    """Return the tensors of a scGPT checkpoint by name, SCGPT_KEY among them.
+
+    Those of whole numbers as they are, others as float32.
+    """
     torch = require_package("torch", "reading a scGPT checkpoint")
     try:
         # Raises UnsafeFile for a checkpoint that unpacks to much more than it is; PyTorch packs none
@@ -125,7 +128,7 @@ def _tensors(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _dictionaries(folder: Path) -> tuple[dict[str, int], dict[str, str]]:
-    """The token and the name dictionary, recognised by their values; among more than two, file names decide."""
+    """Return the token and the name dictionary, recognised by their values; among more than two, file names decide."""
     files = sorted([*folder.glob("*.pkl"), *folder.glob("*.pickle")])
     if len(files) != 2:
         files = [file for file in files if "token_dictionary" in file.name or "gene_name_id" in file.name]

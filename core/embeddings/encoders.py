@@ -51,10 +51,10 @@ class Endpoint:
 
 
 def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MINILM, characters: int = CHARACTERS) -> Space:
-    """The first `characters` of descriptions, encoded by a sentence-transformers model that is on this machine.
+    """Return the first `characters` of descriptions, encoded by a sentence-transformers model that is on this machine.
 
-    model: MINILM, or a folder or cached name that sentence-transformers loads. Raises MissingPackage, and NotFound if the
-    model is not on this machine: nothing is downloaded.
+    model: MINILM, or a folder or cached name that sentence-transformers loads. Raise MissingPackage, and NotFound if the model is
+    not on this machine: nothing is downloaded.
     """
     encoder = _sentence_encoder(model)
     texts = _first_characters(descriptions, characters, name)
@@ -65,10 +65,10 @@ def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MIN
 
 
 def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoint, characters: int = CHARACTERS) -> Space:
-    """The first `characters` of descriptions, encoded by a server's /embeddings.
+    """Return the first `characters` of descriptions, encoded by a server's /embeddings.
 
-    Empty texts are not sent and get no vector. Raises Unreachable if the server does not answer or refuses, and
-    InputError if its answer is not one vector for each text, all of one length.
+    Empty texts are not sent and get no vector. Raise Unreachable if the server does not answer or refuses, and InputError if its
+    answer is not one vector for each text, all of one length.
     """
     openings = zip(descriptions, _first_characters(descriptions, characters, name), strict=True)
     texts_by_gene = {gene: text for gene, text in openings if text.strip()}
@@ -103,14 +103,14 @@ def _characters_note(characters: int) -> str:
 
 
 async def _embed_batches(endpoint: Endpoint, batches: list[list[str]]) -> list[NDArray[np.float64]]:
-    """The vectors of each batch, one batch after the other."""
+    """Return the vectors of each batch, one batch after the other."""
     max_bytes = _BYTES_PER_VECTOR * (1 + max(map(len, batches), default=0))
     async with open_http_client(endpoint.base_url, endpoint.access, max_bytes=max_bytes) as client:
         return [_read_vectors(endpoint, await _request(client, endpoint, texts), len(texts)) for texts in batches]
 
 
 async def _request(client: AsyncClient, endpoint: Endpoint, texts: list[str]) -> bytes:
-    """The answer to a request for vectors. Raises Unreachable if there is none, or one that refuses, after all retries."""
+    """Return the answer to a request for vectors. Raise Unreachable if there is none, or one that refuses, after all retries."""
     body = {"model": endpoint.model, "input": texts, "encoding_format": "float"}
     address, policy, rng = f"{endpoint.base_url.rstrip('/')}/embeddings", endpoint.retry_policy, random.Random()
     failures = 0
@@ -129,7 +129,7 @@ async def _request(client: AsyncClient, endpoint: Endpoint, texts: list[str]) ->
 
 
 def _read_vectors(endpoint: Endpoint, content: bytes, n: int) -> NDArray[np.float64]:
-    """One vector for each of `n` texts, of shape (n, columns), in the order of the server's indices."""
+    """Return one vector for each of `n` texts, of shape (n, columns), in the order of the server's indices."""
     try:
         given = sorted((item["index"], item["embedding"]) for item in parse_json(content)["data"])
         lengths = sorted({len(vector) for _, vector in given})

@@ -37,13 +37,13 @@ _MAX_LINE_BYTES = 1 << 24
 
 
 def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[str] = ()) -> Space:
-    """The space in a file or folder of one of FORMATS; name: what it is called here.
+    """Return the space in a file or folder of one of FORMATS; name: what it is called here.
 
-    named: accept a CSV only if a column is called symbol or gene, or the first has no name; for tables that may not be
-    spaces. kept: columns of a table that would be left out as no dimension.
+    named: accept a CSV only if a column is called symbol or gene, or the first has no name; for tables that may not be spaces.
+    kept: columns of a table that would be left out as no dimension.
 
-    Raises UnknownFormat, UnsafeFile (a pickle that imports anything, an archive that unpacks to too much), MissingPackage
-    (a scGPT checkpoint without torch) or InputError (damaged, incomplete, or without one finite vector for each gene).
+    Raise UnknownFormat, UnsafeFile (a pickle that imports anything, an archive that unpacks to too much), MissingPackage (a scGPT
+    checkpoint without torch) or InputError (damaged, incomplete, or without one finite vector for each gene).
     """
     try:
         if path.is_dir():
@@ -65,7 +65,7 @@ def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[s
 
 
 def is_checkpoint(folder: Path) -> bool:
-    """Whether a folder is loaded as a whole, as scGPT's or Geneformer's is."""
+    """Return whether a folder is loaded as a whole, as scGPT's or Geneformer's is."""
     inside = {file.name for file in folder.iterdir()}
     if {checkpoints.VOCABULARY, checkpoints.CHECKPOINT} <= inside:
         return True
@@ -111,7 +111,7 @@ def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Spa
 
 
 def _load_safetensors(path: Path, name: str) -> Space:
-    """One matrix, with one symbol per line in the metadata, as `save_space` writes it."""
+    """Return one matrix, with one symbol per line in the metadata, as `save_space` writes it."""
     try:
         with safe_open(path, framework="np") as file:
             keys, metadata = sorted(file.keys()), file.metadata() or {}
@@ -137,7 +137,7 @@ def _load_safetensors(path: Path, name: str) -> Space:
 
 
 def _load_npz(path: Path, name: str) -> Space:
-    """One list of texts and one matrix, under any names."""
+    """Return one list of texts and one matrix, under any names."""
     try:
         with zipfile.ZipFile(path) as archive:
             _check_members(archive, path)
@@ -183,7 +183,7 @@ def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 def _is_word2vec(header: str) -> bool:
-    """Whether a first line is "genes columns", or a symbol and numbers separated by blanks."""
+    """Return whether a first line is "genes columns", or a symbol and numbers separated by blanks."""
     fields = header.split()
     if len(fields) == 2 and all(field.isdecimal() for field in fields):
         return True

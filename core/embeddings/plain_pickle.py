@@ -91,7 +91,7 @@ def _scalar(kind: _Type, content: bytes) -> float:
 
 
 def _bytes_of_text(text: str, encoding: str) -> bytes:
-    """What protocols below 3 write bytes as."""
+    """Return what protocols below 3 write bytes as."""
     if encoding != "latin1" or not isinstance(text, str):
         raise ValueError(f"bytes as {encoding!r}, expected latin1")
     return text.encode("latin1")
@@ -139,10 +139,10 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def read_plain_pickle(path: Path) -> dict[str, str] | dict[str, int]:
-    """A pickled dictionary of text to text or of text to whole numbers.
+    """Return a pickled dictionary of text to text or of text to whole numbers.
 
-    Nothing that the file names is imported, called or built. Raises UnsafeFile, which names what the file would import,
-    and InputError for a damaged pickle or one that holds something else.
+    Nothing that the file names is imported, called or built. Raise UnsafeFile, which names what the file would import, and
+    InputError for a damaged pickle or one that holds something else.
     """
     found: Any = _load(path, _ALLOWED, "dict, str and int")
     for kind in (str, int):
@@ -161,8 +161,10 @@ def _load(path: Path, allowed: Set[str], expected: str, *, arrays: bool = False)
 
 
 def read_pickled_vectors(path: Path) -> dict[str, Any]:
-    """A pickled dictionary of text to a list, a tuple or an array of NumPy of numbers, all of one length, as GenePT has it.
-    Arrays are built from their bytes, without NumPy's unpickling. Raises as `read_plain_pickle`."""
+    """Return a pickled dictionary from texts to equally long lists, tuples or NumPy arrays of numbers, the format of GenePT.
+
+    Arrays are built from their bytes, without NumPy's unpickling. Raises as `read_plain_pickle`.
+    """
     found = _load(path, _ALLOWED | _LISTS | _ARRAYS, "dict, str, int, float, list and arrays of numbers", arrays=True)
     vectors = dict(found) if type(found) is dict else {}
     vectors = {key: getattr(value, "values", None) if type(value) is _Array else value for key, value in vectors.items()}

@@ -49,11 +49,10 @@ def make_space(
     notes: Iterable[str] = (),
     built_from_labels: str | None = None,
 ) -> Space:
-    """A space from raw rows: rows of one symbol are averaged and zero vectors dropped, with a note of both.
+    """Return a space from raw rows: rows of one symbol are averaged and zero vectors dropped, with a note of both.
 
-    vectors: real numbers, of shape (n_symbols, n_columns). Symbols keep the order of their first rows. Raises InputError
-    for another shape, a symbol that is empty or has line breaks, a value that is not finite in float32, and if no vector
-    is left.
+    vectors: real numbers, of shape (n_symbols, n_columns). Symbols keep the order of their first rows. Raise InputError for
+    another shape, a symbol that is empty or has line breaks, a value that is not finite in float32, and if no vector is left.
     """
     names = [symbol.strip() for symbol in symbols]
     values = _check_vectors(names, vectors, source)
@@ -72,7 +71,7 @@ def make_space(
 
 
 def save_space(space: Space, path: Path) -> None:
-    """Write a space as safetensors, which `load_space` reads; the file appears only when it is complete. Raises OSError."""
+    """Write a space as safetensors, which `load_space` reads; the file appears only when it is complete. Raise OSError."""
     metadata = {"symbols": "\n".join(space.symbols), "source": space.source, "notes": json.dumps(space.notes)}
     if space.built_from_labels is not None:
         metadata["built_from_labels"] = space.built_from_labels
@@ -80,13 +79,13 @@ def save_space(space: Space, path: Path) -> None:
 
 
 def list_some(items: Sequence[str], limit: int = 5) -> str:
-    """The first items for a message, and the number of further ones."""
+    """Return the first items for a message, and the number of further ones."""
     rest = len(items) - limit
     return ", ".join(items[:limit]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an exception's message, or its type's name if the message is empty."""
+    """Return the first line of an exception's message, or its type's name if the message is empty."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
@@ -131,10 +130,10 @@ SAME = 1e-9  # components of equal directions differ by less than this, through 
 
 
 def project_to_two_axes(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[float, float]]:
-    """The first two principal components of the vectors, scaled to length 1, and each one's share of the variance.
+    """Return the first two principal components of the vectors, scaled to length 1, and each one's share of the variance.
 
-    vectors: of shape (n, columns), a row of NaN for a missing vector; the result is of shape (n, 2), NaN for missing
-    vectors. Without variance the components are 0 and the shares NaN.
+    vectors: of shape (n, columns), a row of NaN for a missing vector; the result is of shape (n, 2), NaN for missing vectors.
+    Without variance the components are 0 and the shares NaN.
     """
     from sklearn.decomposition import PCA  # imported here, since few pages need it and it takes 60 MB
 

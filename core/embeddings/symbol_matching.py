@@ -37,7 +37,7 @@ class SymbolMatches:
         return float(self.covered.mean()) if self.symbols else float("nan")
 
     def count(self, rule: Rule) -> int:
-        """The number of symbols that were found by a rule."""
+        """Return the number of symbols that were found by a rule."""
         return self.rules.count(rule)
 
 
@@ -62,7 +62,7 @@ class _SpellingIndex:
             self._folded.setdefault(symbol.casefold(), []).append(symbol)
 
     def find(self, symbol: str) -> tuple[str, ...]:
-        """The symbol itself if it is in the index, else every spelling that differs only in case, sorted."""
+        """Return the symbol itself if it is in the index, else every spelling that differs only in case, sorted."""
         return (symbol,) if symbol in self.place else tuple(self._folded.get(symbol.casefold(), ()))
 
 
@@ -86,7 +86,7 @@ def match_symbols(space: Space, wanted: Sequence[str], orthologs: Mapping[str, s
 
 
 def coverage(space: Space, perts: Sequence[str], genes: Sequence[str], orthologs: Mapping[str, str] | None = None) -> Coverage:
-    """How much of a dataset a space covers; perts, genes: of its rows, both of shape (n_rows,)."""
+    """Return how much of a dataset a space covers; perts, genes: of its rows, both of shape (n_rows,)."""
     by_pert, pert_share = _covered_rows(space, perts, orthologs)
     by_gene, gene_share = _covered_rows(space, genes, orthologs)
     if not len(perts):

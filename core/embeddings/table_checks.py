@@ -48,11 +48,11 @@ def make_imported_space(
     notes: Sequence[str] = (),
     kept: Collection[str] = (),
 ) -> Space:
-    """Return the space of a file's rows, as `make_space`, without rows whose symbols a spreadsheet made and without columns that
-    are no dimension; both are named in its notes.
+    """Return the space of a file's rows, as `make_space` does.
 
-    columns: the names of the vectors' columns, where the file has any. kept: columns that a person asked for. Raises InputError
-    where most rows have no symbol: for numbers, and for a table on its side.
+    Symbols that a spreadsheet damaged and columns that are not dimensions are left out and named in its notes. columns: the names
+    of the vectors' columns, where the file has any. kept: columns that a person asked for. Raises InputError where most rows have
+    no symbol: for numbers, and for a table on its side.
     """
     cleaned, said = [clean(symbol) for symbol in symbols], list(notes)
     _refuse_sideways(cleaned, columns, source)

@@ -29,7 +29,7 @@ _INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # what pandas calls the 
 
 
 def load_parquet(path: Path, name: str, kept: Collection[str] = ()) -> Space:
-    """The space in a parquet file: a column of symbols beside columns of numbers, or one of lists of numbers.
+    """Return the space in a parquet file: a column of symbols beside columns of numbers, or one of lists of numbers.
 
     Only the columns of a space are read, texts as dictionaries: one that is repeated a million times is not written out.
     """
@@ -52,7 +52,7 @@ def load_parquet(path: Path, name: str, kept: Collection[str] = ()) -> Space:
 
 
 def _load_lists(path: Path, name: str, symbol: str, column: str) -> Space:
-    """The space of a column of lists of numbers, all of one length."""
+    """Return the space of a column of lists of numbers, all of one length."""
     table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, column])
     refuse_large(path, table.nbytes)
     lists = table[column].combine_chunks()
@@ -73,8 +73,10 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def load_csv(path: Path, name: str, header: str, *, named: bool, kept: Collection[str] = ()) -> Space:
-    """The space in a table of text whose first line is `header`; a first line of a symbol and numbers is a row. named: as in
-    `load_space`."""
+    """Return the space in a table of text whose first line is `header`; a first line of a symbol and numbers is a row.
+
+    named: as in `load_space`.
+    """
     delimiter = delimiter_of(header)
     if header.count(delimiter) >= MAX_COLUMNS:
         raise InputError(f"{path.name}: {header.count(delimiter) + 1:,} columns, expected at most {MAX_COLUMNS:,}")
@@ -111,7 +113,7 @@ def load_csv(path: Path, name: str, header: str, *, named: bool, kept: Collectio
 
 
 def _has_decimal_commas(path: Path, delimiter: str) -> bool:
-    """Whether the first rows have numbers with a decimal comma."""
+    """Return whether the first rows have numbers with a decimal comma."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter)
         return any(is_decimal_comma(cell) for _, cells in zip(range(_LOOKED_AT), reader, strict=False) for cell in cells)
@@ -133,7 +135,7 @@ def _first_text(path: Path, delimiter: str, columns: Sequence[str], symbol: str)
 
 
 def _is_row(cells: Sequence[str]) -> bool:
-    """Whether a first line is a row: a symbol and numbers that no header would have."""
+    """Return whether a first line is a row: a symbol and numbers that no header would have."""
     numbers = cells[1:]
     counted = all(cell.strip().isdecimal() for cell in numbers) and sorted(map(int, numbers)) in (
         [*range(len(numbers))],
@@ -144,7 +146,7 @@ def _is_row(cells: Sequence[str]) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number, with a decimal point or comma."""
+    """Return whether a text is a number, with a decimal point or comma."""
     try:
         float(text.replace(",", ".") if is_decimal_comma(text) else text)
     except ValueError:
@@ -169,7 +171,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _number_columns(schema: pa.Schema, symbol: str, source: str) -> list[str]:
-    """The columns beside the symbols, without those of row numbers. Raises InputError unless each is of numbers."""
+    """Return the columns beside the symbols, without those of row numbers. Raise InputError unless each is of numbers."""
     columns = [column for column in schema.names if column != symbol and column not in _INDEX_NAMES]
     other = [c for c in columns if not (pa.types.is_integer(t := schema.field(c).type) or pa.types.is_floating(t))]
     if other or not columns:

@@ -34,7 +34,7 @@ class Backend(Protocol):
     async def __aexit__(self, kind: type[BaseException] | None, e: BaseException | None, t: TracebackType | None) -> None: ...
 
     async def predict(self, pair: Pair, feed: RowFeed) -> RowResult | Failed:
-        """Return the result of a row or its failure. Raises DeskError if no row can be predicted any more.
+        """Return the result of a row or its failure. Raise DeskError if no row can be predicted any more.
 
         feed: takes what happens to the row on the way, where it is predicted in this process.
         """

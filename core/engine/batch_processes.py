@@ -96,7 +96,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _exchange(process: subprocess.Popen[bytes], piece: Piece) -> RowBatch:
-    """Send a piece to a process and returns its answer. Raises OSError, EOFError or UnpicklingError if it is gone."""
+    """Send a piece to a process and returns its answer. Raise OSError, EOFError or UnpicklingError if it is gone."""
     assert process.stdin is not None
     assert process.stdout is not None
     pickle.dump(piece, process.stdin)

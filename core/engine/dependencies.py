@@ -84,7 +84,7 @@ def load_pairs(store: Store, dataset: str) -> dict[str, Pair]:
 
 
 def find_rows(known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
-    """Return the run's rows, with their labels. Raises StateError if the dataset has changed since the run was planned."""
+    """Return the run's rows, with their labels. Raise StateError if the dataset has changed since the run was planned."""
     present = dataset_sha256(known.values())
     if present != spec.dataset_sha256:
         raise StateError(
@@ -98,7 +98,7 @@ def find_rows(known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
 
 
 def source_client(dependencies: Dependencies, spec: RunSpec) -> SourceClient | None:
-    """Return a client for public sources; None for a run that reads packs only. Raises InputError without addresses."""
+    """Return a client for public sources; None for a run that reads packs only. Raise InputError without addresses."""
     sources = spec.options.get("sources", "packs")
     if sources == "packs":
         return None
@@ -121,7 +121,7 @@ def build_context(
 ) -> Context:
     """Return what the method may use; tells `web` which symbols the run is about.
 
-    Raises StateError if the method, the dataset, a pack, a gene space or the file of prompts is not the one of the specification.
+    Raise StateError if the method, the dataset, a pack, a gene space or the file of prompts is not the one of the specification.
     """
     if not goes_on_from(method, spec.version):
         raise StateError(f"method {spec.method}: is version {method.version}, expected {spec.version}; start a new run")
@@ -157,7 +157,7 @@ def build_context(
 def load_texts(store: Store, spec: RunSpec, method: ReadsTexts) -> TextsOfRun:
     """Return the texts of a reading's rows, in the order of the rows, and their evidence if the rubric asks for the dossier.
 
-    Raises NotFound if the run that is read is gone, StateError if one of the rows has no text any more.
+    Raise NotFound if the run that is read is gone, StateError if one of the rows has no text any more.
     """
     rubric = method.rubric(spec.options)
     found: dict[str, list[RowText]] = {row: [] for row in spec.rows}
@@ -175,7 +175,7 @@ def load_texts(store: Store, spec: RunSpec, method: ReadsTexts) -> TextsOfRun:
 
 
 def load_earlier(store: Store, spec: RunSpec, method: AsksAgain) -> dict[str, EarlierRow]:
-    """Return what the run that is asked again holds of each of these rows. Raises NotFound if it, or a row of it, is gone."""
+    """Return what the run that is asked again holds of each of these rows. Raise NotFound if it, or a row of it, is gone."""
     found = {}
     with store.read() as db:
         run = runs.find(db, method.parent(spec.options)).id

@@ -45,8 +45,8 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
     """Bring the store up to date with a journal and the state of its run; return how many rows were written.
 
     until: of a journal that is being written, the bytes that are on disk for sure: what the store had beyond them, it would lack
-    after a power cut. Raises NotFound if the store has no such run, StoreBusy if another process holds it; both can be tried
-    again. Raises InputError for a line that is no entry, when those before it are in the store.
+    after a power cut. Raise NotFound if the store has no such run, StoreBusy if another process holds it; both can be tried
+    again. Raise InputError for a line that is no entry, when those before it are in the store.
     """
     with store.read() as db:
         start = _ingested_bytes(db, folder)
@@ -81,7 +81,7 @@ def record_start(store: Store, folder: RunFolder) -> None:
 def _read_long(left: Piece) -> Generator[list[RowBatch], None, None]:
     """Yield the lines of a long piece of a journal, as many as one transaction takes at a time; no row is in two batches of one.
 
-    Raises InputError for a line that is no entry, when those before it were yielded.
+    Raise InputError for a line that is no entry, when those before it were yielded.
     """
     together: list[RowBatch] = []
     pair_ids: set[str] = set()
@@ -103,7 +103,7 @@ def _read_long(left: Piece) -> Generator[list[RowBatch], None, None]:
 
 
 def _fit(batches: Sequence[RowBatch]) -> bool:
-    """Whether one transaction takes them."""
+    """Return whether one transaction takes them."""
     rows: Counter[str] = Counter()
     for insertion in (insertion for batch in batches for insertion in batch.insertions):
         rows[insertion.table] += insertion.rows.num_rows
@@ -145,7 +145,7 @@ def _record_spending(db: Cursor, folder: RunFolder, of_rows: int = 0) -> None:
 
 
 def _ingested_bytes(db: Cursor, folder: RunFolder) -> int:
-    """Return how many bytes of the journal the store has. Raises NotFound if it has no such run."""
+    """Return how many bytes of the journal the store has. Raise NotFound if it has no such run."""
     found = runs.folded_bytes(db, folder.run)
     if found is None:
         raise NotFound(f"run {folder.run}: not in the store any more, expected the run of {folder.path}")
@@ -209,8 +209,8 @@ class RunReporter:
     async def ingest_until(self, stop: asyncio.Event, every_s: float) -> None:
         """Bring the store up to date every so many seconds until `stop` is set; after a busy store or full disk, the next time.
 
-        Large tables take longer to write, so the store is left alone for longer then. Raises NotFound if the store has no such
-        run any more.
+        Large tables take longer to write, so the store is left alone for longer then. Raise NotFound if the store has no such run
+        any more.
         """
         ingested: tuple[int, State] = (0, "running")
         took_s = 0.0

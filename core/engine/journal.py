@@ -129,7 +129,7 @@ class Journal:
     def append(self, entries: Iterable[Entry]) -> None:
         """Append entries and wait until they are on disk: then, and not before, their rows are finished.
 
-        A result that JSON cannot hold is written as its row's failure. Raises OSError, with none of the entries written.
+        A result that JSON cannot hold is written as its row's failure. Raise OSError, with none of the entries written.
         """
         written = [self._line(entry) for entry in entries]
         content = memoryview(b"".join(line for _, line in written))
@@ -209,7 +209,7 @@ class SpendingLog:
     def count(self, outcome: Outcome) -> None:
         """Count a request that is sent, that failed, or that got an answer of this cost, and writes the sums down.
 
-        Raises OSError if the line cannot be written whole.
+        Raise OSError if the line cannot be written whole.
         """
         answers, tokens, unanswered = self.so_far
         if isinstance(outcome, Usage):

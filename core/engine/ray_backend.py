@@ -103,7 +103,7 @@ class RayBackend:
         return f"waiting for a node of the Ray cluster, none of {len(self._nodes)} can be used: {problems or 'it has none'}"
 
     async def predict(self, pair: Pair, _feed: RowFeed) -> RowResult | Failed:
-        """Return the result of a row or its failure, from whichever node. Raises what ended the work on the cluster.
+        """Return the result of a row or its failure, from whichever node. Raise what ended the work on the cluster.
 
         Whoever watches sees that the row began and how it ended, and nothing between: what happens to it does not travel.
         """

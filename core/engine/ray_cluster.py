@@ -1,7 +1,7 @@
 """A Ray cluster: whether a run can be worked on there, the connection to it, and its nodes. Ray is imported when it is needed.
 
-A cluster that is started here ends with this process, listens on the loopback interface only, has no dashboard, and reports to
-nobody.
+A cluster started here ends with this process, listens on the loopback interface only, and has neither dashboard nor usage
+statistics.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from core.packages import require_package
 
 REQUIREMENTS = "requirements-cluster.txt"
 CONNECT_S = 5.0
-OWN_STORE_BYTES = 200_000_000  # of shared memory, for what the rows have in common
+OWN_STORE_BYTES = 200_000_000  # of shared memory, for the data that all rows need
 _LONGEST_LINE = 300  # characters of a message of Ray
 _PURPOSE = "the backend ray"
 # Sockets lie in this folder, and their paths may have 107 bytes: it cannot be a folder of the user's choice.
 _TEMPORARY = "/tmp"
 _PREFIX = "perturbdesk-ray-"
-_LOCK = "driver.lock"  # held as long as the driver lives
-_YOUNG_S = 60.0  # in which an earlier version may have made a folder that no process names yet
+_LOCK = "driver.lock"  # locked as long as the driver lives
+_YOUNG_S = 60.0  # within which a process of an earlier version may not yet name its folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +55,24 @@ class ClusterNode:
 
 
 def check_ray(settings: ExecutionSettings, method: Method, options: Mapping[str, Any]) -> None:
-    """Raise an error if a run of this method and these options cannot be carried out by Ray, the backend of the settings.
+    """Raise an error if Ray cannot run this method with these options.
 
-    InputError if the method predicts all rows at once, or asks public sources; MissingPackage without Ray; Unreachable if nobody
-    listens at the address of the cluster.
+    Raise InputError if the method predicts all rows at once or asks public sources, MissingPackage without Ray, and Unreachable
+    if no cluster listens at the address.
     """
     if not isinstance(method, RowMethod):
         raise InputError(f"backend: got ray, but {method.name} predicts all rows at once, on one machine; expected local")
     sources = options.get("sources", "packs")
     if sources != "packs":
-        raise InputError(f"backend: got ray, but sources is {sources}, which one process asks politely; expected packs, or local")
+        raise InputError(
+            f"backend: got ray, but sources is {sources}, whose rate limits one process has to observe; expected "
+            "sources packs or backend local"
+        )
     check_cluster(settings.ray_address)
 
 
 def check_cluster(address: str) -> None:
-    """Raise MissingPackage without Ray, and Unreachable if nobody listens at the address of a cluster."""
+    """Raise MissingPackage without Ray, and Unreachable if no cluster listens at the address."""
     if importlib.util.find_spec("ray") is None:
         raise MissingPackage(f"{_PURPOSE} needs the package ray, which is not installed: pip install -r {REQUIREMENTS}")
     if address not in ("", "auto"):
@@ -81,7 +84,7 @@ def _check_listens(address: str) -> None:
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
-    except (OSError, UnicodeError) as error:  # of a host that cannot be one, such as a..b
+    except (OSError, UnicodeError) as error:  # of an invalid host, such as a..b
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         expected = "expected the HOST:PORT that `ray start --head` prints, or auto"
         raise Unreachable(f"ray address {address}: no connection ({why}), {expected}") from error
@@ -89,19 +92,24 @@ def _check_listens(address: str) -> None:
 
 @cache
 def _own_environment() -> dict[str, str]:
-    """Return what makes Ray listen on the loopback interface only, and take nobody without this process's token, which would
-    else be kept in the user's home. Ray reads the token once in a process."""
+    """Return the environment that makes Ray listen on the loopback interface only and require this process's token.
+
+    By default, Ray stores the token in the user's home. It reads it once in a process.
+    """
     return {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
 def _log_lines(data: Mapping[str, Any], *_: object, **__: object) -> None:
     """Write a message of Ray into the workspace's log."""
     for line in data["lines"]:
-        LOGGER.info("ray: %s", shorten(line, _LONGEST_LINE))  # at a blank: what is secret is left whole, or out
+        LOGGER.info("ray: %s", shorten(line, _LONGEST_LINE))  # at a blank, so that no secret is cut in two and missed
 
 
 def remove_left_folders(temporary: Path = Path(_TEMPORARY)) -> None:
-    """Remove the folders of clusters whose driver is dead, with Ray's logs and sockets. Other people's and those in use stay."""
+    """Remove the folders of clusters whose driver has ended, with Ray's logs and sockets.
+
+    Folders of other users and folders in use stay.
+    """
     for folder in temporary.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             about = folder.lstat()
@@ -110,14 +118,17 @@ def remove_left_folders(temporary: Path = Path(_TEMPORARY)) -> None:
 
 
 def _is_used(folder: Path, changed_at: float) -> bool:
-    """Return whether the driver of a cluster lives. An earlier version's has no lock, but processes that name its folder."""
+    """Return whether the driver of a cluster lives.
+
+    A cluster of an earlier version has no lock, but its processes name its folder.
+    """
     if (folder / _LOCK).exists():
         try:
             with FileLock(folder / _LOCK, timeout=0):
                 return False
         except Timeout:
             return True
-    if abs(time.time() - changed_at) < _YOUNG_S:  # or it is from before the clock was set back
+    if abs(time.time() - changed_at) < _YOUNG_S:  # or the clock was set back since
         return True
     return any(str(folder).encode() in _command_line(process) for process in Path("/proc").glob("[0-9]*/cmdline"))
 
@@ -130,20 +141,20 @@ def _command_line(process: Path) -> bytes:
 
 
 class Cluster:
-    """A connection of this process to a Ray cluster; there can be one in a process.
+    """The connection of this process to a Ray cluster; a process can have one only.
 
     address: HOST:PORT, "auto" for the one that runs on this machine, or "" to start one. Raises MissingPackage without Ray, and
-    Unreachable if there is no such cluster, or none can be started. It takes seconds: to be called in a thread.
+    Unreachable if the cluster cannot be joined or started. It takes seconds: call it in a thread.
     """
 
     def __init__(self, address: str) -> None:
-        # Read by Ray when it is imported, and by what it starts.
+        # Ray and its processes read it when Ray is imported.
         environment = {"RAY_USAGE_STATS_ENABLED": "0"} | ({} if address else _own_environment())
         self._before = {name: os.environ.get(name) for name in environment}
         os.environ |= environment
         self.ray = require_package("ray", _PURPOSE, REQUIREMENTS)
         logging.getLogger("ray").setLevel(logging.ERROR)
-        # Ray prints what befalls its processes on standard output, where a command writes its JSON.
+        # Ray prints messages of its processes on standard output, where a command writes its JSON.
         self.ray._private.worker.print_to_stdstream = _log_lines
         self._folder, self._lock = "", cast(FileLock | None, None)
         try:
@@ -151,7 +162,7 @@ class Cluster:
         except (self.ray.exceptions.RayError, RuntimeError, ValueError, OSError) as error:
             self.close()
             why = " ".join(str(error).split())
-            which = f"ray address {address}: no cluster could be joined" if address else "ray: no cluster could be started here"
+            which = f"ray address {address}: cannot join a cluster" if address else "ray: cannot start a cluster here"
             raise Unreachable(f"{which} ({why})") from error
 
     def _start(self) -> None:
@@ -159,7 +170,7 @@ class Cluster:
 
         ray_constants.ENABLE_RAY_CLUSTER = False  # as the environment says, if Ray was imported before
         remove_left_folders()
-        self._folder = tempfile.mkdtemp(prefix=_PREFIX, dir=_TEMPORARY)  # which nobody else may open
+        self._folder = tempfile.mkdtemp(prefix=_PREFIX, dir=_TEMPORARY)  # readable by this user only
         self._lock = FileLock(Path(self._folder, _LOCK))
         self._lock.acquire()
         self._init(
@@ -177,12 +188,12 @@ class Cluster:
         if address != "auto":
             from ray._private.services import canonicalize_bootstrap_address
 
-            # Ray takes this machine's own address in place of a loopback one, and tries for minutes where nobody listens.
+            # Ray replaces a loopback address by this machine's own, and retries for minutes if no cluster listens there.
             _check_listens(canonicalize_bootstrap_address(address) or address)
         self._init(address=address)
 
     def _init(self, **how: Any) -> None:
-        # So that this very code runs on nodes that have it at the same place; others need it installed.
+        # So that nodes with this checkout at the same path run it; other nodes need it installed.
         paths = self.ray.job_config.JobConfig(_py_driver_sys_path=[str(REPOSITORY)])
         with without_secrets(keep=("RAY_AUTH_TOKEN",)):  # Ray's processes get this environment
             self.ray.init(**how, job_config=paths, log_to_driver=False, configure_logging=False)
@@ -200,7 +211,7 @@ class Cluster:
                 self._lock.release()
 
     def nodes(self) -> tuple[ClusterNode, ...]:
-        """Return the living nodes that have a CPU to give."""
+        """Return the living nodes that have CPUs."""
         return tuple(
             ClusterNode(node["NodeID"], f"{node['NodeManagerAddress']} ({node['NodeID'][:6]})", int(node["Resources"]["CPU"]))
             for node in self.ray.nodes()
@@ -208,9 +219,9 @@ class Cluster:
         )
 
     def start_actor(self, node: ClusterNode, *arguments: Any) -> Any:
-        """Start a process on a node that predicts rows (see `RowActor`); return its handle. It is not started again if it dies.
+        """Start a process on a node that predicts rows (see `RowActor`); return its handle. It is not restarted if it dies.
 
-        arguments: of `RowActor`; those that `share` returned are the same object for all processes of a node.
+        arguments: those of `RowActor`; values from `share` are one object for all processes of a node.
         """
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -221,12 +232,12 @@ class Cluster:
         return self.ray.remote(RowActor).options(**options).remote(*arguments)
 
     def share(self, value: Any) -> Any:
-        """Put a value into the cluster's object store, from which it travels to each node once; return what stands for it.
+        """Put a value into the cluster's object store, which copies it to each node once; return its reference.
 
-        Raises StateError if the store does not take it.
+        Raise StateError if that fails.
         """
         try:
             return self.ray.put(value)
         except self.ray.exceptions.RayError as error:
             why = " ".join(str(error).split())
-            raise StateError(f"ray: what all need cannot be put into the object store ({why})") from error
+            raise StateError(f"ray: cannot put the shared data into the object store ({why})") from error

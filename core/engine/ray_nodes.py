@@ -91,7 +91,7 @@ class RunNode:
         self.losses += 1
 
     def is_due(self, now: float) -> bool:
-        """Whether processes may be started here."""
+        """Return whether processes may be started here."""
         return self.own_state != "gone" and now >= self.until
 
     def count_row(self) -> None:

@@ -37,7 +37,7 @@ class RayTasks:
     def call_each(self, function: Callable[[Item, Shared], Result], items: Iterable[Item], shared: Shared) -> Iterator[Result]:
         """Yield function(item, shared) for each item, in order. shared travels to each node once; few items are held at a time.
 
-        A call whose process or node dies is made again elsewhere, three times at most. function: of a module. Raises the
+        A call whose process or node dies is made again elsewhere, three times at most. function: of a module. Raise the
         `DeskError` that it raises, and StateError for all else, and for nodes with another version.
         """
         ray = self._cluster.ray
@@ -69,7 +69,7 @@ class RayTasks:
 
 
 def _call_checked(version: str, function: Callable[[Item, Shared], Result], item: Item, shared: Shared) -> Result:
-    """Call a function on a node. Raises StateError if other code than the caller's runs here."""
+    """Call a function on a node. Raise StateError if other code than the caller's runs here."""
     if describe_version() != version:
         raise StateError(f"ray: a node has PerturbDesk {describe_version()}, expected {version} as here")
     return function(item, shared)

@@ -125,7 +125,7 @@ class RowSelection:
 def parse_row_selection(text: str) -> RowSelection:
     """Return the choice that "split=test; sample=500,seed=0; ids=FILE" describes; every part may be left out.
 
-    Raises InputError for an unknown or repeated part, and for a value out of range.
+    Raise InputError for an unknown or repeated part, and for a value out of range.
     """
     found: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(";"))):
@@ -161,7 +161,7 @@ def _read_path(_name: str, value: str) -> Path:
 def read_ids(file: Path) -> tuple[str, ...]:
     """Return the ids in a text file, one per line; skips empty lines, a line "id", and what follows a comma.
 
-    Raises InputError if the file cannot be read or holds no id.
+    Raise InputError if the file cannot be read or holds no id.
     """
     try:
         lines = read_file(file, MAX_IDS_BYTES).decode("utf-8-sig").splitlines()
@@ -174,7 +174,7 @@ def read_ids(file: Path) -> tuple[str, ...]:
 
 
 def choose_rows(pairs: Sequence[Pair], rows: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Return the ids of the rows of a request, in the dataset's order. Raises NotFound for an unknown id."""
+    """Return the ids of the rows of a request, in the dataset's order. Raise NotFound for an unknown id."""
     if isinstance(rows, str):
         return select_rows(pairs, parse_row_selection(rows))
     wanted = set(rows)
@@ -188,8 +188,8 @@ def choose_rows(pairs: Sequence[Pair], rows: str | tuple[str, ...]) -> tuple[str
 def select_rows(pairs: Sequence[Pair], rows: RowSelection) -> tuple[str, ...]:
     """Return the ids of the chosen rows, in the dataset's order. Reads the file of `rows.ids`.
 
-    A sample is drawn without replacement from the rows that the other parts leave, and depends on their order and the seed.
-    Raises InputError if no row is left or a sample is larger than the rows left, NotFound for an id that no row has.
+    A sample is drawn without replacement from the rows that the other parts leave, and depends on their order and the seed. Raise
+    InputError if no row is left or a sample is larger than the rows left, NotFound for an id that no row has.
     """
     left = [pair.pair_id for pair in pairs if rows.split in (None, pair.split) and pair.split != ASKED]
     if not left:

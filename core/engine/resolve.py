@@ -37,8 +37,8 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
 
     packs: knowledge pack → SHA-256, of those that are here; those that the method reads belong to the specification.
 
-    Requests that mean the same give equal specifications, whichever page or command they come from. Raises InputError for
-    invalid options or rows, NotFound for a run or a space that does not exist.
+    Requests that mean the same give equal specifications, whichever page or command they come from. Raise InputError for invalid
+    options or rows, NotFound for a run or a space that does not exist.
     """
     options = _options_of(method, request)
     known = list(load_pairs(store, components.dataset_id).values())
@@ -83,8 +83,11 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
 
 
 def _options_of(method: Method, request: RunRequest) -> dict[str, Any]:
-    """The options of a request. Raises InputError for invalid ones, for sources that are not there, and where names would be
-    coded in texts of public sources: they hold names that no pack knows."""
+    """Return the options of a request.
+
+    Raise InputError for invalid ones, for sources that are not there, and where names would be coded in texts of public sources:
+    they hold names that no pack knows.
+    """
     options = read_options(method.options, request.options)
     for name in _ADDED_LATER:
         if not options.get(name):
@@ -130,7 +133,7 @@ def _rows_with_texts(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the id of the run that is read, and the ids of its rows, or of the chosen ones of them, that have texts.
 
-    Raises InputError if none has, or if the run is a reading itself.
+    Raise InputError if none has, or if the run is a reading itself.
     """
     rubric = method.rubric(options)
     with store.read() as db:
@@ -146,7 +149,7 @@ def _rows_asked_before(
 ) -> tuple[Run, tuple[str, ...]]:
     """Return the run that is asked again, and the ids of the chosen ones of its rows, by default of all.
 
-    Raises StateError for a run that was not made here by the method that is asked again.
+    Raise StateError for a run that was not made here by the method that is asked again.
     """
     with store.read() as db:
         run = runs.find_predicting(db, method.parent(options))

@@ -73,7 +73,7 @@ class _Entries:
 def read_batches(piece: Piece, most_rows: int, size: int) -> Iterator[RowBatch]:
     """Yield the lines of a piece in order, at a time those of so many rows, or as many as fill `size` bytes.
 
-    Raises InputError for a line that is no entry, when those before it were yielded.
+    Raise InputError for a line that is no entry, when those before it were yielded.
     """
     start = piece.start
     while start < piece.end:

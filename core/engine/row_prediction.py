@@ -67,7 +67,7 @@ def _refuse_wrong_row(result: RowResult, pair: Pair, method: Method) -> RowResul
 
 
 def lacks_prediction(result: RowResult, method: Method) -> bool:
-    """Whether a row has no prediction although its method is none that reads."""
+    """Return whether a row has no prediction although its method is none that reads."""
     return result.prediction.p_source == "none" and method.name not in READING_METHODS
 
 
@@ -129,7 +129,7 @@ class CircuitBreaker:
         return [row]  # it failed before any server was asked
 
     def _is_refused_alike(self, row: Failed) -> bool:
-        """Whether a row is refused as all rows before it, since the run began."""
+        """Return whether a row is refused as all rows before it, since the run began."""
         alike = self.is_fresh and not self.ever_answered and row.kind in _REFUSED
         return alike and all(without_numbers(held) == without_numbers(row) for held in self._held)
 

@@ -41,7 +41,7 @@ S = TypeVar("S", bound=HasKey)
 
 
 def read_spec(file: Path, kind: type[S], what: str) -> S:
-    """Return the specification in a file. Raises NotFound without one, InputError if it was changed or cannot be read."""
+    """Return the specification in a file. Raise NotFound without one, InputError if it was changed or cannot be read."""
     values = read_json(file)
     if values is None:
         raise NotFound(f"{file.parent}: no {what} was begun here, expected {file.name}")
@@ -84,7 +84,7 @@ class RunFolder(JobFolder):
     def create(self, spec: RunSpec, settings: ExecutionSettings) -> None:
         """Create the folder; one of the same specification, which the store has lost, is taken over with its rows.
 
-        Raises StateError if the folder is another run's.
+        Raise StateError if the folder is another run's.
         """
         if self.exists and self.spec() != spec:
             raise StateError(f"{self.path}: holds a run of another specification; move it away")
@@ -100,7 +100,7 @@ class RunFolder(JobFolder):
             shutil.rmtree(self.path)
 
     def spec(self) -> RunSpec:
-        """Return the run's specification. Raises NotFound without one, InputError if it was changed or cannot be read."""
+        """Return the run's specification. Raise NotFound without one, InputError if it was changed or cannot be read."""
         return read_spec(self.path / "spec.json", RunSpec, "run")
 
     def execution_settings(self) -> ExecutionSettings:

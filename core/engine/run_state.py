@@ -144,7 +144,7 @@ def state_of(folder: RunFolder) -> tuple[State, str]:
 
 
 def status_of(folder: RunFolder) -> Status:
-    """Return the state of a run. Raises NotFound if the folder holds no run. Reads the whole journal of a crashed run."""
+    """Return the state of a run. Raise NotFound if the folder holds no run. Reads the whole journal of a crashed run."""
     found = _observe(folder)
     worker, record = found.heartbeat or last_heartbeat(folder) or {}, found.record
     if record is None:

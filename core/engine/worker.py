@@ -40,7 +40,7 @@ _MOST_AT_ONCE = 512  # finished rows that wait to be journalled
 def work(folder: RunFolder, dependencies: Dependencies) -> Status:
     """Predict the rows that are missing, until all are finished or something ends the work; return the run's status then.
 
-    SIGTERM and Ctrl-C end it cleanly if this is the main thread. Raises StateError if another worker has the run.
+    SIGTERM and Ctrl-C end it cleanly if this is the main thread. Raise StateError if another worker has the run.
     """
     with exclusive_lock(folder, "run"):
         LOGGER.info("run %s: a worker starts", folder.run)

@@ -54,18 +54,18 @@ _Changes = Annotated[tuple[CardChange, ...], "a list of {tool, key, text}"]
 
 
 def card_name(tool: str, key: str) -> str:
-    """The name of the card of a tool's answer: the tool and what it was asked."""
+    """Return the name of the card of a tool's answer: the tool and what it was asked."""
     return f"{tool}:{key.partition(' @ ')[0]}"
 
 
 def write_changes(changes: Iterable[CardChange]) -> str:
-    """Changes as JSON, in order: equal changes give equal texts; "" for none."""
+    """Return changes as JSON, in order: equal changes give equal texts; "" for none."""
     found = [asdict(change) for change in sorted(changes, key=lambda change: (change.tool, change.key))]
     return json.dumps(found, ensure_ascii=False, sort_keys=True) if found else ""
 
 
 def read_changes(text: str) -> tuple[CardChange, ...]:
-    """The changes that `write_changes` wrote. Raises InputError for another text, and for a card that is changed twice."""
+    """Return the changes that `write_changes` wrote. Raise InputError for another text, and for a card that is changed twice."""
     changes = parse(_Changes, text or "[]", "changes")
     names = [(change.tool, change.key) for change in changes]
     if len(set(names)) < len(names):
@@ -74,12 +74,12 @@ def read_changes(text: str) -> tuple[CardChange, ...]:
 
 
 def describe_changes(changes: Sequence[CardChange]) -> str:
-    """Changes in words, as in "without gene_class:Rpl3, base_rates:*|Atf3 edited"; "as it was" for none."""
+    """Return changes in words, as in "without gene_class:Rpl3, base_rates:*|Atf3 edited"; "as it was" for none."""
     return ", ".join(change.words for change in changes) or "as it was"
 
 
 def change_cards(items: Sequence[Evidence], changes: Sequence[CardChange], pair: Pair) -> tuple[Evidence, ...]:
-    """A dossier after the changes, in its order. Raises InputError for a change of a card that it lacks."""
+    """Return a dossier after the changes, in its order. Raise InputError for a change of a card that it lacks."""
     wanted = {(change.tool, change.key): change.text for change in changes}
     known = {(item.tool, item.key) for item in items}
     missing = next((each for each in wanted if each not in known), None)
@@ -97,12 +97,12 @@ def _edit(item: Evidence, text: str | None, pair: Pair) -> Evidence:
 
 
 def text_of(item: Evidence, pair: Pair) -> str:
-    """The line of a card in the dossier; "" if its tool failed, so that it has none."""
+    """Return the line of a card in the dossier; "" if its tool failed, so that it has none."""
     return render(item, (pair.pert, pair.gene)).text
 
 
 def find_cards(items: Sequence[Evidence], wanted: str) -> list[Evidence]:
-    """The cards of a tool, or the one of a name. Raises InputError, with the names that there are, if there is none."""
+    """Return the cards of a tool, or the one of a name. Raise InputError, with the names that there are, if there is none."""
     found = [item for item in items if wanted in (item.tool, card_name(item.tool, item.key))]
     if not found:
         raise InputError(_not_among(wanted, items))
@@ -117,10 +117,10 @@ def _not_among(name: str, items: Sequence[Evidence]) -> str:
 def choose_changes(
     items: Sequence[Evidence], pair: Pair, without: Sequence[str], texts: Mapping[str, str]
 ) -> tuple[CardChange, ...]:
-    """The changes that a person names. without, texts: by tool or card name; of a tool all cards with a text are left out.
+    """Return the changes that a person names. without, texts: by tool or card name; of a tool all cards with a text are left out.
 
-    Raises InputError for an unknown card, for a text that several cards of a tool could take, and for a change that would
-    change nothing: of cards without a text, or to the text that it has.
+    Raise InputError for an unknown card, for a text that several cards of a tool could take, and for a change that would change
+    nothing: of cards without a text, or to the text that it has.
     """
     left_out = {(item.tool, item.key): None for name in without for item in _cards_with_text(items, name, pair)}
     edited: dict[tuple[str, str], str] = {}

@@ -12,12 +12,12 @@ Entries = Sequence[Mapping[str, Any]]
 
 
 def card_title(item: Mapping[str, Any]) -> str:
-    """The tool and what it was asked. item: the fields of `Evidence`."""
+    """Return the tool and what it was asked. item: the fields of `Evidence`."""
     return f"{item['tool'].replace('_', ' ')} · {item['key'].replace('|', ' ⟶ ')}"
 
 
 def split_body(body: Mapping[str, Any]) -> tuple[list[str], list[Entries]]:
-    """The lines of an answer, and the lists of its entries that fit a table."""
+    """Return the lines of an answer, and the lists of its entries that fit a table."""
     lines: list[str] = []
     lists: list[Entries] = []
     for name, value in body.items():
@@ -31,14 +31,14 @@ def split_body(body: Mapping[str, Any]) -> tuple[list[str], list[Entries]]:
 
 
 def source_line(item: Mapping[str, Any]) -> str:
-    """Where an answer comes from, when it was asked for, and which labels the tool saw. item: the fields of `Evidence`."""
+    """Return where an answer comes from, when it was asked for, and which labels the tool saw. item: the fields of `Evidence`."""
     date = f", {item['retrieved_at']:%Y-%m-%d}" if item["retrieved_at"] else ""
     labels = f", labels seen: {item['view']}" if item["view"] else ""
     return f"Source: {item['source']}{date}{labels}"
 
 
 def value_text(value: object) -> str:
-    """One value of typed evidence as text; an en dash if there is none."""
+    """Return one value of typed evidence as text; an en dash if there is none."""
     if isinstance(value, list):
         return ", ".join(map(value_text, value)) or "–"
     if isinstance(value, bool):
@@ -49,12 +49,12 @@ def value_text(value: object) -> str:
 
 
 def _is_prose(entries: Entries) -> bool:
-    """Whether entries hold texts to read, such as passages of articles."""
+    """Return whether entries hold texts to read, such as passages of articles."""
     return any(isinstance(value, str) and len(value) > LONGEST_CELL for entry in entries for value in entry.values())
 
 
 def _describe_entry(entry: Mapping[str, Any]) -> list[str]:
-    """An entry's short values in one line, and each of its long texts in a line of its own."""
+    """Return an entry's short values in one line, and each of its long texts in a line of its own."""
     short = {name: value for name, value in entry.items() if not (isinstance(value, str) and len(value) > LONGEST_CELL)}
     words = [
         f"PMID {value}" if name == "pmid" else f"{name.replace('_', ' ')}: {value_text(value)}" for name, value in short.items()

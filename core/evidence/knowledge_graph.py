@@ -20,7 +20,7 @@ class GeneNames:
     orthologs: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, symbol: str) -> tuple[str, ...]:
-        """The symbol itself, then the symbols whose ortholog it is, in any case, sorted: IFI16, Ifi203, Ifi209.
+        """Return the symbol itself, then the symbols whose ortholog it is, in any case, sorted: IFI16, Ifi203, Ifi209.
 
         Tools look up each of them in any case, so none differs from another in case only.
         """
@@ -48,17 +48,17 @@ class KnowledgeGraph:
     names: GeneNames = field(default_factory=GeneNames)
 
     def node(self, symbol: str) -> str:
-        """The node of a dataset's symbol: the first of its names that has an edge, else the symbol itself, casefolded."""
+        """Return the node of a dataset's symbol: the first of its names that has an edge, else the symbol itself, casefolded."""
         nodes = [name.casefold() for name in self.names.of(symbol)]
         return next((node for node in nodes if node in self.neighbours), nodes[0])
 
     def close_to(self, node: str) -> frozenset[str]:
-        """The neighbours of a node; none for a node without edges."""
+        """Return the neighbours of a node; none for a node without edges."""
         return self.neighbours.get(node, _NONE)
 
 
 def make_graph(edges: Iterable[tuple[str, str]], names: GeneNames | None = None) -> KnowledgeGraph:
-    """The network of these edges, which have no direction; one of a gene with itself is none."""
+    """Return the network of these edges, which have no direction; one of a gene with itself is none."""
     neighbours: dict[str, set[str]] = defaultdict(set)
     for a, b in ((a.casefold(), b.casefold()) for a, b in edges):
         if a != b:
@@ -68,6 +68,6 @@ def make_graph(edges: Iterable[tuple[str, str]], names: GeneNames | None = None)
 
 
 def graph_of_packs(packs: Packs, least_score: int) -> KnowledgeGraph:
-    """The network of the pack's edges with at least this score, 1 to 1000; without edges if there is no such pack."""
+    """Return the network of the pack's edges with at least this score, 1 to 1000; without edges if there is no such pack."""
     edges = ((a, b) for a, b, score in packs.edges or () if score >= least_score)
     return make_graph(edges, GeneNames(packs.orthologs or {}))

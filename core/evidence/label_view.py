@@ -53,19 +53,19 @@ class Counts(NamedTuple):
         return self.up / directed if directed else None
 
     def tally(self) -> Tally:
-        """The counts as plain JSON."""
+        """Return the counts as plain JSON."""
         return Tally(n=self.n, de=self.de, up=self.up, down=self.down)
 
 
 def count_labels(rows: Iterable[Pair]) -> Counts:
-    """The counts of labelled rows."""
+    """Return the counts of labelled rows."""
     labels = Counter(row.label for row in rows)
     n = labels.total()
     return Counts(n, n - labels[Label.NONE], labels[Label.UP], labels[Label.DOWN])
 
 
 def pool_counts(counts: Iterable[Counts]) -> Counts:
-    """The sum of several counts."""
+    """Return the sum of several counts."""
     return Counts(*map(sum, zip(Counts(0, 0, 0, 0), *counts, strict=True)))
 
 
@@ -128,12 +128,12 @@ class LabelView:
 
 
 def all_training(pairs: Iterable[Pair]) -> LabelView:
-    """The view of every labelled row of the training split."""
+    """Return the view of every labelled row of the training split."""
     return LabelView(tuple(pair for pair in pairs if pair.label is not None and pair.split == TRAIN))
 
 
 def blinded_view(pairs: Iterable[Pair], evaluated: Iterable[Pair]) -> LabelView:
-    """The view of the labelled training rows that share neither a perturbation nor a target gene with any evaluated row.
+    """Return the view of the labelled training rows that share neither a perturbation nor a target gene with any evaluated row.
 
     Symbols that differ in case only count as the same, since tools ignore case.
     """
@@ -153,15 +153,15 @@ class Folds:
     cells: Mapping[str, int]
 
     def view_of(self, pair: Pair) -> LabelView:
-        """The view for evaluating this pair. Raises KeyError if the pair is in no cell."""
+        """Return the view for evaluating this pair. Raise KeyError if the pair is in no cell."""
         return self.views[self.cells[pair.pair_id]]
 
 
 def fold_views(pairs: Sequence[Pair], k: int = 5, seed: int = 0) -> Folds:
     """Cut pairs, labelled or not, into k × k cells of about equal numbers of perturbations and genes.
 
-    The cells depend on the symbols and the seed, not on the order of the pairs; symbols that differ in case only are in the
-    same part. The cells are those of the kNN protocol "folds" with the same pairs, k and seed. Raises InputError if k < 2.
+    The cells depend on the symbols and the seed, not on the order of the pairs; symbols that differ in case only are in the same
+    part. The cells are those of the kNN protocol "folds" with the same pairs, k and seed. Raise InputError if k < 2.
     """
     if isinstance(k, bool) or not isinstance(k, int) or k < 2:
         raise InputError(f"folds: k is {k!r}, expected a whole number of at least 2")
@@ -178,7 +178,7 @@ def fold_views(pairs: Sequence[Pair], k: int = 5, seed: int = 0) -> Folds:
 
 
 def _cut(symbols: Iterable[str], k: int, rng: np.random.Generator) -> dict[str, int]:
-    """The part of every symbol, from 0 to k − 1."""
+    """Return the part of every symbol, from 0 to k − 1."""
     distinct = sorted(set(symbols))
     place: dict[str, int] = {}
     for symbol in distinct:

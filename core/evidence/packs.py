@@ -28,7 +28,7 @@ class Table(Generic[V]):
     present: bool = True
 
     def spellings(self, symbol: str) -> tuple[str, ...]:
-        """The symbol itself if it is listed, else every listed spelling that differs in case only, sorted."""
+        """Return the symbol itself if it is listed, else every listed spelling that differs in case only, sorted."""
         return (symbol,) if symbol in self.entries else self._by_casefold.get(symbol.casefold(), ())
 
     @cached_property

@@ -54,9 +54,9 @@ SITE = Site("pubmed", "PubMed", per_s=3.0, per_s_with_key=10.0, identify=_identi
 
 
 async def fetch_articles(client: SourceClient, queries: Sequence[str]) -> tuple[list[Article], list[CachedResponse]]:
-    """The articles that match the queries best, up to eight a query, each once, best first; and the responses.
+    """Return the articles that match the queries best, up to eight a query, each once, best first; and the responses.
 
-    Raises SourceError.
+    Raise SourceError.
     """
     searches = await client.fetch_many(SEARCH, queries)
     pmids = list(dict.fromkeys(pmid for response in searches.values() for pmid in json.loads(response.body or "[]")))
@@ -82,7 +82,7 @@ def _articles_request(pmids: Sequence[str]) -> SourceRequest:
 
 
 async def _search(client: SourceClient, queries: Sequence[str]) -> dict[str, str | None]:
-    """The PMIDs of each query's articles, as JSON by query."""
+    """Return the PMIDs of each query's articles, as JSON by query."""
     results: dict[str, str | None] = {}
     for query in queries:
         pmids = await client.send(SITE, _search_request(query), _read_pmids)
@@ -91,7 +91,7 @@ async def _search(client: SourceClient, queries: Sequence[str]) -> dict[str, str
 
 
 def _read_pmids(text: str) -> list[str]:
-    """The PMIDs of a search; none if PubMed does not know a word, since it then searches for the other words alone."""
+    """Return the PMIDs of a search; none if PubMed does not know a word, since it then searches for the other words alone."""
     result = parse_json(_Search, text).esearchresult
     if not all(pmid.isascii() and pmid.isdecimal() for pmid in result.idlist):
         raise ValueError("no PMIDs")
@@ -105,7 +105,7 @@ async def _fetch(client: SourceClient, pmids: Sequence[str]) -> dict[str, str | 
 
 
 def read_articles(text: str) -> list[Article]:
-    """The articles of an efetch answer. Raises ValueError if it is anything else, or refers to other files."""
+    """Return the articles of an efetch answer. Raise ValueError if it is anything else, or refers to other files."""
     from defusedxml.ElementTree import fromstring
 
     try:
@@ -130,7 +130,7 @@ def _read_article(element: Element) -> Article:
 
 
 def _text(element: Element) -> str:
-    """All text inside an element, including italics and superscripts, on one line."""
+    """Return all text inside an element, including italics and superscripts, on one line."""
     return " ".join("".join(element.itertext()).split())
 
 

@@ -32,7 +32,7 @@ TOOLS: Mapping[str, Tool] = load_tools(tools)
 
 
 def tool_named(name: str) -> Tool:
-    """The tool of that name. Raises NotFound, which lists the known names."""
+    """Return the tool of that name. Raise NotFound, which lists the known names."""
     if name not in TOOLS:
         raise NotFound(f"evidence tool {name!r}: not known, expected one of {', '.join(TOOLS)}")
     return TOOLS[name]
@@ -45,7 +45,7 @@ def packs_read_by(used: Iterable[Tool]) -> tuple[PackName, ...]:
 
 
 def tool_file(name: str) -> Path:
-    """The source file of the tool of that name: each tool is defined in the file of its name."""
+    """Return the source file of the tool of that name: each tool is defined in the file of its name."""
     return Path(tools.__path__[0]) / f"{tool_named(name).name}.py"
 
 
@@ -57,10 +57,10 @@ async def gather(
     client: SourceClient | None = None,
     on_answer: Callable[[Evidence], object] | None = None,
 ) -> tuple[Evidence, ...]:
-    """What the named tools say about a pair, in the order of the names, each answer once.
+    """Return what the named tools say about a pair, in the order of the names, each answer once.
 
     A tool about single symbols is asked about the perturbation and about the gene. All questions are asked concurrently.
-    on_answer: takes each answer when it is there. Raises NotFound for an unknown name.
+    on_answer: takes each answer when it is there. Raise NotFound for an unknown name.
     """
     calls = [(tool, arguments) for tool in map(tool_named, names) for arguments in tool.calls(pair.pert, pair.gene)]
 

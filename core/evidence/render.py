@@ -35,15 +35,17 @@ class Dossier(NamedTuple):
 
 
 def dossier(items: Iterable[Evidence], pair: Pair, limit: int = MAX_CHARACTERS) -> Dossier:
-    """All answers about a pair as text; the pair's own symbols come first in long lists, so that they are not cut off."""
+    """Return all answers about a pair as text; the pair's own symbols come first in long lists, so that they are not cut off."""
     rendered = [render(item, (pair.pert, pair.gene), limit) for item in items]
     lines = [f"- {text}" for text, _ in rendered if text]
     return Dossier("\n".join(lines), tuple(note for _, note in rendered if note))
 
 
 def render(item: Evidence, first: Symbols = (), limit: int = MAX_CHARACTERS) -> Rendered:
-    """One answer as one line of at most `limit` characters, as it is if it was edited by hand. first: symbols that come first in
-    every list."""
+    """Return one answer as one line of at most `limit` characters, as it is if it was edited by hand.
+
+    first: symbols that come first in every list.
+    """
     if EDITED in item.body:
         return Rendered(str(item.body[EDITED]), "")
     title = f"{item.tool.replace('_', ' ')}, {_subject(item)}"
@@ -60,7 +62,7 @@ def render(item: Evidence, first: Symbols = (), limit: int = MAX_CHARACTERS) -> 
 
 
 def _write(item: Evidence, first: Symbols) -> str:
-    """A body in the words of its tool; one that lacks what the tool gives today, of an import or the demo, field by field."""
+    """Return a body in the words of its tool. List the fields of an imported or demo body that lacks some of today's fields."""
     try:
         return _WRITERS.get(item.tool, _write_fields)(item.body, first)
     except (KeyError, TypeError, AttributeError):
@@ -77,7 +79,7 @@ def _subject(item: Evidence) -> str:
 
 
 def _spelling(body: Body) -> str:
-    """The spelling under which the symbols are listed."""
+    """Return the spelling under which the symbols are listed."""
     return " and ".join(body[name] for name in ("symbol", "pert", "gene") if body.get(name))
 
 
@@ -146,7 +148,7 @@ def _lps_response(body: Body, _: Symbols) -> str:
 
 
 def _literature(body: Body, _: Symbols) -> str:
-    """Every passage with its source; those that name both genes say so, since few do."""
+    """Return every passage with its source; those that name both genes say so, since few do."""
     parts = []
     for passage in body["passages"]:
         year = f", {passage['year']}" if passage["year"] else ""
@@ -158,7 +160,7 @@ def _literature(body: Body, _: Symbols) -> str:
 
 
 def _write_fields(body: Body, first: Symbols) -> str:
-    """The fields of any other tool's body, one after the other."""
+    """Return the fields of any other tool's body, one after the other."""
     parts = []
     for name, value in body.items():
         if isinstance(value, list | tuple):
@@ -185,7 +187,7 @@ _WRITERS: Mapping[str, Callable[[Body, Symbols], str]] = {
 
 
 def _counts(body: Body) -> str:
-    """The counts, and the shares P(DE) and P(up | DE) that follow from them."""
+    """Return the counts, and the shares P(DE) and P(up | DE) that follow from them."""
     n, de, up, down = (body[name] for name in ("n", "de", "up", "down"))
     text = f"{n:,} labelled row{'s' * (n != 1)}, {de:,} changed (P(DE) {de / n:.2f})"
     return f"{text}, up:down {up:,}:{down:,} (P(up | DE) {up / (up + down):.2f})" if up + down else text
@@ -196,7 +198,7 @@ def _list_symbols(symbols: Iterable[str], first: Symbols) -> str:
 
 
 def _list(entries: Sequence[tuple[str, str]], first: Symbols, max_entries: int = MAX_SYMBOLS, separator: str = ", ") -> str:
-    """The texts of (symbol, text) entries, those of the symbols in `first` first; entries beyond the limit are counted."""
+    """Return the texts of (symbol, text) entries, those of the symbols in `first` first; entries beyond the limit are counted."""
     leading = {symbol.casefold() for symbol in first}
     ordered = sorted(entries, key=lambda entry: entry[0].casefold() not in leading)  # stable: otherwise in the given order
     shown = separator.join(text for _, text in ordered[:max_entries])

@@ -62,10 +62,10 @@ class LabelledPairs:
     by_gene: Mapping[str, Sequence[_Place]]
 
     def retrieve(self, pair: Pair, budgets: Mapping[Budget, int], seed: int) -> tuple[Retrieved, ...]:
-        """The labelled rows chosen for a pair, the most preferred first; never one about the pair's own two genes.
+        """Return the labelled rows chosen for a pair, the most preferred first; never one about the pair's own two genes.
 
-        budgets: the most rows of each. Where more rows fit a preference than its budget has left, the seed and the pair's id
-        draw from them: the same ones whatever else is retrieved, and in whichever order.
+        budgets: the most rows of each. Where more rows fit a preference than its budget has left, the seed and the pair's id draw
+        from them: the same ones whatever else is retrieved, and in whichever order.
         """
         rng = np.random.default_rng([seed, int.from_bytes(hashlib.sha256(pair.pair_id.encode()).digest()[:_BYTES])])
         left = dict(budgets)
@@ -78,7 +78,7 @@ class LabelledPairs:
         return tuple(found)
 
     def _candidates(self, pair: Pair) -> Iterator[tuple[Preference, list[Pair]]]:
-        """The rows that fit each preference, in order of preference, and none that came before."""
+        """Yield the rows that fit each preference, in order of preference, and none that came before."""
         pert, gene = self.graph.node(pair.pert), self.graph.node(pair.gene)
         close_perts, close_genes = self.graph.close_to(pert), self.graph.close_to(gene)
         same_pert, same_gene = self.by_pert.get(pert, ()), self.by_gene.get(gene, ())
@@ -95,7 +95,7 @@ class LabelledPairs:
 
 
 def index_pairs(view: LabelView, graph: KnowledgeGraph, *, directed: bool = False) -> LabelledPairs:
-    """The rows of a view by the nodes of a graph; directed: only those that went up or down."""
+    """Return the rows of a view by the nodes of a graph; directed: only those that went up or down."""
     by_pert: dict[str, list[_Place]] = defaultdict(list)
     by_gene: dict[str, list[_Place]] = defaultdict(list)
     nodes = {symbol: graph.node(symbol) for symbol in {symbol for row in view.rows for symbol in (row.pert, row.gene)}}

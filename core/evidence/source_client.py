@@ -93,14 +93,14 @@ class SourceClient:
         self.perts, self.genes = (tuple(dict.fromkeys(filter(is_askable, symbols))) for symbols in (perts, genes))
 
     async def fetch_one(self, batch: Batch, name: str, expected: Iterable[str] = ()) -> CachedResponse:
-        """The answer about one name; expected names that are not in the cache are fetched in the same request.
+        """Return the answer about one name; expected names that are not in the cache are fetched in the same request.
 
-        Raises SourceOffline if the cache lacks the answer and the mode is "offline", and other errors below SourceError.
+        Raise SourceOffline if the cache lacks the answer and the mode is "offline", and other errors below SourceError.
         """
         return (await self.fetch_many(batch, [name], expected))[name]
 
     async def fetch_many(self, batch: Batch, names: Sequence[str], expected: Iterable[str] = ()) -> dict[str, CachedResponse]:
-        """The answers about several names, by name; see `fetch_one`."""
+        """Return the answers about several names, by name; see `fetch_one`."""
         cached = {name: self._from_cache(batch, name) for name in names}
         missing = [name for name, response in cached.items() if response is None]
         if missing and self.mode == "offline":
@@ -113,9 +113,9 @@ class SourceClient:
         return {name: fetched[name] if response is None else response for name, response in cached.items()}
 
     async def send(self, site: Site, request: SourceRequest, read: Callable[[str], T]) -> T | None:
-        """What `read` makes of the text of the answer, None if the site has nothing; retried, but not cached.
+        """Return what `read` makes of the text of the answer, None if the site has nothing; retried, but not cached.
 
-        read: raises ValueError if the text is not what the site sends. Raises SourceError if no attempt succeeds.
+        read: raises ValueError if the text is not what the site sends. Raise SourceError if no attempt succeeds.
         """
         failures = 0
         while True:
@@ -127,7 +127,7 @@ class SourceClient:
             await self._wait_or_give_up(site, outcome, failures)
 
     async def _wait_or_give_up(self, site: Site, fault: Fault, failures: int) -> None:
-        """Wait for the next attempt. Raises SourceError if the policy says to give up."""
+        """Wait for the next attempt. Raise SourceError if the policy says to give up."""
         reason = self._policy.reason_to_give_up(fault, failures)
         if reason == "wait too long":
             self._blocked_until[site.name] = asyncio.get_running_loop().time() + (fault.wait_s or 0.0)
@@ -164,7 +164,7 @@ class SourceClient:
         return self._uncached.get(key) or (self.cache.get(key) if self.cache else None)
 
     def _expected_beside(self, batch: Batch, wanted: Sequence[str], expected: Iterable[str]) -> list[str]:
-        """The expected names that are neither cached nor pending, as many as fit into a request beside the wanted ones."""
+        """Return the expected names that are neither cached nor pending, as many as fit into a request beside the wanted ones."""
         beside: list[str] = []
         for name in dict.fromkeys(expected):
             if len(wanted) + len(beside) >= batch.max_names:
@@ -198,7 +198,7 @@ class SourceClient:
         return responses
 
     async def _version(self, site: Site) -> str:
-        """The version of a source, requested once; "" if it has none."""
+        """Return the version of a source, requested once; "" if it has none."""
         if site.name not in self._versions:
             self._versions[site.name] = _start(self._fetch_version(site))
         task = self._versions[site.name]
@@ -219,14 +219,14 @@ class SourceClient:
 
 
 def _start(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    """A task for this work; no warning is logged if it fails when nobody waits for it any more."""
+    """Return a task for this work; no warning is logged if it fails when nobody waits for it any more."""
     task = asyncio.get_running_loop().create_task(work)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task
 
 
 def describe_source(site: Site, *responses: CachedResponse) -> str:
-    """The source of an answer made from these responses: the site, its versions, and the days of retrieval."""
+    """Return the source of an answer made from these responses: the site, its versions, and the days of retrieval."""
     versions = ", ".join(sorted({response.version for response in responses} - {""}))
     days = sorted({f"{response.retrieved_at:%Y-%m-%d}" for response in responses})
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
 T = TypeVar("T")
-_LONG = 1 << 16  # characters: a longer text is read in a thread, so that what else goes on has its turn
+_LONG = 1 << 16  # characters: a longer text is parsed in a thread, so that it does not block the event loop
 
 
 class SourceTransport:
-    """Connections to one source, kept open, for one event loop. None is opened before the first exchange."""
+    """Persistent connections to one source, for one event loop. The first is opened at the first exchange."""
 
     def __init__(self, site: Site, settings: SourceSettings, rate_limit: RateLimit) -> None:
         self.site, self.settings, self.rate_limit = site, settings, rate_limit
@@ -33,9 +33,9 @@ class SourceTransport:
             await self._client.aclose()
 
     async def send(self, request: SourceRequest, read: Callable[[str], T]) -> T | Fault | None:
-        """What `read` makes of the text of a 200 answer, None for a 404 if the request allows it, else a fault.
+        """Return what `read` returns for the text of a 200 answer, None for a 404 if the request allows it, else a fault.
 
-        A ValueError of `read` is a fault. No fault holds anything that the source said.
+        A ValueError of `read` is a fault. No fault contains text from the source.
         """
         async with self.rate_limit.turn() as take:
             response = await exchange(partial(self._send, request, take), self.settings.timeout_s)
@@ -49,7 +49,7 @@ class SourceTransport:
             text = self.settings.scrub(response.content.decode("utf-8"))
             return await asyncio.to_thread(read, text) if len(text) > _LONG else read(text)
         except ValueError as error:
-            message = f"an answer that is not what {self.site.title} sends ({type(error).__name__})"
+            message = f"an answer unlike those that {self.site.title} sends ({type(error).__name__})"
             return Fault("malformed", message, retryable=True)
 
     async def _send(self, request: SourceRequest, take: Take, limit: asyncio.Timeout) -> HttpResponse:

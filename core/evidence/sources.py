@@ -103,12 +103,12 @@ class SourceSettings:
         return RetryPolicy(self.retries, self.backoff_s, self.longest_backoff_s, self.longest_wait_s)
 
     def scrub(self, text: str) -> str:
-        """The text without the key and other secrets."""
+        """Return the text without the key and other secrets."""
         return Scrubber((self.api_key, *self.secrets))(text)
 
 
 def source_settings_of(settings: Settings) -> SourceSettings:
-    """The source settings of a workspace."""
+    """Return the source settings of a workspace."""
     return SourceSettings(
         cache=settings.cache / CACHE_FILE,
         mygene=settings.mygene,
@@ -158,33 +158,33 @@ class Site:
     identify: Callable[[SourceSettings], Mapping[str, str]] = identify_nobody
 
     def address(self, settings: SourceSettings) -> str:
-        """Its address, without a slash at the end."""
+        """Return its address, without a slash at the end."""
         return str(getattr(settings, self.name)).rstrip("/")
 
     def rate(self, settings: SourceSettings) -> float:
-        """Requests allowed in a second."""
+        """Return requests allowed in a second."""
         with_key = self.per_s_with_key if settings.api_key else None
         return (with_key or self.per_s) * settings.rate_factor
 
     def cache_key(self, settings: SourceSettings, request: SourceRequest) -> str:
-        """The identity of an answer: method, URL and parameters."""
+        """Return the identity of an answer: method, URL and parameters."""
         params = json.dumps(dict(request.params), sort_keys=True)
         return f"{request.method} {self.address(settings)}/{request.path} {params}"
 
 
 def is_askable(symbol: str) -> bool:
-    """Whether every source takes the text for one symbol, not for several or for a query."""
+    """Return whether every source takes the text for one symbol, not for several or for a query."""
     return _ONE_SYMBOL.fullmatch(symbol) is not None
 
 
 def check_symbol(site: Site, symbol: str) -> str:
-    """The symbol, unchanged. Raises SourceRefused if the source would take it for something else."""
+    """Return the symbol, unchanged. Raise SourceRefused if the source would take it for something else."""
     if not is_askable(symbol):
         raise SourceRefused(f"{site.title}: symbol {symbol!r}, expected letters and digits that may be joined by . - _ ( ) / @ '")
     return symbol
 
 
 def parse_json(kind: type[T], text: str) -> T:
-    """The value of a JSON text as a type, such as a list of dataclasses. Raises ValueError if it has another shape."""
+    """Return the value of a JSON text as a type, such as a list of dataclasses. Raise ValueError if it has another shape."""
     value: T = adapter(cast("Any", kind)).validate_json(text)
     return value

@@ -52,7 +52,7 @@ class FakeData:
 
 
 def fake_data(symbols: Iterable[str], articles: Sequence[Article] = (), aliases: Mapping[str, str] | None = None) -> FakeData:
-    """Data in which every symbol has a name, a summary, ten processes, six pathways, and all other symbols as partners."""
+    """Return data in which every symbol has a name, a summary, ten processes, six pathways, and all other symbols as partners."""
     distinct = list(dict.fromkeys(symbols))
     genes = {
         symbol: {
@@ -84,7 +84,7 @@ class FakeServer:
         self._faults: dict[SiteName, deque[FaultName]] = defaultdict(deque)
 
     def settings(self, **settings: Any) -> SourceSettings:
-        """Source settings with the addresses of this server; settings: the other fields."""
+        """Return source settings with the addresses of this server; settings: the other fields."""
         return SourceSettings(
             mygene=f"{self.address}/mygene", string=f"{self.address}/string", pubmed=f"{self.address}/pubmed", **settings
         )
@@ -94,11 +94,11 @@ class FakeServer:
         self._faults[source].extend(faults)
 
     def times(self, source: SiteName) -> list[float]:
-        """The arrival times of the requests to a source, ascending, as of RecordedRequest."""
+        """Return the arrival times of the requests to a source, ascending, as of RecordedRequest."""
         return sorted(request.at for request in self.requests if request.source == source)
 
     async def answer(self, request: ReceivedRequest, reader: asyncio.StreamReader) -> ServerResponse | None:
-        """The response to a request; None closes the connection without one."""
+        """Return the response to a request; None closes the connection without one."""
         target = urlsplit(request.path)
         name, _, path = target.path.lstrip("/").partition("/")
         sources: dict[str, SiteName] = {"mygene": "mygene", "string": "string", "pubmed": "pubmed"}
@@ -153,7 +153,7 @@ def _answer_genes(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
 
 
 def _answer_ids(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
-    """The proteins with a name or an alias, as STRING finds them."""
+    """Return the proteins with a name or an alias, as STRING finds them."""
     by_case = _by_case(data.partners)
     hits = {
         name: [*([data.aliases[name]] if name in data.aliases else []), *by_case.get(name.casefold(), [])]
@@ -181,7 +181,7 @@ def _answer_interactions(data: FakeData, params: Mapping[str, str]) -> ServerRes
 
 
 def _answer_search(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
-    """The articles that contain every word; as PubMed does, a word that none contains is ignored and reported."""
+    """Return the articles that contain every word; as PubMed does, a word that none contains is ignored and reported."""
     terms = [_TERM.fullmatch(term) for term in params["term"].split(" AND ")]
     words = [term.group(1) for term in terms if term]
     pmids = {word: {article.pmid for article in data.articles if _contains(article, word)} for word in words}

@@ -76,8 +76,8 @@ class Tool:
     ) -> Evidence:
         """Ask the tool, with None for an argument that is left out.
 
-        The key names the arguments and, if the tool sees labels, the view. If a public source gives no answer, the status
-        is "offline" or "error". Raises InputError for arguments that the tool does not take.
+        The key names the arguments and, if the tool sees labels, the view. If a public source gives no answer, the status is
+        "offline" or "error". Raise InputError for arguments that the tool does not take.
         """
         self._check(pert, gene)
         visible = view if self.sees_labels else _NO_LABELS
@@ -87,7 +87,7 @@ class Tool:
         return Evidence(self.name, key, answer.status, answer.source, answer.retrieved_at, answer.body, name)
 
     def calls(self, pert: str, gene: str) -> tuple[tuple[str | None, str | None], ...]:
-        """The arguments of each call that a dossier makes for a pair: both, each by itself, or none."""
+        """Return the arguments of each call that a dossier makes for a pair: both, each by itself, or none."""
         if self.as_pair:
             return ((pert, gene),)
         single: dict[Argument, tuple[str | None, str | None]] = {"pert": (pert, None), "gene": (None, gene)}
@@ -114,10 +114,10 @@ class Tool:
 
 
 def answer_from_table(symbol: str, table: Table[V], body: Callable[[str, V], Mapping[str, Any] | None]) -> Answer:
-    """The table's entry for a symbol as an answer, whose body is `body(spelling, entry)`; None there means "empty".
+    """Return the table's entry for a symbol as an answer, whose body is `body(spelling, entry)`; None there means "empty".
 
-    If the table lists the symbol in another case only, the body also has the spelling `asked`; if it lists several, the
-    answer is "empty" and has them under `ambiguous`. If the table is not present, the answer is "offline".
+    If the table lists the symbol in another case only, the body also has the spelling `asked`; if it lists several, the answer is
+    "empty" and has them under `ambiguous`. If the table is not present, the answer is "offline".
     """
     if not table.present:
         return Answer("offline", table.source, {})

@@ -35,7 +35,7 @@ def arm_difference(spec: BenchmarkSpec, arm: Arm, made_here: bool = False) -> Ar
 
 
 def check_arms(spec: BenchmarkSpec) -> list[ArmDifference]:
-    """The differences of every tested arm. Raises InputError for an arm that differs in nothing, or in several things."""
+    """Return the differences of every tested arm. Raise InputError for an arm that differs in nothing, or in several things."""
     found = []
     for arm in spec.tested:
         difference = arm_difference(spec, arm)

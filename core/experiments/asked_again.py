@@ -91,17 +91,17 @@ class AskedAgain:
 
 
 def is_asked_again(run: Run, of: str, pair_id: str) -> bool:
-    """Whether a run asks about this row alone of the run with the id `of` again."""
+    """Return whether a run asks about this row alone of the run with the id `of` again."""
     return run.method == ASKED_AGAIN and run.parents == (of,) and run.spec.get("rows_sha256") == sha256_of(pair_id)
 
 
 def changes_of(run: Run) -> tuple[CardChange, ...]:
-    """What a run that asks again changed of the dossier."""
+    """Return what a run that asks again changed of the dossier."""
     return read_changes(str(run.spec["options"]["changes"]))
 
 
 def find_unchanged(asked: Iterable[Run], changed: Run) -> Run | None:
-    """The run that asks the same with the dossier as it was; None if it is not there."""
+    """Return the run that asks the same with the dossier as it was; None if it is not there."""
     key = _key_without_changes(changed)
     return next((run for run in asked if not run.spec["options"]["changes"] and _key_without_changes(run) == key), None)
 
@@ -112,8 +112,10 @@ def _key_without_changes(run: Run) -> dict[str, Any]:
 
 
 def pair_askings(asked: Sequence[Run]) -> list[tuple[Run, Run | None]]:
-    """The runs about one row as (unchanged, changed), in the order given: a change whose counterpart is not there is left out,
-    and what has no change stands alone unless it is a counterpart."""
+    """Return the runs about one row as (unchanged, changed), in the order given.
+
+    A change without its counterpart is left out; a run without a change stands alone unless it is a counterpart.
+    """
     partner = {each.id: find_unchanged(asked, each) for each in asked if each.spec["options"]["changes"]}
     used = {each.id for each in partner.values() if each is not None}
     found: list[tuple[Run, Run | None]] = []
@@ -127,9 +129,9 @@ def pair_askings(asked: Sequence[Run]) -> list[tuple[Run, Run | None]]:
 
 
 def report_again(db: Cursor, pair_id: str, unchanged: str, changed: str | None = None) -> AskedAgain:
-    """What two runs that asked about a row again found, or what asking the same again did. unchanged, changed: ids.
+    """Return what two runs that asked about a row again found, or what asking the same again did. unchanged, changed: ids.
 
-    Raises StateError if one of them is not done or could not ask.
+    Raise StateError if one of them is not done or could not ask.
     """
     made = [runs.find(db, run) for run in (unchanged, changed) if run is not None]
     asked = [answers_of_row(db, run, pair_id) for run in made]
@@ -146,7 +148,7 @@ def report_again(db: Cursor, pair_id: str, unchanged: str, changed: str | None =
 
 
 def answers_of_row(db: Cursor, run: Run, pair_id: str) -> dict[str, Floats]:
-    """P(DE) and P(up | DE) of each asking, of shape (repeats,), as `answers_by_repeat` reads them."""
+    """Return P(DE) and P(up | DE) of each asking, of shape (repeats,), as `answers_by_repeat` reads them."""
     row = predictions.row(db, run.id, pair_id) if run.status == "done" else None
     if row is None or row["error"]:
         why = f"failed: {row['error']}" if row is not None else f"is {run.status}"
@@ -155,7 +157,7 @@ def answers_of_row(db: Cursor, run: Run, pair_id: str) -> dict[str, Floats]:
 
 
 def answers_by_repeat(events: Sequence[Mapping[str, Any]], repeats: int) -> dict[str, Floats]:
-    """P(DE) and P(up | DE) → the mean over each repeat's verdicts that could be read; NaN without any.
+    """Return P(DE) and P(up | DE) → the mean over each repeat's verdicts that could be read; NaN without any.
 
     events: the fields of `TraceEvent`, meta a mapping.
     """
@@ -172,7 +174,7 @@ def answers_by_repeat(events: Sequence[Mapping[str, Any]], repeats: int) -> dict
 def compare_answers(
     stands: Mapping[str, Any], again: Mapping[str, Floats], changed: Mapping[str, Floats] | None
 ) -> tuple[AnswerChange, ...]:
-    """Both numbers, tested. stands: the row's prediction. again, changed: as in `answers_by_repeat`."""
+    """Return both numbers, tested. stands: the row's prediction. again, changed: as in `answers_by_repeat`."""
     found = []
     for name in QUESTIONS:
         first = again[name][~np.isnan(again[name])]
@@ -185,7 +187,7 @@ def compare_answers(
 
 
 def _detectable(again: Floats, changed: Floats) -> float:
-    """The change that 80% of such experiments would show, for answers with the pooled spread of both sides."""
+    """Return the change that 80% of such experiments would show, for answers with the pooled spread of both sides."""
     sides = [side for side in (again, changed) if len(side) >= LEAST_READ]
     if len(sides) < 2:
         return math.nan
@@ -196,7 +198,7 @@ def _detectable(again: Floats, changed: Floats) -> float:
 
 
 def points_text(change: float) -> str:
-    """A change of a probability in percentage points, with its sign; an en dash if it is unknown."""
+    """Return a change of a probability in percentage points, with its sign; an en dash if it is unknown."""
     return "–" if math.isnan(change) else f"{number_text(100 * change, '+.1f')} points"
 
 
@@ -209,7 +211,7 @@ def _mean(values: Any) -> float:
 
 
 def who_sentence(found: AskedAgain) -> str:
-    """Who was asked, how often, and about what."""
+    """Return who was asked, how often, and about what."""
     who = "The judge alone, on the stored briefs," if found.judge_alone else "The whole debate"
     repeats = f"{found.repeats} time{'s' * (found.repeats != 1)}"
     unread = f" {found.unread:,} answer{'s' * (found.unread != 1)} could not be read." if found.unread else ""
@@ -217,7 +219,7 @@ def who_sentence(found: AskedAgain) -> str:
 
 
 def noise_sentence(each: AnswerChange) -> str:
-    """What asking again with nothing changed brings for one number."""
+    """Return what asking again with nothing changed brings for one number."""
     if not len(each.again):
         return f"{each.name}: no answer could be read."
     low, high = each.again.min(), each.again.max()
@@ -227,7 +229,7 @@ def noise_sentence(each: AnswerChange) -> str:
 
 
 def change_sentence(each: AnswerChange) -> str:
-    """How far the changed dossier moves one number, and whether that lies outside of what asking again brings."""
+    """Return how far the changed dossier moves one number, and whether that lies outside of what asking again brings."""
     if not len(each.changed) or not len(each.again):
         return f"{each.name}: one side has no answer that could be read, so there is no change to show."
     moved = (
@@ -244,7 +246,7 @@ def change_sentence(each: AnswerChange) -> str:
 
 
 def power_sentence(found: AskedAgain) -> str:
-    """What so few askings can show, and what they would miss; "" where they can show nothing, or the spread is not known."""
+    """Return what so few repeats can show and what they would miss; "" if they can show nothing or the spread is unknown."""
     known = [each for each in found.answers if each.can_show and not math.isnan(each.detectable)]
     parts = [f"{number_text(100 * each.detectable, '.0f')} points of {each.name}" for each in known]
     if not parts:
@@ -253,7 +255,7 @@ def power_sentence(found: AskedAgain) -> str:
 
 
 def again_lines(found: AskedAgain) -> list[str]:
-    """The whole report as lines."""
+    """Return the whole report as lines."""
     lines = [who_sentence(found), *map(noise_sentence, found.answers)]
     if found.changed is not None:
         title = f"Dossier {describe_changes(found.changes)}:"
@@ -269,7 +271,7 @@ LIMITS = (
 
 
 def again_json(found: AskedAgain) -> dict[str, Any]:
-    """`again`: both numbers with every asking, the test, and the runs."""
+    """Return `again`: both numbers with every asking, the test, and the runs."""
     return {
         "run": found.of.name,
         "row": found.pair_id,

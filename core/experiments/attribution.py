@@ -83,12 +83,12 @@ class Attribution:
     tokens: int | None
 
     def is_covered(self, tool: ToolEffect) -> bool:
-        """Whether the noise floor covers a tool: its |Δ| lies below the upper limit of that of asking again, on the same rows."""
+        """Return whether a tool's |Δ| lies within the noise: below the upper limit of |Δ| of asking again, on the same rows."""
         return not tool.movement.both.value > tool.floor.both.shown.high
 
 
 def report_attribution(db: Cursor, spec: AttributionSpec, runs: Arms) -> Attribution:
-    """What an attribution found whose arms are all done. Raises StateError if one is missing or all of its rows failed."""
+    """Return what an attribution found whose arms are all done. Raise StateError if one is missing or all of its rows failed."""
     missing = [arm for arm in spec.arms if arm not in runs]
     if missing:
         raise StateError(f"attribution of {spec.name}: {len(missing)} of {len(spec.arms)} arms are missing, expected all done")
@@ -114,7 +114,7 @@ def _arms_of(spec: AttributionSpec, tool: str) -> list[ArmKey]:
 
 
 def _line_up(arms: Mapping[ArmKey, RunRows], spec: AttributionSpec) -> dict[ArmKey, RunRows]:
-    """The rows of every arm that all arms have, in the same order."""
+    """Return the rows of every arm that all arms have, in the same order."""
     common = set(spec.rows).intersection(*(rows.frame["pair_id"] for rows in arms.values()))
     if not common:
         raise StateError(f"attribution of {spec.name}: no row was answered in every arm, expected one at least")
@@ -122,7 +122,7 @@ def _line_up(arms: Mapping[ArmKey, RunRows], spec: AttributionSpec) -> dict[ArmK
 
 
 def _changes(arms: Mapping[ArmKey, RunRows], first: ArmKey, others: Sequence[ArmKey]) -> tuple[Floats, Floats]:
-    """The mean over arms of |ΔP(DE)| and of |ΔP(up | DE)| of each row; NaN where one of the answers could not be read."""
+    """Return the mean over arms of |ΔP(DE)| and of |ΔP(up | DE)| of each row; NaN where one of the answers could not be read."""
     parts = [
         (read_answers(rows, "p_de"), read_answers(rows, "p_up_given_de"))
         for rows in [arms[first], *(arms[arm] for arm in others)]
@@ -138,7 +138,7 @@ def _of_both(de: Floats, up: Floats) -> Floats:
 
 
 def _movement(rows: RunRows, de: Floats, up: Floats) -> Movement:
-    """How far answers move, as means over rows. de, up: |Δ| of each row, NaN where it is not known."""
+    """Return how far answers move, as means over rows. de, up: |Δ| of each row, NaN where it is not known."""
     return Movement(*(_mean(values, rows) for values in (_of_both(de, up), de, up)))
 
 
@@ -151,8 +151,11 @@ def _mean(values: Floats, rows: RunRows) -> Estimate:
 
 
 def _effect(arms: Mapping[ArmKey, RunRows], spec: AttributionSpec, tool: str) -> ToolEffect:
-    """The effect of one tool, its p not adjusted yet. All of it is on the rows that all answers could be read of: which ones
-    they are does not depend on which side an answer belongs to."""
+    """Return the effect of one tool, its p not adjusted yet.
+
+    All of it is on the rows that all answers could be read of: which ones they are does not depend on which side an answer
+    belongs to.
+    """
     first, again, without = ArmKey(EVERY_TOOL, FIRST), _arms_of(spec, EVERY_TOOL), _arms_of(spec, tool)
     sides = [_changes(arms, first, others) for others in (again, without)]
     unread, undirected = (np.isnan(np.sum(both, axis=0)) for both in zip(*sides, strict=True))
@@ -167,7 +170,7 @@ def _effect(arms: Mapping[ArmKey, RunRows], spec: AttributionSpec, tool: str) ->
 
 
 def _scores(arms: Mapping[ArmKey, RunRows], again: Sequence[ArmKey], without: Sequence[ArmKey], read: Bools) -> Comparison:
-    """DE and DIR without the tool against those of asking again, the mean over repeats."""
+    """Return DE and DIR without the tool against those of asking again, the mean over repeats."""
     sides = [tuple(arms[arm].take(read) for arm in each) for each in (again, without)]
     replicates = tuple((0, arm.repeat) for arm in again)
     return compare_replicates(PairedReplicates(replicates, sides[0], sides[1], 0, int((~read).sum()))).comparison

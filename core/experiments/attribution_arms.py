@@ -59,14 +59,17 @@ class AttributionSpec:
         return (ArmKey(EVERY_TOOL, FIRST), *left_out)
 
     def name_of(self, arm: ArmKey) -> str:
-        """The name of an arm's run, which says what it is of."""
+        """Return the name of an arm's run, which says what it is of."""
         what = f"without {arm.tool}" if arm.tool else "again"
         asked = "as it was" if arm.repeat == FIRST else f"{what}, repeat {arm.repeat}"
         return f"{self.name[:120]}: {asked} ({len(self.rows):,} rows, {self.key})"
 
 
 def tools_given(run: Run) -> tuple[str, ...]:
-    """The tools that a run was given, in its order. Raises StateError for a run of which that is not known, or that had none."""
+    """Return the tools that a run was given, in its order.
+
+    Raise StateError for a run of which that is not known, or that had none.
+    """
     options = run.spec.get("options")
     if not isinstance(options, Mapping) or "tools" not in options:
         raise StateError(
@@ -77,9 +80,9 @@ def tools_given(run: Run) -> tuple[str, ...]:
 
 
 def choose_tools(run: Run, given: Sequence[str], called: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
-    """The tools to leave out: those that are wanted, by default all that answered about the rows, in the run's order.
+    """Return the tools to leave out: those that are wanted, by default all that answered about the rows, in the run's order.
 
-    given: the tools that the run was given; called: those whose answers its rows have. Raises InputError for others.
+    given: the tools that the run was given; called: those whose answers its rows have. Raise InputError for others.
     """
     unknown = [name for name in wanted if name not in given]
     if unknown:
@@ -91,10 +94,10 @@ def choose_tools(run: Run, given: Sequence[str], called: Sequence[str], wanted: 
 
 
 def options_of_arm(run: Run, arm: ArmKey) -> dict[str, Any]:
-    """The options of an arm: the run's, without the tool that is left out, and under other seeds for a repeat.
+    """Return the options of an arm: the run's, without the tool that is left out, and under other seeds for a repeat.
 
-    A run with the option `seeds` is asked under SEED_STEP more for each repeat, and keeps the run's own seed, from which
-    examples are drawn: asking again changes nothing that the prompts say.
+    A run with the option `seeds` is asked under SEED_STEP more for each repeat, and keeps the run's own seed, from which examples
+    are drawn: asking again changes nothing that the prompts say.
     """
     options = dict(run.spec["options"])
     if arm.tool:
@@ -119,10 +122,10 @@ def refuse_meeting_seeds(run: Run, repeats: int) -> None:
 
 
 def seed_of_arm(run: Run, arm: ArmKey) -> int:
-    """The seed of an arm's run: the run's own where the option `seeds` says under which calls are made, else another a repeat."""
+    """Return the seed of an arm's run: the run's own if the option `seeds` sets the seeds of calls, else one per repeat."""
     return seed_of(run) + (0 if "seeds" in run.spec["options"] else SEED_STEP * arm.repeat)
 
 
 def seed_of(run: Run) -> int:
-    """The seed that a run was made under."""
+    """Return the seed that a run was made under."""
     return int(run.spec.get("seed", 0))

@@ -16,7 +16,7 @@ _MINUTE_S = 60.0
 
 
 def cost_sentence(cost: Expectation, runs: int, rows: int) -> str:
-    """What the runs that are still to be made are expected to take."""
+    """Return what the runs that are still to be made are expected to take."""
     if not runs:
         return "Every run is done: nothing is asked again."
     parts = [f"{runs:,} run{'s' * (runs != 1)} of {rows:,} row{'s' * (rows != 1)}: about {cost.calls:,} calls"]
@@ -32,7 +32,7 @@ def cost_sentence(cost: Expectation, runs: int, rows: int) -> str:
 
 
 def verdict_sentence(found: Attribution) -> str:
-    """Which tools move the answers more than asking again does, after Holm."""
+    """Return which tools move the answers more than asking again does, after Holm."""
     confirmed = [each.name for each in found.tools if each.is_confirmed]
     floor = f"asking again moves them by {interval_text(found.floor.both.shown)}"
     if not confirmed:
@@ -42,7 +42,7 @@ def verdict_sentence(found: Attribution) -> str:
 
 
 def tool_sentence(each: ToolEffect, found: Attribution) -> str:
-    """What leaving out one tool changes, and whether that is more than noise."""
+    """Return what leaving out one tool changes, and whether that is more than noise."""
     verdict = "confirmed" if each.is_confirmed else "not confirmed"
     covered = "inside the noise floor" if found.is_covered(each) else "above the noise floor"
     moved, p, adjusted = interval_text(each.movement.both.shown), number_text(each.test.p, ".4f"), number_text(each.p_holm, ".4f")
@@ -50,7 +50,7 @@ def tool_sentence(each: ToolEffect, found: Attribution) -> str:
 
 
 def method_sentence(found: Attribution) -> str:
-    """What was asked and how it is tested."""
+    """Return what was asked and how it is tested."""
     spec, test = found.spec, found.tools[0].test
     patterns = f"all {test.flips:,}" if test.exact else f"{test.flips:,} random"
     rows = f"{len(spec.rows):,} rows of {spec.name}, asked again {spec.repeats} times as they are and without each tool"
@@ -62,7 +62,7 @@ def method_sentence(found: Attribution) -> str:
 
 
 def attribution_lines(found: Attribution) -> list[str]:
-    """The whole report as lines."""
+    """Return the whole report as lines."""
     ordered = sorted(found.tools, key=lambda each: -each.movement.both.value)
     tokens = "unknown" if found.tokens is None else f"{found.tokens:,}"
     return [
@@ -75,7 +75,7 @@ def attribution_lines(found: Attribution) -> list[str]:
 
 
 def attribution_json(found: Attribution) -> dict[str, Any]:
-    """`attribute`: every tool, the noise floor, what the judge is by asking again, and the runs."""
+    """Return `attribute`: every tool, the noise floor, what the judge is by asking again, and the runs."""
     spec = found.spec
     return {
         "run": spec.name,

@@ -89,15 +89,15 @@ class ArmResult:
     dossiers: tuple[int, int] | None
 
     def change(self, metric: Metric) -> Difference:
-        """The change of a metric."""
+        """Return the change of a metric."""
         return part_of(self.found, metric)
 
     def decisive(self, spec: BenchmarkSpec) -> Interval:
-        """The interval of the change of the primary metric that decides."""
+        """Return the interval of the change of the primary metric that decides."""
         return decision.interval_by(self.change(spec.primary).change, spec.unit_of(self.arm))
 
     def decision(self, spec: BenchmarkSpec) -> decision.Decision:
-        """Whether the change of the primary metric is what was asked for, by the rule of the ledger."""
+        """Return whether the change of the primary metric is what was asked for, by the rule of the ledger."""
         return decision.decide(self.decisive(spec), spec.smallest_effect)
 
 
@@ -115,7 +115,7 @@ class BenchmarkReport:
 
 
 def part_of(found: ReplicateComparison, metric: str) -> Difference:
-    """The difference of one metric."""
+    """Return the difference of one metric."""
     return found.comparison.parts[metric]
 
 
@@ -130,7 +130,7 @@ class ArmLoader:
         self._rows: dict[str, RunRows] = {}
 
     def rows_of(self, run: str) -> RunRows:
-        """The rows of a run as it is scored. Raises NotFound."""
+        """Return the rows of a run as it is scored. Raise NotFound."""
         if run not in self._rows:
             found = runs.find_predicting(self.db, run)
             frame = add_count_controls(predictions.frame(self.db, found.id), self._frame)
@@ -138,16 +138,16 @@ class ArmLoader:
         return self._rows[run]
 
     def rows_named(self, name: str) -> RunRows:
-        """The same of a run by its name or id."""
+        """Return the same of a run by its name or id."""
         return self.rows_of(runs.find_predicting(self.db, name).id)
 
     def pairs(self) -> list[tuple[str, str, bool, str]]:
-        """Every row of the dataset: perturbation, gene, whether it has a label, and id."""
+        """Return every row of the dataset: perturbation, gene, whether it has a label, and id."""
         labelled = self._frame["label"].notna()
         return list(zip(self._frame["pert"], self._frame["gene"], labelled, self._frame["pair_id"], strict=True))
 
     def tokens(self, made: Runs) -> int | None:
-        """The tokens of all runs, each counted once; None if those of one are unknown."""
+        """Return the tokens of all runs, each counted once; None if those of one are unknown."""
         every = {run for of_arm in made.values() for run in of_arm.values()}
         found = [self.rows_of(run).run for run in every]
         counts = [run.tokens for run in found if not run.parents]  # what is made from runs repeats their tokens
@@ -155,7 +155,7 @@ class ArmLoader:
 
 
 def report_benchmark(db: Cursor, spec: BenchmarkSpec, dataset: str, rows: Sequence[str], made: Runs) -> BenchmarkReport:
-    """The report of a benchmark whose runs are all done. Raises StateError if one is missing."""
+    """Return the report of a benchmark whose runs are all done. Raise StateError if one is missing."""
     loader = ArmLoader(db, dataset)
     results = tuple(_compare_arm(loader, spec, arm, rows, made) for arm in spec.tested)
     noise = find_noise_floor(loader, spec, rows, made)
@@ -165,7 +165,10 @@ def report_benchmark(db: Cursor, spec: BenchmarkSpec, dataset: str, rows: Sequen
 def pair_arms(
     loader: ArmLoader, spec: BenchmarkSpec, control: Arm, arm: Arm, rows: Sequence[str], made: Runs
 ) -> PairedReplicates:
-    """Two arms under the cuts of the benchmark and the seeds of either; an arm without seeds stands beside all of the other's."""
+    """Return two arms under the cuts of the benchmark and the seeds of either.
+
+    An arm without seeds stands beside all of the other's.
+    """
     both = [_of_seeds(made.get(each.name, {}), spec.seeds) for each in (control, arm)]
     for each, of_arm in zip((control, arm), both, strict=True):
         missing = [cut for cut in spec.folds.cuts if not any(cut == replicate[0] for replicate in of_arm)]
@@ -184,7 +187,7 @@ def pair_arms(
 
 
 def compare_arms(loader: ArmLoader, pair: PairedReplicates) -> ReplicateComparison:
-    """The paired differences of two arms, with the part that their judges have in the variance."""
+    """Return the paired differences of two arms, with the part that their judges have in the variance."""
     return replace(compare_replicates(pair), judge=judge_noise(loader.db, pair))
 
 
@@ -208,7 +211,10 @@ def _check_placebo(pair: PairedReplicates, found: ReplicateComparison, metric: s
 
 
 def find_noise_floor(loader: ArmLoader, spec: BenchmarkSpec, rows: Sequence[str], made: Runs) -> NoiseFloor | None:
-    """The noise floor of the arm that is repeated: by seeds where it calls a model, else by cuts; None if nothing is repeated."""
+    """Return the noise floor of the arm that is repeated: by seeds where it calls a model, else by cuts.
+
+    None if nothing is repeated.
+    """
     if spec.noise is None:
         return None
     arm, k = spec.arm(spec.noise.arm), spec.folds.k
@@ -231,13 +237,13 @@ def _with_mean(values: Floats) -> Floats:
 
 
 def spread_of_cuts(found: ReplicateComparison) -> Floats:
-    """The standard deviation between cuts of the changes of DE, DIR and their mean, of shape (3,); NaN with one cut."""
+    """Return the standard deviation between cuts of the changes of DE, DIR and their mean, of shape (3,); NaN with one cut."""
     by_cut = mean_by_level(found.changes, [cut for cut, _ in found.pair.replicates])
     return np.column_stack((by_cut, by_cut.mean(axis=1))).std(axis=0, ddof=1) if len(by_cut) > 1 else np.full(3, np.nan)
 
 
 def judge_noise(db: Cursor, pair: PairedReplicates) -> Floats:
-    """The variance that judges leave in the change of DE, of DIR and of their mean, of shape (3,), as the arms were made.
+    """Return the variance that judges leave in the change of DE, of DIR and of their mean, of shape (3,), as the arms were made.
 
     Each seed has verdicts of its own, so the mean over seeds has the variance of one divided by their number; runs under several
     cuts of the folds are not taken for independent. NaN where an arm calls a model and has no verdicts that were repeated.
@@ -262,7 +268,7 @@ def _distinct_runs(arm: Sequence[RunRows], seeds: Sequence[int], pair: PairedRep
 
 
 def _noise_of(db: Cursor, rows: RunRows) -> Floats:
-    """The variance of the scores of one run between its judge's answers, divided by how many answers each debate has."""
+    """Return the variance of the scores of one run between its judge's answers, divided by how many answers each debate has."""
     if isinstance(methods().get(rows.run.method), WithoutModel) and not rows.run.parents:
         return NO_JUDGE
     verdicts = traces.repeated_verdicts(db, rows.run.id)
@@ -277,7 +283,7 @@ def _noise_of(db: Cursor, rows: RunRows) -> Floats:
 
 
 def _scores_of(verdicts: pd.DataFrame, rows: RunRows, of_all: Scores) -> Scores:
-    """The scores if each debate had this answer alone; rows without one keep the score that they have."""
+    """Return the scores if each debate had this answer alone; rows without one keep the score that they have."""
     by_stage = verdicts.groupby(["stage", "pair_id"])["p"].mean()
     columns = []
     for stage, known in (("de", of_all.p_de), ("dir", of_all.p_up)):

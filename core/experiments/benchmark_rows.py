@@ -12,10 +12,10 @@ from core.types import TRAIN, Label, Pair
 
 
 def choose_benchmark_rows(pairs: Sequence[Pair], spec: RowsSpec, of_run: Iterable[str] | None) -> tuple[str, ...]:
-    """The ids of a benchmark's rows, in the dataset's order. of_run: the ids of the run that the specification names.
+    """Return the ids of a benchmark's rows, in the dataset's order. of_run: the ids of the run that the specification names.
 
-    Without a run they are the labelled training rows, or all labelled rows of a dataset without any. Raises InputError
-    without a labelled row, and for a sample that is larger than the rows there are.
+    Without a run they are the labelled training rows, or all labelled rows of a dataset without any. Raise InputError without a
+    labelled row, and for a sample that is larger than the rows there are.
     """
     labelled = [pair for pair in pairs if pair.label is not None]
     if of_run is not None:
@@ -34,7 +34,7 @@ def choose_benchmark_rows(pairs: Sequence[Pair], spec: RowsSpec, of_run: Iterabl
 
 
 def draw_stratified(labels: Sequence[str], n: int, seed: int) -> list[int]:
-    """The sorted positions of n of the rows, drawn without replacement so that each label keeps its share, to a row.
+    """Return the sorted positions of n of the rows, drawn without replacement so that each label keeps its share, to a row.
 
     The places left by rounding down go to the labels with the largest remainders, in the order of `Label` where these tie.
     """

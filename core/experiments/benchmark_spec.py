@@ -144,14 +144,14 @@ class BenchmarkSpec:
     text: str = field(repr=False, compare=False)
 
     def arm(self, name: str) -> Arm:
-        """The arm of a name. Raises InputError."""
+        """Return the arm of a name. Raise InputError."""
         found = next((arm for arm in self.arms if arm.name == name), None)
         if found is None:
             raise InputError(f"arm {name!r}: not in this benchmark, which has {', '.join(arm.name for arm in self.arms)}")
         return found
 
     def control_of(self, arm: Arm) -> Arm:
-        """The arm that an arm is compared with."""
+        """Return the arm that an arm is compared with."""
         return self.arm(arm.against) if arm.against else self.arms[0]
 
     @property
@@ -162,7 +162,7 @@ class BenchmarkSpec:
         return DecisionRule(METRIC_OF_RULE[self.primary], self.hypothesis.level, self.hypothesis.unit, self.smallest_effect)
 
     def unit_of(self, arm: Arm) -> DecisionUnit:
-        """What is resampled for the interval that decides on an arm: what its hypothesis names, else perturbations and genes."""
+        """Return the units resampled for an arm's deciding interval: those its hypothesis names, else perturbations and genes."""
         about = self.hypothesis
         return about.unit if about is not None and about.arm == arm.name else "two-way"
 
@@ -173,13 +173,13 @@ class BenchmarkSpec:
 
 
 def read_benchmark(path: Path) -> BenchmarkSpec:
-    """The benchmark in a TOML file. Raises InputError, with file, line and key, for what it should not hold."""
+    """Return the benchmark in a TOML file. Raise InputError, with file, line and key, for what it should not hold."""
     table = read_toml(path)
     return _read(table, path.read_text("utf-8-sig"))
 
 
 def parse_benchmark(text: str, file: str = "specification") -> BenchmarkSpec:
-    """The same of a text."""
+    """Return the same of a text."""
     return _read(parse_toml(text, file), text)
 
 
@@ -246,9 +246,9 @@ def _check_arms(table: TomlTable, arms: Sequence[Arm]) -> None:
 
 
 def read_hypothesis(table: TomlTable, tested: Sequence[str]) -> HypothesisSpec:
-    """The hypothesis of a table [hypothesis]. tested: names of the arms that are compared with another.
+    """Return the hypothesis of a table [hypothesis]. tested: names of the arms that are compared with another.
 
-    Raises InputError, with file, line and key, for what it should not hold, and without an arm where several are tested.
+    Raise InputError, with file, line and key, for what it should not hold, and without an arm where several are tested.
     """
     given = {} if "arm" in table.values or len(tested) != 1 else {"arm": tested[0]}
     if "arm" not in table.values and not given:

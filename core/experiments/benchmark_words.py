@@ -39,7 +39,7 @@ PARTS = ("DE", "DIR", "mean")
 
 
 def verdict_sentence(each: ArmResult, spec: BenchmarkSpec) -> str:
-    """The verdict on an arm by the rule that was fixed beforehand, with the change of the primary metric."""
+    """Return the verdict on an arm by the rule that was fixed beforehand, with the change of the primary metric."""
     decision = each.decision(spec)
     allowed = axes_text(each.decisive(spec))
     what = f"{each.arm.name} against {each.control.name}: {spec.primary} {decision.reason.removesuffix('.')}"
@@ -47,7 +47,7 @@ def verdict_sentence(each: ArmResult, spec: BenchmarkSpec) -> str:
 
 
 def result_sentences(each: ArmResult, spec: BenchmarkSpec) -> list[str]:
-    """The verdict on an arm, what differs, how both were scored, what cuts change, and its placebos."""
+    """Return the verdict on an arm, what differs, how both were scored, what cuts change, and its placebos."""
     pair = each.found.pair
     spread = spread_of_cuts(each.found)
     sentences = [verdict_sentence(each, spec), difference_sentence(each), f"Both are scored {UNSEEN} ({pair.scored})."]
@@ -74,7 +74,7 @@ def difference_sentence(each: ArmResult) -> str:
 
 
 def placebo_sentence(found: Placebo) -> str:
-    """Whether a metric that the change cannot touch moved."""
+    """Return whether a metric that the change cannot touch moved."""
     shown = found.change.change.shown
     if math.isnan(shown.estimate):
         return f"Placebo {found.metric}: no pair of both classes, so nothing to see."
@@ -83,7 +83,7 @@ def placebo_sentence(found: Placebo) -> str:
 
 
 def noise_sentence(found: NoiseFloor | None) -> str:
-    """The noise floor: how far an arm is from itself."""
+    """Return the noise floor: how far an arm is from itself."""
     if found is None:
         return "No noise floor: no arm was repeated; [noise] names one."
     if not len(found.differences):
@@ -93,7 +93,7 @@ def noise_sentence(found: NoiseFloor | None) -> str:
 
 
 def benchmark_lines(found: BenchmarkReport) -> list[str]:
-    """The whole report as lines: verdicts first, then a table of arms and deltas, then the noise floor."""
+    """Return the whole report as lines: verdicts first, then a table of arms and deltas, then the noise floor."""
     lines = [found.spec.question] if found.spec.question else []
     for each in found.results:
         lines += [*result_sentences(each, found.spec), *_table(each), ""]
@@ -119,9 +119,10 @@ def _three(values: Floats) -> str:
 
 
 def delta_table(each: ArmResult, noise: NoiseFloor | None) -> pd.DataFrame:
-    """One row for each interval of a comparison; columns: metric, kind (change, placebo, noise), name, estimate, low, high, n.
+    """Return one row for each interval of a comparison.
 
-    The noise floor stands under its metric as 0 ± the typical difference of the arm from itself, if it is that arm's.
+    Columns: metric, kind (change, placebo, noise), name, estimate, low, high, n. The noise floor stands under its metric as 0 ±
+    the typical difference of the arm from itself, if it is that arm's.
     """
     rows: list[tuple[object, ...]] = []
     for i, metric in enumerate(TABLE_PARTS):
@@ -139,7 +140,7 @@ def _line(metric: str, kind: str, name: str, found: Interval) -> tuple[object, .
 
 
 def benchmark(found: BenchmarkReport) -> dict[str, Any]:
-    """`benchmark`: what was asked, the comparisons of the arms, and the noise floor (null if nothing was repeated)."""
+    """Return `benchmark`: what was asked, the comparisons of the arms, and the noise floor (null if nothing was repeated)."""
     spec = found.spec
     return {
         "name": spec.name,

@@ -56,7 +56,7 @@ class ContaminationSpec:
         return sha256_of("\n\n".join((self.run, "\n".join(self.rows), "\n".join(self.arms))))[:KEY_DIGITS]
 
     def name_of(self, arm: str) -> str:
-        """The name of an arm's run, which says what it is of."""
+        """Return the name of an arm's run, which says what it is of."""
         return f"{self.name[:120]}: {TITLES[arm]} ({len(self.rows):,} rows, {self.key})"
 
 
@@ -70,27 +70,27 @@ class SavedContamination:
     screen: SavedScreen = field(default_factory=SavedScreen)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data from which `read_saved` makes an equal record."""
+        """Return plain data from which `read_saved` makes an equal record."""
         return {"spec": to_json(self.spec), "runs": dict(self.runs), "screen": to_json(self.screen)}
 
 
 def read_saved(values: Mapping[str, Any]) -> SavedContamination:
-    """The record that `SavedContamination.as_json` was made from."""
+    """Return the record that `SavedContamination.as_json` was made from."""
     spec = from_json(ContaminationSpec, values["spec"], "contamination")
     return SavedContamination(spec, dict(values["runs"]), from_json(SavedScreen, values.get("screen", {}), "screen"))
 
 
 def finished_of(db: Cursor, run: str) -> list[SavedContamination]:
-    """The experiments on a run whose arms are all done, in the order in which they were started."""
+    """Return the experiments on a run whose arms are all done, in the order in which they were started."""
     states = runs.statuses(db)
     saved = map(read_saved, notes.presets_of_page(db, PAGE).values())
     return [one for one in saved if one.spec.run == run and all(states.get(arm) == "done" for arm in one.runs.values())]
 
 
 def choose_arms(run: Run, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The arms of a run: those that are wanted, by default all that its method has, in the order of ARMS.
+    """Return the arms of a run: those that are wanted, by default all that its method has, in the order of ARMS.
 
-    Raises StateError for a run that cannot be asked with other names, InputError for arms that it has not.
+    Raise StateError for a run that cannot be asked with other names, InputError for arms that it has not.
     """
     why = why_unknown(run)
     if why is not None:
@@ -107,7 +107,7 @@ def choose_arms(run: Run, wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def why_unknown(run: Run) -> str | None:
-    """Why nobody here can ask a run again with other names; None for a run that can be asked."""
+    """Return why nobody here can ask a run again with other names; None for a run that can be asked."""
     cannot = "how much of its answers is memory of names cannot be known: "
     if not isinstance(run.spec.get("options"), Mapping):
         return (
@@ -119,7 +119,7 @@ def why_unknown(run: Run) -> str | None:
 
 
 def _choices(method: str) -> tuple[str, ...]:
-    """The ways in which a method can show names; none for one that cannot."""
+    """Return the ways in which a method can show names; none for one that cannot."""
     found = [option.choices for option in method_named(method).options if option.name == "names"]
     return found[0] if found else ()
 
@@ -170,12 +170,12 @@ class Contamination:
     screen: NamedScreen
 
     def falls(self, *names: str) -> bool:
-        """Whether the score falls in one of these arms."""
+        """Return whether the score falls in one of these arms."""
         return any(each.falls for each in self.arms if each.arm in names)
 
 
 def report_contamination(db: Cursor, saved: SavedContamination) -> Contamination:
-    """What an experiment found whose arms are all done. Raises StateError if one is missing."""
+    """Return what an experiment found whose arms are all done. Raise StateError if one is missing."""
     spec, made = saved.spec, saved.runs
     missing = [TITLES[arm] for arm in (AS_IT_IS, *spec.arms) if arm not in made]
     if missing:

@@ -21,7 +21,7 @@ LIMITS = (
 
 
 def unknown_lines(run: Run) -> list[str] | None:
-    """What cannot be known of a run that nobody here can ask again with other names; None for one that can be asked."""
+    """Return what cannot be known of a run that nobody here can ask again with other names; None for one that can be asked."""
     why = why_unknown(run)
     if why is None:
         return None
@@ -33,7 +33,7 @@ def unknown_lines(run: Run) -> list[str] | None:
 
 
 def verdict_sentence(found: Contamination) -> str:
-    """What the answers rest on, as far as the arms can tell."""
+    """Return what the answers rest on, as far as the arms can tell."""
     names, dossier = found.falls(*WITHOUT_NAMES), found.falls(ALONE)
     has_alone = any(each.arm == ALONE for each in found.arms)
     if names and dossier:
@@ -56,7 +56,7 @@ def verdict_sentence(found: Contamination) -> str:
 
 
 def arm_sentence(each: ArmEffect) -> str:
-    """How far the score falls in one arm, and what that is of what the run scores above chance."""
+    """Return how far the score falls in one arm, and what that is of what the run scores above chance."""
     mean, p = each.mean, number_text(each.p_holm, ".4f")
     change = interval_text(mean.change.shown, signed=True)
     scores = f"{number_text(mean.a.value, '.3f')} → {number_text(mean.b.value, '.3f')}"
@@ -88,13 +88,13 @@ def method_sentence(found: Contamination) -> str:
 
 
 def contamination_lines(found: Contamination) -> list[str]:
-    """The whole card as lines."""
+    """Return the whole card as lines."""
     of_screen = screen_lines(found.screen)
     return [verdict_sentence(found), *map(arm_sentence, found.arms), method_sentence(found), *of_screen, LIMITS]
 
 
 def contamination_json(found: Contamination) -> dict[str, Any]:
-    """The whole card as plain data."""
+    """Return the whole card as plain data."""
     return {
         "run": found.spec.name,
         "known": True,

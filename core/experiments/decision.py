@@ -53,7 +53,7 @@ class DecisionRule:
             raise InputError(f"decision rule: smallest effect: got {self.smallest_effect}, expected a number between 0 and 1")
 
     def describe(self) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
         return (
             f"{METRICS[self.metric]} at the level {LEVELS[self.level]}, resampling {UNITS[self.unit]}, "
             f"at least {self.smallest_effect:+g}"
@@ -61,7 +61,7 @@ class DecisionRule:
 
 
 def interval_by(estimate: Estimate, unit: DecisionUnit) -> Interval:
-    """The interval that a unit of resampling names; over both axes the one that is shown everywhere."""
+    """Return the interval that a unit of resampling names; over both axes the one that is shown everywhere."""
     return {"row": estimate.row, "pert": estimate.pert, "gene": estimate.gene, "two-way": estimate.shown}[unit]
 
 

@@ -70,27 +70,27 @@ class LedgerLine:
 
 
 def family_of(entry: Entry) -> Family:
-    """What an entry is corrected together with."""
+    """Return what an entry is corrected together with."""
     return entry.source, entry.dataset
 
 
 def pair_of(a: str, b: str) -> Pair:
-    """Two runs (ids), whichever of them is the baseline."""
+    """Return two runs (ids), whichever of them is the baseline."""
     return (a, b) if a <= b else (b, a)
 
 
 def pair_of_arms(benchmark: str, a: str, b: str) -> Pair:
-    """The same of two arms, whose runs are many."""
+    """Return the same of two arms, whose runs are many."""
     return pair_of(f"{benchmark}: {a}", f"{benchmark}: {b}")
 
 
 def results_here(entries: Sequence[Entry], dataset: str) -> list[Entry]:
-    """The results that were recorded here on the dataset of a name, and have a p."""
+    """Return the results that were recorded here on the dataset of a name, and have a p."""
     return [one for one in entries if family_of(one) == (HERE, dataset) and one.kind == "result" and one.z is not None]
 
 
 def pairs_in_ledger(results: Sequence[Entry]) -> dict[Pair, float]:
-    """The p of what results compare, the last of each: the mean of two runs, or two arms of a benchmark."""
+    """Return the p of what results compare, the last of each: the mean of two runs, or two arms of a benchmark."""
     found: dict[Pair, float] = {}
     for one in results:
         if one.benchmark and one.name_a and one.name_b:
@@ -101,13 +101,16 @@ def pairs_in_ledger(results: Sequence[Entry]) -> dict[Pair, float]:
 
 
 def p_of(entry: Entry) -> float:
-    """The two-sided p of a result."""
+    """Return the two-sided p of a result."""
     assert entry.z is not None
     return p_value(Interval(entry.z, math.nan, math.nan, 1.0, entry.n or 0, "row", "z", degrees=entry.df))
 
 
 def ledger_lines(entries: Sequence[Entry], looked: LookedAt = NOTHING_LOOKED_AT) -> list[LedgerLine]:
-    """The lines of a ledger; entries: in the order in which they were written. A hypothesis stands where it was first named."""
+    """Return the lines of a ledger; entries: in the order in which they were written.
+
+    A hypothesis stands where it was first named.
+    """
     by_first: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
         by_first[entry.first].append(entry)
@@ -123,7 +126,7 @@ def ledger_lines(entries: Sequence[Entry], looked: LookedAt = NOTHING_LOOKED_AT)
 
 
 def line_of_benchmark(lines: Sequence[LedgerLine], name: str) -> LedgerLine | None:
-    """The last line about the hypothesis that a benchmark of this name registered; None if it registered none."""
+    """Return the last line about the hypothesis that a benchmark of this name registered; None if it registered none."""
     return next((line for line in reversed(lines) if line.entry.benchmark == name), None)
 
 
@@ -174,10 +177,10 @@ HISTORY = ("step", "label", "score", "low", "high", "verdict", "is_best", "n")
 
 
 def score_histories(lines: Sequence[LedgerLine]) -> dict[tuple[str, str, str, str], pd.DataFrame]:
-    """The scores of what was tried, in the order of the ledger, one table for each (source, dataset, measured on, metric).
+    """Return the scores of what was tried, in the order of the ledger, one table for each (source, dataset, measured on, metric).
 
-    Columns: HISTORY. The first step is the score that the first result was compared with. low, high: 1.96 standard errors of
-    one score, NaN if unknown. is_best: whether no earlier score was as high. Scores on different rows share no table.
+    Columns: HISTORY. The first step is the score that the first result was compared with. low, high: 1.96 standard errors of one
+    score, NaN if unknown. is_best: whether no earlier score was as high. Scores on different rows share no table.
     """
     groups: dict[tuple[str, str, str, str], list[LedgerLine]] = defaultdict(list)
     for line in lines:
@@ -202,7 +205,7 @@ def _history(lines: Sequence[LedgerLine]) -> pd.DataFrame:
 
 
 def with_result(entry: Entry, change: Interval, decision: Decision) -> Entry:
-    """The entry as a result: the measured difference and the decision on it."""
+    """Return the entry as a result: the measured difference and the decision on it."""
     return replace(
         entry,
         kind="result",

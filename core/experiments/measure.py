@@ -42,9 +42,9 @@ def refuse_other_level(rule: DecisionRule, name: str, method: str | None) -> Non
 
 
 def measure(entry: Entry, rule: DecisionRule, a: RunRows, b: RunRows) -> Entry:
-    """The result of run b against run a on the labelled rows that both cover.
+    """Return the result of run b against run a on the labelled rows that both cover.
 
-    entry: what is known of the result so far. Raises InputError as `compare_runs` does, and for runs without labels.
+    entry: what is known of the result so far. Raise InputError as `compare_runs` does, and for runs without labels.
     """
     refuse_other_level(rule, b.run.name, b.run.method)
     found = compare_runs(a, b)
@@ -52,7 +52,7 @@ def measure(entry: Entry, rule: DecisionRule, a: RunRows, b: RunRows) -> Entry:
 
 
 def measure_difference(entry: Entry, rule: DecisionRule, difference: Difference) -> Entry:
-    """The result of a difference, in the rule's metric, on labelled rows. Raises InputError where it is not defined."""
+    """Return the result of a difference, in the rule's metric, on labelled rows. Raise InputError where it is not defined."""
     if math.isnan(difference.change.value):
         raise InputError(
             f"{entry.name_a} and {entry.name_b}: no {METRICS[rule.metric]} on the rows that both cover, so no result. Expected "
@@ -79,9 +79,9 @@ class PublicPair:
 
 
 def measure_public(entry: Entry, rule: DecisionRule, pair: PublicPair, noise: tuple[RunRows, RunRows]) -> Entry:
-    """The result of two public scores; what they can show comes from two labelled runs that were made alike.
+    """Return the result of two public scores; what they can show comes from two labelled runs that were made alike.
 
-    noise: the labelled runs, whose paired difference is drawn again on as many rows as the leaderboard scores. Raises StateError
+    noise: the labelled runs, whose paired difference is drawn again on as many rows as the leaderboard scores. Raise StateError
     where a run has no public score, InputError for a rule on DE or DIR, or noise that cannot be computed.
     """
     a, b = pair.a, pair.b
@@ -116,12 +116,12 @@ def _public_se(noise: tuple[RunRows, RunRows], rows: int, rule: DecisionRule) ->
 
 
 def result_was_there(a: Run, b: Run, registered_at: datetime) -> bool:
-    """Whether both runs had ended when the hypothesis was registered. registered_at: local, as all times of a run are."""
+    """Return whether both runs had ended when the hypothesis was registered. registered_at: local, as all times of a run are."""
     return has_ended_by(a, registered_at) and has_ended_by(b, registered_at)
 
 
 def has_ended_by(run: Run, moment: datetime) -> bool:
-    """Whether the answers of a run were there at a moment, local, as all times of a run are."""
+    """Return whether the answers of a run were there at a moment, local, as all times of a run are."""
     return _ended(run) <= moment
 
 

@@ -71,9 +71,9 @@ class ReplicateComparison:
 
 
 def pair_replicates(a: dict[Replicate, RunRows], b: dict[Replicate, RunRows], wanted: Sequence[str], k: int) -> PairedReplicates:
-    """The replicates of two arms on those of the wanted rows that both have, inside the cells of each replicate's cut.
+    """Return the replicates of two arms on those of the wanted rows that both have, inside the cells of each replicate's cut.
 
-    Raises InputError for a run that was made under other folds, and without a row in common.
+    Raise InputError for a run that was made under other folds, and without a row in common.
     """
     replicates = tuple(sorted(a.keys() & b.keys()))
     common = set(wanted).intersection(
@@ -91,7 +91,7 @@ def pair_replicates(a: dict[Replicate, RunRows], b: dict[Replicate, RunRows], wa
 
 
 def _line_up(rows: RunRows, ids: Sequence[str], protocol: EvaluationProtocol) -> RunRows:
-    """The rows of these ids, in this order, inside the cells of a cut."""
+    """Return the rows of these ids, in this order, inside the cells of a cut."""
     others = [each for each in folds_among(rows.protocols) if each != protocol]
     if others:
         raise InputError(
@@ -106,7 +106,7 @@ def _line_up(rows: RunRows, ids: Sequence[str], protocol: EvaluationProtocol) ->
 
 
 def compare_replicates(pair: PairedReplicates, within: str = "") -> ReplicateComparison:
-    """The paired differences b - a, the mean over replicates; within: "gene" or "pert", only pairs inside one count."""
+    """Return the paired differences b - a, the mean over replicates; within: "gene" or "pert", only pairs inside one count."""
     outcome = outcome_of(pair.a[0].labels)
     perts, genes = pair.a[0].pert, pair.a[0].gene
     axis: Codes | None = {"gene": genes, "pert": perts}.get(within)
@@ -123,13 +123,13 @@ def compare_replicates(pair: PairedReplicates, within: str = "") -> ReplicateCom
 
 
 def directed(rows: RunRows) -> Scores:
-    """The scores of rows, p_up missing where the method could not say which direction."""
+    """Return the scores of rows, p_up missing where the method could not say which direction."""
     undirected = np.fromiter((Flag.UNCOVERED_DIR in flags for flags in rows.frame["flags"]), dtype=np.bool_, count=len(rows))
     return Scores(rows.scores.p_de, np.where(undirected, np.nan, rows.scores.p_up))
 
 
 def replicate_noise(values: Floats, replicates: Sequence[Replicate]) -> Floats:
-    """The variance that cuts and seeds leave in the mean of DE, of DIR and of their mean, of shape (3,).
+    """Return the variance that cuts and seeds leave in the mean of DE, of DIR and of their mean, of shape (3,).
 
     values: of shape (n_replicates, 2).
     """
@@ -141,7 +141,7 @@ def replicate_noise(values: Floats, replicates: Sequence[Replicate]) -> Floats:
 
 
 def mean_by_level(values: Floats, levels: Sequence[int]) -> Floats:
-    """The mean of the rows of each level, of shape (n_levels, n_columns)."""
+    """Return the mean of the rows of each level, of shape (n_levels, n_columns)."""
     codes = np.unique(levels, return_inverse=True)[1]
     return np.stack([values[codes == code].mean(axis=0) for code in range(codes.max() + 1)])
 

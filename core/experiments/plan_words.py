@@ -11,7 +11,7 @@ from core.texts import number_text
 
 
 def plan_json(found: BenchmarkPlan) -> dict[str, Any]:
-    """`plan`: rows, seeds and tokens of each comparison, and where its variance comes from."""
+    """Return `plan`: rows, seeds and tokens of each comparison, and where its variance comes from."""
     spec = found.spec
     return {
         "name": spec.name,
@@ -49,7 +49,7 @@ def _size(size: Size) -> dict[str, int]:
 
 
 def plan_lines(found: BenchmarkPlan) -> list[str]:
-    """The plan of every comparison in words, its needs as a table."""
+    """Return the plan of every comparison in words, its needs as a table."""
     lines: list[str] = []
     for plan in found.arms:
         lines += [*plan_sentences(found, plan), *map(_need_line, plan.needs), ""]
@@ -57,7 +57,7 @@ def plan_lines(found: BenchmarkPlan) -> list[str]:
 
 
 def plan_sentences(found: BenchmarkPlan, plan: ArmPlan) -> list[str]:
-    """What the rows at hand show, how many are needed, how many cuts and seeds, what it costs, where the variance is from."""
+    """Return what the present rows show; the rows, cuts and seeds that are needed; the cost; and the sources of variance."""
     spec = found.spec
     what = "the mean" if spec.primary == "mean" else spec.primary
     sees = "are enough for" if plan.detectable <= spec.smallest_effect else "do not show"
@@ -107,7 +107,7 @@ def _tokens_sentence(plan: ArmPlan) -> str:
 
 
 def components_sentence(plan: ArmPlan) -> str:
-    """Where the variance of the change came from."""
+    """Return where the variance of the change came from."""
     shares = plan.components.shares
     known = [f"{name} {shares[name]:.0%}" for name in SOURCES if not math.isnan(shares[name])]
     unknown = [name for name in SOURCES if math.isnan(shares[name])]

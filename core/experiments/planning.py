@@ -92,7 +92,7 @@ class PlanInputs:
 
 
 def plan_benchmark(db: Cursor, spec: BenchmarkSpec, inputs: PlanInputs) -> BenchmarkPlan:
-    """The plan of every comparison. Raises InputError where there are no runs to take variances from."""
+    """Return the plan of every comparison. Raise InputError where there are no runs to take variances from."""
     loader = ArmLoader(db, inputs.dataset)
     labelled = [row for row in loader.pairs() if row[2]]
     plans = tuple(_plan_arm(loader, spec, arm, inputs) for arm in spec.tested)
@@ -135,7 +135,7 @@ def _sum_or_none(values: Sequence[float | None]) -> float | None:
 
 
 def _find_variances(loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: PlanInputs) -> tuple[str, VarianceComponents]:
-    """The runs of the benchmark itself where they are done, else the two that [plan] names."""
+    """Return the runs of the benchmark itself where they are done, else the two that [plan] names."""
     control = spec.control_of(arm)
     of_both = [{cut for cut, _ in inputs.made.get(each.name, {})} for each in (control, arm)]
     if all(cuts >= set(spec.folds.cuts) for cuts in of_both):
@@ -156,7 +156,7 @@ def _find_variances(loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: Pl
 
 
 def _components_of_one(run: RunRows, spec: BenchmarkSpec, rows: Sequence[str]) -> VarianceComponents:
-    """Those of the difference of two runs as good as this one: of two correlated scores it is 2 (1 - correlation) times as large.
+    """Return the variances of the difference of two equally good runs: 2 (1 - correlation) times those of one.
 
     What cuts and seeds change is unknown.
     """
@@ -171,7 +171,7 @@ def _components_of_one(run: RunRows, spec: BenchmarkSpec, rows: Sequence[str]) -
 def _with_seed(
     loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: PlanInputs, parts: VarianceComponents
 ) -> VarianceComponents:
-    """The components with that of the seed, where one seed alone left it open.
+    """Return the components with that of the seed, where one seed alone left it open.
 
     0 if neither arm calls a model; from the noise floor if an arm was repeated under other seeds: half of the mean square
     difference of two repeats, once for each of the two arms that calls a model.
@@ -192,7 +192,7 @@ def _is_repeated(spec: BenchmarkSpec, inputs: PlanInputs) -> bool:
 
 
 def _components_of_runs(a: RunRows, b: RunRows, metric: str) -> VarianceComponents:
-    """Those of two existing runs, inside the cells of either; the cut's from what the runs recorded of other cuts."""
+    """Return those of two existing runs, inside the cells of either; the cut's from what the runs recorded of other cuts."""
     pair = pair_runs(a, b)
     covered = pair.a.covered & pair.b.covered
     single = PairedReplicates(((0, 0),), (pair.a.take(covered),), (pair.b.take(covered),), 0, int((~covered).sum()))
@@ -207,10 +207,10 @@ def _components_of_runs(a: RunRows, b: RunRows, metric: str) -> VarianceComponen
 
 
 def detectable_on(parts: VarianceComponents, size: Size, repeats: tuple[int, int], power: float) -> float:
-    """The smallest effect that so many rows, perturbations and genes show, under so many cuts and seeds.
+    """Return the smallest effect that so many rows, perturbations and genes show, under so many cuts and seeds.
 
-    Each component shrinks with the number of its own units; the interval shown takes the largest of the units' variances, so
-    the sum is scaled to it.
+    Each component shrinks with the number of its own units; the interval shown takes the largest of the units' variances, so the
+    sum is scaled to it.
     """
     scaled = (
         parts.perturbations * parts.n_perts / size.perts
@@ -224,7 +224,8 @@ def detectable_on(parts: VarianceComponents, size: Size, repeats: tuple[int, int
 
 
 def find_needs(parts: VarianceComponents, effect: float, power: float, noise: float) -> tuple[Need, ...]:
-    """How many rows, perturbations and genes show an effect, each counted as the independent unit, and rows by what is shown.
+    """Return how many rows, perturbations or genes show an effect, each taken as the independent unit, and rows by the unit
+    shown.
 
     noise: the variance of cuts and seeds in the experiment that is planned. More rows are taken to come with as many more
     perturbations and genes.
@@ -243,7 +244,7 @@ def find_needs(parts: VarianceComponents, effect: float, power: float, noise: fl
 
 
 def _needed(variance: float, here: int, clusters: float, aim: tuple[float, float, float]) -> int | None:
-    """The number of units for which the effect is the smallest that shows; aim: effect, power, variance of cuts and seeds."""
+    """Return the number of units for which the effect is the smallest detectable one. aim: effect, power, variances."""
     effect, power, noise = aim
     factor = 1.0
     for _ in range(_STEPS):
@@ -256,7 +257,7 @@ def _needed(variance: float, here: int, clusters: float, aim: tuple[float, float
 
 
 def _repeats(variance: float, spec: BenchmarkSpec) -> int | None:
-    """How many cuts (or seeds) keep their noise to a tenth of the variance that is allowed; None if it is unknown."""
+    """Return how many cuts (or seeds) keep their noise to a tenth of the variance that is allowed; None if it is unknown."""
     if math.isnan(variance):
         return None
     allowed = (spec.smallest_effect / detectable_difference(1.0, spec.plan.power, LEVEL)) ** 2

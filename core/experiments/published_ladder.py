@@ -21,10 +21,10 @@ _TOLERANCE = 0.06  # of z, which is published with one decimal
 
 
 def entry_of_row(place: str, values: Mapping[str, Any]) -> Entry:
-    """An entry of what was published elsewhere; without a result it is a registration.
+    """Return an entry of what was published elsewhere; without a result it is a registration.
 
     values: as of `core.datasets.ledger_file`. The difference is `estimate`, or score_b - score_a; its standard error is `se`, or
-    follows from z. Raises InputError, which names the place, for values that do not fit together.
+    follows from z. Raise InputError, which names the place, for values that do not fit together.
     """
     _check_words(place, values)
     known = {key: value for key, value in values.items() if key not in ("estimate", "se", "z")}
@@ -66,7 +66,7 @@ def _difference(values: Mapping[str, Any]) -> float | None:
 
 
 def _change(place: str, difference: float, values: Mapping[str, Any]) -> Interval:
-    """The published difference with its interval; without a published standard error, that of its z."""
+    """Return the published difference with its interval; without a published standard error, that of its z."""
     z, se = values.get("z"), values.get("se")
     if se is None:
         assert z is not None  # one of both is given
@@ -88,7 +88,7 @@ def _judge(entry: Entry, change: Interval, values: Mapping[str, Any]) -> Entry:
 
 
 def _judge_z(place: str, entry: Entry, values: Mapping[str, Any]) -> Entry:
-    """The entry of a result of which only the z is known: the difference in standard errors."""
+    """Return the entry of a result of which only the z is known: the difference in standard errors."""
     if "z" not in values:
         raise InputError(f"{place}: a standard error without a difference; expected estimate, or score_a and score_b, or z")
     z, least = values["z"], detectable_difference(1.0, POWER, ALPHA)

@@ -46,10 +46,10 @@ class WorthRule:
 
 
 def measure_rubric(db: Cursor, entry: Entry, rows: RunRows, rubric: Rubric, answers: tuple[pd.DataFrame, str]) -> Entry:
-    """The result of a registration about a rubric on a run.
+    """Return the result of a registration about a rubric on a run.
 
-    entry: the registration with its run; answers: as `core.actions.readings.answers` returns them, the readings of
-    the run and what made them. Raises InputError as `rubric_worth` does, and where the difference is not defined.
+    entry: the registration with its run; answers: as `core.actions.readings.answers` returns them, the readings of the run and
+    what made them. Raise InputError as `rubric_worth` does, and where the difference is not defined.
     """
     readings, made_by = answers
     rule = rule_of(entry)
@@ -70,7 +70,7 @@ def measure_rubric(db: Cursor, entry: Entry, rows: RunRows, rubric: Rubric, answ
 
 
 def rule_of(entry: Entry) -> WorthRule:
-    """The rule that a registration about a rubric states."""
+    """Return the rule that a registration about a rubric states."""
     values: dict[str, Any] = {key: getattr(entry, key) for key in ("metric", "unit", "smallest_effect")}
     return WorthRule(**values)
 

@@ -59,7 +59,7 @@ def choose_questions(rows: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def names_any(text: str, spellings: Sequence[str]) -> bool:
-    """Whether one of some spellings stands in a text as whole words, in any case, with or without hyphens and plural s."""
+    """Return whether one of some spellings stands in a text as whole words, in any case, with or without hyphens and plural s."""
     words = _words(text)
     return any(_stands_in(words, "".join(_words(spelling))) for spelling in spellings)
 
@@ -157,7 +157,7 @@ class NamedScreen:
         return NamedField(name, known, len(named), sum(a for a, _ in named), sum(b for _, b in named), p)
 
     def said(self, *, coded: bool) -> dict[str, int]:
-        """Every different reply as it came, and how often, the most frequent first."""
+        """Return every different reply as it came, and how often, the most frequent first."""
         texts = [answer.said for answer in self.saved.answers if answer.coded == coded and not answer.error]
         return {text: texts.count(text) for text in sorted(dict.fromkeys(texts), key=lambda each: -texts.count(each))}
 

@@ -15,12 +15,12 @@ NOT_ASKED = "Whether the model can name the screen was not asked yet; the same c
 
 
 def questions_sentence(questions: int) -> str:
-    """How many calls ask for the name of the screen, beside those of the arms; "" for none."""
+    """Return how many calls ask for the name of the screen, beside those of the arms; "" for none."""
     return f" {questions} calls more ask which screen the rows are from." if questions else ""
 
 
 def screen_verdict(found: NamedScreen) -> str:
-    """Whether the model can name the screen, as far as its answers tell."""
+    """Return whether the model can name the screen, as far as its answers tell."""
     remembered = [each.name for each in found.fields if each.is_remembered]
     if remembered:
         return f"The model names the screen by its genes: {', '.join(remembered)}."
@@ -33,7 +33,7 @@ def screen_verdict(found: NamedScreen) -> str:
 
 
 def screen_lines(found: NamedScreen) -> list[str]:
-    """The answers as lines: the verdict, each field, and replies word for word."""
+    """Return the answers as lines: the verdict, each field, and replies word for word."""
     if not found.saved.answers:
         return [NOT_ASKED]
     by_name = {each.name: each for each in found.fields}
@@ -69,7 +69,7 @@ def _replies(found: NamedScreen, coded: bool) -> list[str]:
 
 
 def screen_json(found: NamedScreen) -> dict[str, Any] | None:
-    """The answers as plain data; None where nobody asked."""
+    """Return the answers as plain data; None where nobody asked."""
     if not found.saved.answers:
         return None
     shown = {each.name: _field(each) for each in found.fields}

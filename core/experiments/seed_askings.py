@@ -48,10 +48,10 @@ class JudgeNoise:
 
 
 def report_seeds(db: Cursor, names: Sequence[str]) -> JudgeNoise:
-    """How sure the judge of a run is, from runs of the same that differ in their seeds alone.
+    """Return how sure the judge of a run is, from runs of the same that differ in their seeds alone.
 
     names: of the runs; with one, all that are there. Whether runs that were imported ask the same is not known: who names several
-    says so. Raises InputError for runs that differ in more, StateError if the rows were asked once, or for an imported run alone.
+    says so. Raise InputError for runs that differ in more, StateError if the rows were asked once, or for an imported run alone.
     """
     given = [runs.find_predicting(db, name) for name in dict.fromkeys(names)]
     run = given[0]
@@ -84,7 +84,7 @@ def _refuse_unlike(asked: Sequence[Run]) -> None:
 
 
 def _distinct_askings(db: Cursor, loader: ArmLoader, asked: Sequence[Run], ids: Sequence[str]) -> list[tuple[Run, RunRows]]:
-    """The askings of these rows, one of each draw: what is asked twice under one seed is answered from the cache."""
+    """Return the askings of these rows, one of each draw: what is asked twice under one seed is answered from the cache."""
     found: dict[object, tuple[Run, RunRows]] = {}
     for run in asked:
         parts, seeds = _split(db, take_ids(loader.rows_of(run.id), ids)), seeds_of(run)
@@ -95,13 +95,15 @@ def _distinct_askings(db: Cursor, loader: ArmLoader, asked: Sequence[Run], ids: 
 
 
 def _draw_of(run: Run, seeds: tuple[int, ...]) -> object:
-    """What tells an asking under these seeds from another of the same; a run that was imported is known by itself alone."""
+    """Return what distinguishes an asking under these seeds from others; an imported run is identified only by its own id."""
     return (seeds, int(run.spec.get("repeat", 0))) if is_known_to_ask(run) else run.id
 
 
 def _askings_of(db: Cursor, run: Run) -> list[Run]:
-    """The runs that are done and differ from this one in their seeds and rows alone, this one first. Raises StateError for a run
-    that was imported."""
+    """Return the runs that are done and differ from this one in their seeds and rows alone, this one first.
+
+    Raise StateError for a run that was imported.
+    """
     if not is_known_to_ask(run):
         raise StateError(
             f"run {run.name} ({run.method}, {run.origin}): what it asks is not known, so which runs ask the same is not either. "
@@ -113,7 +115,7 @@ def _askings_of(db: Cursor, run: Run) -> list[Run]:
 
 
 def _rows_of_all(loader: ArmLoader, given: Sequence[Run]) -> list[str]:
-    """The ids of the rows that all runs answered, in file order."""
+    """Return the ids of the rows that all runs answered, in file order."""
     frames = [loader.rows_of(each.id).frame["pair_id"] for each in given]
     wanted = set(frames[0]).intersection(*frames[1:])
     if not wanted:
@@ -122,8 +124,10 @@ def _rows_of_all(loader: ArmLoader, given: Sequence[Run]) -> list[str]:
 
 
 def _rows_in_common(loader: ArmLoader, run: Run, asked: Sequence[Run]) -> list[str]:
-    """The ids of the rows to compare, in file order: all of a run that was asked under several seeds itself, else the most that
-    another run has too."""
+    """Return the ids of the rows to compare, in file order.
+
+    They are all rows of a run that was asked under several seeds, else those that another run shares most of.
+    """
     own = loader.rows_of(run.id).frame["pair_id"].tolist()
     if len(seeds_of(run)) > 1:
         return list(own)
@@ -133,14 +137,14 @@ def _rows_in_common(loader: ArmLoader, run: Run, asked: Sequence[Run]) -> list[s
 
 
 def seeds_of(run: Run) -> tuple[int, ...]:
-    """The seeds that a run asked each row under."""
+    """Return the seeds that a run asked each row under."""
     options = run.spec.get("options")
     text = str(options.get("seeds", "")) if isinstance(options, dict) else ""
     return read_seeds(text, int(run.spec.get("seed", 0)))
 
 
 def _split(db: Cursor, rows: RunRows) -> list[RunRows]:
-    """The askings in a run: one for each seed of a debate, NaN where no verdict could be read; else the run itself."""
+    """Return the askings in a run: one for each seed of a debate, NaN where no verdict could be read; else the run itself."""
     seeds = seeds_of(rows.run)
     found = traces.verdicts_by_seed(db, rows.run.id) if len(seeds) > 1 else pd.DataFrame()
     if found.empty:
@@ -156,7 +160,7 @@ def _answers(values: Any, stage: str, seed: int, rows: RunRows) -> Floats:
 
 
 def _with_answers(rows: RunRows, answers: Sequence[Floats], seeds: int) -> RunRows:
-    """The rows with one seed's answers, and its share of each row's tokens."""
+    """Return the rows with one seed's answers, and its share of each row's tokens."""
     columns = dict(zip(QUESTIONS.values(), answers, strict=True))
     tokens = rows.frame["tokens"].astype("Float64") / seeds
     scores = scores_from_probabilities(np.nan_to_num(answers[0]), answers[1])

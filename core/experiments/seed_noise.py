@@ -65,7 +65,7 @@ class ScoreNoise:
         return min(self.of_seeds / self.variance, 1.0) if self.variance > 0 else math.nan
 
     def se(self, seeds: float) -> float:
-        """The standard error that a mean over so many seeds is expected to have; infinitely many leave the rows'."""
+        """Return the standard error that a mean over so many seeds is expected to have; infinitely many leave the rows'."""
         return math.sqrt(self.variance * (1 - self.share * (1 - 1 / seeds)))
 
     @property
@@ -98,8 +98,11 @@ class SeedNoise:
 
 
 def describe_seeds(asks: Sequence[RunRows], others: Sequence[Sequence[RunRows]] = ()) -> SeedNoise:
-    """What askings of the same rows in the same order show; others: the same of other methods, which do not call a model or were
-    asked twice at least. Tokens are those of these rows; an answer that could not be read counts in scores, not in variances."""
+    """Return what askings of the same rows in the same order show.
+
+    Others: the same of other methods, which do not call a model or were asked twice at least. Tokens are those of these rows; an
+    answer that could not be read counts in scores, not in variances.
+    """
     answers = {
         name: answer_variance(
             [[read_answers(rows, column) for rows in asks], *([_values(rows, column) for rows in group] for group in others)]
@@ -112,13 +115,13 @@ def describe_seeds(asks: Sequence[RunRows], others: Sequence[Sequence[RunRows]] 
 
 
 def _mean_tokens(asks: Sequence[RunRows]) -> float | None:
-    """The tokens of one asking of all rows, the mean over askings; None if those of a row are unknown."""
+    """Return the tokens of one asking of all rows, the mean over askings; None if those of a row are unknown."""
     counts = np.concatenate([rows.frame["tokens"].to_numpy(dtype=np.float64, na_value=np.nan) for rows in asks])
     return None if np.isnan(counts).any() else float(counts.sum()) / len(asks)
 
 
 def read_answers(rows: RunRows, column: str) -> Floats:
-    """The answers of a run, NaN where none could be read and another number stands in its place."""
+    """Return the answers of a run, NaN where none could be read and another number stands in its place."""
     unread = [any(flag in flags for flag in UNREAD[column]) for flags in rows.frame["flags"]]
     return np.where(np.array(unread, dtype=np.bool_), np.nan, _values(rows, column))
 
@@ -128,7 +131,7 @@ def _values(rows: RunRows, column: str) -> Floats:
 
 
 def answer_variance(groups: Sequence[Sequence[Floats]]) -> AnswerVariance:
-    """The components of the variance of one answer.
+    """Return the components of the variance of one answer.
 
     groups: of each method its askings, arrays of shape (n_rows,); the first method is the one in question. A method that was
     asked once is taken to answer the same again. Rows that lack an answer are left out. NaN where there are too few.
@@ -150,7 +153,7 @@ def _within(group: Floats) -> float:
 
 
 def score_noise(asks: Sequence[RunRows]) -> dict[str, ScoreNoise]:
-    """The noise of DE, DIR and their mean. asks: on the same rows."""
+    """Return the noise of DE, DIR and their mean. asks: on the same rows."""
     outcome = outcome_of(asks[0].labels)
     values = np.array([point_values(outcome, rows.scores, rows.cells) for rows in asks])
     of_seeds = variances_between(values) if len(asks) > 1 else np.full(3, math.nan)
@@ -174,14 +177,14 @@ def averaged_scores(asks: Sequence[RunRows]) -> dict[int, dict[str, float]]:
 
 
 def _choices(n: int, k: int, rng: np.random.Generator) -> list[Sequence[int]]:
-    """The choices of k of n; random ones where there are more than _MOST_CHOICES."""
+    """Return the choices of k of n; random ones where there are more than _MOST_CHOICES."""
     if comb(n, k) <= _MOST_CHOICES:
         return list(combinations(range(n), k))
     return [rng.choice(n, k, replace=False).tolist() for _ in range(_MOST_CHOICES)]
 
 
 def average_answers(asks: Sequence[RunRows]) -> RunRows:
-    """The rows of several askings as one, whose answers are the means; one asking is itself."""
+    """Return the rows of several askings as one, whose answers are the means; one asking is itself."""
     if len(asks) == 1:
         return asks[0]
     means = {column: np.mean([_values(rows, column) for rows in asks], axis=0) for column in QUESTIONS.values()}
@@ -195,10 +198,10 @@ def _gain(asks: Sequence[RunRows]) -> Comparison:
 
 
 def other_methods(loader: ArmLoader, rows: Sequence[str], left_out: Collection[str]) -> list[list[RunRows]]:
-    """Runs of other methods that answered all of these rows, those that differ in their seeds alone together.
+    """Return runs of other methods that answered all of these rows, those that differ in their seeds alone together.
 
-    left_out: ids of runs. Left out too: what is made from runs, rank scores, which are no probabilities, and methods that call
-    a model but were asked once, since what asking changes is not known of them.
+    left_out: ids of runs. Left out too: what is made from runs, rank scores, which are no probabilities, and methods that call a
+    model but were asked once, since what asking changes is not known of them.
     """
     groups: dict[str, list[Run]] = {}
     for run in stored_runs.list_with_rows(loader.db, loader.dataset.id, rows):
@@ -210,12 +213,12 @@ def other_methods(loader: ArmLoader, rows: Sequence[str], left_out: Collection[s
 
 
 def is_known_to_ask(run: Run) -> bool:
-    """Whether it is known what a run asks: of one that was imported, its specification does not say."""
+    """Return whether it is known what a run asks: of one that was imported, its specification does not say."""
     return "options" in run.spec
 
 
 def seedless_key(run: Run) -> str:
-    """What a run asks apart from its seeds and rows: equal for two askings of the same."""
+    """Return what a run asks apart from its seeds and rows: equal for two askings of the same."""
     spec = {name: value for name, value in run.spec.items() if name not in _OF_A_SEED}
     options = spec.get("options")
     if isinstance(options, Mapping):
@@ -228,6 +231,6 @@ def _calls_model(run: Run) -> bool:
 
 
 def take_ids(rows: RunRows, ids: Sequence[str]) -> RunRows:
-    """The rows of these ids, in this order."""
+    """Return the rows of these ids, in this order."""
     position = {pair_id: i for i, pair_id in enumerate(rows.frame["pair_id"])}
     return rows.take(np.array([position[pair_id] for pair_id in ids], dtype=np.intp))

@@ -16,7 +16,7 @@ AVERAGED = "mean score of averaged answers"
 
 
 def judge_sentences(noise: SeedNoise) -> list[str]:
-    """How answers vary, and how many seeds are worth their tokens."""
+    """Return how answers vary, and how many seeds are worth their tokens."""
     sentences = []
     for name, each in noise.answers.items():
         if not math.isnan(each.within_rows):
@@ -41,7 +41,7 @@ def _worth(mean: ScoreNoise) -> str:
 
 
 def _gain_sentences(noise: SeedNoise) -> list[str]:
-    """What averaging the answers of all askings brings over one, and what a point of it costs; shown, not tested."""
+    """Return what averaging the answers of all askings brings over one, and what a point of it costs; shown, not tested."""
     if noise.gain is None or math.isnan(noise.gain.mean.change.value):
         return []
     change = interval_text(noise.gain.mean.change.shown, signed=True)
@@ -53,7 +53,7 @@ def _gain_sentences(noise: SeedNoise) -> list[str]:
 
 
 def seeds_json(noise: SeedNoise) -> dict[str, Any]:
-    """What asking again shows, as plain data."""
+    """Return what asking again shows, as plain data."""
     return {
         "rows": noise.rows,
         "asks": noise.asks,
@@ -80,7 +80,7 @@ def _tokens(noise: SeedNoise, seeds: int) -> float | None:
 
 
 def askings_sentence(found: JudgeNoise) -> str:
-    """What was compared: the rows, and how often they were asked."""
+    """Return what was compared: the rows, and how often they were asked."""
     noise, runs = found.seeds, len(set(found.askings))
     left = f", {found.left_out:,} left out that lack an answer" if found.left_out else ""
     others = f" Beside {', '.join(noise.others)}." if noise.others else ""
@@ -91,7 +91,7 @@ def askings_sentence(found: JudgeNoise) -> str:
 
 
 def askings_lines(found: JudgeNoise) -> list[str]:
-    """`seeds` as lines, with the table of what seeds bring."""
+    """Return `seeds` as lines, with the table of what seeds bring."""
     lines = [askings_sentence(found), *judge_sentences(found.seeds)]
     for row in seed_table(found.seeds):
         tokens = "unknown" if row["tokens"] is None else f"{row['tokens']:,.0f}"
@@ -102,13 +102,15 @@ def askings_lines(found: JudgeNoise) -> list[str]:
 
 
 def askings_json(found: JudgeNoise) -> dict[str, Any]:
-    """`seeds`: what asking again shows, and of which runs."""
+    """Return `seeds`: what asking again shows, and of which runs."""
     return {"run": found.run.name, "askings": list(found.askings), "left_out": found.left_out, **seeds_json(found.seeds)}
 
 
 def seed_table(noise: SeedNoise) -> list[dict[str, Any]]:
-    """How many seeds bring what: a line each, with the standard error of DE, DIR and their mean, the mean score of answers that
-    are averaged over so many askings (NaN with more than there are), and the tokens."""
+    """Return one line per number of seeds: the standard errors of DE, DIR and their mean, the mean score, and the tokens.
+
+    The mean score is that of answers averaged over so many seeds (NaN with more than there are).
+    """
     return [
         {
             "seeds": k,

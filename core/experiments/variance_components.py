@@ -75,7 +75,7 @@ class VarianceComponents:
 
 
 def components_of(found: ReplicateComparison, metric: str) -> VarianceComponents:
-    """The variance components of the change of a metric."""
+    """Return the variance components of the change of a metric."""
     pair, part = found.pair, found.comparison.parts[metric]
     cuts = [cut for cut, _ in pair.replicates]
     seeds = [seed for _, seed in pair.replicates]
@@ -95,8 +95,11 @@ def split_variance(
     counts: tuple[int, int, int],
     factor: float = 1.0,
 ) -> VarianceComponents:
-    """The components of a number. noise: the variance of cuts and seeds that is in its intervals; of_one: of one cut and of
-    one seed; repeats: cuts and seeds; counts: rows, perturbations, genes; factor: by which the other variances are multiplied."""
+    """Return the components of a number.
+
+    noise: the variance of cuts and seeds that is in its intervals; of_one: of one cut and of one seed; repeats: cuts and seeds;
+    counts: rows, perturbations, genes; factor: by which the other variances are multiplied.
+    """
     widest = found.two_way if math.isnan(found.shown.se) else found.shown  # a plan has one where an interval has none
     row, pert, gene, shown = (factor * max(each.se**2 - noise, 0.0) for each in (found.row, found.pert, found.gene, widest))
     parts = max(pert - row, 0.0), max(gene - row, 0.0), row
@@ -104,6 +107,6 @@ def split_variance(
 
 
 def variance_between(changes: Floats, levels: Sequence[int], metric: str) -> float:
-    """The variance between cuts, or seeds, of a metric's change; NaN with one. changes: of shape (n_replicates, 2)."""
+    """Return the variance between cuts, or seeds, of a metric's change; NaN with one. changes: of shape (n_replicates, 2)."""
     by_level = mean_by_level(changes, levels)
     return float(variances_between(by_level)[COLUMNS[metric]]) if len(by_level) > 1 else math.nan

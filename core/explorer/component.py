@@ -21,38 +21,38 @@ _PARTS = ("numbers.js", "fusion.js", "texts.js", "drawing.js", "rows.js", "explo
 
 @cache
 def script() -> str:
-    """The script, whose last part defines `mountExplorer`; it makes no request and needs no library."""
+    """Return the script, whose last part defines `mountExplorer`; it makes no request and needs no library."""
     page = json.dumps(_read("explorer.html").strip())
     return "\n".join([f"const PAGE = {page};", *map(_read, _PARTS)])
 
 
 @cache
 def app_script() -> str:
-    """The script as a module of Streamlit's, which mounts the explorer in the element of class "place"."""
+    """Return the script as a module of Streamlit's, which mounts the explorer in the element of class "place"."""
     return f"{script()}\n{_read('app.js')}"
 
 
 @cache
 def file_script() -> str:
-    """The script of a file from disk, which draws every explorer whose place is in the page."""
+    """Return the script of a file from disk, which draws every explorer whose place is in the page."""
     return f'"use strict";\n(() => {{\n{script()}\n{_read("file.js")}}})();'
 
 
 @cache
 def file_style() -> str:
-    """The style of a page that shows an explorer alone."""
+    """Return the style of a page that shows an explorer alone."""
     return _read("file.css")
 
 
 @cache
 def file_page() -> str:
-    """The page that shows an explorer alone, with the names of what it holds in curly brackets."""
+    """Return the page that shows an explorer alone, with the names of what it holds in curly brackets."""
     return _read("file.html")
 
 
 @cache
 def style() -> str:
-    """The style sheet; its rules are about what is inside `.fusion` alone."""
+    """Return the style sheet; its rules are about what is inside `.fusion` alone."""
     return _read("explorer.css")
 
 
@@ -70,7 +70,7 @@ class ExplorerData:
 
 
 def place(key: str, data: ExplorerData) -> str:
-    """The HTML of the place in which `component.file_script` draws an explorer, and of its data, which no browser runs."""
+    """Return the HTML of the place in which `component.file_script` draws an explorer, and of its data, which no browser runs."""
     text = json.dumps({"content": data.content, "state": data.state}, ensure_ascii=False, allow_nan=False)
     for character in "<\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -79,7 +79,7 @@ def place(key: str, data: ExplorerData) -> str:
 
 
 def make_file(data: ExplorerData) -> bytes:
-    """The file; the same data give the same bytes."""
+    """Return the file; the same data give the same bytes."""
     script = file_script()
     parts = {
         "policy": html.escape(policy([script])),

@@ -41,10 +41,10 @@ class FusionRows:
 
 
 def make_content(live: LiveFusion, rows: FusionRows, *, labels: bool = True) -> dict[str, Any]:
-    """The explorer's content as JSON; arrays are base64 of little-endian numbers.
+    """Return the explorer's content as JSON; arrays are base64 of little-endian numbers.
 
-    labels: whether each row's label is part of it, without which nothing can be scored. Raises InputError if the names do not
-    fit the fusion.
+    labels: whether each row's label is part of it, without which nothing can be scored. Raise InputError if the names do not fit
+    the fusion.
     """
     validate.same_length(fusion=live.rows, pair_ids=rows.pair_ids, perts=rows.perts, genes=rows.genes)
     validate.same_length(percentiles=live.percentiles.de, components=rows.components, keys=["", *rows.keys])
@@ -75,7 +75,7 @@ def make_content(live: LiveFusion, rows: FusionRows, *, labels: bool = True) -> 
 
 
 def noise_of_cuts(before: Floats, after: Floats) -> dict[str, dict[str, float]]:
-    """The variances that cuts of the folds add to each metric's intervals (see `add_cut_noise`), as the script adds them.
+    """Return the variances that cuts of the folds add to each metric's intervals (see `add_cut_noise`), as the script adds them.
 
     before, after: DE and DIR of the baseline and of the fusion under each cut, of shape (n_cuts, 2).
     """
@@ -85,7 +85,7 @@ def noise_of_cuts(before: Floats, after: Floats) -> dict[str, dict[str, float]]:
 
 
 def _reach(live: LiveFusion) -> dict[str, dict[str, Any]]:
-    """What the intervals shown of DE, DIR and mean have at any weights, which change no row's class and no cluster.
+    """Return what the intervals shown of DE, DIR and mean have at any weights, which change no row's class and no cluster.
 
     quantile: of Student's t for the clusters, at 95%, where a score is constant. df: its degrees of freedom, None for the normal
     distribution. said: what is allowed for.
@@ -104,13 +104,13 @@ def _reach(live: LiveFusion) -> dict[str, dict[str, Any]]:
 
 
 def _axis(name: str, codes: Codes, symbols: Sequence[str]) -> dict[str, Any]:
-    """A column of symbols: each once, and the code of each row's, which the intervals take to be one cluster."""
+    """Return a column of symbols: each once, and the code of each row's, which the intervals take to be one cluster."""
     _, first, dense = np.unique(codes, return_index=True, return_inverse=True)
     return {f"{name}s": [symbols[row] for row in first], name: _pack(dense, np.uint32)}
 
 
 def _outcome_flags(outcome: Outcome) -> NDArray[np.uint8]:
-    """Each row's outcome as flags that are added up, of shape (n_rows,)."""
+    """Return each row's outcome as flags that are added up, of shape (n_rows,)."""
     columns = ((LABELLED, outcome.labelled), (EFFECT, outcome.effect), (UP, outcome.up), (DIRECTED, outcome.directed))
     flags: NDArray[np.uint8] = np.sum([flag * column.astype(np.uint8) for flag, column in columns], axis=0, dtype=np.uint8)
     return flags
@@ -121,6 +121,6 @@ def _floats(values: Floats) -> str:
 
 
 def _pack(values: ArrayLike, kind: type[np.generic]) -> str:
-    """Base64 of numbers in little-endian order."""
+    """Return Base64 of numbers in little-endian order."""
     array = np.ascontiguousarray(values, dtype=np.dtype(kind).newbyteorder("<"))
     return base64.b64encode(array.tobytes()).decode("ascii")

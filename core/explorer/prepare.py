@@ -43,14 +43,16 @@ class CutNoise:
     cells: tuple[Codes | None, ...]
 
     def scores_at(self, weights: Weights) -> Floats:
-        """DE and DIR of the fusion under each cut, of shape (n_cuts, 2)."""
+        """Return DE and DIR of the fusion under each cut, of shape (n_cuts, 2)."""
         pairs = zip(self.percentiles, self.cells, strict=True)
         return np.array([point_values(self.outcome, fuse(each, weights).scores(), cells) for each, cells in pairs])
 
 
 def prepare_fusion(loader: ComponentLoader, settings: FusionSettings, baseline: RunRows) -> LiveFusion:
-    """The fusion of these settings, whose weights do not matter. baseline: the run that changes are measured against, with the
-    rows of the base in their order. Raises InputError as `load_components` does.
+    """Return the fusion of these settings, whose weights do not matter.
+
+    baseline: the run that changes are measured against, with the rows of the base in their order. Raise InputError as
+    `load_components` does.
     """
     rows, components = load_components(loader, settings)
     index = loader.index()
@@ -63,7 +65,7 @@ def prepare_fusion(loader: ComponentLoader, settings: FusionSettings, baseline: 
 def prepare_noise(
     loader: ComponentLoader, settings: FusionSettings, baseline: RunRows, progress: Callable[[float], object] = lambda _: None
 ) -> CutNoise | None:
-    """The noise of the cuts of a fusion under folds; None without folds, or if other cuts cannot be known.
+    """Return the noise of the cuts of a fusion under folds; None without folds, or if other cuts cannot be known.
 
     baseline: as for `prepare_fusion`. progress: is called after each cut, with the share that is done.
     """
@@ -102,26 +104,26 @@ class Mix:
     up: tuple[float, ...]
 
     def weights(self) -> Weights:
-        """The weights as they count."""
+        """Return the weights as they count."""
         return weights_of(shares_of(self.de), shares_of(self.up))
 
     def as_json(self) -> dict[str, Any]:
-        """The mix as the explorer reads it."""
+        """Return the mix as the explorer reads it."""
         return {"name": self.name, "de": list(self.de), "up": list(self.up)}
 
 
 def starters(n_others: int) -> list[Mix]:
-    """The mixes that every fusion has."""
+    """Return the mixes that every fusion has."""
     return [Mix(name, (w_de / n_others,) * n_others, (w_dir / n_others,) * n_others) for name, (w_de, w_dir) in STARTERS.items()]
 
 
 def noise_at(noise: CutNoise | None, weights: Weights) -> dict[str, dict[str, float]] | None:
-    """The noise of cuts at some weights as the explorer adds it; None where it is not known."""
+    """Return the noise of cuts at some weights as the explorer adds it; None where it is not known."""
     return None if noise is None else noise_of_cuts(noise.before, noise.scores_at(weights))
 
 
 def describe_optimism(found: Optimism | None) -> str:
-    """How optimistic the best weights of the plane are, in a sentence; "" where nothing can be chosen."""
+    """Return how optimistic the best weights of the plane are, in a sentence; "" where nothing can be chosen."""
     if found is None or math.isnan(found.optimism):
         return ""
     return (
@@ -131,7 +133,7 @@ def describe_optimism(found: Optimism | None) -> str:
 
 
 def state_of_file(mix: Mix, mixes: Sequence[Mix], noise: CutNoise | None, said: Mapping[str, str]) -> dict[str, Any]:
-    """The state of an explorer that no server answers: it begins at a mix, and each mix brings its own noise of cuts.
+    """Return the state of an explorer that no server answers: it begins at a mix, and each mix brings its own noise of cuts.
 
     said: caution, rest (see REST) and note, a sentence on how the scores were made.
     """

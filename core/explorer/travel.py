@@ -47,9 +47,9 @@ class Fusion:
 
 
 def saved_fusion(run: Run, loader: ComponentLoader, load_rows: Callable[[str], RunRows], dataset: str) -> tuple[Fusion, Mix]:
-    """A saved fusion with its weights, against its base; load_rows: a run as it is scored, by its id; dataset: its name.
+    """Return a saved fusion with its weights, against its base; load_rows: a run as it is scored, by its id; dataset: its name.
 
-    Raises InputError for a run that is no fusion, NotFound or StateError if what it was made from is gone or has changed.
+    Raise InputError for a run that is no fusion, NotFound or StateError if what it was made from is gone or has changed.
     """
     if run.method != "fusion":
         raise InputError(f"{run.name}: made by {run.method}; expected a fusion")
@@ -72,7 +72,7 @@ def saved_fusion(run: Run, loader: ComponentLoader, load_rows: Callable[[str], R
 
 
 def _known_noise(prepare: Callable[[], CutNoise | None]) -> CutNoise | None:
-    """The noise of cuts; None too if a space that they need is gone or has changed."""
+    """Return the noise of cuts; None too if a space that they need is gone or has changed."""
     try:
         return prepare()
     except (NotFound, StateError):
@@ -80,7 +80,7 @@ def _known_noise(prepare: Callable[[], CutNoise | None]) -> CutNoise | None:
 
 
 def data_of_file(fusion: Fusion, mix: Mix, mixes: Sequence[Mix] = (), *, labels: bool) -> ExplorerData:
-    """What a file shows of a fusion: it begins at `mix`; its buttons are this, `mixes` and those that every fusion has.
+    """Return what a file shows of a fusion: it begins at `mix`; its buttons are this, `mixes` and those that every fusion has.
 
     labels: whether each row's label travels. Without, the file moves ranks alone, and says what `mix` scores.
     """
@@ -97,12 +97,12 @@ def data_of_file(fusion: Fusion, mix: Mix, mixes: Sequence[Mix] = (), *, labels:
 
 
 def _caution(live: LiveFusion, mix: Mix) -> str:
-    """How optimistic the best weights of the plane are that the file begins with."""
+    """Return how optimistic the best weights of the plane are that the file begins with."""
     return describe_optimism(weight_grid.weight_optimism(live, weights=weight_grid.move_one(0, mix.de, mix.up)))
 
 
 def _score_in_words(fusion: Fusion, mix: Mix) -> str:
-    """What a mix scores, for a file without labels."""
+    """Return what a mix scores, for a file without labels."""
     found = fusion.live.score_at(mix.weights())
     if fusion.noise is not None:
         found = add_cut_noise(found, fusion.noise.before, fusion.noise.scores_at(mix.weights()))

@@ -101,7 +101,7 @@ class Option:
         return Path(str(value)) if self.kind == "file" else self._text(str(value))
 
     def accepts(self, value: object) -> bool:
-        """Whether a value of TOML or JSON may stand here: of the right type, and what `read` reads."""
+        """Return whether a value of TOML or JSON may stand here: of the right type, and what `read` reads."""
         try:
             self.read(value)
         except InputError:
@@ -223,7 +223,7 @@ def read_options(options: Sequence[Option], given: Mapping[str, object]) -> dict
 
 
 def is_sha256(text: str) -> bool:
-    """Whether a text is a SHA-256 in hexadecimal digits, in small letters."""
+    """Return whether a text is a SHA-256 in hexadecimal digits, in small letters."""
     return _SHA256.fullmatch(text) is not None
 
 

@@ -40,7 +40,7 @@ def part(default: Any = MISSING, **about: Any) -> Any:
 
 
 def is_part(each: Field[Any]) -> bool:
-    """Whether a field was made by `part`."""
+    """Return whether a field was made by `part`."""
     return _PART in each.metadata
 
 

@@ -33,7 +33,7 @@ class TomlTable:
     place: Place = ()
 
     def error(self, key: str, message: str) -> InputError:
-        """An error about a key, or about the table itself if the key is not there."""
+        """Return an error about a key, or about the table itself if the key is not there."""
         line = self.lines.get((*self.place, key)) or self.lines.get(self.place)
         where = f"{self.file}, line {line}" if line else self.file
         named = ".".join(str(part + 1) if isinstance(part, int) else part for part in (*self.place, key))
@@ -90,7 +90,7 @@ class TomlTable:
         return record(**values)
 
     def table(self, key: str) -> TomlTable | None:
-        """The table of this name; None without one."""
+        """Return the table of this name; None without one."""
         value = self.values.get(key)
         if value is None:
             return None
@@ -99,7 +99,7 @@ class TomlTable:
         return TomlTable(self.file, value, self.lines, (*self.place, key))
 
     def tables(self, key: str) -> list[TomlTable]:
-        """The tables [[key]] in order; none without any."""
+        """Return the tables [[key]] in order; none without any."""
         value = self.values.get(key, [])
         if not isinstance(value, list) or not all(isinstance(x, Mapping) for x in value):
             raise self.error(key, f"is {value!r}, expected tables [[{key}]]")
@@ -107,7 +107,7 @@ class TomlTable:
 
 
 def read_toml(path: Path) -> TomlTable:
-    """The whole file as a table. Raises InputError if it cannot be read or is no TOML."""
+    """Return the whole file as a table. Raise InputError if it cannot be read or is no TOML."""
     try:
         text = read_file(path, MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -116,7 +116,7 @@ def read_toml(path: Path) -> TomlTable:
 
 
 def parse_toml(text: str, file: str) -> TomlTable:
-    """The same of a text; file: what errors call it."""
+    """Return the same of a text; file: what errors call it."""
     return TomlTable(file, load_toml(text, file), _find_lines(text))
 
 
@@ -142,7 +142,7 @@ def _inner(value: Any) -> list[Any]:
 
 
 def _find_lines(text: str) -> dict[Place, int]:
-    """Where each table and each key begins. Keys inside an inline table count as where that stands."""
+    """Return where each table and each key begins. Keys inside an inline table count as where that stands."""
     lines: dict[Place, int] = {}
     counts: dict[str, int] = {}
     table: Place = ()

@@ -34,7 +34,7 @@ class Split(NamedTuple):
 def cut(pairs: Sequence[Pair], parts: int, seed: int) -> Split:
     """Return the cut of labelled rows by the folds of a kNN's evaluation: the first part of both axes validates.
 
-    Raises InputError if there are no rows to train on or none to validate.
+    Raise InputError if there are no rows to train on or none to validate.
     """
     labelled = [pair for pair in pairs if pair.label in LETTER_OF]
     columns = zip(*((pair.pair_id, pair.pert, pair.gene, pair.label) for pair in labelled), strict=True)

@@ -93,7 +93,7 @@ class FinetuneFolder:
             shutil.rmtree(self.path)
 
     def spec(self) -> FinetuneSpec:
-        """Return the specification. Raises NotFound without one, InputError if it was changed or cannot be read."""
+        """Return the specification. Raise NotFound without one, InputError if it was changed or cannot be read."""
         return read_spec(self.path / "spec.json", FinetuneSpec, "fine-tune")
 
     def read_examples(self, file: Path) -> list[dict[str, Any]]:
@@ -151,7 +151,7 @@ _LIST_MISSING = "import importlib.util as u, sys; print(*(name for name in sys.a
 
 
 def default_python() -> Path:
-    """The interpreter of .venv-train if there is one, else this one."""
+    """Return the interpreter of .venv-train if there is one, else this one."""
     return OWN_PYTHON if OWN_PYTHON.exists() else Path(sys.executable)
 
 
@@ -171,7 +171,7 @@ def refuse_missing_packages(python: Path) -> None:
 def start_training(folder: FinetuneFolder, settings: Settings, python: Path) -> int:
     """Start a fine-tune's process and wait for its first heartbeat; return its process id.
 
-    It goes on from the last whole checkpoint. Raises StateError if it ends before its first heartbeat.
+    It goes on from the last whole checkpoint. Raise StateError if it ends before its first heartbeat.
     """
     command = (str(python), "-m", "core.finetune.train", str(folder.path))
     environment = environment_of(keys_needed(settings, "", sources=False), HUB_VARIABLES)

@@ -104,7 +104,7 @@ def write_manifest(folder: Path, spec: FinetuneSpec, made: Mapping[str, Any]) ->
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a merged model. Raises NotFound without one, InputError for another file or missing parts."""
+    """Return the manifest of a merged model. Raise NotFound without one, InputError for another file or missing parts."""
     values = read_json(folder / NAME)
     if values is None:
         raise NotFound(f"{folder}: has no {NAME}, so it is no complete fine-tune")

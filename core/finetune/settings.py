@@ -35,7 +35,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
 
 
 def read_base(base: str) -> str:
-    """Return a model's name as it is, a folder by its whole path. Raises InputError for a folder that is not there."""
+    """Return a model's name as it is, a folder by its whole path. Raise InputError for a folder that is not there."""
     path = Path(base).expanduser()
     if base.strip() and path.is_dir():
         if not (path / "config.json").is_file():

@@ -86,7 +86,7 @@ def _work(folder: FinetuneFolder, reporter: Reporter) -> None:
 
 
 def _is_merged(folder: FinetuneFolder) -> bool:
-    """Whether the merged model of this fine-tune is complete, so that only its ending was not recorded."""
+    """Return whether the merged model of this fine-tune is complete, so that only its ending was not recorded."""
     spec = folder.spec()
     try:
         return bool(read_manifest(Path(spec.out))["key"] == spec.key) and not spec.replaces
@@ -105,7 +105,7 @@ def _find_hardware() -> Hardware:
 def _prepare(folder: FinetuneFolder, reporter: Reporter) -> tuple[Any, Any, Hardware]:
     """Return the tokenizer, the trainer with the model and its new adapter, and the hardware.
 
-    Raises InputError for a model that is too large and for examples that are too long.
+    Raise InputError for a model that is too large and for examples that are too long.
     """
     import torch
     from datasets import Dataset
@@ -232,7 +232,7 @@ def _describe(trainer: Any, spec: FinetuneSpec, hardware: Hardware) -> dict[str,
 def encode(examples: Sequence[Mapping[str, Any]], tokenizer: Any, longest: int) -> list[dict[str, list[int]]]:
     """Return input_ids and labels of each example.
 
-    A prompt goes through the tokenizer's chat template and is tokenised by itself, as a server does. Raises InputError for a
+    A prompt goes through the tokenizer's chat template and is tokenised by itself, as a server does. Raise InputError for a
     tokenizer without a template, and for an example longer than `longest` tokens: its answer would be cut off.
     """
     if not getattr(tokenizer, "chat_template", None):

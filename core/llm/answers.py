@@ -104,17 +104,17 @@ def describe_truncation(address: str, answer: Answer, tokens: int | None) -> str
 
 
 def read_json(text: str) -> Any:
-    """A JSON value; NaN and Infinity are allowed. Raises ValueError for anything else."""
+    """Return a JSON value; NaN and Infinity are allowed. Raise ValueError for anything else."""
     return parse_json(text)
 
 
 def read_answer(text: str) -> Answer | AnswerFault:
-    """The answer in the body of a response, or what is wrong with the body."""
+    """Return the answer in the body of a response, or what is wrong with the body."""
     return read_scrubbed(text, Scrubber(()))[1]
 
 
 def read_scrubbed(text: str, scrub: Scrubber) -> tuple[str, Answer | AnswerFault]:
-    """The body of a response without the secrets that are cut into its tokens, and what `read_answer` reads in it."""
+    """Return the body of a response without the secrets that are cut into its tokens, and what `read_answer` reads in it."""
     text = text.removeprefix("\ufeff")
     try:
         body = read_json(text)
@@ -126,7 +126,10 @@ def read_scrubbed(text: str, scrub: Scrubber) -> tuple[str, Answer | AnswerFault
 
 
 def _answer_in(body: Any) -> Answer | AnswerFault:
-    """The answer in a body. An answer of another shape will have it again, and is not worth a retry; a body without any is."""
+    """Return the answer in a body.
+
+    An answer of another shape will have it again, and is not worth a retry; a body without any is.
+    """
     usage = _usage(body.get("usage")) if isinstance(body, Mapping) and isinstance(body.get("usage"), Mapping) else Usage()
     match body:
         case {"choices": [{"message": {**message}, **choice}, *_]}:
@@ -182,7 +185,7 @@ def read_parts(content: Any) -> ContentParts | None:
 
 
 def _text_of(part: Any) -> str:
-    """The text in a part of a message, which may hold parts itself."""
+    """Return the text in a part of a message, which may hold parts itself."""
     if isinstance(part, str):
         return part
     if isinstance(part, list):
@@ -206,12 +209,12 @@ def _in_short(text: str) -> str:
 
 
 def _name(value: Any) -> str:
-    """A name that a server gives, on one line and in short; "" if it gives none."""
+    """Return a name that a server gives, on one line and in short; "" if it gives none."""
     return " ".join(replace_surrogates(value).split())[:_LONGEST_NAME] if isinstance(value, str) else ""
 
 
 def _usage(report: Any) -> Usage:
-    """The tokens that the server reports; one uncounted answer if it reports none."""
+    """Return the tokens that the server reports; one uncounted answer if it reports none."""
     if not isinstance(report, Mapping):
         return Usage(uncounted=1)
     prompt, completion = read_token_count(report.get("prompt_tokens")), read_token_count(report.get("completion_tokens"))
@@ -226,13 +229,13 @@ def _usage(report: Any) -> Usage:
 
 
 def read_token_count(value: Any) -> int | None:
-    """A number of tokens; None if it is none, or more than any model writes or reads."""
+    """Return a number of tokens; None if it is none, or more than any model writes or reads."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
     return value if is_count else None
 
 
 def _logprobs(value: Any) -> tuple[TokenLogprob, ...] | None:
-    """The tokens with their log-probabilities; None if they are missing or malformed."""
+    """Return the tokens with their log-probabilities; None if they are missing or malformed."""
     if not isinstance(value, Mapping):
         return None
     try:
@@ -253,7 +256,7 @@ def _logprobs(value: Any) -> tuple[TokenLogprob, ...] | None:
 
 
 def _logprobs_by_token(value: Mapping[str, Any]) -> tuple[TokenLogprob, ...]:
-    """The same in the form of text completions, which TGI sends: three lists, one of them of token → log-probability."""
+    """Return the same in the form of text completions, which TGI sends: three lists, one of them of token → log-probability."""
     alternatives = value.get("top_logprobs") or [None] * len(value["tokens"])
     return tuple(
         TokenLogprob(

@@ -102,10 +102,11 @@ class Client:
         await self.servers.close()
 
     async def complete(self, request: Request, on_words: OnWords | None = None) -> Reply:
-        """The reply to a request, from the cache if it is there. on_words: takes the words of the answer as they come, for which
-        a stream is asked for; the reply is the same, and the cache's comes whole. It may not raise.
+        """Return the reply to a request, from the cache if it is there.
 
-        Raises one of the errors below ModelError; a failed call leaves nothing in the cache.
+        on_words: takes the words of the answer as they come, for which a stream is asked for; the reply is the same, and the
+        cache's comes whole. It may not raise. Raises one of the errors below ModelError; a failed call leaves nothing in the
+        cache.
         """
         cached = self.cache.get(request.key) if self.cache else None
         if cached is not None:
@@ -116,7 +117,7 @@ class Client:
         return reply
 
     def prepare(self, request: Request) -> Request:
-        """The request as the endpoint's settings want it sent, which is what its key is of."""
+        """Return the request as the endpoint's settings want it sent, which is what its key is of."""
         return self.endpoint.calls.apply(request)
 
     def keep(self, key: str, reply: Reply) -> None:
@@ -125,7 +126,10 @@ class Client:
             self.cache.put(key, reply)
 
     async def fetch(self, method: Method, url: str, body: str | None = None, *, beside: bool = False) -> str | Fault:
-        """The answer to any other request, sent once. url: a path below the endpoint's, or beside its /v1, or a whole address."""
+        """Return the answer to any other request, sent once.
+
+        url: a path below the endpoint's, or beside its /v1, or a whole address.
+        """
         async with self.slots, self.servers.choose() as server:
             root = server.address.rstrip("/").removesuffix("/v1") if beside else ""
             return await server.send(method, f"{root}{url}", body)
@@ -158,14 +162,14 @@ class Client:
         )
 
     def _within_known_limits(self, request: Request) -> Request:
-        """The request with as many log-probabilities as its model is known to give here."""
+        """Return the request with as many log-probabilities as its model is known to give here."""
         most = self._most_logprobs.get(request.model)
         if most is None or request.top_logprobs is None or request.top_logprobs <= most:
             return request
         return replace(request, top_logprobs=most)
 
     async def _request_with_twice_the_limit(self, call: _Call, truncation: str) -> Answer:
-        """The second attempt after a truncated answer; `truncation` describes that answer, for the error."""
+        """Return the second attempt after a truncated answer; `truncation` describes that answer, for the error."""
         call.request = call.request.with_twice_the_limit()
         call.text = call.request.text
         try:
@@ -174,7 +178,7 @@ class Client:
             raise call.error(Truncated, f"{truncation}; twice the budget was refused: {refusal}") from None
 
     async def _request_answer(self, call: _Call) -> Answer:
-        """The next readable answer; the cost of every attempt is added to the call."""
+        """Return the next readable answer; the cost of every attempt is added to the call."""
         while True:
             outcome = await self._attempt(call)
             if isinstance(outcome, Answer):
@@ -218,7 +222,7 @@ class Client:
         return outcome
 
     async def _read(self, call: _Call, text: str) -> Answer | AnswerFault:
-        """The answer in the body of a response, with an estimate of its tokens if the server counts none."""
+        """Return the answer in the body of a response, with an estimate of its tokens if the server counts none."""
         try:
             call.raw, answer = await read_aside(partial(read_scrubbed, scrub=self.endpoint.access.scrub), whole_answer(text))
         except ValueError as error:
@@ -259,7 +263,7 @@ class Client:
             LOGGER.warning("%s: asked for %s, answered as %s", address, asked, answered)
 
     def _error_of(self, call: _Call, fault: Fault, reason: GiveUp) -> ModelError:
-        """The error of a call that is given up for this reason."""
+        """Return the error of a call that is given up for this reason."""
         kind = ERROR_OF_FAULT[fault.kind]
         where = f"{call.address}: {fault.message}"
         if reason == "wait too long":
@@ -276,7 +280,7 @@ class Client:
         return call.error(kind, message, fault.meaning)
 
     def _require_logprobs(self, call: _Call, answer: Answer) -> tuple[TokenLogprob, ...] | None:
-        """The answer's log-probabilities if the request asks for them. Raises NoLogprobs if the answer has none."""
+        """Return the answer's log-probabilities if the request asks for them. Raise NoLogprobs if the answer has none."""
         if call.request.top_logprobs is None:
             return None
         model = call.request.model

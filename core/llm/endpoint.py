@@ -84,19 +84,19 @@ class Endpoint:
         return RetryPolicy(self.retries, self.backoff_s, self.longest_backoff_s, self.longest_wait_s)
 
     def max_answer_bytes(self, request: Request | None = None) -> int:
-        """The most bytes of an answer: `max_answer_mb`, or more if the log-probabilities of so many tokens may need more."""
+        """Return the largest size of an answer in bytes: `max_answer_mb`, or more if that many log-probabilities need it."""
         most = int(1e6 * self.max_answer_mb)
         if request is None or request.top_logprobs is None or request.max_completion_tokens is None:
             return most
         return max(most, request.max_completion_tokens * (1 + request.top_logprobs) * _BYTES_PER_LOGPROB)
 
     def scrub(self, text: str) -> str:
-        """The text without any key."""
+        """Return the text without any key."""
         return self.access.scrub(text)
 
 
 def asks_several(text: str) -> bool:
-    """Whether a text names several model servers, by commas or as the path of a file, and not one by its address."""
+    """Return whether a text names several model servers, by commas or as the path of a file, and not one by its address."""
     return "," in text or (bool(text) and "://" not in text)
 
 
@@ -159,17 +159,17 @@ class ModelTransport:
         yield self
 
     async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault:
-        """What an exchange that another process makes comes to (see `PooledServer.wait_for`)."""
+        """Return what an exchange that another process makes comes to (see `PooledServer.wait_for`)."""
         return await exchange
 
     def record(self, outcome: Answer | Fault) -> Answer | Fault:
-        """The outcome as it is: the only server is asked whatever it answered (see `PooledServer.record`)."""
+        """Return the outcome as it is: the only server is asked whatever it answered (see `PooledServer.record`)."""
         return outcome
 
     async def send(
         self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None, on_part: OnPart | None = None
     ) -> str | Fault:
-        """The text of an answer of status 2xx. url: a path below the endpoint's, or a whole address.
+        """Return the text of an answer of status 2xx. url: a path below the endpoint's, or a whole address.
 
         max_bytes: the most that the answer may hold, by default the endpoint's limit. on_part: takes its parts as they come, in
         place of the text, which is "" then (see `allow_no_more_than`).
@@ -218,8 +218,10 @@ class ModelTransport:
         return HttpResponse(response.status_code, response.headers, response.content)
 
     def _describe_failure(self, cause: BaseException) -> str:
-        """Why there is no answer: the text of an error if no connection was made. Later ones are named by their kind, since
-        their texts quote the answer, which may hold a part of the key."""
+        """Return why there is no answer: the text of an error if no connection was made.
+
+        Later ones are named by their kind, since their texts quote the answer, which may hold a part of the key.
+        """
         from httpx2 import ConnectError, DecodingError, ReadError, RemoteProtocolError
 
         if isinstance(cause, ConnectError):

@@ -80,7 +80,7 @@ ERROR_OF_FAULT: Mapping[str, type[ModelError]] = MappingProxyType(
 
 
 def refuses_logprobs(fault: Fault) -> bool:
-    """Whether a server rejects a request because of its log-probabilities, or of their number."""
+    """Return whether a server rejects a request because of its log-probabilities, or of their number."""
     return fault.kind == "refused" and _LOGPROBS.search(fault.message) is not None
 
 

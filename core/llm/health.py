@@ -70,7 +70,7 @@ async def check_health(
 
 
 def _problem_of_list(models: Sequence[str], model: str | None) -> str:
-    """Why no model of a list can be asked, "" if one can."""
+    """Return why no model of a list can be asked, "" if one can."""
     if not models:
         return "lists no models, expected one at least; give its name with --model"
     if model is not None and model not in models:
@@ -81,13 +81,13 @@ def _problem_of_list(models: Sequence[str], model: str | None) -> str:
 
 
 def name_some(models: Sequence[str]) -> str:
-    """The models, the first of a great many."""
+    """Return the models, the first of a great many."""
     rest = len(models) - _MOST_NAMED
     return ", ".join(models[:_MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 async def list_models(endpoint: Endpoint, timeout_s: float) -> Health:
-    """Whether a server answers, and the models that it lists; no completion is requested, so `logprobs` is False."""
+    """Return whether a server answers, and the models that it lists; no completion is requested, so `logprobs` is False."""
     async with Client(replace(endpoint, timeout_s=timeout_s, connect_timeout_s=timeout_s)) as client:
         response = await client.fetch("GET", "/models")
         if isinstance(response, Fault):
@@ -115,7 +115,7 @@ async def _check_completion(client: Client, health: Health, model: str) -> Healt
 
 
 async def _problem_of(client: Client, asked: Request) -> str:
-    """Why a server takes no request with these parameters, "" if it does."""
+    """Return why a server takes no request with these parameters, "" if it does."""
     request = replace(asked, messages=(Message("user", _TINY_PROMPT),))
     answer = await _request_once(client, request)
     while isinstance(answer, Fault) and refuses_logprobs(answer):
@@ -152,7 +152,7 @@ def _health_without_list(endpoint: Endpoint, fault: Fault) -> Health:
 
 
 def _context_lengths(text: str) -> dict[str, int | None]:
-    """The listed models, each with its longest context in tokens, None if the server does not say; {} for any other text."""
+    """Return the listed models, each with its longest context in tokens, None if not stated; {} for any other text."""
     try:
         body = read_json(text)
     except ValueError:

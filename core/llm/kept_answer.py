@@ -43,7 +43,9 @@ class TokenCounter:
         self._server_counts = True
 
     async def count(self, text: str) -> TokenCount:
-        """The count of the server's /tokenize (vLLM has it beside /v1), else tiktoken's if it knows the model, else the bound."""
+        """Return the count of the server's /tokenize (in vLLM, beside /v1), else tiktoken's if it knows the model, else the
+        bound.
+        """
         if self._server_counts:
             count = await self._request_count(text)
             if count is not None:
@@ -52,7 +54,7 @@ class TokenCounter:
         return TokenCount(len(text.encode()), "bytes") if count is None else TokenCount(count, "tiktoken")
 
     async def _request_count(self, text: str) -> int | None:
-        """The server's count; None if it gives none."""
+        """Return the server's count; None if it gives none."""
         body = {"model": self.model, "prompt": text, "add_special_tokens": False}
         response = await self.client.fetch("POST", "/tokenize", json.dumps(body, ensure_ascii=False), beside=True)
         if isinstance(response, Fault):
@@ -118,7 +120,7 @@ def _count(choices: list[Any]) -> int:
 
 
 def count_with_tiktoken(model: str, text: str) -> int | None:
-    """The number of tokens; None if tiktoken is not installed, does not know the model, or lacks the model's table here."""
+    """Return the number of tokens; None if tiktoken is missing, does not know the model, or has no local table for it."""
     try:
         tiktoken = importlib.import_module("tiktoken")
         encoding = tiktoken.encoding_name_for_model(model.rpartition("/")[2])
@@ -129,6 +131,6 @@ def count_with_tiktoken(model: str, text: str) -> int | None:
 
 
 def has_table(encoding: str) -> bool:
-    """Whether tiktoken has the table of an encoding on this machine, under the hash of its address."""
+    """Return whether tiktoken has the table of an encoding on this machine, under the hash of its address."""
     address = f"{_TABLES}/{_TABLE_OF.get(encoding, encoding)}.tiktoken"
     return (tiktoken_folder() / hashlib.sha1(address.encode()).hexdigest()).is_file()

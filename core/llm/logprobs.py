@@ -37,13 +37,13 @@ class LetterProbabilities:
 def letter_probabilities(
     tokens: Sequence[TokenLogprob], letters: Sequence[str] = LETTERS, content: str | None = None
 ) -> LetterProbabilities | Unparsed:
-    """Softmax over the allowed letters among the alternatives at the answer letter; Unparsed if there is none.
+    """Return softmax over the allowed letters among the alternatives at the answer letter; Unparsed if there is none.
 
-    The answer letter is found by its offset inside the last <answer>…</answer> of the joined tokens, so that it does not
-    matter how the text is cut into tokens. A letter that several alternatives spell ("A", " A") gets the sum of their
-    probabilities. A letter that none spells, or only with −inf, NaN or −9999, gets the smallest log-probability minus 20;
-    if that is the answered letter, the result is Unparsed. content: the final text of the reply; the tokens may also hold
-    its thinking, in which no answer is looked for, and must give the same letter.
+    The answer letter is found by its offset inside the last <answer>…</answer> of the joined tokens, so that it does not matter
+    how the text is cut into tokens. A letter that several alternatives spell ("A", " A") gets the sum of their probabilities. A
+    letter that none spells, or only with −inf, NaN or −9999, gets the smallest log-probability minus 20; if that is the answered
+    letter, the result is Unparsed. content: the final text of the reply; the tokens may also hold its thinking, in which no
+    answer is looked for, and must give the same letter.
     """
     text = "".join(token.token for token in tokens)
     start, end = _span_of_answer(text, content)
@@ -68,7 +68,7 @@ def letter_probabilities(
 
 
 def is_missing(logprob: float) -> bool:
-    """Whether a server sends this number for a log-probability that it does not have."""
+    """Return whether a server sends this number for a log-probability that it does not have."""
     return not math.isfinite(logprob) or logprob <= _VLLM_MISSING
 
 
@@ -82,8 +82,10 @@ def _span_of_answer(text: str, content: str | None) -> tuple[int, int]:
 
 
 def _letter_logprobs(token: TokenLogprob, offset: int, letters: Sequence[str]) -> dict[str, float]:
-    """The log-probability of each letter that an alternative, or the token itself, spells at the offset, in the case of the one
-    that the token has there."""
+    """Return the log-probability of each letter that the token or an alternative has at the offset.
+
+    Only letters in the case of the token's own count.
+    """
     prefix = token.token[:offset]
     is_small = token.token[offset].islower()
     as_written = {letter.lower() if is_small else letter: letter for letter in letters}

@@ -109,13 +109,13 @@ def find_lines(text: str) -> list[Mark]:
 
 
 def is_taken_back(text: str, marks: Iterable[Mark]) -> bool:
-    """Whether what follows the last of the marks says that the answer was wrong."""
+    """Return whether what follows the last of the marks says that the answer was wrong."""
     end = max(mark.end if mark.kind in ("tag", "field", "line") else mark.start + 1 for mark in marks)
     return TAKES_BACK.search(text, end) is not None
 
 
 def refuses(text: str, marks: Iterable[Mark]) -> bool:
-    """Whether a text begins by declining to answer, and gives an answer neither in a tag nor in a field nevertheless."""
+    """Return whether a text begins by declining to answer, and gives an answer neither in a tag nor in a field nevertheless."""
     is_given = any(mark.kind in ("tag", "field") for mark in marks)
     return bool(REFUSES.search(text, 0, _OPENING) or (not is_given and GIVES_NO_ANSWER.search(text, 0, _OPENING)))
 
@@ -147,8 +147,10 @@ def _sentence_pattern(tag: Tag) -> re.Pattern[str]:
 
 
 def _is_ours(before: str) -> bool:
-    """Whether nothing that stands in a sentence before "answer" denies or doubts it, or makes it one of another kind, such as an
-    immune answer or a false positive probability."""
+    """Return whether the words before "answer" leave it as it is.
+
+    They may deny it, doubt it or change its sense, as in "an immune answer" or "a false positive probability".
+    """
     last = _LAST_WORD.search(before)
     return not DOUBTS.search(before) and (last is None or _MAY_STAND_BEFORE.fullmatch(last[0]) is not None)
 

@@ -117,7 +117,7 @@ class Request:
         return json.dumps(rest, sort_keys=True)
 
     def with_twice_the_limit(self) -> Request:
-        """The same request with twice the token limit; the request itself if it leaves the limit to the server."""
+        """Return the same request with twice the token limit; the request itself if it leaves the limit to the server."""
         limit = self.max_completion_tokens
         return self if limit is None else replace(self, max_completion_tokens=2 * limit)
 

@@ -78,8 +78,10 @@ class PooledServer:
         )
 
     async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault:
-        """What an exchange with this server comes to, whichever process makes it; cancels it and returns a fault that may be
-        retried once the server is known to be gone."""
+        """Return what an exchange with this server comes to, whichever process makes it.
+
+        Cancels it and returns a fault that may be retried once the server is known to be gone.
+        """
         self.sending.add(exchange)
         try:
             await asyncio.wait({exchange})
@@ -96,7 +98,7 @@ class PooledServer:
             sending.cancel()
 
     def record(self, outcome: Answer | Fault) -> Answer | Fault:
-        """Count what came of a request. Returns a refusal that is this server's own as a fault to be retried elsewhere."""
+        """Count what came of a request. Return a refusal that is this server's own as a fault to be retried elsewhere."""
         if not isinstance(outcome, Fault) or outcome.status is not None:
             self.heard_at = time.monotonic()
         if isinstance(outcome, Fault):

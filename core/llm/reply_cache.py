@@ -29,7 +29,7 @@ class ReplyCache(SqliteCache):
         super().__init__(path, [_SCHEMA], "replies are not kept")
 
     def get(self, key: str) -> Reply | None:
-        """The reply stored under this key, marked as cached; None if there is none, or if it cannot be read."""
+        """Return the reply stored under this key, marked as cached; None if there is none, or if it cannot be read."""
         row = self.run(lambda db: db.execute("SELECT request, raw, usage FROM reply WHERE key = ?", (key,)).fetchone())
         return None if row is None else self.read_entry("a reply", lambda: _reply(*row))
 
@@ -44,7 +44,7 @@ def _compress(text: str) -> bytes:
 
 
 def _reply(request: bytes, raw: bytes, usage: str) -> Reply:
-    """The reply of a stored row. Raises ValueError if the raw answer holds no content, or none that is known to be whole."""
+    """Return the reply of a stored row. Raise ValueError if the raw answer has no content, or perhaps only a part of it."""
     request_text, raw_text = (zlib.decompress(part).decode() for part in (request, raw))
     answer = read_answer(raw_text)
     fault = answer if isinstance(answer, AnswerFault) else fault_of_ending(answer)

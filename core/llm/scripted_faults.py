@@ -72,12 +72,12 @@ class Faults:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """The names of all faults."""
+        """Return the names of all faults."""
         return tuple(field.name for field in fields(cls))
 
     @classmethod
     def each(cls, rate: float, *names: str) -> Self:
-        """These faults, by default all, with the same share."""
+        """Return these faults, by default all, with the same share."""
         return cls(**dict.fromkeys(names or cls.names(), rate))
 
 
@@ -86,7 +86,7 @@ UNBROKEN = COUNTED | {"no_choices", "absurd_usage"}  # sent as they are made
 
 
 def draw_fault(faults: Faults, seed: int, body: bytes, attempt: int) -> str:
-    """The name of the fault of a request at its `attempt`-th arrival, "" for none."""
+    """Return the name of the fault of a request at its `attempt`-th arrival, "" for none."""
     digest = hashlib.sha256(f"{seed} {attempt} ".encode() + body).digest()
     left = int.from_bytes(digest[:7]) / 2**56
     for name in Faults.names():
@@ -97,7 +97,7 @@ def draw_fault(faults: Faults, seed: int, body: bytes, attempt: int) -> str:
 
 
 def damage(answer: dict[str, Any], fault: str, draw: float) -> dict[str, Any]:
-    """The JSON of a completion with what the fault changes in it. draw: in [0, 1), chooses between variants."""
+    """Return the JSON of a completion with what the fault changes in it. draw: in [0, 1), chooses between variants."""
     [choice] = answer["choices"]
     match fault:
         case "empty":
@@ -119,7 +119,7 @@ def damage(answer: dict[str, Any], fault: str, draw: float) -> dict[str, Any]:
 
 
 def respond(content: bytes, fault: str, draw: float, retry_after_s: float, drip_s: float) -> Response | None:
-    """What is sent in place of the bytes of an answer or a stream, or those as they are; None closes the connection."""
+    """Return what is sent in place of the bytes of an answer or a stream, or those as they are; None closes the connection."""
     refused = _REFUSALS.get(fault)
     if refused is not None:
         waits = {"busy": f"{retry_after_s:g}", "busy_absurd": _pick(_WAITS, draw)}
@@ -136,7 +136,7 @@ def _pick(variants: tuple[Any, ...], draw: float) -> Any:
 
 
 def _with_length(content: bytes, length: int) -> Iterator[bytes]:
-    """A response that claims a length, byte by byte after its head."""
+    """Yield a response that claims a length, byte by byte after its head."""
     yield _HEAD + b"Content-Length: %d\r\n\r\n" % length
     yield from (content[i : i + 1] for i in range(len(content)))
 

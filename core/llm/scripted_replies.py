@@ -37,7 +37,7 @@ _STEP = re.compile(r"\[\[ ## thought_\d+ ## \]\]")
 
 
 def write_reply(prompt: ScriptedPrompt) -> str:
-    """The fields that an agent's prompt asks for, or an answer in the format of any other prompt."""
+    """Return the fields that an agent's prompt asks for, or an answer in the format of any other prompt."""
     text = write_fields(prompt)
     return write_answer(prompt) if text is None else text
 
@@ -81,7 +81,7 @@ class Completion(NamedTuple):
 
 
 def completion(script: Script, prompt: ScriptedPrompt, body: Mapping[str, Any], fault: str) -> Completion:
-    """A completion; the token limit counts reasoning first, as with models that reason."""
+    """Return a completion; the token limit counts reasoning first, as with models that reason."""
     prompt_tokens = len(tokenize(prompt.text))
     reasoning = tokenize_answer(_REASONING, prompt) if script.reasoning else []
     content = write_wrong_format(prompt) if fault == "wrong_format" else script.answer(prompt)
@@ -121,7 +121,7 @@ def completion(script: Script, prompt: ScriptedPrompt, body: Mapping[str, Any], 
 
 
 def _refuses(script: Script, prompt: ScriptedPrompt, body: Mapping[str, Any]) -> bool:
-    """Whether the script refuses to answer about the genes of a prompt, under the request's seed."""
+    """Return whether the script refuses to answer about the genes of a prompt, under the request's seed."""
     if script.refusing_seed is None or body.get("seed") != script.refusing_seed:
         return False
     digest = hashlib.sha256(f"{script.seed} {find_genes(prompt.text)}".encode()).digest()
@@ -129,7 +129,7 @@ def _refuses(script: Script, prompt: ScriptedPrompt, body: Mapping[str, Any]) ->
 
 
 def write_fields(prompt: ScriptedPrompt) -> str | None:
-    """Every field that a DSPy prompt asks for, in its order and format; None for any other prompt."""
+    """Return every field that a DSPy prompt asks for, in its order and format; None for any other prompt."""
     request = _REQUEST.search(prompt.text.rstrip())
     if request is None:
         return None
@@ -141,7 +141,7 @@ def write_fields(prompt: ScriptedPrompt) -> str | None:
 
 
 def _json_value(text: str) -> object:
-    """The arguments of a tool as an object; any other text unchanged."""
+    """Return the arguments of a tool as an object; any other text unchanged."""
     return json.loads(text) if text.startswith("{") else text
 
 

@@ -41,8 +41,11 @@ def serving(script: Script | None = None, port: int = 0) -> Iterator[str]:
 
 
 def request_counts(base_url: str) -> dict[str, int]:
-    """The counts of a scripted server so far: requests by path, faults by name, "most at once", the
-    "streams" that it began, and the "answers" that it sent to clients that were there to read them, with their "tokens"."""
+    """Return the counts of a scripted server so far.
+
+    They are requests by path, faults by name, "most at once", "streams" begun, and "answers" received by clients that were still
+    connected, with their "tokens".
+    """
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(f"{base_url}/counts", timeout=10) as answer:
         return dict(json.load(answer))
@@ -59,7 +62,7 @@ class _ScriptedModel:
         self._slots = contextlib.nullcontext() if script.at_once is None else asyncio.Semaphore(script.at_once)
 
     async def answer(self, request: ReceivedRequest, reader: asyncio.StreamReader) -> Response | None:
-        """The response; None closes the connection without one."""
+        """Return the response; None closes the connection without one."""
         if request.path == COUNTS:
             return json_response(200, self.counts)
         self.counts[request.path] += 1
@@ -106,7 +109,7 @@ class _ScriptedModel:
     async def _delayed_response(
         self, body: dict[str, Any], made: Completion, fault: str, prompt: ScriptedPrompt, reader: asyncio.StreamReader
     ) -> Response | None:
-        """The completion or the fault, after the script's delay."""
+        """Return the completion or the fault, after the script's delay."""
         async with self._slots:
             await asyncio.sleep(self.script.delay_s)
         if fault == "hang":
@@ -125,7 +128,7 @@ class _ScriptedModel:
 
 
 def _without_stream(text: bytes, body: dict[str, Any]) -> bytes:
-    """The body of a request as it would be without a stream: its faults are the same."""
+    """Return the body of a request as it would be without a stream: its faults are the same."""
     if not body.get("stream"):
         return text
     rest = {name: value for name, value in body.items() if not name.startswith("stream")}

@@ -53,13 +53,13 @@ class ScriptedPrompt:
     identity: str
 
     def draw(self, what: str) -> float:
-        """A pseudo-random number in [0, 1) that depends only on the request and on `what`."""
+        """Return a pseudo-random number in [0, 1) that depends only on the request and on `what`."""
         digest = hashlib.sha256(f"{self.identity}\n{what}".encode()).digest()
         return int.from_bytes(digest[:7]) / 2**56
 
 
 def read_prompt(body: Mapping[str, Any], seed: int) -> ScriptedPrompt:
-    """The prompt of a request's body, for a server with this seed."""
+    """Return the prompt of a request's body, for a server with this seed."""
     messages = [(message["role"], str(message["content"])) for message in body["messages"]]
     text = "\n".join(content for role, content in messages if role != "assistant")
     return ScriptedPrompt(text, json.dumps([seed, body.get("seed"), messages]))
@@ -79,12 +79,12 @@ def write_answer(prompt: ScriptedPrompt) -> str:
 
 
 def write_wrong_format(prompt: ScriptedPrompt) -> str:
-    """A text without an answer in any format."""
+    """Return a text without an answer in any format."""
     return _ODD_ANSWERS[int(len(_ODD_ANSWERS) * prompt.draw("odd"))]
 
 
 def answer_letters(prompt: str) -> tuple[str, ...]:
-    """The letters that a prompt offers, as "A)" at the start of a line or inside <answer>; A, B and C if it offers none."""
+    """Return the letters that a prompt offers, as "A)" at a line's start or inside <answer>; A, B and C if it offers none."""
     for pattern in (_OPTION, _EXAMPLE):
         letters = sorted(set(pattern.findall(_asked_at_end(prompt))))
         if len(letters) > 1:
@@ -93,18 +93,18 @@ def answer_letters(prompt: str) -> tuple[str, ...]:
 
 
 def _asked_at_end(prompt: str) -> str:
-    """What a prompt asks behind the text that a rubric is about; the whole of any other prompt."""
+    """Return what a prompt asks behind the text that a rubric is about; the whole of any other prompt."""
     return _END_OF_TEXT.split(prompt)[-1]
 
 
 def scripted_probabilities(prompt: ScriptedPrompt) -> dict[str, float]:
-    """The probability of each letter; they sum to 1 and are what the log-probabilities hold."""
+    """Return the probability of each letter; they sum to 1 and are what the log-probabilities hold."""
     weights = {letter: math.exp(5 * prompt.draw(f"odds {letter}")) for letter in answer_letters(prompt.text)}
     return {letter: weight / sum(weights.values()) for letter, weight in weights.items()}
 
 
 def draw_letter(prompt: ScriptedPrompt) -> str:
-    """A letter, drawn by its probability."""
+    """Return a letter, drawn by its probability."""
     left = prompt.draw("sample")
     for name, share in scripted_probabilities(prompt).items():
         left -= share
@@ -114,7 +114,7 @@ def draw_letter(prompt: ScriptedPrompt) -> str:
 
 
 def find_genes(prompt: str) -> tuple[str, str]:
-    """The perturbed and the measured gene that a prompt seems to be about."""
+    """Return the perturbed and the measured gene that a prompt seems to be about."""
     guesses = (*_WITH_DIGIT.findall(prompt), "the perturbed gene", "the measured gene")
     perturbed = next(_symbols(_PERTURBED, prompt), guesses[0])
     measured = (name for name in (*_symbols(_MEASURED, prompt), *guesses) if name != perturbed)
@@ -126,7 +126,7 @@ def _symbols(pattern: re.Pattern[str], prompt: str) -> Iterator[str]:
 
 
 def write_brief(perturbed: str, measured: str) -> str:
-    """Four sentences that name both genes and uphold the assigned side."""
+    """Return four sentences that name both genes and uphold the assigned side."""
     return (
         f"This is a scripted brief on {perturbed} and {measured}; no model wrote it. "
         f"The dossier was read for links between {perturbed} and {measured}, and for their neighbours. "
@@ -136,7 +136,7 @@ def write_brief(perturbed: str, measured: str) -> str:
 
 
 def write_summary(gene: str) -> str:
-    """Two sentences on one gene."""
+    """Return two sentences on one gene."""
     return (
         f"This is a scripted summary of {gene}; no model wrote it. "
         f"The entries on {gene} were read, and what stands in them is to be read there."
@@ -144,7 +144,7 @@ def write_summary(gene: str) -> str:
 
 
 def _write_answer_tag(prompt: ScriptedPrompt) -> str:
-    """A letter in <answer>, or one of the words that the prompt offers there, after a line for each guided question.
+    """Return a letter in <answer>, or one of the words that the prompt offers there, after a line for each guided question.
 
     Below the letter a sentence of the text that is asked about, where the prompt wants one.
     """
@@ -156,7 +156,7 @@ def _write_answer_tag(prompt: ScriptedPrompt) -> str:
 
 
 def _write_passage(prompt: ScriptedPrompt) -> str:
-    """A drawn sentence of the text that the prompt is about, in <passage>; "" where none is asked for."""
+    """Return a drawn sentence of the text that the prompt is about, in <passage>; "" where none is asked for."""
     about = _TEXT.search(prompt.text)
     if about is None or "<passage>" not in _asked_at_end(prompt.text):
         return ""
@@ -165,17 +165,17 @@ def _write_passage(prompt: ScriptedPrompt) -> str:
 
 
 def tokenize(text: str) -> list[str]:
-    """The tokens of a text, as /tokenize counts them."""
+    """Return the tokens of a text, as /tokenize counts them."""
     return _CUTS[0].findall(text)
 
 
 def tokenize_answer(text: str, prompt: ScriptedPrompt) -> list[str]:
-    """The tokens of an answer, cut in one of three ways, since the way of cutting must not matter to readers."""
+    """Return the tokens of an answer, cut in one of three ways, since the way of cutting must not matter to readers."""
     return _CUTS[int(len(_CUTS) * prompt.draw("cut"))].findall(text)
 
 
 def write_logprobs(tokens: Sequence[str], prompt: ScriptedPrompt, top: int) -> list[dict[str, Any]]:
-    """One entry per token in OpenAI's form; a token that holds an answer letter has the probabilities of all letters."""
+    """Return one entry per token in OpenAI's form; a token that holds an answer letter has the probabilities of all letters."""
     shares = scripted_probabilities(prompt)
     entries = []
     before = ""
@@ -215,7 +215,7 @@ def _write_points(prompt: ScriptedPrompt) -> str:
 
 
 def _write_claims(prompt: ScriptedPrompt) -> str:
-    """The claims in the plainest words of the text that the prompt is about: a symbol, a relation in the present, a symbol."""
+    """Return the plainest claims of the text that the prompt quotes: a symbol, a relation in the present tense, a symbol."""
     about = _TEXT.search(prompt.text)
     claims = [
         {"subject": found[1], "relation": found[2], "object": found[3], "quote": sentence.strip()}

@@ -120,7 +120,7 @@ def say_on_stderr(text: str) -> None:
 def serve(options: ServerOptions, limits: SupervisionLimits = SupervisionLimits(), say: Say = say_on_stderr) -> signal.Signals:
     """Run the server in the foreground until SIGINT or SIGTERM, and return that signal.
 
-    Its output goes to standard error. Works in the main thread only, where signals arrive. Raises MissingPackage if the
+    Its output goes to standard error. Works in the main thread only, where signals arrive. Raise MissingPackage if the
     interpreter has no vLLM, and what `supervise` raises.
     """
     python = options.python or default_python()
@@ -129,14 +129,14 @@ def serve(options: ServerOptions, limits: SupervisionLimits = SupervisionLimits(
 
 
 def default_python() -> Path:
-    """The interpreter of .venv-serve if there is one, else this one."""
+    """Return the interpreter of .venv-serve if there is one, else this one."""
     return OWN_PYTHON if OWN_PYTHON.exists() else Path(sys.executable)
 
 
 def device_of(python: Path) -> Device:
-    """The device that an interpreter's vLLM computes on, as vLLM says; takes some seconds.
+    """Return the device that an interpreter's vLLM computes on, as vLLM says; takes some seconds.
 
-    Raises MissingPackage, with the last line of the cause, if the interpreter cannot import vLLM.
+    Raise MissingPackage, with the last line of the cause, if the interpreter cannot import vLLM.
     """
     program = "from vllm.platforms import current_platform as p; print('cpu' if p.is_cpu() else 'gpu')"
     try:
@@ -153,7 +153,7 @@ def device_of(python: Path) -> Device:
 
 
 def command_of(options: ServerOptions, python: Path, device: Device) -> tuple[str, ...]:
-    """The command line of vLLM."""
+    """Return the command line of vLLM."""
     length = options.max_model_len or (CPU_MODEL_LEN if device == "cpu" else None)
     return (
         # The vllm command of the CPU's package looks for a package of another name and ends.
@@ -171,14 +171,14 @@ def command_of(options: ServerOptions, python: Path, device: Device) -> tuple[st
 
 
 def _served_name(options: ServerOptions) -> tuple[str, ...]:
-    """A folder is served under its own name: its path would stand in every run and submission."""
+    """Return a folder is served under its own name: its path would stand in every run and submission."""
     path = Path(options.model)
     named = "--served-model-name" in options.extra
     return ("--served-model-name", path.resolve().name) if path.is_dir() and not named else ()
 
 
 def environment_of(options: ServerOptions, device: Device) -> Mapping[str, str]:
-    """This process's environment for the server: without usage statistics, offline if the model is a folder, and with its key.
+    """Return the server's environment: without usage statistics, offline if the model is a folder, and with its key.
 
     On a CPU the cache gets 1 GB unless VLLM_CPU_KVCACHE_SPACE says otherwise.
     """
@@ -193,8 +193,8 @@ def supervise(
 ) -> signal.Signals:
     """Run a server until SIGINT or SIGTERM, start it again when it dies, and return the signal.
 
-    The server is a process group of its own, of which no process is left when this returns or raises. Raises StateError if
-    the port is taken, if the first start brings no answer (a restart would not help), or if no restarts are left.
+    The server is a process group of its own, of which no process is left when this returns or raises. Raise StateError if the
+    port is taken, if the first start brings no answer (a restart would not help), or if no restarts are left.
     """
     with termination_signals() as signals:
         Supervisor(command, environment, place, limits, say, signals).run()
@@ -219,7 +219,7 @@ class Supervisor:
     has_answered: bool = False
 
     def run(self) -> None:
-        """Run a server until there is a signal, and start it again when it dies. Raises StateError as `supervise` does."""
+        """Run a server until there is a signal, and start it again when it dies. Raise StateError as `supervise` does."""
         limits, where = self.limits, f"the server on port {self.place[1]}"
         status = self.run_once()
         if not self.signals and not self.has_answered:

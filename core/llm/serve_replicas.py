@@ -31,14 +31,14 @@ from core.llm.serve import (
 )
 
 _POLL_S = 0.2
-_MOST_PORTS = 1000  # looked at for free ones
-_TAKEN = (errno.EADDRINUSE, errno.EACCES)  # by another process, or kept for root: the next port may do
+_MOST_PORTS = 1000  # ports that are tried
+_TAKEN = (errno.EADDRINUSE, errno.EACCES)  # in use by another process, or reserved for root: try the next port
 _LIMITS = SupervisionLimits()
 
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One of the servers: its options, whose port is its own, its command line and its environment."""
+    """One of the servers: its options with its port, its command line and its environment."""
 
     options: ServerOptions
     command: Sequence[str]
@@ -52,10 +52,10 @@ def serve_replicas(
     limits: SupervisionLimits = _LIMITS,
     say: Say = say_on_stderr,
 ) -> Signals:
-    """Run so many servers in the foreground until SIGINT or SIGTERM, and return that signal.
+    """Run several servers in the foreground until SIGINT or SIGTERM, and return that signal.
 
-    announce: gets the addresses, joined by commas, as soon as every server has answered or ended. Works in the main thread only.
-    Raises what `plan_replicas` and `supervise_all` raise.
+    announce: called with the addresses, joined by commas, as soon as every server has answered or ended. Works in the main thread
+    only. Raise what `plan_replicas` and `supervise_all` raise.
     """
     python = options.python or default_python()
     device = device_of(python)
@@ -64,7 +64,7 @@ def serve_replicas(
 
 
 def visible_gpus(python: Path) -> tuple[str, ...]:
-    """The GPUs that servers may use, as CUDA_VISIBLE_DEVICES names them. Raises StateError if they cannot be counted."""
+    """Return the GPUs that servers may use, as CUDA_VISIBLE_DEVICES names them. Raise StateError if they cannot be counted."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named:
         return tuple(part.strip() for part in named.split(","))
@@ -78,15 +78,15 @@ def visible_gpus(python: Path) -> tuple[str, ...]:
 def plan_replicas(
     options: ServerOptions, replicas: int, python: Path, device: Device, gpus: Sequence[str] = ()
 ) -> tuple[Replica, ...]:
-    """The servers to start: each with a port, and with GPUs or a share of the CPU's cores of its own.
+    """Return the servers to start: each with a port, and with GPUs or a share of the CPU's cores of its own.
 
-    gpus: that may be used. Raises InputError for less than one server and for more than there are GPUs for.
+    gpus: those that may be used. Raise InputError for less than one server and for more servers than the GPUs suffice for.
     """
     if replicas < 1:
         raise InputError(f"serve: {replicas} replicas, expected 1 or more")
     each = options.tensor_parallel
     if device == "gpu" and replicas * each > len(gpus):
-        raise InputError(f"serve: {replicas} replicas of {each} GPU each, expected no more than {len(gpus)} GPUs hold")
+        raise InputError(f"serve: {replicas} replicas of {each} GPU each, expected no more than fit on {len(gpus)} GPUs")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     planned = []
     for i, port in enumerate(free_ports(options.place, replicas)):
@@ -94,7 +94,7 @@ def plan_replicas(
         shares = (
             {"CUDA_VISIBLE_DEVICES": ",".join(gpus[i * each : (i + 1) * each])}
             if device == "gpu"
-            # Bound to cores, as vLLM does by itself, the threads of all servers would share the same ones.
+            # By default, vLLM binds threads to cores, and all servers would share the same cores.
             else {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(max(1, cores // replicas))}
         )
         planned.append(Replica(own, command_of(own, python, device), {**environment_of(own, device), **shares}))
@@ -102,9 +102,9 @@ def plan_replicas(
 
 
 def free_ports(first: Place, number: int) -> tuple[int, ...]:
-    """So many ports of this machine on which nobody listens, from the first on.
+    """Return this number of free ports, from `first_port` on.
 
-    Raises StateError if there are not as many, or if this machine has no such address.
+    Raise StateError if there are fewer, or if this machine does not have the address.
     """
     host, first_port = first
     found: list[int] = []
@@ -124,10 +124,10 @@ def free_ports(first: Place, number: int) -> tuple[int, ...]:
 def supervise_all(
     replicas: Sequence[Replica], announce: Say, limits: SupervisionLimits = _LIMITS, say: Say = say_on_stderr
 ) -> Signals:
-    """Run the servers until SIGINT or SIGTERM, each started again when it dies, and return the signal.
+    """Run the servers until SIGINT or SIGTERM, restart each that dies, and return the signal.
 
-    One that is given up is reported, and the others go on. Raises StateError if all are given up, and what `announce` raises;
-    no server is left then either.
+    A server that keeps dying is reported, and the others continue. Raise StateError if all of them do, and what `announce`
+    raises; all servers have ended then.
     """
     addresses = [replica.options.base_url for replica in replicas]
     problems: dict[str, str] = {}
@@ -155,7 +155,7 @@ def supervise_all(
             raise
         finally:
             for thread in threads:
-                if thread.ident is not None:  # it has been started
+                if thread.ident is not None:  # the server has started
                     thread.join()
         if signals:
             return signals[0]
@@ -163,11 +163,11 @@ def supervise_all(
 
 
 def _have_started(supervisors: Sequence[Supervisor], threads: Sequence[threading.Thread]) -> bool:
-    """Whether each server has answered or was given up."""
+    """Return whether each server has answered or failed for good."""
     return all(one.has_answered or not thread.is_alive() for one, thread in zip(supervisors, threads, strict=True))
 
 
 def _wait_for(threads: Sequence[threading.Thread], holds: Callable[[], bool] = lambda: False) -> None:
-    """Wait until something holds, or all threads have ended."""
+    """Wait until a condition holds, or all threads have ended."""
     while any(thread.is_alive() for thread in threads) and not holds():
         time.sleep(_POLL_S)

@@ -37,9 +37,9 @@ class ServerStatus:
 
 
 def normalise(text: str) -> str:
-    """What a person gave, as settings hold it: addresses joined by commas, or the absolute path of a file.
+    """Return what a person gave, as settings hold it: addresses joined by commas, or the absolute path of a file.
 
-    Raises InputError as `read_addresses` does.
+    Raise InputError as `read_addresses` does.
     """
     if "://" in text or not text.strip(" ,"):
         return ",".join(read_addresses(text))
@@ -60,7 +60,7 @@ def _find_file(text: str) -> Path | None:
 
 
 def describe_difference(health: Health, model: str, reference: Health, at: str) -> str:
-    """What differs between a server that answers and the first one, which is `at` an address: "" if both can be in one run.
+    """Return how a server differs from the first one, whose address is `at`; "" if one run can use both.
 
     at: "" for the first one itself, which has to serve the model.
     """

@@ -90,7 +90,7 @@ class ServerPool:
         return f"waiting for a server, none of {len(self._servers)} can be used: {self.describe_problems()}"
 
     def describe_problems(self) -> str:
-        """Why each server that cannot be used cannot."""
+        """Return why each server that cannot be used cannot."""
         return "; ".join(f"{server.address}: {server.problem}" for server in self._servers.values() if server.problem)
 
     @asynccontextmanager

@@ -57,7 +57,7 @@ class StreamedAnswer:
     def take(self, part: bytes) -> bool:
         """Take what comes next; return whether no more is needed, since the answer is whole or cannot become one.
 
-        Raises TooLong for an answer, a text or a line that is longer than allowed.
+        Raise TooLong for an answer, a text or a line that is longer than allowed.
         """
         if self._is_stream is None:
             self._head += part
@@ -78,7 +78,7 @@ class StreamedAnswer:
     def whole(self) -> str:
         """Return the JSON of the whole answer; what is no stream as it is, and so an error in a stream.
 
-        Raises ValueError, with what is wrong in words, for a stream that broke off, and for chunks that are no JSON objects.
+        Raise ValueError, with what is wrong in words, for a stream that broke off, and for chunks that are no JSON objects.
         """
         if not self._is_stream:
             return bytes(self._plain or self._head).decode("utf-8")
@@ -139,7 +139,7 @@ class LineReader:
         return bytes(self._buffer)
 
     def read(self, part: bytes) -> list[bytes]:
-        """Return the lines that are whole now, in order. Raises FarTooLong for one that is longer than any may be."""
+        """Return the lines that are whole now, in order. Raise FarTooLong for one that is longer than any may be."""
         begin = len(self._buffer)
         self._buffer += part
         end = 1 + max(self._buffer.rfind(b"\n", begin), self._buffer.rfind(b"\r", begin))
@@ -151,7 +151,7 @@ class LineReader:
 
 
 def read_delta(chunk: Any) -> tuple[str, str]:
-    """The content and the reasoning that a chunk adds to the first choice, "" for none."""
+    """Return the content and the reasoning that a chunk adds to the first choice, "" for none."""
     match chunk:
         case {"choices": [{"delta": {**delta}}, *_]}:
             texts = {name: value for name, value in delta.items() if isinstance(value, str)}
@@ -162,8 +162,10 @@ def read_delta(chunk: Any) -> tuple[str, str]:
 
 
 def _is_stream(head: bytes | bytearray) -> bool | None:
-    """Whether a text that begins so is a stream of events: its first line that is neither empty nor a remark begins with one of
-    their fields. None if too little has come to tell."""
+    """Return whether a text with this beginning is a stream of events, None if it is too short to tell.
+
+    In a stream, the first line that is neither empty nor a comment begins with a field's name.
+    """
     if not head.strip(b" \t") or head.startswith(b":"):
         return None
     name, colon, _ = bytes(head).partition(b":")
@@ -173,7 +175,7 @@ def _is_stream(head: bytes | bytearray) -> bool | None:
 
 
 def _data_of(line: bytes) -> str:
-    """The data of a line, "" for none. Raises ValueError if it is no UTF-8."""
+    """Return the data of a line, "" for none. Raise ValueError if it is no UTF-8."""
     try:
         return line.removeprefix(b"data:").decode().strip() if line.startswith(b"data:") else ""
     except UnicodeDecodeError as error:

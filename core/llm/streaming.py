@@ -90,7 +90,7 @@ async def send_streamed(
 
 
 def _kept(answer: StreamedAnswer, scrub: Scrubber) -> str:
-    """What is kept of a stream that broke off: its beginning, or what its chunks come to if a secret is cut into them."""
+    """Return what is kept of a stream that broke off: its beginning, or what its chunks come to if a secret is cut into them."""
     try:
         whole = answer.so_far
     except RecursionError:  # of values that are nested too deeply, so that nobody knows what the pieces come to
@@ -117,20 +117,20 @@ class _Shown:
 
 
 def stream_text(request: Request) -> str:
-    """The JSON text of a request for a stream with its usage."""
+    """Return the JSON text of a request for a stream with its usage."""
     body = {**request.body, "stream": True, "stream_options": {"include_usage": True}}
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
 def refuses_streams(outcome: str | Fault) -> bool:
-    """Whether a server rejects a request because it asks for a stream."""
+    """Return whether a server rejects a request because it asks for a stream."""
     return isinstance(outcome, Fault) and outcome.kind == "refused" and bool(_MENTIONS_STREAMS.search(outcome.message))
 
 
 def whole_answer(text: str) -> str:
     """Return the JSON of an answer that came as a stream although none was asked for; any other text as it is.
 
-    Raises ValueError for a stream that broke off.
+    Raise ValueError for a stream that broke off.
     """
     return join_stream(text) if text[:_LONGEST_BLANK].lstrip("\ufeff\r\n\t ").startswith(_STREAM_BEGINS) else text
 
@@ -164,6 +164,6 @@ class Servers(Protocol):
 
 
 def are_one_model(asked: str, answered: str) -> bool:
-    """Whether two names may be those of one model: equal but for who publishes it, or one of them with a version behind it."""
+    """Return whether two names may denote one model: equal except for the publisher, or for a version at the end of one."""
     one, other = (name.rpartition("/")[2].lower() for name in (asked, answered))
     return one.startswith(other) or other.startswith(one)

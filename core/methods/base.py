@@ -155,7 +155,7 @@ class ReadsTexts(Protocol):
         ...
 
     def rubric(self, options: Mapping[str, Any]) -> Rubric:
-        """Return the rubric that is answered, which says of which texts. Raises InputError if the options hold none."""
+        """Return the rubric that is answered, which says of which texts. Raise InputError if the options hold none."""
         ...
 
     def row_prompts(self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]) -> Sequence[tuple[Message, ...]]:
@@ -196,7 +196,7 @@ class GoesOn(Protocol):
 
 
 def goes_on_from(method: Method, version: int) -> bool:
-    """Whether a method goes on with an unfinished run of a version: its own, or an earlier one that it names."""
+    """Return whether a method goes on with an unfinished run of a version: its own, or an earlier one that it names."""
     return version == method.version or (isinstance(method, GoesOn) and version in method.goes_on_from)
 
 
@@ -234,7 +234,7 @@ class DerivedMethod(WithoutModel):
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
         """Return the options as a specification holds them: runs by id, and what has no effect at its default.
 
-        Raises InputError or NotFound for options that do not go together or name what is not there.
+        Raise InputError or NotFound for options that do not go together or name what is not there.
         """
         raise NotImplementedError
 
@@ -293,7 +293,7 @@ def methods() -> Mapping[str, Method]:
 def method_named(name: str) -> Method:
     """Return the method of a name, from the file of that name alone if there is one.
 
-    Raises NotFound, with the known names, if there is no such method.
+    Raise NotFound, with the known names, if there is no such method.
     """
     method = _import_method(name) if name in _list_modules() else None
     if method is not None and method.name == name:

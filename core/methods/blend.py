@@ -74,7 +74,7 @@ class Blend(DerivedMethod):
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
         """Return runs by id, and all weights as numbers.
 
-        Raises InputError for weights off the simplex, and for a run of which only ranks are known.
+        Raise InputError for weights off the simplex, and for a run of which only ranks are known.
         """
         settings = _settings_of(options)
         refuse_other_dataset(components, settings.base)
@@ -107,7 +107,7 @@ class Blend(DerivedMethod):
         return evaluate_blend(_settings_of(options), pair_ids, components)
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Return the blended rows. Raises what `check` raises."""
+        """Return the blended rows. Raise what `check` raises."""
         if context.components is None:
             raise InputError("blend: got no runs to blend; expected a run of a workspace")
         return _blend_rows([pair.pair_id for pair in pairs], context.options, context.components)

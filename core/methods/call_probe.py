@@ -60,7 +60,7 @@ class _Recorder(Client):
 async def find_requests(method: Method, options: Mapping[str, object]) -> list[Request]:
     """Return the calls that a method makes for a row, of those that differ in their messages or seeds alone the first.
 
-    Raises InputError for a method that asks no model, one that asks as an earlier run did, and invalid options.
+    Raise InputError for a method that asks no model, one that asks as an earlier run did, and invalid options.
     """
     if not method.needs_model or not isinstance(method, RowMethod) or isinstance(method, DerivedMethod | AsksAgain):
         raise InputError(f"method {method.name}: has no calls of its own, expected one that asks a model row by row")

@@ -156,7 +156,7 @@ def read_claims(reply: Reply, text: str, pair: Pair) -> ReadClaims | Unparsed:
 
 
 def _spell(gene: str, text: str, pair: Pair) -> str:
-    """A gene as the row has it, else as it stands in the text; "" if it stands nowhere in it."""
+    """Return a gene as the row has it, else as it stands in the text; "" if it stands nowhere in it."""
     name = gene.strip(QUOTES)
     stands = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) if name else None
     if stands is None:

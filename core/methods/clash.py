@@ -187,7 +187,7 @@ def read_points(reply: Reply, debate: DebateSpeeches) -> ReadPoints | Unparsed:
 
 
 def _read_point(said: Mapping[str, str], debate: DebateSpeeches) -> tuple[Point | None, int]:
-    """A point, None if its words do not stand in the speeches of its side, and how many quotations stand nowhere."""
+    """Return a point, None if its words do not stand in the speeches of its side, and how many quotations stand nowhere."""
     side = next((side for side in debate.sides if side.casefold() == said["side"].casefold()), "")
     point = find_passage(debate.sides.get(side, ""), said["point"])
     if not point:

@@ -68,7 +68,7 @@ class Vocabulary:
 
 
 def vocabulary_of(pairs: Iterable[Pair], packs: Packs) -> Vocabulary:
-    """Return the genes of a dataset and of knowledge packs. Raises InputError if one of them looks like a code."""
+    """Return the genes of a dataset and of knowledge packs. Raise InputError if one of them looks like a code."""
     pairs = tuple(pairs)
     perts, measured = ({getattr(pair, axis) for pair in pairs} for axis in ("pert", "gene"))
     own = {symbol.casefold(): symbol for symbol in sorted(perts | measured, reverse=True)}
@@ -102,7 +102,7 @@ def _symbols(packs: Packs) -> Iterator[str]:
 
 
 def _groups(identity: Mapping[str, str], perts: Iterable[str], measured: Iterable[str]) -> list[list[str]]:
-    """Perturbed genes, genes that are only measured, and all others; a group of one joins another."""
+    """Return perturbed genes, genes that are only measured, and all others; a group of one joins another."""
     of_perts = {identity[symbol.casefold()] for symbol in perts}
     of_measured = {identity[symbol.casefold()] for symbol in measured} - of_perts
     rest = set(identity.values()) - of_perts - of_measured
@@ -145,7 +145,7 @@ class _Rewriter:
         return "".join((*parts, text[at:]))
 
     def _find(self, text: str, match: re.Match[str]) -> tuple[int, str]:
-        """How many characters are read at a word, and what stands in their place."""
+        """Return how many characters are read at a word, and what stands in their place."""
         word, start = match[0], match.start()
         for phrase, new in self._by_first_word.get(word.casefold(), ()):
             end = start + len(phrase)
@@ -186,7 +186,7 @@ class GeneNaming:
         self._back = _Rewriter(back, {}, _not_words(back))
 
     def of_row(self, pair: Pair) -> NamesOfRow:
-        """Return what codes the texts of a row. Raises InputError for a symbol of one letter."""
+        """Return what codes the texts of a row. Raise InputError for a symbol of one letter."""
         short = next((symbol for symbol in (pair.pert, pair.gene) if len(symbol) < _SHORTEST_SYMBOL), None)
         if short is not None:
             raise InputError(f"{pair.pair_id}: the symbol {short!r} cannot be coded, expected two characters at least")

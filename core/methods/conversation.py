@@ -94,7 +94,7 @@ class RowConversation:
         return sum(call.prompt_tokens + call.completion_tokens for call in self.calls)
 
     async def ask(self, spec: CallSpec, messages: Messages) -> Reply:
-        """Return one reply. Raises what the client raises; the call is recorded in either case."""
+        """Return one reply. Raise what the client raises; the call is recorded in either case."""
         return self._read_names(await self._send(spec, self._request(spec, messages)))
 
     async def ask_once(self, spec: CallSpec, messages: Messages) -> Reply:
@@ -201,7 +201,7 @@ class ConversationMethod(ABC):
     needs_model = True
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """Return the prediction of one row. Raises RowFailed with the calls that were made."""
+        """Return the prediction of one row. Raise RowFailed with the calls that were made."""
         conversation = RowConversation(context, pair)
         return await raise_with_calls(conversation, self.predict_in(conversation, pair, context))
 
@@ -211,7 +211,7 @@ class ConversationMethod(ABC):
 
 
 async def raise_with_calls(conversation: RowConversation, work: Awaitable[T]) -> T:
-    """Return the result of the work on a row. Raises RowFailed, with the calls that were made, for any failure."""
+    """Return the result of the work on a row. Raise RowFailed, with the calls that were made, for any failure."""
     try:
         return await work
     except Exception as error:
@@ -219,7 +219,7 @@ async def raise_with_calls(conversation: RowConversation, work: Awaitable[T]) ->
 
 
 async def system_tokens(context: Context, prompts: Callable[[], Sequence[str]]) -> TokenCount:
-    """Return the tokens of the longest of a run's system prompts, counted once a run. Raises InputError without a client."""
+    """Return the tokens of the longest of a run's system prompts, counted once a run. Raise InputError without a client."""
     if context.client is None:
         raise InputError("no model server is given, expected one")
     async with context.notes.setdefault("counting", asyncio.Lock()):
@@ -264,7 +264,7 @@ def event_of(spec: CallSpec, kind: str, reply: Reply, **meta: object) -> TraceEv
 async def gather_all(*work: Awaitable[T]) -> list[T]:
     """Return the results of independent tasks, run concurrently and all to their end, so that every call is counted.
 
-    Raises the first failure, in the order given, after all tasks have ended.
+    Raise the first failure, in the order given, after all tasks have ended.
     """
     ended = await asyncio.gather(*work, return_exceptions=True)
     for result in ended:
@@ -274,12 +274,12 @@ async def gather_all(*work: Awaitable[T]) -> list[T]:
 
 
 def base_rates(view: LabelView, pair: Pair) -> tuple[float, float]:
-    """Return P(DE) and P(up | DE) among the labelled rows in view. Raises NoBaseRates if one of them is undefined there."""
+    """Return P(DE) and P(up | DE) among the labelled rows in view. Raise NoBaseRates if one of them is undefined there."""
     return base_rate(view, pair, "de"), base_rate(view, pair, "dir")
 
 
 def base_rate(view: LabelView, pair: Pair, stage: Literal["de", "dir"]) -> float:
-    """Return P(DE) or P(up | DE) among the labelled rows in view. Raises NoBaseRates if it is undefined there."""
+    """Return P(DE) or P(up | DE) among the labelled rows in view. Raise NoBaseRates if it is undefined there."""
     rate = view.counts.p_de if stage == "de" else view.counts.p_up_given_de
     if rate is None:
         raise NoBaseRates(

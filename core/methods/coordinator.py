@@ -55,7 +55,7 @@ class Coordinator:
         return 3 * (min(int(options["max_steps"]), 3) + 1)
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Return every text of a prompt. Raises NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
+        """Return every text of a prompt. Raise NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
         return agent_prompts(options, [_outline(options), *_colleagues(options)])
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
@@ -63,7 +63,7 @@ class Coordinator:
         return packs_read_by(tool for who in COLLEAGUES for tool in _tools(options, who))
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """Return the prediction of one row. Raises RowFailed with the calls that were made."""
+        """Return the prediction of one row. Raise RowFailed with the calls that were made."""
         episode = Episode(context, pair, "coordinator", "coordinator")
         return await raise_with_calls(episode.conversation, _predict(episode))
 

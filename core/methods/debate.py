@@ -77,7 +77,7 @@ class Debate(ConversationMethod):
         return 2 * (_judge_repeats(options) + 2 * rounds) * len(read_seeds(options["seeds"], 0))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Return every text that a prompt with these options may hold. Raises InputError or NotFound for impossible options."""
+        """Return every text that a prompt with these options may hold. Raise InputError or NotFound for impossible options."""
         read_seeds(options["seeds"], 0)
         tool_names(options)
         return texts.all_texts(options)
@@ -103,7 +103,7 @@ METHOD: RowMethod = Debate()
 
 
 def tool_names(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the dossier's tools. Raises NotFound for an unknown tool."""
+    """Return the names of the dossier's tools. Raise NotFound for an unknown tool."""
     return tuple(tool.name for tool in dossier_tools(options))
 
 

@@ -110,7 +110,7 @@ def first_verdict_messages(pair: Pair, context: Context, stage: Stage) -> Messag
 
 
 def speeches_of(row: EarlierRow, stage: Stage, seed: int, rounds: int) -> Speeches:
-    """Return the briefs, then the rebuttals, of a stage under a seed, as they are stored. Raises StateError if one is not."""
+    """Return the briefs, then the rebuttals, of a stage under a seed, as they are stored. Raise StateError if one is not."""
     speeches: list[Speech] = []
     for kind in ("brief", "rebuttal")[:rounds]:
         for side in SIDES[stage]:

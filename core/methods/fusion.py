@@ -122,7 +122,7 @@ class Fusion(DerivedMethod):
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
         """Return runs by id, and weights as they read back.
 
-        Raises InputError for weights off the simplex, and for a reference of a run that is not fused or that nothing uses.
+        Raise InputError for weights off the simplex, and for a reference of a run that is not fused or that nothing uses.
         """
         named = read_fusion_settings(options)
         base, *others = (components.run(name).id for name in (named.base, *map(str, named.others)))
@@ -162,7 +162,7 @@ class Fusion(DerivedMethod):
         return evaluate_fusion(read_fusion_settings(options), pair_ids, components)
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Return the fused rows. Raises what `check` raises."""
+        """Return the fused rows. Raise what `check` raises."""
         if context.components is None:
             raise InputError("fusion: got no runs to fuse; expected a run of a workspace")
         return _fuse_rows([pair.pair_id for pair in pairs], context.options, context.components)

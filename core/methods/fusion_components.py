@@ -71,7 +71,7 @@ class ComponentLoader(Protocol):
     def dataset_id(self) -> str: ...
 
     def run(self, name: str) -> SourceRun:
-        """Return the run of a name or id. Raises NotFound."""
+        """Return the run of a name or id. Raise NotFound."""
         ...
 
     def predictions(self, run: str) -> pd.DataFrame:
@@ -98,9 +98,9 @@ class ComponentLoader(Protocol):
 def load_components(loader: ComponentLoader, settings: FusionSettings) -> tuple[pd.DataFrame, list[Component]]:
     """Return the base's rows, and every component lined up with them, the base first.
 
-    Raises InputError for a run of another dataset, one that covers no row of the base, and one without what its percentiles are
-    to be taken against; StateError for a kNN whose spaces or labels have changed. InputError too for weights by support where
-    none of the others is a kNN.
+    Raise InputError for a run of another dataset, one that covers no row of the base, and one without what its percentiles are to
+    be taken against; StateError for a kNN whose spaces or labels have changed. InputError too for weights by support where none
+    of the others is a kNN.
     """
     base = loader.run(settings.base)
     rows = loader.predictions(base.id)
@@ -142,7 +142,7 @@ def _scale_by_support(
 
 
 def _knn_of(loader: ComponentLoader, part: Part) -> KnnSettings | None:
-    """Return the settings of a part that is a kNN. Raises StateError if its spaces or labels have changed."""
+    """Return the settings of a part that is a kNN. Raise StateError if its spaces or labels have changed."""
     if isinstance(part, KnnSettings):
         return part
     run = loader.run(part)
@@ -196,7 +196,7 @@ def _align(loader: ComponentLoader, run: SourceRun, ids: Sequence[str]) -> Compo
 def with_reference(loader: ComponentLoader, component: Component, part: Part, references: Mapping[str, str]) -> Component:
     """Return a component with its scores on labelled rows: those of the run named for it, or a kNN's priors under folds.
 
-    Raises InputError for a reference run without labels, StateError for a kNN whose spaces or labels have changed.
+    Raise InputError for a reference run without labels, StateError for a kNN whose spaces or labels have changed.
     """
     if isinstance(part, KnnSettings):
         return _with_fold_priors(loader, component, part)

@@ -56,7 +56,7 @@ class FusionSettings:
                 raise InputError(f"{name}: got {len(weights)} weights for {len(self.others)} runs; expected one each")
 
     def weights(self) -> Weights:
-        """Return one weight per component, the base first. Raises InputError for any below 0 or a sum above 1."""
+        """Return one weight per component, the base first. Raise InputError for any below 0 or a sum above 1."""
         return weights_of(self.w_de, self.w_dir)
 
 
@@ -79,6 +79,6 @@ def fusion_options(settings: FusionSettings) -> dict[str, Any]:
 
 
 def read_fusion_settings(options: Mapping[str, Any]) -> FusionSettings:
-    """Return the settings that options describe, runs as they are named there. Raises InputError if a weight is not a number."""
+    """Return the settings that options describe, runs as they are named there. Raise InputError if a weight is not a number."""
     known = {option.name for option in options_of(FusionSettings)}
     return make(FusionSettings, {name: value for name, value in options.items() if name in known})

@@ -84,7 +84,7 @@ class JudgeRubric(ConversationMethod):
         return str(options["run"])
 
     def rubric(self, options: Mapping[str, Any]) -> Rubric:
-        """Return the rubric that is answered. Raises InputError if the options hold none."""
+        """Return the rubric that is answered. Raise InputError if the options hold none."""
         return parse(Rubric, str(options["rubric"]), "rubric")
 
     def answer_form(self, options: Mapping[str, Any]) -> str:

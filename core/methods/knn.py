@@ -177,7 +177,7 @@ class Knn(DerivedMethod):
     options: tuple[Option, ...] = options_of(KnnSettings)
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:  # noqa: ARG002
-        """Return the settings as plain values. Raises InputError for settings that make no sense."""
+        """Return the settings as plain values. Raise InputError for settings that make no sense."""
         return knn_options(read_knn_settings(options))
 
     def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002
@@ -185,7 +185,7 @@ class Knn(DerivedMethod):
         return ()
 
     def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
-        """Return the unlabelled rows under the protocol test, else the labelled ones. Raises InputError without any."""
+        """Return the unlabelled rows under the protocol test, else the labelled ones. Raise InputError without any."""
         index = components.index()
         return [index.pair_ids[row] for row in rows_to_predict(index, read_knn_settings(options).protocol)]
 
@@ -200,7 +200,7 @@ class Knn(DerivedMethod):
         return evaluate_knn(read_knn_settings(options), pair_ids, components)
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Return the priors of the rows. Raises what `check` raises."""
+        """Return the priors of the rows. Raise what `check` raises."""
         if context.components is None:
             raise InputError("knn: got no gene spaces to look into; expected a run of a workspace")
         settings = read_knn_settings(context.options)

@@ -69,11 +69,11 @@ class LocalModel(ConversationMethod):
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """One call for each sample, two where a critic reads them."""
+        """Return one call for each sample, two where a critic reads them."""
         return int(options["samples"]) * (2 if _has_critic(options) else 1)
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Return every text of a prompt, apart from the pair. Raises InputError for options that do not go together."""
+        """Return every text of a prompt, apart from the pair. Raise InputError for options that do not go together."""
         _check(options)
         texts = PROMPT_ONLY.prompts({**options, "seeds": "0"})
         return "\n\n".join((texts, prompt_text("critic"), prompt_text("reask_prob"))) if _has_critic(options) else texts

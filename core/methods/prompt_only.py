@@ -88,13 +88,13 @@ class PromptOnly(ConversationMethod):
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """One call for each seed."""
+        """Return one call for each seed."""
         return len(read_seeds(options["seeds"]))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
         """Return every text of a prompt, apart from the pair; of a file of prompts its SHA-256.
 
-        Raises InputError for options that make no prompt.
+        Raise InputError for options that make no prompt.
         """
         read_seeds(options["seeds"])
         if options.get("prompts"):
@@ -152,7 +152,7 @@ def mean_of_answers(said: Sequence[SeedAnswer], pair: Pair, context: Context) ->
 
 
 def prompt_for(pair: Pair, context: Context) -> str:
-    """Return a row's whole prompt, which is sent as one message. Raises InputError if the file of prompts has none for it."""
+    """Return a row's whole prompt, which is sent as one message. Raise InputError if the file of prompts has none for it."""
     options = context.options
     if options.get("prompts"):
         if pair.pair_id not in context.prompts:
@@ -181,12 +181,12 @@ def _template(options: Mapping[str, Any]) -> str:
 
 
 def lacks_answer(prompt: str, options: Mapping[str, Any]) -> bool:
-    """Whether log-probabilities are to be read where a prompt does not ask for the answer."""
+    """Return whether log-probabilities are to be read where a prompt does not ask for the answer."""
     return bool(options["answers"] == "logprobs" and "<answer>" not in prompt)
 
 
 async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount:
-    """Return `count_prompt` of a row. Raises InputError, before any call, for a prompt longer than allowed."""
+    """Return `count_prompt` of a row. Raise InputError, before any call, for a prompt longer than allowed."""
     if context.client is None:
         raise InputError(f"{pair.pair_id}: no model server is given, expected one")
     counted = await count_prompt(prompt, TokenCounter(context.client, context.model))

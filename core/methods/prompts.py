@@ -75,14 +75,14 @@ def prompt_text(name: str) -> str:
 def fill(template: str, **values: str) -> str:
     """Return a template with its fields filled in; braces inside values are never read as fields.
 
-    Empty values leave no gap of blank lines. Raises InputError for a field without a value, see `check_fields`.
+    Empty values leave no gap of blank lines. Raise InputError for a field without a value, see `check_fields`.
     """
     check_fields("prompt", template, values)
     return _GAP.sub("\n\n", template.format_map(values)).strip()
 
 
 def check_fields(what: str, template: str, allowed: Collection[str]) -> frozenset[str]:
-    """Return the fields of a template. Raises InputError if braces hold anything but an allowed name.
+    """Return the fields of a template. Raise InputError if braces hold anything but an allowed name.
 
     A literal brace is doubled, as in Python. what: the name of the template in the message.
     """
@@ -99,7 +99,7 @@ def check_fields(what: str, template: str, allowed: Collection[str]) -> frozense
 
 
 def cell_desc(options: Mapping[str, Any]) -> str:
-    """Return the description of the cells in words, or the option's own text. Raises InputError if it is empty."""
+    """Return the description of the cells in words, or the option's own text. Raise InputError if it is empty."""
     given = str(options["context"]).strip()
     if not given:
         raise InputError(f"context: empty, expected {', '.join(CELLS)}, or a text that describes the cells")
@@ -107,7 +107,7 @@ def cell_desc(options: Mapping[str, Any]) -> str:
 
 
 def tools_of(names: str) -> tuple[Tool, ...]:
-    """Return evidence tools from "a,b,c", each once. Raises NotFound for an unknown tool, InputError for too many."""
+    """Return evidence tools from "a,b,c", each once. Raise NotFound for an unknown tool, InputError for too many."""
     found = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if len(found) > B_TOOLS:
         raise InputError(f"tools: got {len(found)}, expected at most {B_TOOLS}")
@@ -115,13 +115,13 @@ def tools_of(names: str) -> tuple[Tool, ...]:
 
 
 def dossier_tools(options: Mapping[str, Any]) -> tuple[Tool, ...]:
-    """Return the tools of the option `tools`; none where names are shown alone. Raises as `tools_of`."""
+    """Return the tools of the option `tools`; none where names are shown alone. Raise as `tools_of`."""
     found = tools_of(options["tools"])
     return () if options.get("names") == ALONE else found
 
 
 def read_seeds(seeds_text: str, default: int | None = None) -> tuple[int, ...]:
-    """Return distinct seeds from "42,43,44"; for an empty text, `default` if there is one. Raises InputError for others."""
+    """Return distinct seeds from "42,43,44"; for an empty text, `default` if there is one. Raise InputError for others."""
     words = [word.strip() for word in seeds_text.split(",") if word.strip()]
     if not words and default is not None:
         return (default,)

@@ -33,7 +33,7 @@ class React:
         return min(int(options["max_steps"]), 5) + 1
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Return every text of a prompt. Raises NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
+        """Return every text of a prompt. Raise NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
         return agent_prompts(options, [_outline(options)])
 
     def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
@@ -41,7 +41,7 @@ class React:
         return packs_read_by(dossier_tools(options))
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """Return the prediction of one row. Raises RowFailed with the calls that were made."""
+        """Return the prediction of one row. Raise RowFailed with the calls that were made."""
         episode = Episode(context, pair, "react", "AGENT")
         return await raise_with_calls(episode.conversation, _predict(episode))
 

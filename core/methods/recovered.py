@@ -68,7 +68,7 @@ class Recovered(DerivedMethod):
         _recover_rows(pair_ids, options, components)
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Return the component's rows. Raises what `check` raises."""
+        """Return the component's rows. Raise what `check` raises."""
         if context.components is None:
             raise InputError("recovered: got no runs to take apart; expected a run of a workspace")
         return _recover_rows([pair.pair_id for pair in pairs], context.options, context.components)

@@ -151,7 +151,7 @@ async def summary_request(genes: Sequence[str], packs: Packs, model: str, seed: 
 
 
 def rouge_1_recall(label: str, phrase: str) -> float:
-    """The share of a label's words that a phrase holds, in [0, 1], each as often as the label has it: ROUGE-1 recall.
+    """Return the share of a label's words that a phrase holds, in [0, 1], each as often as the label has it: ROUGE-1 recall.
 
     Words are runs of letters and digits in any case, without stemming, as the package rouge-score cuts them. Raises
     MissingPackage if it is not installed.

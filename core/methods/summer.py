@@ -101,7 +101,7 @@ class Summer(ConversationMethod):
         return _SUMMARIES + len(_STAGES[options["task"]]) * len(read_seeds(options["seeds"]))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Return every text that a prompt with these options may hold. Raises InputError for impossible options."""
+        """Return every text that a prompt with these options may hold. Raise InputError for impossible options."""
         read_seeds(options["seeds"])
         return texts.all_texts(_STAGES[options["task"]], options)
 

@@ -72,7 +72,7 @@ def _host_of(host: str) -> str | None:
 
 
 def is_local(url: str) -> bool:
-    """Whether an address is on this machine: no proxy may stand in between. One that cannot be read is not."""
+    """Return whether an address is on this machine: no proxy may stand in between. One that cannot be read is not."""
     try:
         return is_loopback(urlsplit(url).hostname or "")
     except ValueError:
@@ -80,7 +80,10 @@ def is_local(url: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host's name or number is this machine's own, which no other machine reaches. Other names are not looked up."""
+    """Return whether a host's name or number is this machine's own, which no other machine reaches.
+
+    Other names are not looked up.
+    """
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -92,7 +95,7 @@ _ONE_A_LINE = "expected one address a line"
 
 
 def names_file(text: str) -> bool:
-    """Whether a text, as settings hold it, is the path of a file of addresses."""
+    """Return whether a text, as settings hold it, is the path of a file of addresses."""
     return text.startswith("/")
 
 
@@ -103,7 +106,7 @@ def check_addresses(text: str) -> None:
 
 
 def read_addresses(text: str) -> tuple[str, ...]:
-    """The addresses that are joined by commas in a text, or that stand in the file whose absolute path it is, in their order.
+    """Return the addresses in a text, joined by commas, or in the file whose absolute path it is, in their order.
 
     In a file, what follows "#" is a remark. Raises InputError if there is none, if one is not an address or comes twice, and if
     the file cannot be read; its text shows nothing of a file that may hold other things.

@@ -32,8 +32,9 @@ class Download:
 
 
 def open_download_client(address: str, timeout_s: float) -> Client:
-    """A client for downloads from a server. Redirects are followed to that server alone; no proxy stands between this machine and
-    itself.
+    """Return a client for downloads from a server.
+
+    Redirects are followed to that server alone; no proxy stands between this machine and itself.
     """
     import httpx2
 
@@ -64,8 +65,8 @@ def _is_of(address: str, target: str) -> bool:
 def download(client: Client, file: Download) -> None:
     """Download a file to its .part file: the missing rest if the server supports ranges, else all of it.
 
-    Raises Unreachable if the server does not answer, answers with an error, or stops early: the .part file stays then.
-    Raises WrongContent if more bytes come than expected.
+    Raise Unreachable if the server does not answer, answers with an error, or stops early: the .part file stays then. Raise
+    WrongContent if more bytes come than expected.
     """
     import httpx2
 
@@ -97,7 +98,7 @@ def _download(client: Client, file: Download) -> None:
 
 
 def _may_append(response: Response, start: int) -> bool:
-    """Whether the answer to a range request is the rest of the file, or a failure after which the .part file is still good."""
+    """Return whether the answer to a range request is the rest of the file, or a failure that leaves the .part file valid."""
     if response.status_code == 206:
         return re.match(rf"bytes {start}-", response.headers.get("Content-Range", "")) is not None
     return response.status_code not in (200, 416)

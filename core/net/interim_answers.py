@@ -93,5 +93,5 @@ async def read_aside(read: Callable[[str], T], text: str) -> T:
 
 @lru_cache(maxsize=1)
 def _reader() -> ThreadPoolExecutor:
-    """One thread: several that parse at a time would keep Python to themselves for as long as all of them take."""
+    """Return one thread: several that parse at a time would keep Python to themselves for as long as all of them take."""
     return ThreadPoolExecutor(1, "long texts")

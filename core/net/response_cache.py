@@ -51,13 +51,13 @@ class ResponseCache(SqliteCache):
         super().__init__(path, _SCHEMA, "answers of public sources are not kept")
 
     def get(self, key: str) -> CachedResponse | None:
-        """The answer stored under this key; None if there is none, or if it cannot be read."""
+        """Return the answer stored under this key; None if there is none, or if it cannot be read."""
         query = "SELECT status, body, version, retrieved_at FROM answer WHERE key = ?"
         row = self.run(lambda db: db.execute(query, (key,)).fetchone())
         return None if row is None else self.read_entry("an answer", lambda: _response(*row))
 
     def put(self, key: str, response: CachedResponse) -> bool:
-        """Store an answer, in place of an older one. Returns whether the file could store it."""
+        """Store an answer, in place of an older one. Return whether the file could store it."""
         status = 404 if response.body is None else 200
         body = zlib.compress((response.body or "").encode())
         row = (key, status, body, response.version, response.retrieved_at.isoformat())

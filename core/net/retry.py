@@ -44,7 +44,7 @@ class Fault:
 
 
 def is_retryable(status: int) -> bool:
-    """Whether a request that got this HTTP status may succeed when it is sent again."""
+    """Return whether a request that got this HTTP status may succeed when it is sent again."""
     return status in RETRYABLE or status >= 500
 
 
@@ -62,7 +62,7 @@ class RetryPolicy:
     longest_wait_s: float
 
     def reason_to_give_up(self, fault: Fault, failures: int) -> GiveUp | None:
-        """Why the request is not sent again after its latest fault; None if it is. failures: faults so far, 1 or more."""
+        """Return why the request is not sent again after its latest fault; None if it is. failures: faults so far, 1 or more."""
         if not fault.retryable:
             return "final"
         if fault.wait_s is not None and fault.wait_s > self.longest_wait_s:
@@ -70,10 +70,10 @@ class RetryPolicy:
         return "no retries left" if failures > self.retries else None
 
     def wait_s(self, fault: Fault, failures: int, rng: random.Random) -> float:
-        """Seconds until the next attempt, with jitter.
+        """Return seconds until the next attempt, with jitter.
 
-        What the server asked for plus up to one `backoff_s`; half to all of the doubled back-off if that is longer, so that
-        a server that asks for 0 s, or for a time in the past, is not asked again at once.
+        What the server asked for plus up to one `backoff_s`; half to all of the doubled back-off if that is longer, so that a
+        server that asks for 0 s, or for a time in the past, is not asked again at once.
         """
         doubled = math.ldexp(self.backoff_s, min(failures - 1, 60))
         backoff_s = min(self.longest_backoff_s, doubled) * rng.uniform(0.5, 1.0)
@@ -83,10 +83,10 @@ class RetryPolicy:
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
-    """The seconds of a Retry-After header, 0 or more; None if it is missing, or neither a number nor a date.
+    """Return the seconds of a Retry-After header, 0 or more; None if it is missing, or neither a number nor a date.
 
-    headers: by their lower-case names, or a mapping that ignores case. now: seconds since 1970, used for a date if the
-    server does not send its own time in Date.
+    headers: by their lower-case names, or a mapping that ignores case. now: seconds since 1970, used for a date if the server
+    does not send its own time in Date.
     """
     value = headers.get("retry-after", "").strip()
     try:
@@ -105,7 +105,7 @@ def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _timestamp(date: str) -> float | None:
-    """Seconds since 1970 of an HTTP date; None if it cannot be read."""
+    """Return seconds since 1970 of an HTTP date; None if it cannot be read."""
     try:
         parts = email.utils.parsedate_tz(date)
         return None if parts is None else float(email.utils.mktime_tz(parts))

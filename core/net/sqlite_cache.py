@@ -42,7 +42,7 @@ class SqliteCache:
             self._close()
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """What `work` returns, if necessary on a new file; None if the file cannot be used.
+        """Return what `work` returns, if necessary on a new file; None if the file cannot be used.
 
         Each statement is a transaction of its own unless `work` begins one, which it need not roll back.
         """
@@ -59,7 +59,7 @@ class SqliteCache:
                 return None
 
     def read_entry(self, what: str, read: Callable[[], T]) -> T | None:
-        """What `read` makes of a stored row; None, and a report that names `what`, if the row is damaged."""
+        """Return what `read` makes of a stored row; None, and a report that names `what`, if the row is damaged."""
         try:
             return read()
         except (ValueError, TypeError, zlib.error) as error:
@@ -81,7 +81,7 @@ class SqliteCache:
                 connection.rollback()
 
     def _open(self) -> sqlite3.Connection:
-        """The connection to the file that is at the path now: it may have been deleted or replaced since the last call."""
+        """Return the connection to the file that is at the path now: it may have been deleted or replaced since the last call."""
         if self._connection is not None and self._inode == _inode(self.path):
             return self._connection
         self._close()
@@ -135,7 +135,7 @@ class SqliteCache:
 
 
 def _inode(path: Path) -> tuple[int, int] | None:
-    """The device and inode of the file at a path; None if there is none."""
+    """Return the device and inode of the file at a path; None if there is none."""
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -63,7 +63,7 @@ Answer = Callable[[ReceivedRequest, asyncio.StreamReader], Awaitable[Response | 
 
 
 def json_response(status: int, content: object, *headers: tuple[str, str]) -> ServerResponse:
-    """A response of JSON."""
+    """Return a response of JSON."""
     return ServerResponse(status, json.dumps(content).encode(), headers)
 
 
@@ -164,7 +164,7 @@ async def _send_streamed(http: h11.Connection, response: StreamedResponse, write
 
 
 async def _read_request(http: h11.Connection, reader: asyncio.StreamReader) -> ReceivedRequest | None:
-    """The next request; None if the client has closed the connection."""
+    """Return the next request; None if the client has closed the connection."""
     request, body = None, b""
     while True:
         event = http.next_event()

@@ -67,7 +67,7 @@ class _Progress:
 
 
 async def exchange(send: Callable[[asyncio.Timeout], Awaitable[HttpResponse]], timeout_s: float) -> HttpResponse | Fault:
-    """The response that `send` returns, whatever its status; a fault if no whole response came in time.
+    """Return the response that `send` returns, whatever its status; a fault if no whole response came in time.
 
     send: gets the running time limit, which it may reschedule, and raises ConnectionFailed or TooLong. An answer that began in
     time and did not end is not worth a retry: it would take as long again.
@@ -90,7 +90,7 @@ async def exchange(send: Callable[[asyncio.Timeout], Awaitable[HttpResponse]], t
 
 
 def fault_of_status(response: HttpResponse, detail: str = "", raw: str = "") -> Fault:
-    """The fault that a response without success stands for; `detail` follows the status, or the redirect, in its message."""
+    """Return the fault for an unsuccessful response; `detail` follows the status, or the redirect, in its message."""
     status = response.status
     if 300 <= status < 400:
         return Fault("refused", f"HTTP {status}, a redirect{detail}, which is not followed", status=status, raw=raw)
@@ -108,12 +108,12 @@ def open_http_client(
     base: type[AsyncClient] | None = None,
     **options: Any,
 ) -> AsyncClient:
-    """An HTTP client for one server and one event loop.
+    """Return an HTTP client for one server and one event loop.
 
     access: gives each request the key of the address, and no other key; None for a server that takes none. key_header: the header
-    that carries it. max_bytes: the most
-    that an answer may hold, in transit and after decompression; TooLong is raised as soon as more has come. base: the class of
-    the client, httpx2's own by default. options: as of that class. Raises AddressRefused for a server that may not be asked.
+    that carries it. max_bytes: the most that an answer may hold, in transit and after decompression; TooLong is raised as soon as
+    more has come. base: the class of the client, httpx2's own by default. options: as of that class. Raise AddressRefused for a
+    server that may not be asked.
     """
     import httpx2
 
@@ -129,7 +129,7 @@ def open_http_client(
 
 @cache
 def _trusted(*, trust_env: bool) -> ssl.SSLContext:
-    """The certificates that are trusted: read once, which takes longer than many a request."""
+    """Return the certificates that are trusted: read once, which takes longer than many a request."""
     import httpx2
 
     return httpx2.create_ssl_context(trust_env=trust_env)
@@ -151,7 +151,7 @@ def allow_no_more_than(max_bytes: int, on_part: OnPart | None = None) -> Iterato
 
 
 async def send_request(client: AsyncClient, method: str, url: str, **options: Any) -> HttpResponse:
-    """The response to one request. Raises ConnectionFailed, which names the kind of the error and holds no text of others.
+    """Return the response to one request. Raise ConnectionFailed, which names the kind of the error and holds no text of others.
 
     options: as of the client's `request`.
     """
@@ -165,9 +165,9 @@ async def send_request(client: AsyncClient, method: str, url: str, **options: An
 
 
 def _bind(base: type[AsyncClient], origin: str, key: str | None, key_header: str) -> type[AsyncClient]:
-    """The class of a client whose requests go to one server, and carry its key and no other; None leaves headers as they are.
+    """Return the class of a client whose requests go to one server, and carry its key and no other.
 
-    This is the only place where a request gets a key.
+    None leaves headers as they are. This is the only place where a request gets a key.
     """
     import httpx2
 
@@ -187,7 +187,7 @@ def _bind(base: type[AsyncClient], origin: str, key: str | None, key_header: str
 
 
 def _with_size_limit(base: type[AsyncClient], max_bytes: int) -> type[AsyncClient]:
-    """The class of a client that reads no more than so many bytes of an answer, and whose every error is one of httpx2."""
+    """Return the class of a client that reads no more than so many bytes of an answer, and whose every error is one of httpx2."""
     import httpx2
 
     class LimitedClient(base):  # type: ignore[misc, valid-type]
@@ -207,7 +207,7 @@ def _with_size_limit(base: type[AsyncClient], max_bytes: int) -> type[AsyncClien
 
 
 def _other_errors() -> tuple[type[Exception], ...]:
-    """The errors besides those of httpx2 that an answer can cause: bytes that are no HTTP, no text, or not compressed as said.
+    """Return the errors besides those of httpx2 that an answer can cause: invalid HTTP, text or compression.
 
     The client of the openai package lets errors of aiohttp through.
     """
@@ -221,10 +221,10 @@ def _other_errors() -> tuple[type[Exception], ...]:
 
 
 async def _read_limited(response: Response, max_bytes: int) -> Response:
-    """The response with its whole content, or with the beginning of it if that is no success; without what `on_part` took.
+    """Return the response with its whole content, or with the beginning of it if that is no success; without what `on_part` took.
 
-    Raises TooLong if there is more than allowed. What Content-Length says is not relied on. Content-Type is left out, since
-    nobody may decode the content by it.
+    Raise TooLong if there is more than allowed. What Content-Length says is not relied on. Content-Type is left out, since nobody
+    may decode the content by it.
     """
     import httpx2
 
@@ -252,8 +252,11 @@ async def _read_limited(response: Response, max_bytes: int) -> Response:
 
 
 async def _parts_of(response: Response, max_bytes: int) -> AsyncGenerator[bytes]:
-    """The parts of an answer, decompressed. Raises TooLong after too many bytes. Lets other tasks run between them, which an
-    answer that is always there before it is asked for, or is much larger than what is sent, would not."""
+    """Yield the parts of an answer, decompressed. Raise TooLong after too many bytes.
+
+    Lets other tasks run between them, which an answer that is always there before it is asked for, or is much larger than what is
+    sent, would not.
+    """
     received, began_at = 0, time.monotonic()
     async with contextlib.aclosing(response.aiter_bytes()) as parts:
         async for whole in parts:
@@ -268,7 +271,7 @@ async def _parts_of(response: Response, max_bytes: int) -> AsyncGenerator[bytes]
 
 
 def _limit_stream(stream: Any, max_bytes: int) -> AsyncByteStream:
-    """The bytes of a stream as they come, before decompression, which may lead to nothing. Raises TooLong after too many."""
+    """Yield the compressed bytes of a stream as they come: decompressing may yield nothing. Raise TooLong after too many."""
     import httpx2
 
     class LimitedStream(httpx2.AsyncByteStream):

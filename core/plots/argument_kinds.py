@@ -15,10 +15,10 @@ COLUMNS = ("kind", "n", "rows", "share", "estimate", "low", "high")
 
 
 def figure(table: pd.DataFrame, overall: float) -> go.Figure:
-    """One row of the forest plot for each kind, in the order given, with a line of the run over all rows.
+    """Return one row of the forest plot for each kind, in the order given, with a line of the run over all rows.
 
     table: kind, n (texts), rows (behind the hit rate), share (of the texts, in [0, 1]), estimate, low, high of the hit rate, NaN
-    if unknown. overall: the hit rate of all rows. Raises InputError for missing columns.
+    if unknown. overall: the hit rate of all rows. Raise InputError for missing columns.
     """
     drawing.require_columns("argument_kinds", table, COLUMNS)
     rows = [_row(row) for row in table[list(COLUMNS)].itertuples(index=False)]
@@ -27,9 +27,9 @@ def figure(table: pd.DataFrame, overall: float) -> go.Figure:
 
 
 def runs_figure(table: pd.DataFrame, overall: Mapping[str, float]) -> go.Figure:
-    """One block for each run, below its name and its hit rate over all rows, with a row for each of its kinds.
+    """Return one block for each run, below its name and its hit rate over all rows, with a row for each of its kinds.
 
-    table: the columns of `figure` and run; the first run stands out. overall: run → hit rate of all its rows. Raises InputError
+    table: the columns of `figure` and run; the first run stands out. overall: run → hit rate of all its rows. Raise InputError
     for missing columns.
     """
     drawing.require_columns("argument_kinds", table, ("run", *COLUMNS))

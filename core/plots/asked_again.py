@@ -18,7 +18,7 @@ _HALF_BAND = 0.4  # of a row
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Two rows for each number: asking again with the dossier as it was, over the band of its range, and with the changed one.
+    """Return two rows per number: asked again with the unchanged dossier, over the band of its range, and with the changed one.
 
     table: name (of the number), side (AGAIN, CHANGED, or STANDS: the answer in the run, drawn on the row of AGAIN), p (a
     probability). A number without changed answers has one row. Raises InputError for missing columns and other sides.
@@ -56,6 +56,6 @@ def figure(table: pd.DataFrame) -> go.Figure:
 
 
 def _range(p: pd.Series) -> list[float]:
-    """The answers with some room, inside of what a probability can be but for a dot's width."""
+    """Return the answers with some room, inside of what a probability can be but for a dot's width."""
     room = 0.05 * max(float(p.max() - p.min()), 0.2)
     return [max(float(p.min()) - room, -0.02), min(float(p.max()) + room, 1.02)]

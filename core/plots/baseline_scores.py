@@ -16,10 +16,10 @@ _PUBLISHED_SYMBOL = "diamond-open"
 
 
 def figure(table: pd.DataFrame, title: str) -> go.Figure:
-    """One row of the forest plot for each baseline, in the order given, beside chance; diamonds are published numbers.
+    """Return one row of the forest plot for each baseline, in the order given, beside chance; diamonds are published numbers.
 
     table: name, about, estimate, low, high of the macro AUROC, genes (with both classes), reads (whether it reads knowledge),
-    published (NaN where nothing was). title: of the value axis. Raises InputError for missing columns.
+    published (NaN where nothing was). title: of the value axis. Raise InputError for missing columns.
     """
     drawing.require_columns("baseline_scores", table, COLUMNS)
     rows = pd.DataFrame([_row(row) for row in table[list(COLUMNS)].itertuples(index=False)])

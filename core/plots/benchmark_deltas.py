@@ -18,7 +18,7 @@ _SYMBOLS = {"change": "circle", "placebo": "diamond", "noise": "square"}
 
 
 def figure(table: pd.DataFrame, smallest_effect: float) -> go.Figure:
-    """One row of the forest plot for each number, below its metric, beside no change and the smallest effect worth having.
+    """Return one row of the forest plot for each number, below its metric, beside no change and the smallest effect worth having.
 
     table: metric (a heading), kind (change, placebo, noise: how far the arm is from itself, as an interval around 0), name,
     estimate, low, high (NaN if there is none), n. smallest_effect: in AUROC.

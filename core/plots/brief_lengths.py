@@ -12,7 +12,7 @@ _STRENGTHS = (1.0, 0.55, 0.2)  # opacity of each role's colour, from a letter to
 
 
 def length_classes(lengths: pd.DataFrame, bare: int, short: int) -> pd.DataFrame:
-    """The number of briefs of each role by length class; columns: role, a letter, one line, a paragraph.
+    """Return the number of briefs of each role by length class; columns: role, a letter, one line, a paragraph.
 
     lengths: one row for each brief with role and length (characters). A letter has at most `bare` characters, a paragraph at
     least `short`.
@@ -27,7 +27,7 @@ def length_classes(lengths: pd.DataFrame, bare: int, short: int) -> pd.DataFrame
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """One stacked bar for each role with the shares of its briefs in each class.
+    """Return one stacked bar for each role with the shares of its briefs in each class.
 
     table: from `length_classes`; of several runs with the run of each line beside it, which is then named beside the role.
     """

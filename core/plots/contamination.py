@@ -14,7 +14,7 @@ COLUMNS = ("name", "score", "estimate", "low", "high", "n", "p_holm", "falls")
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """One row of the forest plot for each arm, beside the line of no change.
+    """Return one row of the forest plot for each arm, beside the line of no change.
 
     table: name, score (of the arm), estimate, low, high (of the change from the run as it is), n, p_holm, falls. Raises
     InputError for missing columns.

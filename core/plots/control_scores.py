@@ -16,7 +16,7 @@ COLUMNS = ("name", "about", "estimate", "low", "high", "n", "own")
 
 
 def figure(table: pd.DataFrame, title: str) -> go.Figure:
-    """One row of the forest plot for the run and for each control, in the order given, beside the line of chance.
+    """Return one row of the forest plot for the run and for each control, in the order given, beside the line of chance.
 
     Controls that put no row before another have one row together, at the place of the first: their hover names them.
 
@@ -33,7 +33,7 @@ def figure(table: pd.DataFrame, title: str) -> go.Figure:
 
 
 def _row_of_alike(alike: Sequence[Any]) -> dict[str, object]:
-    """What differs in the row of several controls, all of whose rows are tied."""
+    """Return what differs in the row of several controls, all of whose rows are tied."""
     first = alike[0]
     names = "<br>".join(f"{drawing.escape(row.name)}: {drawing.escape(row.about)}" for row in alike)
     return {

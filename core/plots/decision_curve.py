@@ -11,7 +11,7 @@ COLUMNS = ("threshold", "chosen", "benefit", "low", "high", "everything")
 
 
 def figure(table: pd.DataFrame, score: str) -> go.Figure:
-    """Net benefit against the threshold, with its 95% interval as a band, beside validating all rows and none.
+    """Return net benefit against the threshold, with its 95% interval as a band, beside validating all rows and none.
 
     table: `COLUMNS`, a row for each threshold. score: the probability's name, such as "P(DE)".
     """

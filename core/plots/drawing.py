@@ -50,33 +50,33 @@ class Line:
 
 
 def reference_lines(lines: Mapping[str, float]) -> list[Line]:
-    """The line of chance, and one for each control of `lines`, named with its value."""
+    """Return the line of chance, and one for each control of `lines`, named with its value."""
     chance = Line(CHANCE, f"chance {CHANCE}", dash="dot")
     return [chance, *(Line(at, f"{name} {at:.3f}") for name, at in lines.items() if name != "chance")]
 
 
 def escape(text: object, longest: int = 1000) -> str:
-    """Text escaped so that plotly shows it literally, without markup or links, cut at `longest` characters."""
+    """Return text escaped so that plotly shows it literally, without markup or links, cut at `longest` characters."""
     words = str(text)
     words = words if len(words) <= longest else words[: longest - 1] + "…"
     return html.escape(words, quote=False)
 
 
 def rows_text(n: float, metric: str = "") -> str:
-    """A number of rows as "2,499 rows", those behind a DE, DIR or mean by their labels; "rows not known" if it is NaN."""
+    """Return a number of rows as "2,499 rows", those behind a DE, DIR or mean by their labels; "rows not known" if it is NaN."""
     if np.isnan(n):
         return "rows not known"
     return rows_behind(metric, int(n)) if metric.upper() in ("DE", "DIR", "MEAN") else "1 row" if n == 1 else f"{n:,.0f} rows"
 
 
 def transparent(colour: str, opacity: float) -> str:
-    """A "#RRGGBB" colour with an opacity from 0 to 1."""
+    """Return a "#RRGGBB" colour with an opacity from 0 to 1."""
     parts = (str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
     return f"rgba({','.join(parts)},{opacity})"
 
 
 def error_bars(table: pd.DataFrame, value: str, colour: str) -> dict[str, object]:
-    """Plotly's error bars from `low` to `high` of a table around its column `value`; none where one of them is NaN."""
+    """Return Plotly's error bars from `low` to `high` of a table around its column `value`; none where one of them is NaN."""
     above, below = table["high"] - table[value], table[value] - table["low"]
     return {"array": above, "arrayminus": below, "color": colour, "thickness": 1.5, "width": 3}
 

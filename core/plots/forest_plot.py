@@ -51,7 +51,7 @@ def draw_forest(
 
 
 def dot_row(name: str, words: str, hover: str, ends: Sequence[float], *, chosen: bool) -> dict[str, object]:
-    """A row of the table with a dot, bold and in colour if it is chosen. name: as text; ends: estimate, low, high."""
+    """Return a row of the table with a dot, bold and in colour if it is chosen. name: as text; ends: estimate, low, high."""
     shown = drawing.escape(name, NAME_LENGTH)
     look = {"colour": theme.CHOSEN if chosen else theme.BASELINE, "symbol": "circle"}
     place = dict(zip(("estimate", "low", "high"), ends, strict=True))
@@ -59,7 +59,7 @@ def dot_row(name: str, words: str, hover: str, ends: Sequence[float], *, chosen:
 
 
 def heading_row(name: str) -> dict[str, object]:
-    """A row of the table that names the group below it. name: as text."""
+    """Return a row of the table that names the group below it. name: as text."""
     nothing = {"words": "", "hover": "", "colour": theme.NONE, "symbol": "circle"}
     return {"name": f"<i>{drawing.escape(name)}</i>", **nothing, "estimate": math.nan, "low": math.nan, "high": math.nan}
 

@@ -24,13 +24,13 @@ _CHARACTER_PX, _BELOW_PX = 7, 55 + 2 * drawing.TEXT_PX  # width of a character; 
 
 
 def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
-    """Genes as faint dots, the neighbours of `query` sized by their share of the prior, and the query as a star.
+    """Return genes as faint dots, the neighbours of `query` sized by their share of the prior, and the query as a star.
 
     The plot frames the query and its neighbours, which would lie on one spot on a map of all genes; the title of the x axis
     counts the genes outside. table: symbol, x, y (a gene without both is not drawn), kind (query, at most once; neighbour,
     other), share (of the prior, in [0, 1]; 0 for others), label (of a neighbour's rows: up, down, none, de, mixed, or "" if
-    unknown). query: its symbol; the title of the x axis says if it has no place. axes: their titles. Raises InputError if
-    no gene has a place.
+    unknown). query: its symbol; the title of the x axis says if it has no place. axes: their titles. Raise InputError if no gene
+    has a place.
     """
     drawing.require_columns("gene_map", table, COLUMNS)
     drawing.require_values("gene_map", table, "kind", KINDS)
@@ -63,7 +63,7 @@ def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
 
 
 def _frame(marked: pd.Series[float], known: pd.Series[float]) -> tuple[float, float]:
-    """The ends of an axis that shows the marked genes, and at least `_CLOSEST` of the extent of all that have a place."""
+    """Return the ends of an axis that shows the marked genes, and at least `_CLOSEST` of the extent of all that have a place."""
     low, high = float(marked.min()), float(marked.max())
     missing = _CLOSEST * float(known.max() - known.min()) - (high - low)
     if missing > 0:
@@ -107,7 +107,7 @@ def _draw_marks(chart: go.Figure, table: pd.DataFrame, name: str, marker: dict[s
 
 
 def _fill(label: str) -> str:
-    """The fill of a mark, transparent so that overlapping marks can be told apart; an open mark uses it as its outline."""
+    """Return the fill of a mark, transparent so that overlapping marks can be told apart; an open mark uses it as its outline."""
     colour = label_signs.COLOURS[label]
     return colour if label_signs.SYMBOLS[label].endswith("-open") else drawing.transparent(colour, 0.15)
 
@@ -147,7 +147,7 @@ def _draw_name(chart: go.Figure, row: Any, name_at: tuple[float, float]) -> None
 
 
 def _spread_levels(wanted: Floats, step: float, ends: tuple[float, float]) -> Floats:
-    """Increasing levels at least `step` apart and between the ends, close to the wanted (increasing) levels."""
+    """Return increasing levels at least `step` apart and between the ends, close to the wanted (increasing) levels."""
     steps = step * np.arange(len(wanted))
     raised, lowered = np.maximum.accumulate(wanted - steps), np.minimum.accumulate((wanted - steps)[::-1])[::-1]
     levels: Floats = np.clip((raised + lowered) / 2 + steps, ends[0] + steps, ends[1] - steps[::-1])

@@ -42,7 +42,7 @@ def table(labels: ArrayLike, gene: ArrayLike) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """The shares with an effect by rows per gene, beside the share over all rows; without labels, the numbers of rows.
+    """Return the shares with an effect by rows per gene, beside the share over all rows; without labels, the numbers of rows.
 
     table: from `table`.
     """

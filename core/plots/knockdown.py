@@ -14,10 +14,10 @@ _HIGHEST: Final = 200.0  # percent; what is above is drawn there
 
 
 def figure(table: pd.DataFrame, most_remaining: float) -> go.Figure:
-    """One diamond for each perturbation in the order of what remains, a small circle for each of its guides; dashed: above it a
-    guide counts as failed.
+    """Return one diamond for each perturbation in the order of what remains, a small circle for each of its guides.
 
-    table: target, guide ("" for all cells of a perturbation), n_cells, remaining (share, NaN is not drawn).
+    Dashed: above it a guide counts as failed. table: target, guide ("" for all cells of a perturbation), n_cells, remaining
+    (share, NaN is not drawn).
     """
     drawing.require_columns("knockdown", table, COLUMNS)
     known = table.dropna(subset=["remaining"])

@@ -11,7 +11,7 @@ _ORDER = ("up", "down", "de", "none", "unlabelled")
 
 
 def figure(counts: pd.DataFrame) -> go.Figure:
-    """One stacked bar for each split, with the labels' names on it.
+    """Return one stacked bar for each split, with the labels' names on it.
 
     counts: one row for each split with split and the numbers of rows up, down, de, none, unlabelled.
     """

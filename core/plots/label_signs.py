@@ -26,7 +26,7 @@ ABOVE_PX: Final = 8 + drawing.TEXT_PX + 6  # top margin that the key needs
 
 
 def label_column(figure: str, table: pd.DataFrame) -> pd.Series[str]:
-    """The label column of a figure's table, "unknown" for None, NaN and "". Raises InputError for other labels."""
+    """Return the label column of a figure's table, "unknown" for None, NaN and "". Raise InputError for other labels."""
     given = table["label"].astype(object)
     known = given.where(given.notna() & given.ne(""), "unknown")
     drawing.require_values(figure, known.to_frame(), "label", SYMBOLS)
@@ -34,17 +34,17 @@ def label_column(figure: str, table: pd.DataFrame) -> pd.Series[str]:
 
 
 def sign_markup(label: str) -> str:
-    """The sign of a label in its colour, as markup."""
+    """Return the sign of a label in its colour, as markup."""
     return f'<span style="color:{COLOURS[label]}">{SIGNS[label]}</span>'
 
 
 def hover_words(label: str) -> str:
-    """What a hover says of a row's label: "label up", or that it has none."""
+    """Return the words for a row's label in a hover: "label up", or that it has none."""
     return WORDS[label] if label == "unknown" else f"label {WORDS[label]}"
 
 
 def counts_by_label(labels: pd.Series[str]) -> list[str]:
-    """Each label that occurs, with its sign and its number of rows, as markup."""
+    """Return each label that occurs, with its sign and its number of rows, as markup."""
     counts = labels.value_counts()
     return [f"{sign_markup(label)} {WORDS[label]} {counts[label]:,}" for label in reversed(SYMBOLS) if label in counts]
 

@@ -17,11 +17,11 @@ _WORDS = {"here": "measured here", "public": "public score", "baseline": "knows 
 
 
 def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean") -> go.Figure:
-    """One row of the forest plot for each run, in the order given; circles are measured here, diamonds public scores.
+    """Return one row of the forest plot for each run, in the order given; circles are measured here, diamonds public scores.
 
-    table: run, kind ("public" or "here"), score, low and high (of a public score: its noise), n (each NaN if unknown),
-    chosen. lines: controls by name, such as {"no-biology baseline": 0.62}; chance is always drawn. metric: DE, DIR, mean, or
-    the name of another score. Raises InputError for missing columns and unknown kinds.
+    table: run, kind ("public" or "here"), score, low and high (of a public score: its noise), n (each NaN if unknown), chosen.
+    lines: controls by name, such as {"no-biology baseline": 0.62}; chance is always drawn. metric: DE, DIR, mean, or the name of
+    another score. Raise InputError for missing columns and unknown kinds.
     """
     drawing.require_columns("ladder", table, COLUMNS)
     drawing.require_values("ladder", table, "kind", _SYMBOLS)
@@ -30,9 +30,10 @@ def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean"
 
 
 def grouped_figure(table: pd.DataFrame, metric: str = "mean") -> go.Figure:
-    """The same for several groups of runs, each under its name; squares are what knows no biology on the rows of the group.
+    """Return the same for several groups of runs, each under its name.
 
-    table: the columns of `figure` and group, in the order in which they are drawn; kind may be "baseline".
+    Squares are what knows no biology on the rows of the group. table: the columns of `figure` and group, in the order in which
+    they are drawn; kind may be "baseline".
     """
     drawing.require_columns("ladder", table, (*COLUMNS, "group"))
     drawing.require_values("ladder", table, "kind", _SYMBOLS)

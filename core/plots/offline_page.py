@@ -20,7 +20,7 @@ _MUTED = {"light": "#52606D", "dark": "#A9B4C0"}  # second text: 6:1 and more on
 
 
 def policy(scripts: Sequence[str]) -> str:
-    """The content-security policy of a file: no request to anywhere, and no script but these, by their hashes.
+    """Return the content-security policy of a file: no request to anywhere, and no script but these, by their hashes.
 
     Styles may stand in the file: Plotly writes some of its own.
     """
@@ -31,7 +31,7 @@ def policy(scripts: Sequence[str]) -> str:
 
 
 def colours() -> str:
-    """The colours of both surfaces as CSS variables; the visitor's own setting decides until a switch sets `data-theme`."""
+    """Return the colours of both surfaces as CSS variables; the visitor's setting applies until a switch sets `data-theme`."""
     light, dark = (_variables(base) for base in ("light", "dark"))
     return (
         f":root{{{light}color-scheme:light}}\n"
@@ -47,17 +47,17 @@ def _variables(base: str) -> str:
 
 
 def as_data(chart: go.Figure) -> dict[str, Any]:
-    """A figure's data and layout, plain values only; the template is left out: see `templates`."""
+    """Return a figure's data and layout, plain values only; the template is left out: see `templates`."""
     found: dict[str, Any] = json.loads(chart.to_json(engine="json"))
     found["layout"].pop("template", None)
     return {"data": found["data"], "layout": found["layout"]}
 
 
 def templates() -> dict[Literal["light", "dark"], Any]:
-    """The template of each surface."""
+    """Return the template of each surface."""
     return {base: theme.template(base).to_plotly_json() for base in ("light", "dark")}
 
 
 def library() -> str:
-    """Plotly's script, of the version that is installed."""
+    """Return Plotly's script, of the version that is installed."""
     return str(get_plotlyjs()).replace("\r\n", "\n")

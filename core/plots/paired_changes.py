@@ -25,7 +25,7 @@ _NAMES = {
 
 
 def table(comparison: Comparison) -> pd.DataFrame:
-    """The changes of a comparison; columns: metric (DE, DIR, mean), unit (as in `UNITS`), estimate, low, high, n."""
+    """Return the changes of a comparison; columns: metric (DE, DIR, mean), unit (as in `UNITS`), estimate, low, high, n."""
     parts = {"DE": comparison.de, "DIR": comparison.dir, "mean": comparison.mean}
     found = [(metric, words, getattr(part.change, unit)) for metric, part in parts.items() for unit, words in UNITS.items()]
     rows = [(metric, words, one.estimate, one.low, one.high, one.n) for metric, words, one in found]
@@ -33,7 +33,7 @@ def table(comparison: Comparison) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame, detectable: float = np.nan) -> go.Figure:
-    """One row of the forest plot for each difference, below the name of its metric, beside the line of no change.
+    """Return one row of the forest plot for each difference, below the name of its metric, beside the line of no change.
 
     table: metric, unit (as in `UNITS`), estimate, low, high (NaN if there is none), n. detectable: the smallest change of the
     mean that two such runs would show, in AUROC; smaller changes are shaded in the rows of the mean. NaN shades nothing.

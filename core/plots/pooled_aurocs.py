@@ -15,7 +15,7 @@ _MANY = 200  # groups, from which on dots are small and intervals a band
 
 
 def figure(table: pd.DataFrame, mean: float, title: str, unit: str) -> go.Figure:
-    """Raw AUROCs as hollow grey dots, pooled ones as filled dots with their 95% intervals, in the order of the table.
+    """Return raw AUROCs as hollow grey dots, pooled ones as filled dots with their 95% intervals, in the order of the table.
 
     table: `COLUMNS`. mean: of the true AUROCs. title: of the value axis; unit: what a dot is, such as "target genes".
     """
@@ -41,7 +41,7 @@ def figure(table: pd.DataFrame, mean: float, title: str, unit: str) -> go.Figure
 
 
 def _apart(lines: list[drawing.Line]) -> list[drawing.Line]:
-    """The lines, whose names would touch if they were closer, the first without its name then."""
+    """Return the lines, whose names would touch if they were closer, the first without its name then."""
     chance, mean = lines
     near = abs(chance.value - mean.value) < 0.05
     return [drawing.Line(chance.value, "", chance.colour, chance.dash) if near else chance, mean]

@@ -25,7 +25,7 @@ _LONGEST_NAME: Final = 80  # of a file, without its extension
 def with_heading(
     chart: go.Figure, title: str, caption: str, surface: Literal["light", "dark"] = "light", width: int | None = WIDTH_PX
 ) -> go.Figure:
-    """A copy of a figure with its title and caption above it; the plot keeps its height.
+    """Return a copy of a figure with its title and caption above it; the plot keeps its height.
 
     width: in pixels, None for that of its place.
     """
@@ -54,9 +54,9 @@ def with_heading(
 
 
 def encode(chart: go.Figure, form: Form, title: str, caption: str) -> bytes:
-    """A figure as a file's bytes, with its title and caption in it; as HTML it is interactive and needs no network.
+    """Return a figure as a file's bytes, with its title and caption in it; as HTML it is interactive and needs no network.
 
-    Raises StateError for an image where no browser is installed that could draw it.
+    Raise StateError for an image where no browser is installed that could draw it.
     """
     if form == "html":
         page: str = with_heading(chart, title, caption, width=None).to_html(
@@ -70,7 +70,7 @@ def encode(chart: go.Figure, form: Form, title: str, caption: str) -> bytes:
 
 
 def _with_density(png: bytes) -> bytes:
-    """A PNG that says how large it is on paper, so that a text processor shows it at its size."""
+    """Return a PNG that says how large it is on paper, so that a text processor shows it at its size."""
     from PIL import Image
 
     out = BytesIO()
@@ -80,20 +80,20 @@ def _with_density(png: bytes) -> bytes:
 
 
 def find_browser() -> str | None:
-    """The path of the browser that draws images and prints; None where none is installed."""
+    """Return the path of the browser that draws images and prints; None where none is installed."""
     from choreographer.browsers.chromium import Chromium
 
     return Chromium.find_browser(skip_local=False) or None
 
 
 def why_no_images() -> str:
-    """Why figures cannot be written as images here; empty if they can."""
+    """Return why figures cannot be written as images here; empty if they can."""
     if find_browser():
         return ""
     return "PNG, SVG and PDF are drawn by Chromium, which is not installed here; BROWSER_PATH may name one; HTML needs none"
 
 
 def file_name(*parts: str) -> str:
-    """A name for a figure's or a table's file, without extension: what it shows, of which dataset and run."""
+    """Return a name for a figure's or a table's file, without extension: what it shows, of which dataset and run."""
     words = (re.sub(r"[^\w.]+", "-", part).strip("-._") for part in parts)
     return "_".join(filter(None, words))[:_LONGEST_NAME] or "figure"

@@ -17,10 +17,10 @@ _SYMBOLS = {"agrees": "circle", "differs": "diamond"}
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """One row for each group of numbers, one dot for each number that was computed, between lines at the tolerance.
+    """Return one row for each group of numbers, one dot for each number that was computed, between lines at the tolerance.
 
     table: group, number (in words), published, ours (NaN: not computed, no dot), tolerance, verdict (agrees, differs, not
-    computed), why. Raises InputError for missing columns.
+    computed), why. Raise InputError for missing columns.
     """
     drawing.require_columns("published_differences", table, COLUMNS)
     groups = list(dict.fromkeys(table["group"]))

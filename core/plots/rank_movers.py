@@ -19,10 +19,10 @@ _RUN_LENGTH, _DOT, _SIGN_RADIUS_PX, _PLOT_PX = 20, 5, 5, 400  # _PLOT_PX: the us
 
 
 def figure(table: pd.DataFrame, before: str, after: str, score: str = "P(DE)") -> go.Figure:
-    """One row of the forest plot for each row, in order: a dot at its rank in `before`, its sign at that in `after`.
+    """Return one row of the forest plot for each row, in order: a dot at its rank in `before`, its sign at that in `after`.
 
-    table: pair_id, pert, gene, label (None if unknown), rank_a, rank_b, where 1 is the largest `score`; the first 20 rows
-    with both ranks are drawn. A mark's customdata is its pair_id. Raises InputError if no row has both ranks.
+    table: pair_id, pert, gene, label (None if unknown), rank_a, rank_b, where 1 is the largest `score`; the first 20 rows with
+    both ranks are drawn. A mark's customdata is its pair_id. Raise InputError if no row has both ranks.
     """
     drawing.require_columns("rank_movers", table, COLUMNS)
     known = table.assign(label=label_signs.label_column("rank_movers", table)).dropna(subset=["rank_a", "rank_b"]).head(SHOWN)

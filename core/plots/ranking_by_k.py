@@ -20,10 +20,10 @@ _GAP: Final = 0.062  # between two names at the right, as a share of the axis
 
 
 def figure(table: pd.DataFrame, chosen: str, title: str) -> go.Figure:
-    """One line for each model by k, named where it ends, with its 95% interval as a band; random and ceiling are dashed.
+    """Return one line for each model by k, named where it ends, with its 95% interval as a band; random and ceiling are dashed.
 
     table: COLUMNS, a row for each model and k; low, high: NaN without an interval. chosen: the model in the colour of the chosen
-    run. title: of the value axis. Raises InputError for missing columns.
+    run. title: of the value axis. Raise InputError for missing columns.
     """
     drawing.require_columns("ranking_by_k", table, COLUMNS)
     chart = go.Figure()

@@ -17,10 +17,10 @@ _FEW_EPOCHS: Final = 12  # each of which has a tick of its own
 
 
 def figure(table: pd.DataFrame, measure: str) -> go.Figure:
-    """One line for each model by epoch, named where it ends; a star at the epoch that was kept, the best on validation cells.
+    """Return one line for each model by epoch, named where it ends.
 
-    table: COLUMNS, the measure (one of MEASURES) and validation_mrr; rows without the measure are left out. Raises InputError for
-    missing columns.
+    A star at the epoch that was kept, the best on validation cells. table: COLUMNS, the measure (one of MEASURES) and
+    validation_mrr; rows without the measure are left out. Raise InputError for missing columns.
     """
     drawing.require_columns("ranking_training", table, (*COLUMNS, measure, "validation_mrr"))
     chart = go.Figure()

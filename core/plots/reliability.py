@@ -19,10 +19,10 @@ _NAME_LENGTH = 24  # of a run beside its curve
 
 
 def table(found: Reliability) -> pd.DataFrame:
-    """One row for each bin.
+    """Return one row for each bin.
 
-    Columns: predicted (mean probability), observed (share of positives) with its interval low and high, band_low and
-    band_high (what a calibrated model would show), n.
+    Columns: predicted (mean probability), observed (share of positives) with its interval low and high, band_low and band_high
+    (what a calibrated model would show), n.
     """
     rows = [
         (
@@ -40,16 +40,16 @@ def table(found: Reliability) -> pd.DataFrame:
 
 
 def summary(found: Reliability) -> str:
-    """The calibration errors in words."""
+    """Return the calibration errors in words."""
     ece, debiased, brier = map(number_text, (found.ece, found.debiased, found.brier))
     return f"expected calibration error {ece}, {debiased} without what noise adds, Brier score {brier}"
 
 
 def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = None) -> go.Figure:
-    """Observed shares against predicted probabilities, the line of perfect calibration and a calibrated model's bands.
+    """Return observed shares against predicted probabilities, the line of perfect calibration and a calibrated model's bands.
 
-    table: `COLUMNS`, one row for each bin. score: the probability's name, such as "P(DE)". recalibrated: the same of
-    recalibrated probabilities, drawn hollow.
+    table: `COLUMNS`, one row for each bin. score: the probability's name, such as "P(DE)". recalibrated: the same of recalibrated
+    probabilities, drawn hollow.
     """
     drawing.require_columns("reliability", table, COLUMNS)
     chart = go.Figure()
@@ -68,7 +68,7 @@ def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = 
 
 
 def overlay_figure(tables: Mapping[str, pd.DataFrame], score: str) -> go.Figure:
-    """The same for several runs by name, as lines without bands: the first in colour, the others grey, each named at its end."""
+    """Return the figure of several runs by name, as lines without bands: the first in colour, the others grey, with names."""
     first, *_ = tables
     chart = figure(tables[first].iloc[:0], score)
     for run, table in reversed(list(tables.items())):

@@ -12,7 +12,7 @@ _COLOURS = {"DE": theme.CHOSEN, "DIR": theme.WARNING}
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """One line for each question, with its 95% interval, beside the dashed line of abstaining at random.
+    """Return one line for each question, with its 95% interval, beside the dashed line of abstaining at random.
 
     table: `COLUMNS`, a row for each question and coverage, in order.
     """

@@ -30,11 +30,11 @@ POINTS: Final = 500  # of a curve; a corner left out is within 2 / 499 of one th
 
 
 def table(labels: ArrayLike, scores: Mapping[str, Scores], cells: Codes | None = None) -> pd.DataFrame:
-    """The points of the curves; columns: task (DE, DIR), who, n (rows behind the curve), auroc, fpr, tpr.
+    """Return the points of the curves; columns: task (DE, DIR), who, n (rows behind the curve), auroc, fpr, tpr.
 
-    labels: of shape (n_rows,), None if unknown; scores: of each run, and of the control under the name `CONTROL`, on the
-    same rows. cells: codes of shape (n_rows,), only pairs of rows inside one cell count; None: all pairs. A curve has at
-    most `POINTS` points; one with a single class is left out.
+    labels: of shape (n_rows,), None if unknown; scores: of each run, and of the control under the name `CONTROL`, on the same
+    rows. cells: codes of shape (n_rows,), only pairs of rows inside one cell count; None: all pairs. A curve has at most `POINTS`
+    points; one with a single class is left out.
     """
     outcome = outcome_of(labels)
     curves = []
@@ -54,7 +54,7 @@ def table(labels: ArrayLike, scores: Mapping[str, Scores], cells: Codes | None =
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """One panel for each task, each curve with its AUROC: the first run in colour, other runs grey, the control dashed.
+    """Return one panel for each task, each curve with its AUROC: the first run in colour, other runs grey, the control dashed.
 
     table: task, who, n, auroc, fpr, tpr, the points of each curve in order.
     """
@@ -130,7 +130,7 @@ def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: objec
 
 
 def _lines_of(who: str) -> list[str]:
-    """A name as lines that fit, which end where one of its words does; the control's is one line."""
+    """Return a name as lines that fit, which end where one of its words does; the control's is one line."""
     if who == CONTROL:
         return [drawing.escape(who)]
     lines = [""]

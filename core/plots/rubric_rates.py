@@ -22,10 +22,10 @@ KINDS = {
 
 
 def figure(table: pd.DataFrame, answer: str) -> go.Figure:
-    """One block of the forest plot for each role, below its name, with a row for each kind of rate.
+    """Return one block of the forest plot for each role, below its name, with a row for each kind of rate.
 
     table: role, kind (of `KINDS`), n, estimate, low, high (NaN where there is none, which draws no dot). answer: whose rate it
-    is. Raises InputError for missing columns and other kinds.
+    is. Raise InputError for missing columns and other kinds.
     """
     drawing.require_columns("rubric_rates", table, COLUMNS)
     drawing.require_values("rubric_rates", table, "kind", KINDS)

@@ -21,7 +21,7 @@ KINDS: Final = {"up or down": "de", "none": "none", "up": "up", "down": "down"}
 
 
 def figure(table: pd.DataFrame, score: str) -> go.Figure:
-    """One step histogram for each label over shared bins; each sums to 1 and is named where it is most distinct.
+    """Return one step histogram for each label over shared bins; each sums to 1 and is named where it is most distinct.
 
     table: label ("up or down", "none", "up", "down") and value of each row. score: the value's name, such as "P(DE)".
     """
@@ -41,7 +41,7 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
 
 
 def _edges(values: Floats) -> Floats:
-    """The edges of equal bins over [0, 1], or over the range of the values if it is larger."""
+    """Return the edges of equal bins over [0, 1], or over the range of the values if it is larger."""
     low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
     edges: Floats = round_for_ranks(np.linspace(low, high, BINS + 1))
     return edges
@@ -96,6 +96,6 @@ def _draw_names(chart: go.Figure, edges: Floats, counts: Mapping[str, Codes], to
 
 
 def _most_distinct_bin(label: str, counts: Mapping[str, Codes]) -> int:
-    """The bin in which the label's share exceeds the others' most; its fullest bin if there are no others."""
+    """Return the bin in which the label's share exceeds the others' most; its fullest bin if there are no others."""
     others = [_percent(count) for other, count in counts.items() if other != label]
     return int(np.argmax(_percent(counts[label]) - (np.max(others, axis=0) if others else 0.0)))

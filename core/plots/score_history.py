@@ -17,11 +17,11 @@ _NAMES_PX = 90
 
 
 def figure(table: pd.DataFrame, metric: str = "mean") -> go.Figure:
-    """Scores in the order in which they were tried, joined by a line; the band is the 95% noise of one score.
+    """Return scores in the order in which they were tried, joined by a line; the band is the 95% noise of one score.
 
     table: COLUMNS; step: the place, from 0; label: what was tried; low, high: NaN if the noise is unknown; verdict: None for the
     score at the start; is_best: whether no earlier score was as high, drawn in the colour of the chosen run with a star where a
-    step was confirmed. metric: de, dir, mean. Raises InputError for missing columns.
+    step was confirmed. metric: de, dir, mean. Raise InputError for missing columns.
     """
     drawing.require_columns("score_history", table, COLUMNS)
     chart = go.Figure()

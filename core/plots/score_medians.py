@@ -15,7 +15,7 @@ COLUMNS = ("run", "label", "median", "low", "high", "n")
 
 
 def figure(table: pd.DataFrame, score: str) -> go.Figure:
-    """One row of the forest plot for each label of each run: the median, with a bar from the first to the third quartile.
+    """Return one row of the forest plot for each label of each run: the median, with a bar from the first to the third quartile.
 
     table: run, label ("up or down", "none", "up", "down"), median, low and high (quartiles), n. score: the value's name.
     """

@@ -15,10 +15,10 @@ _ROW_PX = 36  # a name of two lines, so that the dots keep their room in a narro
 
 
 def figure(table: pd.DataFrame, title: str) -> go.Figure:
-    """One row of the forest plot for each way, beside the line of chance; a hollow diamond is the no-biology baseline's.
+    """Return one row of the forest plot for each way, beside the line of chance; a hollow diamond is the no-biology baseline's.
 
     table: way, counted ("336 genes"), estimate, low, high, n, and count_only, the baseline scored in the same way; NaN if
-    unknown. title: of the value axis. Raises InputError for missing columns.
+    unknown. title: of the value axis. Raise InputError for missing columns.
     """
     drawing.require_columns("score_ways", table, COLUMNS)
     rows = pd.DataFrame([_row(row) for row in table[list(COLUMNS)].itertuples(index=False)])

@@ -12,10 +12,10 @@ COLUMNS = ("seeds", "se")
 
 
 def figure(table: pd.DataFrame, floor: float, enough: int | None) -> go.Figure:
-    """A line by seeds over the line of the rows' own error; the fewest seeds that are worth their tokens are marked.
+    """Return a line by seeds over the line of the rows' own error; the fewest seeds that are worth their tokens are marked.
 
     table: seeds, se (standard error of the mean of DE and DIR with so many). floor: with any number of seeds. enough: None if no
-    number is. Raises InputError for missing columns.
+    number is. Raise InputError for missing columns.
     """
     drawing.require_columns("seed_worth", table, COLUMNS)
     chart = go.Figure()

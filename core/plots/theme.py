@@ -43,13 +43,13 @@ INK_ON: Final = {True: "#FFFFFF", False: SURFACES["light"]["text"]}  # text on a
 
 
 def tint(colour: str, strength: float) -> str:
-    """A "#RRGGBB" colour mixed with white: 1 is the colour itself, 0 is white."""
+    """Return a "#RRGGBB" colour mixed with white: 1 is the colour itself, 0 is white."""
     parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(255 - strength * (255 - part)):02X}" for part in parts)
 
 
 def template(base: Literal["light", "dark"] = "light", scale: float = 1.0) -> go.layout.Template:
-    """The plotly template of a surface: no grid but the value axis's, no legend, room for direct labels.
+    """Return the plotly template of a surface: no grid but the value axis's, no legend, room for direct labels.
 
     scale: of the text, 1 for the usual size.
     """

@@ -16,7 +16,7 @@ _NAME_PX = 80
 
 
 def table(losses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """One row per known loss; columns: step, epoch, rows (training, validation), loss (mean over answer tokens, in nats).
+    """Return one row per known loss; columns: step, epoch, rows (training, validation), loss (mean over answer tokens, in nats).
 
     losses: each with step, epoch, and loss (of training rows) or validation_loss.
     """
@@ -26,9 +26,9 @@ def table(losses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Two lines by step, named where they end: each step's training rows, and all validation rows after each epoch.
+    """Return two lines by step, named where they end: each step's training rows, and all validation rows after each epoch.
 
-    table: COLUMNS. Raises InputError for missing columns and other names of rows.
+    table: COLUMNS. Raise InputError for missing columns and other names of rows.
     """
     drawing.require_columns("training_loss", table, COLUMNS)
     drawing.require_values("training_loss", table, "rows", ROWS)

@@ -16,7 +16,7 @@ _NAMED: Final = 6  # genes with the lowest FDR have their names
 
 
 def figure(table: pd.DataFrame, target: str, fdr: float, log2_fc: float) -> go.Figure:
-    """One mark for each tested gene: log2 fold change, and −log10 of the FDR; dashed: where a gene counts as changed.
+    """Return one mark for each tested gene: log2 fold change, and −log10 of the FDR; dashed: where a gene counts as changed.
 
     target: the perturbed gene, which has its name. table: gene, log2_fc, fdr, label ("up", "down", "none", None for neither);
     rows with NaN (no test) are not drawn.

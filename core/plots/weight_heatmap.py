@@ -19,16 +19,16 @@ COLUMNS = ("w_de", "w_dir", "mean", "plateau")
 # Transparent where the score is low, so that low scores recede on light and on dark pages.
 RAMP: Final = [[0.0, drawing.transparent(theme.CHOSEN, 0.04)], [1.0, drawing.transparent(theme.CHOSEN, 1)]]
 _INK, _EDGE = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge is visible on every part of the ramp
-_REACH = (0.3, 0.12)  # largest size of the name beside a mark, as a share of the plot
+_REACH = (0.3, 0.12)  # largest width and height of the name beside a mark, as shares of the plot
 _NAME_LENGTH = 24  # characters of the component's name
 _CORNER = 1e-3  # share of a cell that is cut off each corner of the ring
 
 
 def table(grid: Sequence[float], mean: ArrayLike, plateau: ArrayLike) -> pd.DataFrame:
-    """A weight grid with one row for each pair of weights; columns: w_de, w_dir, mean, plateau.
+    """Return a weight grid with one row for each pair of weights; columns: w_de, w_dir, mean, plateau.
 
-    grid: the weights, of shape (n_weights,). mean, plateau: of shape (n_weights, n_weights), weight of DE by weight of
-    DIR; plateau: flags. Raises InputError for other shapes.
+    grid: the weights, of shape (n_weights,). mean, plateau: of shape (n_weights, n_weights), weight of DE by weight of DIR;
+    plateau: flags. Raise InputError for other shapes.
     """
     n = len(grid)
     values, flags = np.asarray(mean, dtype=np.float64), np.asarray(plateau, dtype=np.bool_)
@@ -40,12 +40,11 @@ def table(grid: Sequence[float], mean: ArrayLike, plateau: ArrayLike) -> pd.Data
 
 
 def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, float], name: str) -> go.Figure:
-    """A heat map of the mean with a ring around the plateau, a cross at `now` and the value at `best`.
+    """Return a heat map of the mean with a ring around the plateau, a cross at `now` and the value at `best`.
 
-    table: w_de, w_dir, mean (NaN leaves a gap), plateau (within one standard error of the best), one row for each pair of
-    at least two weights each. now: the current weights in DE and DIR, on the grid or not; best: a pair of the table; name:
-    of the component that they are the weights of.
-    Raises InputError if the table lacks a pair or has one twice, and if `best` is not in it.
+    table: w_de, w_dir, mean (NaN leaves a gap), plateau (within one standard error of the best), one row for each pair of at
+    least two weights each. now: the current weights in DE and DIR, on the grid or not; best: a pair of the table; name: of the
+    component with these weights. Raise InputError if the table lacks a pair or has one twice, and if `best` is not in it.
     """
     drawing.require_columns("weight_heatmap", table, COLUMNS)
     mean, plateau = _grid(table, "mean"), _grid(table, "plateau")
@@ -62,7 +61,7 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
     label_signs.draw_key(chart, ["✚ your weights", "○ best weights", "outline: within one standard error"])
     chart.update_layout(height=int(1.4 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
     for update, span, score in ((chart.update_xaxes, spans[0], "DE"), (chart.update_yaxes, spans[1], "DIR")):
-        room = 0.012 * (span[1] - span[0])  # for a ring along the edge
+        room = 0.012 * (span[1] - span[0])  # space for a ring along the edge
         update(
             title=f"weight of {drawing.escape(name, _NAME_LENGTH)} in {score}",
             range=[span[0] - room, span[1] + room],
@@ -74,7 +73,7 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
 
 
 def _grid(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A column as a matrix, weight of DIR by weight of DE."""
+    """Return a column as a matrix, weight of DIR by weight of DE."""
     n_de, n_dir = table["w_de"].nunique(), table["w_dir"].nunique()
     if min(n_de, n_dir) < 2 or len(table) != n_de * n_dir or table.duplicated(["w_de", "w_dir"]).any():
         got = f"got {len(table)} rows of {n_de} weights of DE and {n_dir} of DIR"
@@ -83,7 +82,7 @@ def _grid(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _borders(weights: Floats) -> Floats:
-    """The borders of the cells around increasing weights: half-way between neighbours, and as far beyond the ends."""
+    """Return the borders of the cells around increasing weights: half-way between neighbours, and as far beyond the ends."""
     middle = (weights[1:] + weights[:-1]) / 2
     borders: Floats = np.concatenate([[2 * weights[0] - middle[0]], middle, [2 * weights[-1] - middle[-1]]])
     return borders
@@ -154,7 +153,7 @@ def _draw_best(
 
 
 def _side(best: Floats, now: Floats) -> tuple[int, int]:
-    """The side of `best` for its name, (right, up), each 1 or -1: inside the plot and as far from `now` as possible."""
+    """Return the side of `best` for its name, (right, up), each 1 or -1: inside the plot and as far from `now` as possible."""
     ends = {side: best + np.multiply(side, _REACH) for side in ((1, 1), (1, -1), (-1, 1), (-1, -1))}
     inside = [side for side, end in ends.items() if (end > 0).all() and (end < 1).all()]
     return max(inside, key=lambda side: float(np.hypot(*(ends[side] - now))))

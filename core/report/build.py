@@ -54,9 +54,9 @@ class Finders:
 
 
 def load_parts(store: Store, name: str, selection: ReportSelection, find: Finders, links: Links = HOME) -> Parts:
-    """What the report of a selection that is called `name` consists of, by nobody. links: where those of its stops lead.
+    """Return what the report of a selection that is called `name` consists of, by nobody. links: where those of its stops lead.
 
-    Raises NotFound for runs that were deleted.
+    Raise NotFound for runs that were deleted.
     """
     with store.read() as db:
         material = load_material(db, selection, find.vectors, find.reproduce, find.answers)
@@ -71,19 +71,19 @@ def load_parts(store: Store, name: str, selection: ReportSelection, find: Finder
 
 
 def build_file(parts: Parts, *, slides: bool = False) -> BuiltReport:
-    """The report, or the slides, as a file: the same parts give the same bytes."""
+    """Return the report, or the slides, as a file: the same parts give the same bytes."""
     document = make_slides(parts) if slides else make_page(parts)
     drawn = sum(one.chart is not None for one in document.figures.values())
     return BuiltReport(render(document), drawn, len(parts.material.chosen_rows))
 
 
 def build_report(store: Store, name: str, selection: ReportSelection, find: Finders, *, slides: bool = False) -> BuiltReport:
-    """The report, or the slides, of a selection that is called `name`, as a file."""
+    """Return the report, or the slides, of a selection that is called `name`, as a file."""
     return build_file(load_parts(store, name, selection, find), slides=slides)
 
 
 def find_scales(material: Material, replicate: str, find: FindScale) -> dict[str, RunScale | str]:
-    """The labelled runs on the scale to a replicate, by run; why not, for one that has no row in common with it."""
+    """Return the labelled runs on the scale to a replicate, by run; why not, for one that has no row in common with it."""
     found: dict[str, RunScale | str] = {}
     for run in material.labelled_runs:
         try:
@@ -94,7 +94,7 @@ def find_scales(material: Material, replicate: str, find: FindScale) -> dict[str
 
 
 def find_explorers(runs: Sequence[Run], selection: ReportSelection, find: FindExplorer | None) -> dict[str, ExplorerData]:
-    """The explorers of the fusions among some runs, by run, as the selection wants them."""
+    """Return the explorers of the fusions among some runs, by run, as the selection wants them."""
     if find is None or selection.explorers == "no":
         return {}
     found = {run.id: find(run, selection.explorers == "labels") for run in runs}
@@ -102,7 +102,7 @@ def find_explorers(runs: Sequence[Run], selection: ReportSelection, find: FindEx
 
 
 def make_sections(material: Material, selection: ReportSelection) -> Sections:
-    """The figures of each chosen kind, in order, each under a key that is the same for the same selection."""
+    """Return the figures of each chosen kind, in order, each under a key that is the same for the same selection."""
     sections: dict[str, list[tuple[str, CaptionedFigure]]] = {}
     for kind in kinds_in_order(selection.asks, selection.figure_names):
         made = KINDS[kind].make(material)

@@ -24,12 +24,12 @@ _FOUND = {finding: words for finding, words in FINDINGS.items() if finding != "a
 
 
 def pair_name(row: ChosenRow) -> str:
-    """Perturbation ⟶ target gene."""
+    """Return perturbation ⟶ target gene."""
     return f"{row.numbers['pert']} ⟶ {row.numbers['gene']}"
 
 
 def show_row(key: str, rows: Sequence[ChosenRow]) -> Html:
-    """One row in each of the chosen runs that have it. key: of its place in the page."""
+    """Return one row in each of the chosen runs that have it. key: of its place in the page."""
     numbers = rows[0].numbers
     title = [element("em", numbers["pert"]), " ⟶ ", element("em", numbers["gene"])]
     known = numbers["label"] or "unknown"
@@ -45,7 +45,7 @@ def show_row(key: str, rows: Sequence[ChosenRow]) -> Html:
 
 
 def _numbers(row: ChosenRow) -> dict[str, object]:
-    """The numbers of a row in one run; rank scores are named as such."""
+    """Return the numbers of a row in one run; rank scores are named as such."""
     numbers = row.numbers
     values = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
     rank = " (rank scores)" if row.run.has_rank_scores else ""
@@ -58,7 +58,7 @@ def _numbers(row: ChosenRow) -> dict[str, object]:
 
 
 def _tell(row: ChosenRow) -> Iterable[Html]:
-    """What a run was given for a row, what was said about it, and how its numbers came about."""
+    """Yield what a run was given for a row, what was said about it, and how its numbers came about."""
     if row.numbers["error"]:
         yield element("p", f"This row failed: {row.numbers['error']}")
         return
@@ -72,7 +72,7 @@ def _tell(row: ChosenRow) -> Iterable[Html]:
 
 
 def _audit(events: Sequence[Event]) -> Iterable[Html]:
-    """Who argued and who answered with a letter, a line for each brief."""
+    """Yield who argued and who answered with a letter, a line for each brief."""
     briefs = [event for event in events if event["kind"] == "brief"]
     if not briefs:
         return
@@ -91,7 +91,7 @@ def _audit(events: Sequence[Event]) -> Iterable[Html]:
 
 
 def _dossier(row: ChosenRow) -> Iterable[Html]:
-    """The evidence that the agents were given, a card for each answer of a tool."""
+    """Yield the evidence that the agents were given, a card for each answer of a tool."""
     if not row.dossier:
         if any(event["kind"] == "observation" for event in row.events):
             yield element("p", "The tools' answers are among the steps below.", class_="muted")
@@ -113,7 +113,7 @@ def _card(item: Event) -> Html:
 
 
 def _stage(stage: str, events: Sequence[Event]) -> Iterable[Html]:
-    """One stage of a trace; the briefs of a debate stand side by side."""
+    """Yield one stage of a trace; the briefs of a debate stand side by side."""
     yield element("p", element("strong", row_words.stage_title(stage)))
     if stage in row_words.SIDES and any(event["kind"] == "brief" for event in events):
         yield element("div", *(_speech(event) for event in _by_side(stage, events)), class_="debate")
@@ -123,7 +123,7 @@ def _stage(stage: str, events: Sequence[Event]) -> Iterable[Html]:
 
 
 def _by_side(stage: str, events: Sequence[Event]) -> list[Event]:
-    """Briefs, then rebuttals, each with the side that speaks first on the left, then all else."""
+    """Return briefs, then rebuttals, each with the side that speaks first on the left, then all else."""
     order = {kind: i for i, kind in enumerate(("brief", "rebuttal"))}
     sides = {side: i for i, side in enumerate(row_words.SIDES[stage])}
     return sorted(events, key=lambda event: (order.get(event["kind"], len(order)), sides.get(event["role"], len(sides))))
@@ -149,6 +149,6 @@ def _box(title: str, event: Event, *, whole: bool) -> Html:
 
 
 def _said(text: str) -> Iterable[Html | str]:
-    """A model's text, its tags as what they mean, its bold words bold; all else as it was written."""
+    """Yield a model's text, its tags as what they mean, its bold words bold; all else as it was written."""
     for i, part in enumerate(_BOLD.split(row_words.spell_tags(text))):
         yield element("strong", part) if i % 2 else part

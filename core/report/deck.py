@@ -10,7 +10,7 @@ from core.report.markup import Html, element
 
 
 def make_deck(title: str, slides: Sequence[Html], figures: Mapping[str, CaptionedFigure], *, explores: bool = False) -> Document:
-    """Slides with the bar that moves through them. figures: by the keys of their places."""
+    """Return slides with the bar that moves through them. figures: by the keys of their places."""
     bar = element(
         "div",
         element("button", "‹", id="back", type="button", aria_label="Previous slide"),
@@ -23,5 +23,5 @@ def make_deck(title: str, slides: Sequence[Html], figures: Mapping[str, Captione
 
 
 def show_words(key: str, title: str, content: Sequence[Html]) -> Html:
-    """A slide of words. key: what kind of slide it is, for the style sheet."""
+    """Return a slide of words. key: what kind of slide it is, for the style sheet."""
     return element("section", element("h1", title), *content, class_=f"slide {key}")

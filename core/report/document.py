@@ -31,7 +31,7 @@ class Document:
 
 
 def render(document: Document) -> bytes:
-    """The file as bytes; the same document gives the same bytes."""
+    """Return the file as bytes; the same document gives the same bytes."""
     charts = {key: offline_page.as_data(one.chart) for key, one in document.figures.items() if one.chart is not None}
     scripts = [offline_page.library(), _read("figures.js"), _read(f"{document.name}.js")]
     styles = [colours(), _read("shared.css"), _read(f"{document.name}.css")]
@@ -63,17 +63,17 @@ def _read(name: str) -> str:
 
 
 def explorer_place(key: str, data: ExplorerData) -> Html:
-    """The place of an explorer, with its data."""
+    """Return the place of an explorer, with its data."""
     return Html(component.place(key, data))
 
 
 def theme_switch() -> Html:
-    """The button that changes between light and dark."""
+    """Return the button that changes between light and dark."""
     return element("button", "Light or dark", id="theme", type="button", title="Change between light and dark")
 
 
 def chart_place(key: str, found: CaptionedFigure) -> Html:
-    """The place in which the figure of a key is drawn, with its sentence for those who do not see it."""
+    """Return the place in which the figure of a key is drawn, with its sentence for those who do not see it."""
     height = found.chart.layout.height if found.chart is not None else None
     return element(
         "div",

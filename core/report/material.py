@@ -118,23 +118,23 @@ class Material:
         return [run for run in self.runs if self.score(run.id).whole.n_labelled]
 
     def say_unlabelled(self, title: str) -> list[CaptionedFigure]:
-        """A sentence for each run that has no row with a label, in the place of the figure that is called so."""
+        """Return a sentence for each run that has no row with a label, in the place of the figure that is called so."""
         return [self.without_labels(run, title) for run in self.runs if run not in self.labelled_runs]
 
     def score(self, run: str) -> RunScore:
-        """A run's score."""
+        """Return a run's score."""
         return self._once(("score", run), lambda: run_scores.score_run(self.rows[run]))
 
     def count_score(self, run: str) -> RunScore:
-        """The score of row counts alone on a run's rows."""
+        """Return the score of row counts alone on a run's rows."""
         return self._once(("counts", run), lambda: run_scores.score_counts(self.rows[run]))
 
     def standing(self, run: str) -> Standing:
-        """Where a run stands."""
+        """Return where a run stands."""
         return self._once(("standing", run), lambda: standing_of(self.rows[run], self.score(run), self.count_score(run)))
 
     def other_scores(self, run: str) -> tuple[OtherScores, OtherScores]:
-        """A run's rows asked in other ways than the score, and those of row counts alone on the same rows."""
+        """Return a run's rows asked in other ways than the score, and those of row counts alone on the same rows."""
         rows = self.rows[run]
         counts = run_scores.count_rows(rows).under(rows.protocols)
         return self._once(
@@ -143,7 +143,7 @@ class Material:
         )
 
     def controls(self, run: str) -> RunControls:
-        """What knows no biology beside a run."""
+        """Return what knows no biology beside a run."""
         splits = self.dataset_rows["split"].to_numpy(dtype=object)
         rows = self.rows[run]
 
@@ -159,7 +159,7 @@ class Material:
         return ledger_lines(self.ledger, self.looked)
 
     def published(self) -> tuple[Reproduced, ...]:
-        """The published numbers, computed anew."""
+        """Return the published numbers, computed anew."""
         return self._once(("published",), self.reproduce)
 
     def comparison(self, a: str, b: str) -> RunComparison:
@@ -167,11 +167,11 @@ class Material:
         return self._once(("comparison", a, b), lambda: compare_runs(self.rows[a], self.rows[b]))
 
     def answers(self, run: Run, rubric: Rubric) -> tuple[pd.DataFrame, str] | None:
-        """What answers a rubric about a run's texts, and its name; None if nothing does."""
+        """Return what answers a rubric about a run's texts, and its name; None if nothing does."""
         return self._once(("answers", run.id, rubric.name), lambda: self.find_answers(run, rubric))
 
     def without_labels(self, run: Run, title: str) -> CaptionedFigure:
-        """What stands in the place of a figure that needs labels."""
+        """Return what stands in the place of a figure that needs labels."""
         return CaptionedFigure(
             title, run.name, f"{run.name}: no labels here, none of its {len(self.rows[run.id]):,} rows has one."
         )

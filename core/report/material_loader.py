@@ -57,9 +57,9 @@ def load_material(
     reproduce: Reproduce = tuple,
     find_answers: FindAnswers = answers_nothing,
 ) -> Material:
-    """What a selection asks for, but for its explorers, which `build_report` adds.
+    """Return what a selection asks for, but for its explorers, which `build_report` adds.
 
-    Raises NotFound for runs that were deleted since it was saved.
+    Raise NotFound for runs that were deleted since it was saved.
     """
     chosen = tuple(runs.find(db, key) for key in selection.runs)
     pairs_of_runs = tuple((runs.find(db, a), runs.find(db, b)) for a, b in selection.compare)
@@ -110,7 +110,7 @@ def _texts_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, RunTexts]:
 
 
 def _ancestors_of(db: Cursor, shown: Mapping[str, Run]) -> tuple[Run, ...]:
-    """The parents of some runs, their parents and so on, without these runs; one that was deleted is left out."""
+    """Return the parents of some runs, their parents and so on, without these runs; one that was deleted is left out."""
     found: dict[str, Run] = {}
     waiting = [parent for run in shown.values() for parent in run.parents]
     while waiting:

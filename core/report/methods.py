@@ -53,7 +53,7 @@ _WITHIN = (
 
 
 def show_methods(material: Material) -> Html:
-    """How each run was scored, then the definitions."""
+    """Return how each run was scored, then the definitions."""
     scored = [(run.name, " ".join(f"{text}." for text in _describe_scoring(material, run.id))) for run in material.runs]
     return join(
         [element("h3", "How the runs were scored"), lines(scored), element("h3", "Definitions"), lines(_definitions(material))]
@@ -67,7 +67,7 @@ def _describe_scoring(material: Material, run: str) -> Sequence[str]:
 
 
 def _definitions(material: Material) -> list[tuple[str, object]]:
-    """Each term with its meaning; those that only some runs need only for these."""
+    """Return each term with its meaning; those that only some runs need only for these."""
     found: list[tuple[str, object]] = [
         *PROBABILITY_HELP.items(),
         ("AUROC", _AUROC),

@@ -26,7 +26,7 @@ Part = tuple[str, str, Html]  # id, title, content
 
 
 def make_page(parts: Parts) -> Document:
-    """The report: the finding first, then the answer and a few figures, then all else."""
+    """Return the report: the finding first, then the answer and a few figures, then all else."""
     material = parts.material
     sections = [
         ("abstract", "Abstract", show_abstract(parts)),
@@ -48,14 +48,14 @@ def make_page(parts: Parts) -> Document:
 
 
 def show_abstract(parts: Parts) -> Html:
-    """The abstract, paragraph by paragraph, with a mark while nobody has edited it."""
+    """Return the abstract, paragraph by paragraph, with a mark while nobody has edited it."""
     text, is_draft = find_abstract(parts.material, parts.selection)
     mark = [element("p", DRAFT, class_="draft")] if is_draft else []
     return join([*mark, *(element("p", part.strip()) for part in text.split("\n\n") if part.strip())])
 
 
 def show_marks(material: Material) -> list[Html]:
-    """What has to be known of the labels beside any score on them; nothing where there is nothing."""
+    """Return what has to be known of the labels beside any score on them; nothing where there is nothing."""
     said = material.dataset.marks.sentence
     return [element("p", said, class_="caution")] if said else []
 
@@ -66,7 +66,7 @@ def _answer(parts: Parts) -> Html:
 
 
 def _appendix(parts: Parts) -> list[Part]:
-    """The figures that do not come first, by kind."""
+    """Return the figures that do not come first, by kind."""
     if not parts.appendix:
         return []
     drawn = {kind: [keyed for keyed in figures if keyed[1].chart is not None] for kind, figures in parts.appendix.items()}
@@ -79,7 +79,7 @@ def _appendix(parts: Parts) -> list[Part]:
 
 
 def _not_drawn(appendix: Sections) -> list[Html]:
-    """Why some figures have nothing to draw: each reason once, with the figures that it holds for."""
+    """Return why some figures have nothing to draw: each reason once, with the figures that it holds for."""
     reasons: dict[str, list[str]] = {}
     for found in (found for figures in appendix.values() for _, found in figures if found.chart is None):
         reasons.setdefault(found.sentence, []).append(found.title)
@@ -100,7 +100,7 @@ def _contents(sections: Sequence[Part], material: Material) -> Html:
 
 
 def row_key(place: int) -> str:
-    """The id of a chosen row's place in the page."""
+    """Return the id of a chosen row's place in the page."""
     return f"row-{place + 1}"
 
 
@@ -129,13 +129,13 @@ def _run_line(material: Material, run: Run) -> dict[str, object]:
 
 
 def heading(tag: str, found: CaptionedFigure) -> Html:
-    """What a figure says; below it what it shows, and of which run."""
+    """Return what a figure says; below it what it shows, and of which run."""
     about = " · ".join(filter(None, (found.title, found.subject)))
     return join([element(tag, found.headline), element("p", about, class_="kind")])
 
 
 def _figure(key: str, found: CaptionedFigure, tag: str = "h3") -> Html:
-    """A figure with its sentence, caption and table; a sentence alone where there is nothing to draw."""
+    """Return a figure with its sentence, caption and table; a sentence alone where there is nothing to draw."""
     said = [element("p", found.sentence)] if found.finding else []
     if found.chart is None:
         return element("figure", heading(tag, found), *said)
@@ -150,7 +150,7 @@ def _figure(key: str, found: CaptionedFigure, tag: str = "h3") -> Html:
 
 
 def _explorers(material: Material) -> list[Part]:
-    """Each fusion among the runs, to weigh anew in the page."""
+    """Return each fusion among the runs, to weigh anew in the page."""
     return [
         (f"weigh-{i}", f"{names[run]}: weigh it", explorer_place(f"explorer-{i}", data))
         for names in ({run.id: run.name for run in material.runs},)
@@ -167,7 +167,7 @@ def _debates(material: Material) -> list[Part]:
 
 
 def _audit(material: Material) -> Html:
-    """Whether the advocates of each debate argued, in a sentence and by role."""
+    """Return whether the advocates of each debate argued, in a sentence and by role."""
     found = [(run, material.audits[run.id][0]) for run in material.runs]
     blocks = [
         join([element("p", f"{run.name}: {audit.summarize()}"), _roles(audit.with_total())])

@@ -51,8 +51,10 @@ class Parts:
 
 
 def arrange(selection: ReportSelection, sections: Sections) -> tuple[list[Keyed], Sections]:
-    """The figures that come first, and the appendix: of the usual kinds six that answer the question come first, of chosen
-    kinds all."""
+    """Return the main figures and the appendix.
+
+    Of the usual kinds, six that answer the question are main figures; of chosen kinds, all are.
+    """
     made = [keyed for figures in sections.values() for keyed in figures]
     if selection.figures:
         return made, {}
@@ -63,6 +65,6 @@ def arrange(selection: ReportSelection, sections: Sections) -> tuple[list[Keyed]
 
 
 def caption_of(material: Material, found: CaptionedFigure) -> str:
-    """A figure's caption, which names the dataset first."""
+    """Return a figure's caption, which names the dataset first."""
     name = material.dataset.name
     return found.caption if found.caption.startswith(f"{name} ·") else f"{name} · {found.caption}"

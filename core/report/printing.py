@@ -17,7 +17,10 @@ _FLAGS = (
 
 
 def as_pdf(page: bytes) -> bytes:
-    """A report or slides as a PDF; its scripts draw the figures, and nothing else runs. Raises StateError without a browser."""
+    """Return a report or slides as a PDF; its scripts draw the figures, and nothing else runs.
+
+    Raise StateError without a browser.
+    """
     browser = find_browser()
     if browser is None:
         raise StateError("PDF: is printed by Chromium or Chrome, which is not installed here; open the HTML and print it")

@@ -37,7 +37,7 @@ FIRST: Mapping[Question, tuple[str, ...]] = MappingProxyType(
 
 
 def asked(material: Material, question: Question) -> str:
-    """The question with the names of the runs."""
+    """Return the question with the names of the runs."""
     first = material.runs[0].name
     if question == "better" and material.comparisons:
         return "; ".join(f"Is {b.name} better than {a.name}?" for a, b in material.comparisons)
@@ -47,7 +47,7 @@ def asked(material: Material, question: Question) -> str:
 
 
 def find_title(material: Material, selection: ReportSelection) -> str:
-    """The finding as a title: the author's, else the verdict without its numbers."""
+    """Return the finding as a title: the author's, else the verdict without its numbers."""
     return selection.title or _draft_title(material, selection.asks)
 
 
@@ -65,13 +65,13 @@ def _draft_title(material: Material, question: Question) -> str:
 
 
 def _count_misses(material: Material, run: Run) -> tuple[int, int] | None:
-    """How many rows a run calls wrong, of how many that have a call and a label; None where there is none."""
+    """Return how many rows a run calls wrong, of how many that have a call and a label; None where there is none."""
     called = material.outcomes[run.id].dropna()
     return None if called.empty else (int((called == "miss").sum()), len(called))
 
 
 def answer_sentences(material: Material, question: Question) -> list[str]:
-    """The answer to the question, the verdict first."""
+    """Return the answer to the question, the verdict first."""
     if question == "idea":
         return summary_sentences(material.ledger_lines) or ["No hypothesis is in the ledger."]
     if question == "better" and material.comparisons:
@@ -84,7 +84,7 @@ def answer_sentences(material: Material, question: Question) -> list[str]:
 
 
 def _score_sentences(material: Material, run: Run) -> list[str]:
-    """What a run scores, and whether that is more than what knows no biology."""
+    """Return what a run scores, and whether that is more than what knows no biology."""
     found = material.score(run.id)
     if found.whole.n_labelled == 0:
         return [f"{run.name}: no labels here, so nothing can be said of its score."]
@@ -95,14 +95,14 @@ def _score_sentences(material: Material, run: Run) -> list[str]:
 
 
 def find_abstract(material: Material, selection: ReportSelection) -> tuple[str, bool]:
-    """The abstract, and whether it is a draft that nobody has edited."""
+    """Return the abstract, and whether it is a draft that nobody has edited."""
     if selection.abstract:
         return selection.abstract, False
     return draft_abstract(material, selection.asks), True
 
 
 def draft_abstract(material: Material, question: Question) -> str:
-    """What was asked of which rows, the answer, and where all runs stand beside what knows no biology."""
+    """Return what was asked of which rows, the answer, and where all runs stand beside what knows no biology."""
     data = material.dataset
     where = ", ".join(filter(None, (data.organism, data.context)))
     labelled = int(material.counts["rows"].sum() - material.counts["unlabelled"].sum())
@@ -114,6 +114,6 @@ def draft_abstract(material: Material, question: Question) -> str:
 
 
 def kinds_in_order(question: Question, kinds: Sequence[str]) -> list[str]:
-    """Kinds of figures, those that answer the question first."""
+    """Return kinds of figures, those that answer the question first."""
     first = [kind for kind in FIRST[question] if kind in kinds]
     return [*first, *(kind for kind in kinds if kind not in first)]

@@ -53,7 +53,10 @@ class ReportSelection:
         return tuple(name for name in KINDS if name in wanted)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data from which `records.from_json` makes an equal record; what is by default is left out, as before it was."""
+        """Return plain data from which `records.from_json` makes an equal record.
+
+        What is by default is left out, as before it was.
+        """
         values = to_json(self)
         usual = {"explorers": "labels", "question": None, "title": "", "abstract": "", "authors": "", "walk": "", "replicate": ""}
         return {name: value for name, value in values.items() if name not in usual or value != usual[name]}
@@ -67,7 +70,7 @@ def select(
     figures: Sequence[str] = (),
     explorers: Explorers = "labels",
 ) -> ReportSelection:
-    """The selection of runs by name or id. Raises InputError or NotFound for what a report cannot show."""
+    """Return the selection of runs by name or id. Raise InputError or NotFound for what a report cannot show."""
     chosen = {run.id: run for run in (runs.find_predicting(db, name) for name in run_names)}
     if not chosen:
         raise InputError("report: got no run, expected one or more")

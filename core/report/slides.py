@@ -17,7 +17,7 @@ _KEYS = "Arrow keys, space, Home and End move; T changes between light and dark.
 
 
 def make_slides(parts: Parts) -> Document:
-    """The slides of a report: the finding, the abstract and the figures that come first; what has no figure is left out."""
+    """Return the slides of a report: the finding, the abstract and the first figures; parts without a figure are left out."""
     material = parts.material
     more = sum(one.chart is not None for found in parts.appendix.values() for _, one in found)
     slides = [
@@ -48,7 +48,7 @@ def _figure(key: str, found: CaptionedFigure) -> Html:
 
 
 def _explorers(material: Material) -> list[Html]:
-    """A slide for each fusion among the runs, in which it is weighed anew."""
+    """Return a slide for each fusion among the runs, in which it is weighed anew."""
     names = {run.id: run.name for run in material.runs}
     return [
         element("section", element("h2", names[run]), explorer_place(f"explorer-{i}", data), class_="slide weigh")

@@ -15,7 +15,7 @@ LONGEST = 200  # rows that are written; a figure draws the others
 
 
 def table(frame: pd.DataFrame) -> Html:
-    """A frame with its column names as heads; of a long one the first `LONGEST` rows, and a sentence on the others."""
+    """Return a frame with its column names as heads; of a long one the first `LONGEST` rows, and a sentence on the others."""
     numeric = [pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind) for kind in frame.dtypes]
     signed = [number and bool((frame.iloc[:, i] < 0).any()) for i, number in enumerate(numeric)]
     head = [
@@ -35,7 +35,7 @@ def table(frame: pd.DataFrame) -> Html:
 
 
 def lines(pairs: Sequence[tuple[str, object]]) -> Html:
-    """Names and values, one a line."""
+    """Return names and values, one a line."""
     return element("dl", *(join([element("dt", name), element("dd", value)]) for name, value in pairs))
 
 

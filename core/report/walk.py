@@ -47,7 +47,7 @@ class Links:
     site: str = ""
 
     def of(self, stop: Stop) -> tuple[str, str]:
-        """The address of a stop's view, and what the link says."""
+        """Return the address of a stop's view, and what the link says."""
         if self.site and stop.run == self.site and stop.pair_id:
             return f"index.html#row={stop.pair_id}", "Read the row"
         return f"{self.base.rstrip('/')}/{stop.address.removeprefix('./')}", _OPEN
@@ -57,7 +57,7 @@ HOME = Links()
 
 
 def load_stops(db: Cursor, stops: Sequence[Stop]) -> list[ShownStop]:
-    """What is seen at some stops."""
+    """Return what is seen at some stops."""
     return [ShownStop(stop, _load_row(db, stop), _read_figure(stop)) for stop in stops]
 
 
@@ -73,7 +73,7 @@ def _load_row(db: Cursor, stop: Stop) -> ChosenRow | None:
 
 
 def keep_figure(found: CaptionedFigure) -> dict[str, object]:
-    """A figure as a stop keeps it."""
+    """Return a figure as a stop keeps it."""
     assert found.chart is not None
     chart = json.loads(found.chart.to_json(engine="json"))
     chart["layout"].pop("template", None)
@@ -88,7 +88,7 @@ def _read_figure(stop: Stop) -> CaptionedFigure | None:
 
 
 def make_walk(name: str, shown: Sequence[ShownStop], dataset: str, byline: Byline, links: Links) -> bytes:
-    """The slides of a walk-through as one file: the same stops give the same bytes. dataset: its name."""
+    """Return the slides of a walk-through as one file: the same stops give the same bytes. dataset: its name."""
     keyed = {f"stop-{i}": one for i, one in enumerate(shown, start=1)}
     n = len(shown)
     about = " · ".join(filter(None, (byline.words, f"dataset {dataset}", f"{n:,} stop{'s' * (n != 1)}")))
@@ -100,12 +100,12 @@ def make_walk(name: str, shown: Sequence[ShownStop], dataset: str, byline: Bylin
 
 
 def figures_of(keyed: Mapping[str, ShownStop]) -> dict[str, CaptionedFigure]:
-    """The figures of some stops, by the keys of their places."""
+    """Return the figures of some stops, by the keys of their places."""
     return {key: one.figure for key, one in keyed.items() if one.figure is not None}
 
 
 def show_slide(key: str, shown: ShownStop, links: Links) -> Html:
-    """A stop as a slide: what is said there as its title, then what is seen."""
+    """Return a stop as a slide: what is said there as its title, then what is seen."""
     stop = shown.stop
     address, words = links.of(stop)
     said = stop.sentence or stop.title
@@ -126,7 +126,7 @@ def _seen(key: str, shown: ShownStop) -> list[Html]:
 
 
 def _row(row: ChosenRow) -> Iterator[Html]:
-    """A row on a slide: the pair, the answer, why, and how each side began."""
+    """Yield a row on a slide: the pair, the answer, why, and how each side began."""
     numbers = row.numbers
     pair = [element("em", numbers["pert"]), " ⟶ ", element("em", numbers["gene"])]
     known = numbers["label"] or "unknown"
@@ -158,7 +158,7 @@ def _brief(event: Mapping[str, object], title: str) -> Html:
 
 
 def show_part(keyed: Mapping[str, ShownStop], links: Links) -> Html:
-    """The stops as a part of the report, one below the other."""
+    """Return the stops as a part of the report, one below the other."""
     return join(_show_in_report(key, one, links) for key, one in keyed.items())
 
 
@@ -172,12 +172,12 @@ def _show_in_report(key: str, shown: ShownStop, links: Links) -> Html:
 
 
 def day_of(stops: Sequence[Stop]) -> Byline:
-    """Who added the stops of a walk-through, and when the last."""
+    """Return who added the stops of a walk-through, and when the last."""
     authors = ", ".join(dict.fromkeys(stop.author for stop in stops))
     days = [stop.added_at.date() for stop in stops if stop.added_at is not None]
     return Byline(authors, max(days, default=None))
 
 
 def walk_file(db: Cursor, dataset: str, name: str, stops: Sequence[Stop], links: Links) -> bytes:
-    """The slides of a walk-through of a dataset (id) as one file."""
+    """Return the slides of a walk-through of a dataset (id) as one file."""
     return make_walk(name, load_stops(db, stops), datasets.find(db, dataset).name, day_of(stops), links)

@@ -124,9 +124,9 @@ class RunKinds:
 
 
 def load_texts(db: Cursor, run_name: str, kind: str = "", role: str = "") -> RunTexts:
-    """The texts of a run (name or id). kind: by default the first of `traces.TEXT_KINDS` that it has.
+    """Return the texts of a run (name or id). kind: by default the first of `traces.TEXT_KINDS` that it has.
 
-    Raises NotFound for an unknown run, InputError for a run, kind or role without texts.
+    Raise NotFound for an unknown run, InputError for a run, kind or role without texts.
     """
     run = runs.find(db, run_name)
     counts = traces.text_counts(db, run.id)
@@ -145,7 +145,7 @@ def load_texts(db: Cursor, run_name: str, kind: str = "", role: str = "") -> Run
 
 
 def find_kinds(texts: RunTexts, settings: KindSettings, encode: Encoder | None = None) -> RunKinds:
-    """The kinds of arguments among the texts of a run. Raises InputError as `find_argument_kinds` does."""
+    """Return the kinds of arguments among the texts of a run. Raise InputError as `find_argument_kinds` does."""
     frame = texts.frame
     pert, gene = (frame[name].tolist() for name in ("pert", "gene"))
     rows = pd.factorize(frame["pair_id"])[0].astype(np.intp)
@@ -161,7 +161,7 @@ def find_kinds(texts: RunTexts, settings: KindSettings, encode: Encoder | None =
 
 
 def _hit_rates(frame: pd.DataFrame) -> dict[int, Estimate]:
-    """Kind → the share of hits among its rows, each counted once; kinds without a row that is a hit or miss are left out."""
+    """Return kind → the share of hits among its rows, each counted once; kinds without a hit or miss are left out."""
     rows = frame[frame["outcome"].notna()].drop_duplicates(["kind", "pair_id"])
     if rows.empty:
         return {}
@@ -183,7 +183,7 @@ def _kind(texts: RunTexts, found: ArgumentKinds, code: int, hit: Estimate | None
 
 
 def describe_kinds(found: RunKinds) -> str:
-    """How many kinds there are, found how, in a sentence."""
+    """Return how many kinds there are, found how, in a sentence."""
     n = sum(kind.code >= 0 for kind in found.kinds)
     rows = found.texts.frame["pair_id"].nunique()
     words = [f"{found.n:,} {found.texts.name} of {rows:,} rows: {n} kinds by {METHODS[found.settings.method]}."]
@@ -196,7 +196,7 @@ def describe_kinds(found: RunKinds) -> str:
 
 
 def describe_stability(found: RunKinds) -> str:
-    """Whether the same kinds are found again, in a sentence or two."""
+    """Return whether the same kinds are found again, in a sentence or two."""
     known = [each for each in (found.by_seed, found.by_rows) if each is not None]
     words = "; ".join(
         f"{each.over} {number_text(each.mean, '.2f')} (from {number_text(each.low, '.2f')} to "
@@ -212,12 +212,12 @@ def describe_stability(found: RunKinds) -> str:
 
 
 def describe_masking() -> str:
-    """What of a text counts."""
+    """Return what of a text counts."""
     return MASKED
 
 
 def as_json(found: RunKinds) -> Mapping[str, Any]:
-    """`clusters`: kinds that are none of it have no words and say so in `without`."""
+    """Return `clusters`: kinds that are none of it have no words and say so in `without`."""
     return {
         "run": found.texts.run.name,
         "texts": found.texts.kind,

@@ -70,11 +70,11 @@ class OnCovered:
 
 
 def dataset_baselines(dataset: pd.DataFrame, split: str, expression: pd.DataFrame | None = None) -> tuple[Baseline, ...]:
-    """The baselines of a dataset (`pairs.frame`) on the labelled rows of a split, over all pairs of them.
+    """Return the baselines of a dataset (`pairs.frame`) on the labelled rows of a split, over all pairs of them.
 
     expression: what genes are like in control cells, as in `add_expression`.
 
-    Raises InputError if the split has no labelled row.
+    Raise InputError if the split has no labelled row.
     """
     chosen = (dataset["split"] == split).to_numpy() & dataset["label"].notna().to_numpy()
     if not chosen.any():
@@ -103,7 +103,7 @@ def dataset_baselines(dataset: pd.DataFrame, split: str, expression: pd.DataFram
 
 
 def score_baseline(rows: ScoredRows) -> tuple[BaselineScore | None, BaselineScore | None]:
-    """DE and DIR of a baseline on some rows; None for a question without both classes or without scores."""
+    """Return DE and DIR of a baseline on some rows; None for a question without both classes or without scores."""
     within, pooled = score_within(rows, "gene"), score_of_rows(rows)
     return _baseline_score(within.de, pooled.de), _baseline_score(within.dir, pooled.dir)
 
@@ -113,8 +113,10 @@ def _baseline_score(within: WithinTask, pooled: Estimate) -> BaselineScore | Non
 
 
 def add_expression(found: RunControls, rows: RunRows, genes: pd.DataFrame | None) -> RunControls:
-    """The controls of a run with those of expression. genes: gene, mean, detected, variance; None for a dataset that was not made
-    of cells, which has none of these."""
+    """Return the controls of a run with those of expression.
+
+    genes: gene, mean, detected, variance; None for a dataset that was not made of cells, which has none of these.
+    """
     if genes is None:
         return found
     symbols = np.array(rows.index.symbols, dtype=object)[rows.gene].tolist()
@@ -123,7 +125,7 @@ def add_expression(found: RunControls, rows: RunRows, genes: pd.DataFrame | None
 
 
 def score_expression(symbols: Sequence[str], genes: pd.DataFrame) -> Iterator[tuple[str, str, Scores]]:
-    """Name, what it is, and scores of each control of rows with these genes; a gene that the table lacks has the median."""
+    """Yield name, what it is, and scores of each control of rows with these genes; a gene that the table lacks has the median."""
     found = genes.set_index("gene").reindex(list(symbols))
     for column, (name, about) in CONTROLS.items():
         value = found[column].fillna(genes[column].median()).to_numpy(dtype=np.float64)

@@ -200,7 +200,7 @@ def with_precision(db: Cursor, found: RunClaims) -> RunClaims:
 
 
 def _whether(texts: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
-    """Whether each text makes one of some claims, as answers to a rubric."""
+    """Return whether each text makes one of some claims, as answers to a rubric."""
     makes_one = texts.index.isin(claims.index)
     return texts[["pair_id", "seq", "role", "stage"]].assign(answer=np.where(makes_one, "yes", "no"))
 

@@ -13,7 +13,7 @@ from core.scoring.sentences import interval_text
 
 
 def as_json(found: RunClaims, asked: ClaimsRequest) -> Mapping[str, Any]:
-    """The numbers, and every claim that was asked for."""
+    """Return the numbers, and every claim that was asked for."""
     claims = select_claims(found, asked).astype(object)
     claims = claims.where(claims.notna(), None)
     agreement = None if found.agreement is None else {**asdict(found.agreement), "total": found.agreement.total}
@@ -37,13 +37,13 @@ def as_json(found: RunClaims, asked: ClaimsRequest) -> Mapping[str, Any]:
 
 
 def describe(found: RunClaims) -> list[str]:
-    """All that there is to say of the reader and of what it found, a sentence or two each."""
+    """Return all that there is to say of the reader and of what it found, a sentence or two each."""
     said = (describe_claims(found), describe_agreement(found), describe_labels(found), describe_precision(found))
     return [each for each in said if each]
 
 
 def describe_claims(found: RunClaims) -> str:
-    """What was looked for, and by what it was checked, in words."""
+    """Return what was looked for, and by what it was checked, in words."""
     n = sum(count.supported + count.contradicted + count.not_known for count in found.counts)
     texts, answers = (sum(getattr(count, name) for count in found.counts) for name in ("texts", "answers"))
     reader = "rules find" if found.reading is None else f"{found.reading.model} finds"
@@ -60,7 +60,7 @@ def describe_claims(found: RunClaims) -> str:
 
 
 def describe_agreement(found: RunClaims) -> str:
-    """How far a model and the rules find the same claims, in a sentence; "" for the rules' own."""
+    """Return how far a model and the rules find the same claims, in a sentence; "" for the rules' own."""
     if found.agreement is None:
         return ""
     both, rules, model, total = (getattr(found.agreement, name) for name in ("both", "rules_alone", "model_alone", "total"))
@@ -73,7 +73,7 @@ def describe_agreement(found: RunClaims) -> str:
 
 
 def describe_precision(found: RunClaims) -> str:
-    """How many claims of a reading are right by people's labels, in a sentence; "" without any."""
+    """Return how many claims of a reading are right by people's labels, in a sentence; "" without any."""
     if found.precision is None:
         return ""
     whole = [*found.precision.roles.values()][-1]
@@ -83,7 +83,7 @@ def describe_precision(found: RunClaims) -> str:
 
 
 def describe_labels(found: RunClaims) -> str:
-    """What people's labels say of the reader, in a sentence; "" where rates are not for these texts."""
+    """Return what people's labels say of the reader, in a sentence; "" where rates are not for these texts."""
     if found.rates is None:
         return ""
     whole = [*found.rates.roles.values()][-1]

@@ -108,7 +108,7 @@ def points_of_row(db: Cursor, run: str, pair_id: str) -> list[tuple[str, Point]]
 
 
 def _count(debates: pd.DataFrame, points: pd.DataFrame) -> Iterator[ClashCount]:
-    """The counts of each side, of all outcomes first where there are several."""
+    """Yield the counts of each side, of all outcomes first where there are several."""
     known = [outcome for outcome in OUTCOMES.values() if (debates["outcome"] == outcome).any()]
     for side in dict.fromkeys(debates["side"]):
         for outcome in (["all"] if len(known) > 1 else []) + known:
@@ -133,7 +133,7 @@ def _count(debates: pd.DataFrame, points: pd.DataFrame) -> Iterator[ClashCount]:
 
 
 def _worth(db: Cursor, run: Run, debates: pd.DataFrame, points: pd.DataFrame) -> tuple[RubricWorth, ...]:
-    """What it says of a row that points of its debates are ignored; nothing for a run without labels."""
+    """Return what it says of a row that points of its debates are ignored; nothing for a run without labels."""
     rows = load_scored_rows(db, run.id)
     if not rows.arrays.outcome.labelled.any() or debates.empty:
         return ()
@@ -155,7 +155,7 @@ def _worth(db: Cursor, run: Run, debates: pd.DataFrame, points: pd.DataFrame) ->
 
 
 def describe_clash(found: RunClash) -> str:
-    """What was read, by whom, and how much of what the reader quotes is there, in words."""
+    """Return what was read, by whom, and how much of what the reader quotes is there, in words."""
     words = [f"{found.reading.model} read {found.debates:,} debates of {found.run.name}."]
     if found.unread:
         words.append(f"{found.unread:,} of its answers could not be read.")
@@ -183,7 +183,7 @@ def select_points(points: pd.DataFrame, side: str = "", status: str = "", *, dec
 
 
 def as_json(found: RunClash, shown: pd.DataFrame) -> Mapping[str, Any]:
-    """The numbers, and the chosen points."""
+    """Return the numbers, and the chosen points."""
     return {
         "run": found.run.name,
         "reading": found.reading.id,

@@ -26,8 +26,8 @@ from core.stats.top_k import TopK, precision_at
 from core.stats.verdicts import side_of
 from core.texts import number_text
 
-VALIDATED = (20, 50, 100, 200, 500)  # rows of a screen that follows
-RANKS = "Rank scores are no probabilities, so they have no log-loss, no Brier score and no decision curve."
+VALIDATED = (20, 50, 100, 200, 500)  # rows validated in a follow-up screen
+RANKS = "Rank scores are not probabilities, so log-loss, Brier score and decision curve are undefined."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class ClassScores:
     """A run's scores as three classes.
 
     n: rows whose class is known. log_loss, brier: None for rank scores. impossible: rows of a class that had probability 0.
-    curve: of P(DE), empty for rank scores. effects: precision among the rows with the highest P(DE); directed: among those with
-    the highest probability of one direction, which has to be right.
+    curve: of P(DE), empty for rank scores. effects: precision among the rows with the highest P(DE); directed: precision among
+    the rows with the highest probability of one direction, where only that direction counts as a hit.
     """
 
     n: int
@@ -50,7 +50,7 @@ class ClassScores:
 
 
 def score_classes(rows: RunRows, validated: Sequence[int] = VALIDATED) -> ClassScores:
-    """A run's scores as three classes; AUROCs and hits inside the cells that it is scored in."""
+    """Return a run's scores as three classes; AUROCs and hits are computed inside the cells in which the run is scored."""
     arrays = rows.arrays
     given = class_probabilities(rows.frame["prediction_up"], rows.frame["prediction_down"])
     known, happened = classes_of(arrays.outcome)
@@ -71,14 +71,14 @@ def score_classes(rows: RunRows, validated: Sequence[int] = VALIDATED) -> ClassS
 
 
 def class_sentences(found: ClassScores) -> list[str]:
-    """The scores in words, a line each."""
+    """Return one sentence for each score."""
     if not found.n:
         return ["No row has a known class, so there is no score."]
     each = ", ".join(f"{name} {number_text(getattr(found.aurocs, name).value)}" for name in CLASSES)
     lines = [
         f"macro one-vs-rest AUROC {interval_text(found.aurocs.macro.shown)} ({each}), "
         f"{found.n:,} rows labelled up, down or none, {TWO_WAY}",
-        "up and down are told from all other rows here, not only from rows with an effect",
+        "here up and down are each compared with all other rows, not only with rows that have an effect",
     ]
     if found.log_loss is None or found.brier is None:
         lines.append(RANKS)
@@ -109,7 +109,7 @@ def curve_sentence(curve: Sequence[NetBenefit]) -> str:
 
 
 def hit_lines(found: ClassScores) -> list[str]:
-    """How many of a hundred validated rows are hits, at each number of rows."""
+    """Return how many of a hundred validated rows are hits, at each number of rows."""
     return [
         f"of the top {any_effect.k:,}: {per_hundred(any_effect)} hits per hundred validated, "
         f"{per_hundred(directed)} in the predicted direction"
@@ -119,7 +119,7 @@ def hit_lines(found: ClassScores) -> list[str]:
 
 
 def per_hundred(found: TopK) -> str:
-    """Hits per hundred validated rows, with their interval."""
+    """Return hits per hundred validated rows, with their interval."""
     shown = found.precision.shown
     if math.isnan(shown.low):
         return f"{100 * shown.estimate:.0f} [no interval]"
@@ -127,7 +127,7 @@ def per_hundred(found: TopK) -> str:
 
 
 def class_shape(found: ClassScores) -> dict[str, Any]:
-    """`score-classes --json`."""
+    """Return `score-classes --json`."""
     return {
         "n": found.n,
         "auroc": {name: shape_shown(getattr(found.aurocs, name)) for name in ("macro", *CLASSES)},

@@ -43,7 +43,7 @@ class PairedRuns:
         return self.a.scored
 
     def take(self, rows: Bools) -> PairedRuns:
-        """The chosen rows of both."""
+        """Return the chosen rows of both."""
         return PairedRuns(self.a.take(rows), self.b.take(rows))
 
 
@@ -86,10 +86,10 @@ class RunComparison:
 
 
 def pair_runs(a: RunRows, b: RunRows) -> PairedRuns:
-    """Two runs on the rows that both have, both scored inside the cells of either.
+    """Return two runs on the rows that both have, both scored inside the cells of either.
 
-    Raises InputError for runs on different datasets, without a common row, or made under two cuts with too few pairs inside
-    the cells of both.
+    Raise InputError for runs on different datasets, without a common row, or made under two cuts with too few pairs inside the
+    cells of both.
     """
     if a.run.dataset != b.run.dataset:
         raise InputError(f"{a.run.name} and {b.run.name}: on different datasets, so on different labels; expected one dataset")
@@ -121,7 +121,7 @@ def _refuse_few_pairs(pair: PairedRuns) -> None:
 
 
 def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
-    """Run b against run a on the rows that both have. Raises InputError as `pair_runs` does."""
+    """Run b against run a on the rows that both have. Raise InputError as `pair_runs` does."""
     pair = pair_runs(a, b)
     both = pair.a.covered & pair.b.covered
     covered = pair if both.all() else pair.take(both)
@@ -145,14 +145,14 @@ def _count_genes(a: RunRows, b: RunRows, sound: PairedRuns) -> GeneCounts:
 
 
 def _compare_headline(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
-    """The comparison by the dataset's headline. What other cuts would score is known of the pooled AUROCs alone."""
+    """Return the comparison by the dataset's headline. What other cuts would score is known of the pooled AUROCs alone."""
     if pair.a.headline == "macro":
         return compare_macro(pair.a.arrays, pair.b.arrays, "gene")
     return _compare(pair, cut_differences)
 
 
 def has_an_auroc(result: Comparison) -> bool:
-    """Whether both runs have a score for a question, DE or DIR, of which the labels have both classes."""
+    """Return whether both runs have a score for a question, DE or DIR, of which the labels have both classes."""
     return not all(math.isnan(part.change.row.estimate) for part in (result.de, result.dir))
 
 
@@ -167,7 +167,7 @@ def _compare(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
 
 
 def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Difference:
-    """The difference with the variances between cuts added to each run's interval and to that of the change."""
+    """Return the difference with the variances between cuts added to each run's interval and to that of the change."""
     return difference_of(widen(part.a, of_a), widen(part.b, of_b), widen(part.change, of_change, (-1.0, 1.0)))
 
 
@@ -181,10 +181,10 @@ def _cut_differences(a: RunRows, b: RunRows, pair: PairedRuns) -> Floats | None:
 
 
 def scores_of_cuts(run: RunRows, rows: RunRows, n_cuts: int) -> Floats | None:
-    """DE and DIR of a run under each cut, of shape (n_cuts, 2); None if they are not known.
+    """Return DE and DIR of a run under each cut, of shape (n_cuts, 2); None if they are not known.
 
-    A run that was made without folds has the same numbers under every cut, and is scored inside the cells of each. rows:
-    those of the run that are compared, under the protocols of both runs.
+    A run that was made without folds has the same numbers under every cut, and is scored inside the cells of each. rows: those of
+    the run that are compared, under the protocols of both runs.
     """
     if folds_among(run.protocols):
         return run.cuts if len(run.cuts) else None
@@ -196,7 +196,7 @@ def scores_of_cuts(run: RunRows, rows: RunRows, n_cuts: int) -> Floats | None:
 
 
 def add_cut_noise(found: FusionComparison, before: Floats, after: Floats) -> FusionComparison:
-    """A live comparison with the variance between cuts in its intervals.
+    """Return a live comparison with the variance between cuts in its intervals.
 
     before, after: DE and DIR of the baseline and of the fusion under each cut, of shape (n_cuts, 2).
     """

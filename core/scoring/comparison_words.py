@@ -15,7 +15,7 @@ from core.transfer.run_cells import ALL_ROWS
 
 
 def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | None = None) -> list[str]:
-    """What can and what cannot be concluded about run `b` against run `a`, one sentence each.
+    """Return what can and what cannot be concluded about run `b` against run `a`, one sentence each.
 
     margin: the largest difference of the mean that would not matter; None if nobody named one.
     """
@@ -48,7 +48,7 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
 
 
 def _one_axis_sentences(found: RunComparison, a: str, b: str) -> list[str]:
-    """The comparison in the one question that both runs answer and that the labels can judge, if there is one."""
+    """Return the comparison in the one question that both runs answer and that the labels can judge, if there is one."""
     result = found.covered
     parts = {name: part for name, part in (("DE", result.de), ("DIR", result.dir)) if not math.isnan(part.change.value)}
     if not parts:
@@ -65,7 +65,7 @@ def _one_axis_sentences(found: RunComparison, a: str, b: str) -> list[str]:
 
 
 def _margin_sentence(change: Interval, margin: float) -> str:
-    """The verdict of the ledger's rule, the margin as the smallest difference worth having."""
+    """Return the verdict of the ledger's rule, the margin as the smallest difference worth having."""
     words = {
         "confirmed": f"it is better, and the estimate is at least the {margin:g} that matters",
         "confirmed, small": f"it is better, by less than the {margin:g} that matters",
@@ -88,7 +88,7 @@ def _equality_sentence(found: Equivalence) -> str:
 
 
 def _comparison_remarks(found: RunComparison, a: str, b: str) -> list[str]:
-    """How both runs were scored, and on which rows."""
+    """Return how both runs were scored, and on which rows."""
     remarks = []
     if found.pooled is not None:
         pooled = {"DE": found.pooled.de, "DIR": found.pooled.dir}
@@ -111,7 +111,7 @@ def _comparison_remarks(found: RunComparison, a: str, b: str) -> list[str]:
 
 
 def _gene_remarks(found: GeneCounts, a: str, b: str) -> list[str]:
-    """How many genes averages count, and where a run alone could be scored on others."""
+    """Return how many genes averages count, and where a run alone could be scored on others."""
     remarks = []
     for name, common, of_a, of_b in zip(("DE", "DIR"), found.common, found.a, found.b, strict=True):
         if common and not common == of_a == of_b:

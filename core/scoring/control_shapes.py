@@ -12,7 +12,7 @@ AXES = ("de", "dir", "mean")
 
 
 def controls(found: RunControls) -> dict[str, Any]:
-    """`controls`: plain numbers, as the contract says, with intervals (of permuted ones their 95% range) and the verdicts."""
+    """Return `controls` in the contract's form: numbers, their intervals (the 95% range of permuted ones) and the verdicts."""
     judged = {"de": found.verdicts.de, "dir": found.verdicts.dir}
     return {
         "controls": [_control(each) for each in found.controls],
@@ -50,7 +50,7 @@ def _verdict(found: Verdict) -> dict[str, Any]:
 
 
 def baseline(found: Baseline) -> dict[str, Any]:
-    """One of `baselines`: the macro AUROC by gene first, which a mean by gene cannot raise, and the pooled one as `micro`."""
+    """Return one of `baselines`: the macro AUROC by gene, which a mean by gene cannot raise, and the pooled one as `micro`."""
     covered = found.on_covered
     return {
         "name": found.name,
@@ -65,7 +65,7 @@ def baseline(found: Baseline) -> dict[str, Any]:
 
 
 def baseline_score(found: BaselineScore | None) -> dict[str, Any] | None:
-    """One question of a baseline; a macro AUROC is null where no gene has both classes."""
+    """Return one question of a baseline; a macro AUROC is null where no gene has both classes."""
     if found is None:
         return None
     intervals = {"macro": shape_shown(found.macro), "micro": shape_shown(found.micro)}

@@ -103,17 +103,17 @@ class RunControls:
     unit: str
 
     def best(self, axis: Literal["de", "dir"]) -> str | None:
-        """The name of the control that scores highest, the first of equal ones; permuted ones are no rivals."""
+        """Return the name of the control that scores highest, the first of equal ones; permuted ones are no rivals."""
         values = {each.name: getattr(each, axis) for each in self.controls if not each.permuted}
         known = {name: each.estimate for name, each in values.items() if each is not None}
         return max(known, key=known.__getitem__) if known else None
 
 
 def judge_run(rows: RunRows) -> Verdicts:
-    """Whether a run beats count-only on DE and the rarer gene on DIR; the base rate on a dataset that is judged by genes.
+    """Return whether a run beats count-only on DE and the rarer gene on DIR; the base rate on a dataset that is judged by genes.
 
-    There the macro AUROC by gene counts, in which the base rate has exactly 0.5: pooled, a mean by gene would pass for
-    skill. Of a run whose worker has not finished a row yet nothing is known.
+    There the macro AUROC by gene counts, in which the base rate has exactly 0.5: pooled, a mean by gene would pass for skill. Of
+    a run whose worker has not finished a row yet nothing is known.
     """
     if not len(rows):
         nothing = Interval(math.nan, math.nan, math.nan, math.nan, 0, "row", "no row")
@@ -126,7 +126,7 @@ def judge_run(rows: RunRows) -> Verdicts:
 
 
 def _above_half(value: Interval) -> Interval:
-    """A score less that of the base rate, which is 0.5 without any error."""
+    """Return a score less that of the base rate, which is 0.5 without any error."""
     part = (value.estimate - 0.5, value.low - 0.5, value.high - 0.5)
     return Interval(*part, value.se, value.n, value.unit, value.method, clusters=value.clusters, degrees=value.degrees)
 
@@ -134,7 +134,7 @@ def _above_half(value: Interval) -> Interval:
 def control_run(
     rows: RunRows, splits: NDArray[np.object_], vectors: Floats | None = None, n: int = PERMUTATIONS, seed: int = SEED
 ) -> RunControls:
-    """All controls of a run. splits: of every row of its dataset; n, seed: of the permutations of labels.
+    """Return all controls of a run. splits: of every row of its dataset; n, seed: of the permutations of labels.
 
     vectors: DE and DIR of a kNN's space with permuted vectors, of shape (n_permutations, 2); None if not computed.
     """
@@ -161,17 +161,17 @@ _SEEN_MEAN = "the mean label of the training rows of the {} that the run may see
 
 
 def _seen_means(rows: RunRows, splits: NDArray[np.object_], axis: Literal["gene", "pert"]) -> Scores:
-    """The means that the run's label view allows: under a protocol no row sees its own gene or perturbation."""
+    """Return the means that the run's label view allows: under a protocol no row sees its own gene or perturbation."""
     return constant(len(rows)) if rows.protocols else training_means(rows.index, splits, rows.positions, axis)
 
 
 def constant(n: int) -> Scores:
-    """The scores of `n` rows that are all told alike."""
+    """Return the scores of `n` rows that are all told alike."""
     return Scores(np.full(n, 0.5), np.full(n, 0.5))
 
 
 def score_control(rows: RunRows, name: str, about: str, scores: Scores, protocols: Protocols | None = None) -> Control:
-    """The score of other numbers on a run's rows, inside the cells of these protocols; None: as the run is scored."""
+    """Return the score of other numbers on a run's rows, inside the cells of these protocols; None: as the run is scored."""
     arrays = rows.with_scores(scores).under(rows.protocols if protocols is None else protocols).arrays
     pooled = score_of_rows(arrays)
     if rows.headline == "mean":
@@ -190,7 +190,7 @@ def score_control(rows: RunRows, name: str, about: str, scores: Scores, protocol
 
 
 def _score_own(rows: RunRows) -> Control:
-    """The run's own score, as the controls are scored."""
+    """Return the run's own score, as the controls are scored."""
     found = score_run(rows)
     whole, headline, name = found.whole, found.headline, rows.run.name
     de, direction = _known(headline.de), _known(headline.dir)
@@ -209,12 +209,12 @@ def _known(value: Interval) -> Interval | None:
 
 
 def reverse_value(value: Interval | None) -> float | None:
-    """The AUROC of the same numbers with their sign changed; None where there is none."""
+    """Return the AUROC of the same numbers with their sign changed; None where there is none."""
     return None if value is None else 1 - value.estimate
 
 
 def _only(control: Control, axis: Literal["de", "dir"]) -> Control:
-    """The control of a score that says nothing of the other axis."""
+    """Return the control of a score that says nothing of the other axis."""
     if axis == "de":
         return replace(control, dir=None, mean=None, pooled_dir=None)
     return replace(control, de=None, mean=None, pooled_de=None)
@@ -243,7 +243,7 @@ def _fingerprint(rows: RunRows, splits: NDArray[np.object_]) -> tuple[Control, .
 
 
 def _permuted_labels(rows: RunRows, axis: Unit, word: str, n: int, rng: np.random.Generator) -> Control:
-    """What the run scores against labels that are exchanged at random among the rows of each gene (perturbation)."""
+    """Return what the run scores against labels that are exchanged at random among the rows of each gene (perturbation)."""
     group = rows.gene if axis == "gene" else rows.pert
     macro = rows.gene if rows.headline == "macro" else None
     values = scores_of_permuted_labels(rows.arrays, group, n, rng, macro)
@@ -259,7 +259,7 @@ def _permuted_vectors(values: Floats | None, n_rows: int) -> Control:
 
 
 def control_of_values(name: str, about: str, values: Floats, n_rows: int, unit: Unit) -> Control:
-    """A control that was drawn n times, values of shape (n, 2): each axis' mean and the range of 95% of them."""
+    """Return a control that was drawn n times, values of shape (n, 2): each axis' mean and the range of 95% of them."""
 
     def summary(column: Floats) -> Interval | None:
         if np.isnan(column).any():

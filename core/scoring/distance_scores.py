@@ -54,7 +54,7 @@ class DistanceScores:
 def score_by_space(rows: RunRows, space: Space, axis: Axis) -> DistanceScores:
     """By the cosine with the nearest training symbol, in quarters of the rows.
 
-    Raises InputError for a space that was built from labels: distances in it would know them.
+    Raise InputError for a space that was built from labels: distances in it would know them.
     """
     if space.built_from:
         raise InputError(f"{space.name}: built from the labels of {space.built_from}; expected a space that knows no labels")
@@ -93,7 +93,7 @@ def _range(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def distance_sentences(found: DistanceScores) -> list[str]:
-    """The score of each slice, and whether the farthest rows are scored worse than the nearest, a line each."""
+    """Return the score of each slice, and whether the farthest rows are scored worse than the nearest, a line each."""
     what = "target gene" if found.axis == "gene" else "perturbation"
     measure = "steps in the network" if found.by == NETWORK else f"cosine in {found.by}"
     lines = [f"by the distance of the row's {what} to the nearest other {what} of the training rows, {measure}, {found.scored}:"]
@@ -106,7 +106,7 @@ def distance_sentences(found: DistanceScores) -> list[str]:
 
 
 def change_sentence(found: DistanceScores) -> str:
-    """Whether the mean score of the farthest rows differs from that of the nearest."""
+    """Return whether the mean score of the farthest rows differs from that of the nearest."""
     if found.change is None:
         return "All rows are equally far, so distances cannot be compared."
     known = [f"“{part.name}” ({part.n_labelled:,} rows)" for part in found.slices if part.name not in OUTSIDE.values()]
@@ -118,7 +118,7 @@ def change_sentence(found: DistanceScores) -> str:
 
 
 def distance_shape(found: DistanceScores) -> dict[str, Any]:
-    """`score-distance --json`."""
+    """Return `score-distance --json`."""
     changes = None if found.change is None else {name.lower(): shape_shown(one) for name, one in found.change.parts.items()}
     return {
         "by": found.by,

@@ -33,7 +33,7 @@ class GroupScores:
 
 
 def score_groups(rows: RunRows, axis: Axis, metric: Metric) -> GroupScores:
-    """The AUROC of each group of an axis, scored as the run is."""
+    """Return the AUROC of each group of an axis, scored as the run is."""
     task = rows.arrays.tasks()[0 if metric == "de" else 1]
     group = rows.gene if axis == "gene" else rows.pert
     found = pooled_aurocs(task, group, rows.cells)
@@ -48,7 +48,9 @@ def score_groups(rows: RunRows, axis: Axis, metric: Metric) -> GroupScores:
 
 
 def group_sentences(found: GroupScores) -> list[str]:
-    """What the groups say: how many, how far their true AUROCs scatter, and how many differ from the mean, or from chance."""
+    """Return sentences on the groups: how many there are, how far their true AUROCs scatter, how many differ from the mean or
+    chance.
+    """
     many = "genes" if found.axis == "gene" else "perturbations"
     pooled, table = found.pooled, found.table
     if table.empty:
@@ -65,7 +67,7 @@ def group_sentences(found: GroupScores) -> list[str]:
 
 
 def group_shape(found: GroupScores) -> dict[str, Any]:
-    """`score-groups --json`; null for numbers that are not defined."""
+    """Return `score-groups --json`; null for numbers that are not defined."""
     pooled = found.pooled
     summary = {"mean": pooled.mean, "spread": pooled.spread, "by_chance": pooled.by_chance}
     return {

@@ -30,20 +30,20 @@ UNITS = ("row", "pert", "gene", "two_way")
 
 
 def interval(value: Interval) -> dict[str, float] | None:
-    """An interval, or null if it has no estimate."""
+    """Return an interval, or null if it has no estimate."""
     if math.isnan(value.estimate):
         return None
     return {"estimate": value.estimate, "low": value.low, "high": value.high, "se": value.se}
 
 
 def shape_shown(value: Estimate) -> dict[str, float | int | None] | None:
-    """The interval that is shown, and the number of clusters behind its limits (null with one perturbation and one gene)."""
+    """Return the interval shown and the number of clusters behind its limits (null with one perturbation and one gene)."""
     found = interval(value.shown)
     return None if found is None else {**found, "clusters": value.shown.clusters}
 
 
 def score(found: RunScore, product: Interval | None) -> dict[str, Any]:
-    """`score`: the intervals shown first, every unit in `units`; product: the mean's conservative bootstrap, None without."""
+    """Return `score`: the intervals shown first, every unit in `units`. product: the mean's conservative bootstrap, or None."""
     result = found.whole
     parts = {"de": result.de, "dir": result.dir, "mean": result.mean}
     units: dict[str, Any] = {unit: {name: interval(getattr(part, unit)) for name, part in parts.items()} for unit in UNITS}
@@ -85,7 +85,7 @@ def _on_covered(result: ScoreIntervals) -> dict[str, Any]:
 
 
 def cuts(values: Floats) -> dict[str, Any] | None:
-    """How DE, DIR and their mean vary over cuts of the folds; values: of shape (n_cuts, 2); null if none is known."""
+    """Return how DE, DIR and their mean vary over cuts of the folds; values: of shape (n_cuts, 2); null if none is known."""
     if not len(values):
         return None
     columns = {"de": values[:, 0], "dir": values[:, 1], "mean": values.mean(axis=1)}
@@ -98,7 +98,7 @@ def _counts(result: Metrics[Any]) -> dict[str, int]:
 
 
 def slices(by_slice: tuple[Slice, ...], scored: str) -> dict[str, Any]:
-    """`score --by`: how they are scored, and the slices, the costliest first."""
+    """Return `score --by`: how they are scored, and the slices, the costliest first."""
     return {
         "scored": scored,
         "slices": [
@@ -114,7 +114,7 @@ def slices(by_slice: tuple[Slice, ...], scored: str) -> dict[str, Any]:
 
 
 def other_scores(found: OtherScores) -> dict[str, Any]:
-    """More of `score`: macro averages, AUPRC, precision at k, and scores that row counts cannot raise."""
+    """Return more of `score`: macro averages, AUPRC, precision at k, and scores that row counts cannot raise."""
     matched = {"without_single_row_genes": found.matched.without_single, "by_gene_rows": found.matched.matched}
     return {
         "macro": {"gene": _within(found.within_gene), "pert": _within(found.within_pert)},
@@ -153,7 +153,7 @@ def _at_k(found: TopK) -> dict[str, Any]:
 
 
 def comparison(found: RunComparison, words: list[str], margin: float | None = None) -> dict[str, Any]:
-    """`compare A B`: b minus a, on the rows that both cover; `all_rows`: on all rows, null if both cover them all.
+    """Return `compare A B`: b minus a, on the rows that both cover; `all_rows`: on all rows, null if both cover them all.
 
     margin: the largest difference of the mean that would not matter; `equivalence` is null without one.
     """
@@ -176,7 +176,7 @@ def comparison(found: RunComparison, words: list[str], margin: float | None = No
 
 
 def changes(result: Comparison) -> dict[str, Any]:
-    """Row counts and the changes of DE, DIR and their mean, each with the interval of every unit."""
+    """Return row counts and the changes of DE, DIR and their mean, each with the interval of every unit."""
     parts = {"delta_de": result.de, "delta_dir": result.dir, "delta_mean": result.mean}
     return {**_counts(result), **{name: _change(part) for name, part in parts.items()}}
 
@@ -187,7 +187,7 @@ def _change(part: Difference) -> dict[str, Any] | None:
 
 
 def knn(numbers: KnnNumbers, seconds: float) -> dict[str, Any]:
-    """`knn`: plain numbers, as the contract says, and their intervals; null without labels.
+    """Return `knn`: plain numbers, as the contract says, and their intervals; null without labels.
 
     de, dir: the number of the space, under folds the mean of ten cuts; saved: what a run of this seed has.
     """
@@ -236,7 +236,7 @@ def _permutation_null(numbers: KnnNumbers) -> dict[str, Any] | None:
 
 
 def neighbours(why: Provenance, pair_ids: list[str], labels: list[str]) -> dict[str, Any]:
-    """`neighbours`: each one's weight and share in prior_de and in prior_up, heaviest first."""
+    """Return `neighbours`: each one's weight and share in prior_de and in prior_up, heaviest first."""
     columns = (why.similarity, why.weight, why.share, why.weight_up, why.share_up)
     names = ("pair_id", "label", "similarity", "weight", "share", "weight_up", "share_up")
     rows = zip(pair_ids, labels, *(column.tolist() for column in columns), strict=True)

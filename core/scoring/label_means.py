@@ -15,10 +15,10 @@ from core.types import TRAIN
 
 
 def training_means(index: RowIndex, splits: NDArray[np.object_], positions: Codes, axis: Axis) -> Scores:
-    """The mean label of the training rows that share a row's gene or perturbation, for the rows at `positions`.
+    """Return the mean label of the training rows that share a row's gene or perturbation, for the rows at `positions`.
 
-    splits: of every row of the dataset. A training row may see no row that shares its gene or its perturbation, and some
-    symbols have no training row: there it is the base rate of all training rows.
+    splits: of every row of the dataset. A training row may see no row that shares its gene or its perturbation, and some symbols
+    have no training row: there it is the base rate of all training rows.
     """
     codes = _codes(index, axis)
     is_training = splits == TRAIN
@@ -36,10 +36,10 @@ def training_means(index: RowIndex, splits: NDArray[np.object_], positions: Code
 def means_outside_part(
     index: RowIndex, splits: NDArray[np.object_], positions: Codes, axis: Axis, protocol: EvaluationProtocol
 ) -> Scores:
-    """The mean label of the rows of a row's gene (perturbation) whose perturbation (gene) is in another part of the folds.
+    """Return the mean label of the rows of a row's gene (perturbation) whose perturbation (gene) is in another part of the folds.
 
-    They are rows of the same split; under the protocol "loo" only the row itself is left out. The base rate stands in where
-    there is none. Negatives were matched to each gene's positives, so these means point away from the label.
+    They are rows of the same split; under the protocol "loo" only the row itself is left out. The base rate stands in where there
+    is none. Negatives were matched to each gene's positives, so these means point away from the label.
     """
     used = np.union1d(index.labelled_positions, positions)
     rows = index.rows.take(used)
@@ -60,7 +60,7 @@ def means_outside_part(
 
 
 def _means_elsewhere(group: Codes, inner: Codes, counted: Bools, positive: Bools) -> Floats:
-    """The share of positives among the counted rows of each row's group that are not in its inner group."""
+    """Return the share of positives among the counted rows of each row's group that are not in its inner group."""
 
     def outside(flags: Bools) -> Floats:
         of_group, of_inner = (np.bincount(codes, weights=flags)[codes] for codes in (group, inner))
@@ -77,6 +77,6 @@ def _codes(index: RowIndex, axis: Axis) -> Codes:
 
 
 def _label_tasks(index: RowIndex) -> tuple[tuple[Bools, Bools], tuple[Bools, Bools]]:
-    """(which rows count, which of them are positive) for DE and for DIR, over the whole dataset."""
+    """Return (which rows count, which of them are positive) for DE and for DIR, over the whole dataset."""
     outcome = outcome_of(index.labels)
     return (outcome.labelled, outcome.effect), (outcome.directed, outcome.up)

@@ -41,14 +41,14 @@ class LeakPower:
     columns: int
 
     def describe(self) -> str:
-        """The power in words."""
+        """Return the power in words."""
         units = UNITS[self.axis][1]
         shares = f"label shares {_upto(self.shares, ' SD')}, turned into {TURNED_COLUMNS} columns {_upto(self.turned, ' SD')}"
         return f"{self.task} of {units}: {shares}; a matrix of labels {_upto(self.matrix, '')}"
 
 
 def leak_power(index: RowIndex) -> tuple[LeakPower, ...]:
-    """The power of every probe on the labelled rows of a dataset; empty without labels."""
+    """Return the power of every probe on the labelled rows of a dataset; empty without labels."""
     return tuple(_powers(index))
 
 
@@ -78,7 +78,7 @@ def _is_turned_found(rows: UnitRows, noise: float, rng: np.random.Generator) -> 
 
 
 def _with_shares(rows: UnitRows, n_columns: int, noise: float, rng: np.random.Generator) -> Floats:
-    """Columns of noise, of which the first is the standardised shares with noise."""
+    """Return columns of noise, of which the first is the standardised shares with noise."""
     n_units = int(rows.unit.max()) + 1
     shares, _ = rows.shares(np.ones(len(rows), dtype=np.bool_), n_units)
     vectors = rng.normal(size=(n_units, n_columns))
@@ -93,7 +93,7 @@ def _is_matrix_found(task: Question, rows: UnitRows, noise: float, rng: np.rando
 
 
 def _most_noise(is_found: Callable[[float, np.random.Generator], bool]) -> float:
-    """The most noise up to which leaks are found; one that is missed ends the search."""
+    """Return the most noise up to which leaks are found; one that is missed ends the search."""
     most = float("nan")
     for noise in NOISES:
         if not all(is_found(noise, np.random.default_rng([SEED, seed])) for seed in range(TRIES)):

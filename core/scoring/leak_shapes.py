@@ -18,7 +18,7 @@ from core.store.runs import Run
 
 
 def leakage(audit: LeakageAudit, power: Sequence[LeakPower]) -> dict[str, Any]:
-    """All parts of the audit; power: how weak a leak of a space is still found."""
+    """Return all parts of the audit; power: how weak a leak of a space is still found."""
     counts = audit.counts
     values: dict[str, Estimate] = {
         "count_only_de": counts.count_only_de,

@@ -83,7 +83,7 @@ class LeakageAudit:
 
 
 def check_counts(pairs: pd.DataFrame) -> CountControls:
-    """The scores of row counts alone on the splits that have labels; pairs: from store.pairs.frame."""
+    """Return the scores of row counts alone on the splits that have labels; pairs: from store.pairs.frame."""
     labelled = pairs[pairs.groupby("split")["label"].transform("count") > 0]
     pert, gene = (pd.factorize(labelled[name])[0] for name in ("pert", "gene"))  # codes are faster to group by than names
     return score_count_controls(labelled["label"], pert, gene)

@@ -61,7 +61,7 @@ class Way:
 
 
 def other_scores(whole: ScoreIntervals, rows: ScoredRows, gene_rows: ArrayLike, top: Sequence[int] = TOP) -> OtherScores:
-    """All of them, NaN where one class is missing.
+    """Return all of them, NaN where one class is missing.
 
     whole: the run's score; gene_rows: number of rows of each row's gene in its split, of shape (n_rows,).
     """
@@ -78,12 +78,12 @@ def other_scores(whole: ScoreIntervals, rows: ScoredRows, gene_rows: ArrayLike, 
 
 
 def other_scores_of_run(rows: RunRows, found: RunScore) -> OtherScores:
-    """The other scores of a run, beside its score."""
+    """Return the other scores of a run, beside its score."""
     return other_scores(found.whole, rows.arrays, rows.frame["gene_rows"])
 
 
 def ways_to_score(found: OtherScores, metric: Metric) -> list[Way]:
-    """The AUROCs of one metric, that of all rows first."""
+    """Return the AUROCs of one metric, that of all rows first."""
     gene: WithinTask = getattr(found.within_gene, metric)
     pert: WithinTask = getattr(found.within_pert, metric)
     whole, several, matched = (
@@ -112,7 +112,7 @@ def constant_parents(db: Cursor, fused: Run) -> list[str]:
 
 
 def _on_rows(part: RunRows, column: str, rows: RunRows) -> Floats:
-    """The numbers of a run on the rows of another, NaN where it covers none."""
+    """Return the numbers of a run on the rows of another, NaN where it covers none."""
     everywhere = np.full(len(rows.index.pair_ids), np.nan)
     everywhere[part.positions] = np.where(part.covered, getattr(part.scores, column), np.nan)
     return everywhere[rows.positions]

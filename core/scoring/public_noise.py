@@ -29,7 +29,7 @@ class PublicNoise:
         return Z95 * self.se
 
     def describe(self) -> str:
-        """How it was computed, in words."""
+        """Return how it was computed, in words."""
         whose = "the labelled run" if self.runs == 1 else f"{self.runs} labelled runs (median)"
         return (
             f"± {self.half:.3f}: the standard error of {whose}, for {self.rows:,} rows (half of those without a label), "
@@ -38,10 +38,10 @@ class PublicNoise:
 
 
 def public_noise(scores: Iterable[RunScore], n_unlabelled: int) -> PublicNoise | None:
-    """The noise of one public score of a dataset; None without rows to be scored on, or without a labelled run.
+    """Return the noise of one public score of a dataset; None without rows to be scored on, or without a labelled run.
 
-    scores: of the dataset's runs; n_unlabelled: its rows without a label. Runs that are scored over all rows count, others
-    only if there are none: the noise of a cut of folds is not part of a public score.
+    scores: of the dataset's runs; n_unlabelled: its rows without a label. Runs that are scored over all rows count, others only
+    if there are none: the noise of a cut of folds is not part of a public score.
     """
     rows = round(PUBLIC_SHARE * n_unlabelled)
     known = [each.whole for each in scores if each.whole.n_labelled and not math.isnan(each.whole.mean.shown.se)]

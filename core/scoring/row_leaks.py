@@ -33,7 +33,7 @@ class CopyEvidence(Generic[K]):
 
     @classmethod
     def of(cls, labels: Iterable[object], n_perts: int, n_genes: int) -> CopyEvidence[K]:
-        """The evidence on labelled rows of so many perturbations and target genes."""
+        """Return the evidence on labelled rows of so many perturbations and target genes."""
         counts = Counter(labels)
         n = counts.total()
         if not n:
@@ -41,12 +41,12 @@ class CopyEvidence(Generic[K]):
         return cls({label: -log(count / n) for label, count in counts.items()}, max(0.0, -log(n / (n_perts * n_genes))))
 
     def weigh(self, one: Mapping[K, object], other: Mapping[K, object]) -> float:
-        """The log odds that two names are copies rather than alike by chance, 0 if they are none; label by the other axis."""
+        """Return the log odds that two names are copies rather than alike by chance, 0 if they are not alike."""
         odds, differ = self.compare(one, other)
         return 0.0 if differ else odds
 
     def compare(self, one: Mapping[K, object], other: Mapping[K, object]) -> tuple[float, int]:
-        """The log odds of the rows in common with equal labels, 0 if too few are in common; and how many labels differ."""
+        """Return the log odds of the rows in common with equal labels, 0 if too few are in common; and how many labels differ."""
         both = one.keys() & other.keys()
         if len(both) < max(LEAST_ALIKE, ALIKE * len(one.keys() | other.keys())):
             return 0.0, 0
@@ -90,7 +90,7 @@ def check_rows(pairs: pd.DataFrame) -> tuple[RowFinding, ...]:
 
 
 def _features(rows: pd.DataFrame) -> dict[str, Floats]:
-    """Numbers that a row has by its place and its id alone, by name."""
+    """Return numbers that a row has by its place and its id alone, by name."""
     features = {ORDER: np.arange(len(rows), dtype=np.float64)}
     left = _without_symbols(rows)
     if len(set(left)) > 1:
@@ -101,7 +101,7 @@ def _features(rows: pd.DataFrame) -> dict[str, Floats]:
 
 
 def _without_symbols(rows: pd.DataFrame) -> list[str]:
-    """The ids without their symbols."""
+    """Return the ids without their symbols."""
     return [
         key.replace(pert, "", 1).replace(gene, "", 1)
         for key, pert, gene in zip(rows["pair_id"], rows["pert"], rows["gene"], strict=True)
@@ -109,7 +109,7 @@ def _without_symbols(rows: pd.DataFrame) -> list[str]:
 
 
 def _row_codes(rows: pd.DataFrame, features: dict[str, Floats]) -> Iterator[tuple[str, Codes]]:
-    """Codes that a row has by its place and its id: what is left of numbers by small divisors, and characters."""
+    """Yield codes that a row has by its place and its id: what is left of numbers by small divisors, and characters."""
     for what in (ORDER, NUMBER):
         if what in features:
             yield from ((f"{what} modulo {by}", np.mod(features[what], by).astype(np.intp)) for by in DIVISORS)
@@ -122,10 +122,10 @@ def _row_codes(rows: pd.DataFrame, features: dict[str, Floats]) -> Iterator[tupl
 
 
 def _codes_tell_labels(rows: pd.DataFrame, features: dict[str, Floats]) -> Iterator[str]:
-    """The first code that tells labels, by the labels of a random half of the rows in the other.
+    """Yield the first code that tells labels, by the labels of a random half of the rows in the other.
 
-    Inside perturbations and inside genes, since a dense screen lists the same genes for each
-    perturbation: there a place is a gene.
+    Inside perturbations and inside genes, since a dense screen lists the same genes for each perturbation: there a place is a
+    gene.
     """
     rng = np.random.default_rng(SEED)
     drawn = np.sort(rng.permutation(len(rows))[:MOST_CODED])
@@ -141,7 +141,7 @@ def _codes_tell_labels(rows: pd.DataFrame, features: dict[str, Floats]) -> Itera
 
 
 def _value_of_codes(codes: Codes, known: Bools, positive: Bools, first: Bools, cells: list[Codes]) -> float:
-    """The smaller AUROC inside the cells of each axis of the shares of positives by code; 0 from too few rows or pairs."""
+    """Return the smaller AUROC inside the cells of each axis of the shares of positives by code; 0 from too few rows or pairs."""
     if min((known & positive).sum(), (known & ~positive).sum()) < LEAST:
         return 0.0
     values, n_codes = np.zeros(len(codes)), int(codes.max()) + 1
@@ -204,7 +204,7 @@ def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def _signatures(known: dict[str, str]) -> list[tuple[str, ...]]:
-    """Three pairs of rows that a copy has too unless it lacks one of each: the first two, the last two, the middle two."""
+    """Return three pairs of rows that a copy has too unless it lacks one of each: the first two, the last two, the middle two."""
     names = sorted(known)
     middle = len(names) // 2
     return [tuple(names[:2]), tuple(names[-2:]), tuple(names[middle - 1 : middle + 1])]

@@ -75,7 +75,7 @@ def deciding_stage(row: Mapping[str, Any]) -> str:
 
 
 def _reason_of_passage(passage: MarkedPassage, whose: str) -> Reason:
-    """The reason that a rubric's reading marked; whose: who wrote the text, "" of a whole row."""
+    """Return the reason that a rubric's reading marked; whose: who wrote the text, "" of a whole row."""
     return Reason(passage.text, f"{whose + ', ' if whose else ''}marked for the rubric {passage.rubric}: {passage.answer}")
 
 
@@ -103,7 +103,10 @@ def _of_debate(stage: str, events: Sequence[Event], passages: Sequence[MarkedPas
 
 
 def _passage(brief: Event | None) -> str:
-    """The sentence by which an advocate concludes for its side, else its first one that is no bare answer; "" for an answer."""
+    """Return the sentence by which an advocate concludes for its side, else its first one that is no bare answer.
+
+    "" for an answer.
+    """
     if brief is None:
         return ""
     text = RuleText(_TAGS.sub("", brief["content"]), brief["role"])
@@ -113,7 +116,7 @@ def _passage(brief: Event | None) -> str:
 
 
 def _join_conduct(conduct: Mapping[str, tuple[str, str]]) -> str:
-    """What the advocates of a question did, by side, in one phrase: the same verb, and the same deed, stands once."""
+    """Return what the advocates of a question did, by side, in one phrase: the same verb, and the same deed, stands once."""
     told = list(conduct.values())
     if len(told) > 1 and len(set(told)) == 1:
         return " ".join(part for part in ("both", told[0][0].removesuffix("s"), told[0][1]) if part)
@@ -124,7 +127,7 @@ def _join_conduct(conduct: Mapping[str, tuple[str, str]]) -> str:
 
 
 def _conduct(brief: Event) -> tuple[str, str]:
-    """What an advocate did, as verb and object: which option it answered, and in how many sentences it argued."""
+    """Return what an advocate did, as verb and object: which option it answered, and in how many sentences it argued."""
     text = RuleText(brief["content"], brief["role"])
     n = len(text.sentences)
     at_length = f"in {n} sentences" if n >= FEWEST_SENTENCES and len(brief["content"]) >= SHORT else ""
@@ -136,7 +139,7 @@ def _conduct(brief: Event) -> tuple[str, str]:
 
 
 def _handed_in(event: Event) -> str:
-    """The reason that an agent gave with the call that ends its work; "" for any other event."""
+    """Return the reason that an agent gave with the call that ends its work; "" for any other event."""
     if event["kind"] != "tool_call":
         return ""
     try:
@@ -154,7 +157,7 @@ def _speaker(event: Event) -> str:
 
 
 def _last_sentence(text: str) -> str:
-    """The last sentence that says something, without the tags that models are asked for: no list of the options."""
+    """Return the last sentence that says something, without the tags that models are asked for: no list of the options."""
     sentences = [each for each in split_sentences(_TAGS.sub("", text)) if _says_something(each) and not each.endswith(":")]
     options = {each: found[1] for each in sentences if (found := _OPTION.match(each))}
     if len(set(options.values())) > 1:

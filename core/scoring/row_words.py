@@ -65,17 +65,17 @@ FLAG_HELP: Mapping[str, str] = {
 
 
 def score_name(run: Run, name: str = "P(DE)") -> str:
-    """What a run's number is called: "P(DE)" or "P(up | DE)", but "DE rank score" or "DIR rank score" if made of ranks."""
+    """Return what a run's number is called: "P(DE)" or "P(up | DE)", but "DE rank score" or "DIR rank score" if made of ranks."""
     return {"P(DE)": "DE rank score", "P(up | DE)": "DIR rank score"}[name] if run.has_rank_scores else name
 
 
 def stage_title(stage: str) -> str:
-    """The title of a stage of a trace."""
+    """Return the title of a stage of a trace."""
     return _STAGES.get(stage, stage.replace("_", " "))
 
 
 def warning_of(findings: Collection[str], meta: Mapping[str, Any]) -> str:
-    """What is odd about a brief (by the audit's findings) or a verdict; "" if nothing is."""
+    """Return what is odd about a brief (by the audit's findings) or a verdict; "" if nothing is."""
     if meta.get("fallback"):
         return "could not be read; a constant replaces it"
     gravest = next((finding for finding in _BRIEF_WARNINGS if finding in findings), "")
@@ -85,7 +85,7 @@ def warning_of(findings: Collection[str], meta: Mapping[str, Any]) -> str:
 
 
 def step_title(role: str, kind: str, meta: Mapping[str, Any]) -> str:
-    """The title of an event that is no part of a debate, with the seed, the answer that was read and the numbers it predicts."""
+    """Return the title of an event outside debates, with its seed, the parsed answer and the predicted numbers."""
     parts = [f"seed {meta['seed']}"] if "seed" in meta else []
     if "answer" in meta:
         parts.append(meta["answer"] or "could not be read")
@@ -103,7 +103,7 @@ def _is_number(value: object) -> bool:
 
 
 def arithmetic(run: Run, row: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How the judges' verdicts led to the submitted numbers of a row that did not fail, one sentence a line.
+    """Return how the judges' verdicts led to the submitted numbers of a row that did not fail, one sentence a line.
 
     row: the columns of a prediction. events: the fields of `TraceEvent`, meta a mapping.
     """
@@ -134,7 +134,7 @@ def arithmetic(run: Run, row: Mapping[str, Any], events: Sequence[Mapping[str, A
 
 
 def _text(p: float) -> str:
-    """A probability with four decimals; a smaller one with its power of ten."""
+    """Return a probability with four decimals; a smaller one with its power of ten."""
     return number_text(p, ".4f") if p == 0 or abs(p) >= _SMALL else quantity_text(p)
 
 

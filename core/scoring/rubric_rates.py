@@ -98,7 +98,7 @@ class RateChange:
 
 
 def load_rate_texts(db: Cursor, rubric: Rubric, run: str, readings: pd.DataFrame, answer: str | None = None) -> RateTexts:
-    """The texts of a run (its id) with the judge's readings and the labels and samples that there are; see `join_answers`."""
+    """Return the texts of a run (id) with the judge's readings and all labels and samples; see `join_answers`."""
     labels, samples = rubrics.labels(db, rubric, run), rubrics.samples(db, rubric, run)
     return join_answers(rubrics.texts(db, run, rubric), readings, labels, samples, rubric, answer)
 
@@ -111,10 +111,10 @@ def join_answers(
     rubric: Rubric,
     answer: str | None = None,
 ) -> RateTexts:
-    """Texts with the judge's readings and people's labels of them.
+    """Return texts with the judge's readings and people's labels of them.
 
     texts: `store.rubrics.texts`; readings: `store.rubrics.readings` of the same run; answer: of which the rate is asked, the
-    rubric's first by default. Raises InputError for an answer that the rubric does not have.
+    rubric's first by default. Raise InputError for an answer that the rubric does not have.
     """
     wanted = rubric.answers[0] if answer is None else answer
     if wanted not in rubric.answers:
@@ -140,11 +140,12 @@ def join_answers(
 
 
 def sampling_weights(samples: Sequence[Sample], people: pd.DataFrame) -> pd.Series:
-    """One over the probability with which each labelled text was to be labelled, by pair_id and seq; without those of no sample.
+    """Return one over the probability with which each labelled text was to be labelled, by pair_id and seq.
 
-    A sample's texts are read in random order, so that of n texts with m read, one is read with its probability times m / n. What
-    stands behind the last text that was labelled in a sample does not count as read in it, also if it was labelled elsewhere.
-    Each of several samples estimates the rate by itself, and counts in the mean of these by its number of labels.
+    Without those of no sample. A sample's texts are read in random order, so that of n texts with m read, one is read with its
+    probability times m / n. What stands behind the last text that was labelled in a sample does not count as read in it, also if
+    it was labelled elsewhere. Each of several samples estimates the rate by itself, and counts in the mean of these by its number
+    of labels.
     """
     labelled = pd.MultiIndex.from_frame(people[_KEY].drop_duplicates())
     found = [pd.Series(dtype=np.float64, index=pd.MultiIndex.from_arrays([[], []], names=_KEY))]
@@ -163,8 +164,10 @@ def sampling_weights(samples: Sequence[Sample], people: pd.DataFrame) -> pd.Seri
 
 
 def _read_twice(people: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
-    """The answers of the first two people who labelled a text, where there are two; ordered by author, so that each reader of a
-    pair of people is always the same one."""
+    """Return the answers of the first two people who labelled a text, where there are two.
+
+    Ordered by author, so that each reader of a pair of people is always the same one.
+    """
     two = people.drop_duplicates([*_KEY, "author"]).groupby(_KEY, sort=False).head(2)
     two = two[two.groupby(_KEY)["answer"].transform("size") == 2].sort_values([*_KEY, "author"])
     pairs = two.groupby(_KEY, sort=False)["answer"].agg(["first", "last"]).reset_index()
@@ -172,7 +175,7 @@ def _read_twice(people: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
 
 
 def rubric_rates(texts: RateTexts, answer: str) -> RubricRates:
-    """The rates of an answer by role and over all texts. Raises InputError without a text."""
+    """Return the rates of an answer by role and over all texts. Raise InputError without a text."""
     frame = texts.frame
     if frame.empty:
         raise InputError("rubric: the run has no text that it asks about; expected at least one")
@@ -186,7 +189,7 @@ def rubric_rates(texts: RateTexts, answer: str) -> RubricRates:
 
 
 def compare_rates(a: RateTexts, b: RateTexts) -> dict[str, RateChange]:
-    """Run b's rates less run a's, by role, on the rows and roles that both have texts of. Raises InputError without a row."""
+    """Run b's rates less run a's, by role, on the rows and roles that both have texts of. Raise InputError without a row."""
     shared = a.frame[["pair_id", "role"]].drop_duplicates().merge(b.frame[["pair_id", "role"]].drop_duplicates())
     if shared.empty:
         raise InputError("rubric: no row has texts of the same role in both runs; expected runs over the same rows")
@@ -201,7 +204,7 @@ def _judged(frame: pd.DataFrame) -> JudgedTexts:
 
 
 def _role_masks(frame: pd.DataFrame) -> list[tuple[str, np.ndarray]]:
-    """Which texts are of each role, in the order of a debate, and of all roles if there are several; "" is a whole row's."""
+    """Return the texts of each role, in the order of a debate, and of all roles if there are several; "" is for whole rows."""
     roles = sorted(frame["role"].unique(), key=lambda role: (_ROLE_ORDER.get(role, len(_ROLE_ORDER)), role))
     masks = [(role, frame["role"].eq(role).to_numpy()) for role in roles if role]
     return [*masks, (ALL, np.ones(len(frame), dtype=np.bool_))] if len(masks) != 1 else masks

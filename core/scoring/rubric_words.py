@@ -15,7 +15,7 @@ from core.texts import quantity_text
 
 
 def rate_lines(found: RubricRates, judge: str) -> list[str]:
-    """The rates of every role, a line each. judge: what made the readings, in words."""
+    """Return the rates of every role, a line each. judge: what made the readings, in words."""
     lines = [f"{found.answer}, read by {judge}; intervals {axes_text([*found.roles.values()][-1].raw)}:"]
     lines += [f"{role:8} {_role_text(each)}" for role, each in found.roles.items()]
     if found.kappa is not None:
@@ -37,7 +37,7 @@ def _role_text(rates: RoleRates) -> str:
 
 
 def missing_text(rates: RoleRates) -> str:
-    """Why there is no corrected rate."""
+    """Return why there is no corrected rate."""
     return f"no corrected rate: {rates.labels:,} of the {FEWEST_LABELS} labels that it takes, {rates.missing:,} more are missing"
 
 
@@ -51,7 +51,7 @@ def change_lines(changes: Mapping[str, RateChange], a: str, b: str) -> list[str]
 
 
 def rates_shape(found: RubricRates) -> dict[str, Any]:
-    """`rubric rate`: {"roles": {role: {"n", "yes", "rate", "corrected", "labels", …}}, "kappa"}."""
+    """Return `rubric rate`: {"roles": {role: {"n", "yes", "rate", "corrected", "labels", …}}, "kappa"}."""
     return {
         "answer": found.answer,
         "roles": {role: _role_shape(each) for role, each in found.roles.items()},
@@ -77,7 +77,7 @@ def _role_shape(rates: RoleRates) -> dict[str, Any]:
 
 
 def changes_shape(changes: Mapping[str, RateChange]) -> dict[str, Any]:
-    """The changes of rates between two runs, by role."""
+    """Return the changes of rates between two runs, by role."""
     return {
         role: {"n": each.n, "rate": _interval(each.raw), "corrected": _interval(each.corrected)} for role, each in changes.items()
     }
@@ -88,7 +88,7 @@ def _interval(value: Interval | None) -> dict[str, float] | None:
 
 
 def worth_sentences(worth: RubricWorth) -> list[str]:
-    """What a rubric is worth: the rows, a line for each measure, and what can be concluded."""
+    """Return what a rubric is worth: the rows, a line for each measure, and what can be concluded."""
     where_yes, where_no = rows_text(worth)
     unread = f"; {worth.unread:,} rows with no text that could be read are left out" if worth.unread else ""
     lines = [f"{worth.rubric}: {worth.n_yes:,} {where_yes}, {worth.n_no:,} {where_no}{unread}."]
@@ -102,7 +102,7 @@ def worth_sentences(worth: RubricWorth) -> list[str]:
 
 
 def rows_text(worth: RubricWorth) -> tuple[str, str]:
-    """Which rows are which, in words: "rows where at least one advocate argued it", "rows where none did"."""
+    """Return which rows are which, in words: "rows where at least one advocate argued it", "rows where none did"."""
     if worth.unit == "brief":
         return f"rows where at least one advocate's text is “{worth.answer}”", "rows where none is"
     if worth.unit in ("speech", "verdict"):
@@ -111,7 +111,7 @@ def rows_text(worth: RubricWorth) -> tuple[str, str]:
 
 
 def conclusion(worth: RubricWorth) -> str:
-    """Which measures differ after the correction for all that was tried."""
+    """Return which measures differ after the correction for all that was tried."""
     differing = [
         f"{'higher' if worth.measures[key].change.value > 0 else 'lower'} in {words}"
         for key, words in MEASURES.items()
@@ -123,7 +123,7 @@ def conclusion(worth: RubricWorth) -> str:
 
 
 def worth_shape(found: Sequence[RubricWorth]) -> dict[str, Any]:
-    """`rubric worth`: {"rubrics": [{"rubric", "yes", "no", "delta", "p", "p_holm"}]}, and of a single one these keys as well."""
+    """Return `rubric worth`: {"rubrics": [{"rubric", "yes", "no", "delta", "p", "p_holm"}]}; for a single rubric, its keys."""
     shapes = [_one_worth(each) for each in found]
     return {**(shapes[0] if len(shapes) == 1 else {}), "rubrics": shapes}
 

@@ -44,12 +44,12 @@ class RubricWorth:
 
 
 def load_outcomes(db: Cursor, rows: RunRows) -> pd.Series:
-    """The outcome of each row of a run, in the order of `rows`: "hit", "miss", or None without a label or a call."""
+    """Return the outcome of each row of a run, in the order of `rows`: "hit", "miss", or None without a label or a call."""
     return predictions.list_rows(db, rows.run.id, rows.frame["pair_id"].tolist())["outcome"]
 
 
 def rows_with_answer(readings: pd.DataFrame, answer: str) -> pd.Series:
-    """Whether at least one text of a row has the answer, by pair_id, for the rows with a text that could be read.
+    """Return whether at least one text of a row has the answer, by pair_id, for the rows with a text that could be read.
 
     readings: `store.rubrics.readings`.
     """
@@ -61,10 +61,10 @@ def rows_with_answer(readings: pd.DataFrame, answer: str) -> pd.Series:
 def rubric_worth(
     rows: RunRows, outcomes: pd.Series, readings: Sequence[tuple[Rubric, pd.DataFrame]], answer: str | None = None
 ) -> list[RubricWorth]:
-    """What each rubric is worth on a run, in the order given.
+    """Return what each rubric is worth on a run, in the order given.
 
     outcomes: see `load_outcomes`. readings: the judge's answers by rubric; answer: what counts as yes, the first of a rubric's
-    answers by default. Raises InputError for a run without labels and for an answer that a rubric does not have.
+    answers by default. Raise InputError for a run without labels and for an answer that a rubric does not have.
     """
     if not rows.arrays.outcome.labelled.any():
         raise InputError(

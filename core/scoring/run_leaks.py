@@ -82,7 +82,7 @@ class RunCheck:
 
 
 def check_run(rows: RunRows, score: RunScore) -> RunCheck:
-    """The check of a run with the score of all of its rows."""
+    """Return the check of a run with the score of all of its rows."""
     known, split = rows.frame["p_de"].notna().to_numpy(), rows.frame["split"].to_numpy()
     run = scores_from_probabilities(rows.frame["p_de"].fillna(0.0), rows.frame["p_up_given_de"])
     counts, place = count_rows(rows).scores, rows.positions.astype(np.float64)
@@ -98,7 +98,7 @@ def check_run(rows: RunRows, score: RunScore) -> RunCheck:
 
 
 def _limits(value: Interval) -> tuple[float, float, float]:
-    """The estimate and its limits; an AUROC of exactly 0 or 1 has no interval, and is its own limits."""
+    """Return the estimate and its limits; an AUROC of exactly 0 or 1 has no interval, and is its own limits."""
     if value.estimate in (0.0, 1.0):
         return value.estimate, value.estimate, value.estimate
     return value.estimate, value.low, value.high

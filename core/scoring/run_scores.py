@@ -91,11 +91,11 @@ class RunRows:
         return ScoredRows(outcome_of(self.labels), self.scores, self.pert, self.gene, self.cells)
 
     def under(self, protocols: tuple[EvaluationProtocol, ...]) -> Self:
-        """The same rows, scored inside the cells of these protocols."""
+        """Return the same rows, scored inside the cells of these protocols."""
         return replace(self, protocols=protocols, cells=cells_under(protocols, self.index, self.positions))
 
     def take(self, rows: Bools | Codes) -> Self:
-        """The chosen rows."""
+        """Return the chosen rows."""
         cells = None if self.cells is None else self.cells[rows]
         frame = self.frame.iloc[np.flatnonzero(rows) if rows.dtype == np.bool_ else rows]
         return replace(
@@ -109,7 +109,7 @@ class RunRows:
         )
 
     def with_scores(self, scores: Scores) -> Self:
-        """The same rows with the scores of a control that sees no labels, so that it is scored over all rows; see `under`."""
+        """Return the same rows with the scores of a control without labels, which is scored over all rows; see `under`."""
         return replace(self, scores=scores, protocols=(), cells=None, cuts=NO_CUTS)
 
 
@@ -148,7 +148,7 @@ class RunScore:
 
 
 def load_scored_rows(db: Cursor, name: str) -> RunRows:
-    """The rows of the run of a name or id. Raises NotFound, and InputError for a reading."""
+    """Return the rows of the run of a name or id. Raise NotFound, and InputError for a reading."""
     run = runs.find_predicting(db, name)
     known = {each.id: each for each in runs.list_all(db, run.dataset)}
     rows, index = _load_rows(db, run)
@@ -156,7 +156,7 @@ def load_scored_rows(db: Cursor, name: str) -> RunRows:
 
 
 def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
-    """A run's rows with the count controls, and the index of its dataset, whose own frame is not kept any longer."""
+    """Return a run's rows with the count controls, and the index of its dataset, whose own frame is not kept any longer."""
     dataset = pairs.frame(db, run.dataset, asked=run.is_asked)
     index, found = RowIndex.of_frame(dataset), predictions.scored_columns(db, run.id)
     positions = index.positions_of(found.pop("pair_id").tolist())
@@ -166,7 +166,10 @@ def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
 
 
 def scored_rows(run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame, index: RowIndex, dataset: Dataset) -> RunRows:
-    """The rows of a run as it is scored; find: a run by id; rows: see `RunRows.frame`. Raises InputError for bad numbers."""
+    """Return the rows of a run as it is scored. find: gets a run by id; rows: see `RunRows.frame`.
+
+    Raise InputError for bad numbers.
+    """
     positions, protocols = index.positions_of(rows["pair_id"].tolist()), protocols_of(run, find)
     ids = [index.pair_ids[i] for i in positions.tolist()]  # a million texts of their own would take 60 MB
     cuts = np.array((run.evaluation or {}).get("cuts", ()), dtype=np.float64).reshape(-1, 2)
@@ -192,7 +195,7 @@ def scored_rows(run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame,
 
 
 def _rows_by_flag(rows: pd.DataFrame, wanted: Sequence[Flag]) -> dict[Flag, Bools]:
-    """Which rows carry each of these flags."""
+    """Return which rows carry each of these flags."""
     carried = {flag: np.zeros(len(rows), dtype=np.bool_) for flag in wanted}
     for row, flags in enumerate(rows["flags"]):
         if len(flags):  # most rows have none, and asking an array what it holds takes many times as long as asking a list
@@ -202,10 +205,10 @@ def _rows_by_flag(rows: pd.DataFrame, wanted: Sequence[Flag]) -> dict[Flag, Bool
 
 
 def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFrame:
-    """A run's rows with the count controls, which count rows over the whole split that each row belongs to.
+    """Return a run's rows with the count controls, which count rows over the whole split that each row belongs to.
 
-    rows: `predictions.frame`; dataset: `pairs.frame`. Adds the columns gene_rows (rows of the gene), count_only (a DE
-    control) and rarer_gene (a DIR control).
+    rows: `predictions.frame`; dataset: `pairs.frame`. Adds the columns gene_rows (rows of the gene), count_only (a DE control)
+    and rarer_gene (a DIR control).
     """
     counted = []
     for _, split in dataset.groupby("split", sort=False):
@@ -219,12 +222,12 @@ def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFram
 
 
 def count_rows(rows: RunRows) -> RunRows:
-    """A run's rows with the scores of row counts alone, which know no biology."""
+    """Return a run's rows with the scores of row counts alone, which know no biology."""
     return rows.with_scores(scores_from_probabilities(rows.frame["count_only"], rows.frame["rarer_gene"]))
 
 
 def score_run(rows: RunRows) -> RunScore:
-    """The score of a run, which every page, command, figure and export shows; NaN without labels."""
+    """Return the score of a run, which every page, command, figure and export shows; NaN without labels."""
     covered, whole = rows.covered, _score(rows)
     return RunScore(
         whole=whole,
@@ -235,17 +238,17 @@ def score_run(rows: RunRows) -> RunScore:
 
 
 def score_counts(rows: RunRows) -> RunScore:
-    """The score of row counts alone on a run's rows, scored as the run is."""
+    """Return the score of row counts alone on a run's rows, scored as the run is."""
     return score_run(count_rows(rows).under(rows.protocols))
 
 
 def headline_name(kind: HeadlineKind) -> str:
-    """What the headline of a dataset is that has labels for both questions."""
+    """Return what the headline of a dataset is that has labels for both questions."""
     return MEAN_HEADLINE if kind == "mean" else f"{MACRO_HEADLINE}, {MEAN_HEADLINE}"
 
 
 def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
-    """The mean of DE and DIR, or of their macro AUROCs by gene; of a question alone if the other has not both classes."""
+    """Return the mean of DE and DIR, or of their macro AUROCs by gene; of a question alone if the other has not both classes."""
     if rows.headline == "mean":
         return Headline(MEAN_HEADLINE, whole.mean.shown, whole.de.shown, whole.dir.shown, None)
     within = score_within(rows.arrays, "gene")
@@ -259,7 +262,7 @@ def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
 
 
 def without_stand_ins(rows: RunRows) -> RunRows:
-    """The rows about which the method could say something; p_up is NaN where it could not say which direction."""
+    """Return the rows about which the method could say something; p_up is NaN where it could not say which direction."""
     some = rows.take(rows.covered)
     return replace(some, scores=Scores(some.scores.p_de, np.where(some.undirected, np.nan, some.scores.p_up)))
 

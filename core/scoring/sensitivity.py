@@ -43,7 +43,7 @@ class Sensitivity:
     margin: float | None
 
     def verdict(self, variant: Variant) -> str:
-        """The verdict on the mean in one variant: by the margin, or without one the side of 0."""
+        """Return the verdict on the mean in one variant: by the margin, or without one the side of 0."""
         shown = variant.result.mean.change.shown
         return SIDE_WORDS[side_of(shown)] if self.margin is None else verdict_of(shown, self.margin)
 
@@ -55,7 +55,7 @@ class Sensitivity:
 
 
 def vary(found: RunComparison, other_labels: Mapping[str, NDArray[np.object_]], margin: float | None = None) -> Sensitivity:
-    """The comparison at the natural base rate, and under other labels.
+    """Return the comparison at the natural base rate, and under other labels.
 
     other_labels: by their name, labels of all rows of the dataset, None where there is none.
     """
@@ -94,7 +94,7 @@ def _under_labels(pair: PairedRuns, name: str, labels: NDArray[np.object_]) -> V
 
 
 def sensitivity_sentences(found: Sensitivity) -> list[str]:
-    """Each variant with its difference and verdict, and whether any verdict is another, a line each."""
+    """Return each variant with its difference and verdict, and whether any verdict is another, a line each."""
     lines = [
         f"{one.name:36} mean {interval_text(one.result.mean.change.shown, signed=True):24} {found.verdict(one):16} {one.about}"
         for one in found.variants
@@ -103,7 +103,7 @@ def sensitivity_sentences(found: Sensitivity) -> list[str]:
 
 
 def sensitivity_sentence(found: Sensitivity) -> str:
-    """Whether the verdict depends on what was varied."""
+    """Return whether the verdict depends on what was varied."""
     first, *others = found.variants
     if not others:
         return "Nothing could be varied: inside genes the base rate does not count, and there are no other labels."
@@ -113,7 +113,7 @@ def sensitivity_sentence(found: Sensitivity) -> str:
 
 
 def sensitivity_shape(found: Sensitivity) -> dict[str, Any]:
-    """`sensitivity --json`."""
+    """Return `sensitivity --json`."""
     return {
         "margin": found.margin,
         "depends_on": found.depends,
@@ -125,7 +125,7 @@ def sensitivity_shape(found: Sensitivity) -> dict[str, Any]:
 
 
 def labels_of_pairs(db: Cursor, dataset: str, index: RowIndex) -> NDArray[np.object_]:
-    """The labels that a dataset (name or id) has of the pairs of another's rows, of shape (n_rows,), None where it has none.
+    """Return a dataset's (name or id) labels of another dataset's rows, of shape (n_rows,), None where it has none.
 
     Pairs are the same if both symbols are spelled alike. Raises NotFound for an unknown dataset.
     """

@@ -40,25 +40,28 @@ _SINGLE: dict[Unit, tuple[str, ...]] = {
 
 
 def interval_text(value: Interval, *, signed: bool = False) -> str:
-    """An interval as "0.621 [0.604, 0.638]", with a sign for a change, and an en dash if it is unknown."""
+    """Return an interval as "0.621 [0.604, 0.638]", with a sign for a change, and an en dash if it is unknown."""
     return estimate_text(value.estimate, value.low, value.high, "+.3f" if signed else ".3f")
 
 
 def axes_text(shown: Interval) -> str:
-    """What the interval shown takes to be independent, with the number of clusters where they are few; or why there is none."""
+    """Return what the interval shown takes to be independent, with the number of clusters where they are few.
+
+    Or why there is none.
+    """
     why = why_no_interval(shown)
     return f"no interval: {why}" if why else allowed_text(shown)
 
 
 def allowed_text(shown: Interval) -> str:
-    """What an interval takes to be independent, with the number of clusters where they are few, whether there is one or not."""
+    """Return the units that an interval takes as independent, with the number of clusters where they are few."""
     few = shown.clusters is not None and shown.clusters < FEW_CLUSTERS
     remarks = [*_SINGLE[shown.unit], *([f"{shown.clusters} clusters"] if few else [])]
     return _AXES[shown.unit] + (f" ({', '.join(remarks)})" if remarks else "")
 
 
 def score_sentences(found: RunScore) -> list[str]:
-    """A run's score, one sentence a line: its rows, how they were scored, the numbers, and those without stand-ins."""
+    """Return a run's score, one sentence a line: its rows, how they were scored, the numbers, and those without stand-ins."""
     whole = found.whole
     counts = f"{whole.n:,} rows, {whole.n_labelled:,} labelled, {whole.n_de:,} with an effect"
     if whole.n_labelled == 0:
@@ -73,7 +76,10 @@ def score_sentences(found: RunScore) -> list[str]:
 
 
 def _headline_lines(found: Headline) -> list[str]:
-    """The headline of a dataset that is judged by averages over genes, before the pooled scores; none for the mean of those."""
+    """Return the headline of a dataset that is judged by averages over genes, before the pooled scores.
+
+    None for the mean of those.
+    """
     if found.genes is None or math.isnan(found.value.estimate):
         return []
     parts = {name: value for name, value in (("DE", found.de), ("DIR", found.dir)) if not math.isnan(value.estimate)}
@@ -84,26 +90,26 @@ def _headline_lines(found: Headline) -> list[str]:
 
 
 def genes_text(found: Headline) -> str:
-    """How many genes each question counts that a headline averages over genes: "3,912 genes for DE, 598 for DIR"."""
+    """Return how many genes each question counts that a headline averages over genes: "3,912 genes for DE, 598 for DIR"."""
     counts = zip(("DE", "DIR"), (found.de, found.dir), found.genes or (0, 0), strict=True)
     counted = [(name, n) for name, value, n in counts if not math.isnan(value.estimate)]
     return ", ".join(f"{n:,}{' genes' if i == 0 else ''} for {name}" for i, (name, n) in enumerate(counted)) or "no genes"
 
 
 def _interval_words(shown: Interval) -> str:
-    """What stands beside a score: what its interval allows for, or why there is no score."""
+    """Return what stands beside a score: what its interval allows for, or why there is no score."""
     if math.isnan(shown.estimate):
         return "no score: the run does not rank rows by it, or the labels have one class"
     return axes_text(shown)
 
 
 def same_runs_sentence(name: str, others: Sequence[str]) -> str:
-    """Which other runs have the predictions of a run, whatever they are called; empty without any."""
+    """Return which other runs have the predictions of a run, whatever they are called; empty without any."""
     return f"{name} has the predictions of {' and '.join(others)}, row by row: they are one run." if others else ""
 
 
 def other_score_sentences(found: OtherScores) -> list[str]:
-    """Where how often a gene was measured cannot help, and at the top of the list, one line each; none without labels."""
+    """Return where how often a gene was measured cannot help, and at the top of the list, one line each; none without labels."""
     if found.whole.n_labelled == 0:
         return []
     within = {name: getattr(found.within_gene, metric) for name, metric in METRICS.items()}
@@ -120,14 +126,14 @@ def other_score_sentences(found: OtherScores) -> list[str]:
 
 
 def alone_sentence(found: RunScore) -> str:
-    """A run's score by itself, beside that of what is made from it."""
+    """Return a run's score by itself, beside that of what is made from it."""
     whole = found.whole
     values = f"DE {number_text(whole.de.value)}, DIR {number_text(whole.dir.value)}"
     return f"alone, {scored_text(whole.scored)}, on its {whole.n_labelled:,} labelled rows: {values}"
 
 
 def scoring_sentences(found: RunScore) -> list[str]:
-    """How a run was scored, what other cuts of its folds score, and its score without stand-ins."""
+    """Return how a run was scored, what other cuts of its folds score, and its score without stand-ins."""
     sentences = [f"Scored {describe_scored(found.whole.scored)}"]
     if len(found.cuts):
         low, high = found.cuts.min(axis=0), found.cuts.max(axis=0)
@@ -155,17 +161,17 @@ _WAYS = {
 
 
 def scored_text(scored: str) -> str:
-    """Which pairs of rows count (`run_cells.describe_scoring`), for a caption: "scored over all rows"."""
+    """Return which pairs of rows count (`run_cells.describe_scoring`), for a caption: "scored over all rows"."""
     return f"scored {_SHORT_WAYS.get(scored, scored)}"
 
 
 def describe_scored(scored: str) -> str:
-    """Which pairs of rows count (`run_cells.describe_scoring`), in words for people."""
+    """Return which pairs of rows count (`run_cells.describe_scoring`), in words for people."""
     return f"{UNSEEN} ({scored})" if "cells" in scored else _WAYS.get(scored, scored)
 
 
 def knn_sentences(numbers: KnnNumbers) -> list[str]:
-    """The scores of a kNN in words, one line each: of its space first, then of one run of it."""
+    """Return the scores of a kNN in words, one line each: of its space first, then of one run of it."""
     found = numbers.evaluation
     covered = f"{found.covered.n:,} of {found.null.n:,} rows covered ({found.coverage:.1%})"
     if found.score.n_labelled == 0:
@@ -211,12 +217,12 @@ def _lines_of_protocol(found: Evaluation, protocol: EvaluationProtocol) -> list[
 
 
 def null_text(test: PermutationTest) -> str:
-    """A null beside a score, "permuted vectors 0.512 ± 0.038, one-sided p = 0.07"."""
+    """Return a null beside a score, "permuted vectors 0.512 ± 0.038, one-sided p = 0.07"."""
     return f"permuted vectors {number_text(test.mean)} ± {number_text(test.sd)}, one-sided p = {number_text(test.p, '.2g')}"
 
 
 def knn_sentence(numbers: KnnNumbers) -> str:
-    """The scores of a kNN by itself in one sentence, beside its null if that is known.
+    """Return the scores of a kNN by itself in one sentence, beside its null if that is known.
 
     The score with no gene information checks the protocol: it is named under leave-one-out, which is biased.
     """
@@ -233,7 +239,7 @@ def knn_sentence(numbers: KnnNumbers) -> str:
 
 
 def space_sentence(mean: MeanOfCuts, null: PermutationNull | None) -> str:
-    """The number of a space in one sentence, beside its null if that is known."""
+    """Return the number of a space in one sentence, beside its null if that is known."""
     score = mean.all_rows.score
     parts = {"DE": score.de, "DIR": score.dir}
     tests = dict(zip(parts, null.test(means_of(mean.all_rows)), strict=False)) if null is not None else {}
@@ -248,7 +254,7 @@ def _number(value: Estimate) -> str:
 
 
 def verdict_sentence(axis: str, verdict: Verdict) -> str:
-    """Whether a run beats the no-biology baseline on an axis ("DE" or "DIR"), in words."""
+    """Return whether a run beats the no-biology baseline on an axis ("DE" or "DIR"), in words."""
     change, baseline = interval_text(verdict.change, signed=True), f"the {NO_BIOLOGY} ({verdict.control})"
     if verdict.beats is None:
         return f"{axis}: no labels of both classes, so nothing can be said"

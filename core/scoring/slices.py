@@ -19,12 +19,12 @@ QUARTERS = ("least quarter", "second quarter", "third quarter", "most quarter")
 
 
 def score_slices(rows: RunRows, by: str) -> tuple[Slice, ...]:
-    """Every slice of a run's rows by one of `SLICES`, scored as the run is."""
+    """Return every slice of a run's rows by one of `SLICES`, scored as the run is."""
     return by_slice(rows.labels, rows.scores, SLICES[by](rows.frame), rows.pert, rows.gene, rows.cells)
 
 
 def available_slices(rows: pd.DataFrame) -> list[str]:
-    """The slices that apply to a run's rows; those by neighbours only if the run has neighbours."""
+    """Return the slices that apply to a run's rows; those by neighbours only if the run has neighbours."""
     has_neighbours = bool(rows["support"].notna().any())
     return [name for name in SLICES if has_neighbours or not name.endswith("neighbours")]
 
@@ -48,7 +48,7 @@ def _coverage_slices(flags: pd.Series) -> pd.Series:
 
 
 def _support_slices(support: pd.Series) -> pd.Series:
-    """Quarters of the rows that have support, least first; "none" without."""
+    """Return quarters of the rows that have support, least first; "none" without."""
     quarters = pd.Series(equal_groups(support.where(support > 0), len(QUARTERS)), index=support.index)
     return quarters.map(dict(enumerate(QUARTERS, start=1))).astype(object).fillna("none")
 

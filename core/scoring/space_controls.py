@@ -29,7 +29,7 @@ COLUMNS, DRAWS, SEED = 64, 9, 0
 
 
 def control_spaces(rows: RunRows, space: Space | None) -> tuple[Control, ...]:
-    """The kNN without biology on a run's rows. space: whose symbols are scrambled; None if the workspace has none.
+    """Return the kNN without biology on a run's rows. space: whose symbols are scrambled; None if the workspace has none.
 
     None of them is a rival of the run. Their `about` says inside which cells they are scored.
     """
@@ -40,7 +40,7 @@ def control_spaces(rows: RunRows, space: Space | None) -> tuple[Control, ...]:
 
 
 def random_space(n_symbols: int, anisotropy: float, rng: np.random.Generator) -> Space:
-    """A space of random vectors with about this mean cosine between two of them, in [0, 1)."""
+    """Return a space of random vectors with about this mean cosine between two of them, in [0, 1)."""
     shared = rng.standard_normal(COLUMNS)
     own: Floats = rng.standard_normal((n_symbols, COLUMNS))
     return Space("random", np.sqrt(anisotropy) * shared + np.sqrt(1 - anisotropy) * own)
@@ -72,7 +72,10 @@ def _scrambled_symbols(rows: RunRows, cut: EvaluationProtocol, space: Space) -> 
 
 
 def _permuted(rows: RunRows, cut: EvaluationProtocol, space: Space, words: tuple[str, str]) -> Control:
-    """The scores of a kNN over a space whose vectors are exchanged among its symbols; words: its name, and what it is over."""
+    """Return the scores of a kNN over a space whose vectors are exchanged among its symbols.
+
+    Words: its name, and what it is over.
+    """
     knn = KnnInputs(rows.index.rows.take(rows.positions), rows.index.known, (space,), SimilaritySettings())
     keys = np.random.default_rng(SEED).random((DRAWS, len(rows.index.symbols)))
     [prepared] = prepare_cuts(knn, cut.k, [cut.seed])
@@ -83,7 +86,7 @@ def _permuted(rows: RunRows, cut: EvaluationProtocol, space: Space, words: tuple
 
 
 def _values_of(rows: RunRows) -> tuple[float, float]:
-    """DE and DIR as the controls of a run are scored; of a dataset that is judged by genes the macro AUROC by gene."""
+    """Return DE and DIR as the controls of a run are scored; of a dataset that is judged by genes the macro AUROC by gene."""
     if rows.headline == "mean":
         return point_values(outcome_of(rows.labels), rows.scores, rows.cells)
     within = score_within(rows.arrays, "gene")

@@ -93,7 +93,7 @@ class SpaceCheck:
         return ", ".join(f"{a} = {b}" for a, b in self.twins[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
     def probe_of(self, axis: Axis, task: Question) -> ProbedRows | None:
-        """The probe on all labelled rows."""
+        """Return the probe on all labelled rows."""
         return next((each for each in self.probes if (each.axis, each.task, each.split) == (axis, task, ALL_ROWS)), None)
 
 
@@ -110,7 +110,7 @@ def check_space(record: SpaceRecord, load: Callable[[], Space], index: RowIndex,
 
 
 def describe_space(space: SpaceCheck) -> str:
-    """What was found about a space and what could not be probed, in a few words."""
+    """Return what was found about a space and what could not be probed, in a few words."""
     if space.error:
         return f"cannot be read: {space.error}"
     seen = any(probe.has_seen_labels for probe in space.probes)
@@ -123,7 +123,7 @@ def describe_space(space: SpaceCheck) -> str:
 
 
 def task_rows(index: RowIndex, axis: Axis, task: Question) -> tuple[Codes, UnitRows]:
-    """The positions of a task's rows among all rows, and these rows, whose units are codes of the index's symbols."""
+    """Return the positions of a task's rows among all rows, and these rows, whose units are codes of the index's symbols."""
     outcome = outcome_of(index.labels)
     rows, positive = (outcome.labelled, outcome.effect) if task == "DE" else (outcome.directed, outcome.up)
     at = np.flatnonzero(rows)
@@ -133,7 +133,7 @@ def task_rows(index: RowIndex, axis: Axis, task: Question) -> tuple[Codes, UnitR
 
 
 def _probe(vectors: Floats, index: RowIndex, splits: NDArray[np.object_]) -> Iterator[ProbedRows]:
-    """Every axis and task; where several splits have labels, each of them too if nothing was found on all rows."""
+    """Yield every axis and task; where several splits have labels, each of them too if nothing was found on all rows."""
     for axis in AXES:
         for task in TASKS:
             at, rows = task_rows(index, axis, task)
@@ -151,7 +151,7 @@ def _probe_rows(vectors: Floats, rows: UnitRows, axis: Axis, task: Question, spl
 
 
 def shares_text(axis: Axis, task: Question, probe: ShareProbe) -> str:
-    """How well label shares are predicted, in words."""
+    """Return how well label shares are predicted, in words."""
     predicted = f"they predict the {task} shares of {UNITS[axis][1]}"
     if probe.fixed:
         fixed = f"at a correlation of {probe.correlation:.2f} (suspect from {LEAST_OF_FIXED:.2f})"
@@ -174,11 +174,11 @@ def _seen_text(found: ProbedRows) -> str:
 
 
 def _find_twins(space: Space, index: RowIndex, *, is_loaded: bool) -> tuple[tuple[tuple[str, str], ...], int]:
-    """Pairs of symbols with one direction that are duplicates, and the number of other symbols that share one.
+    """Return pairs of symbols with one direction that are duplicates, and the number of other symbols that share one.
 
     Two symbols are duplicates if the rows of one are those of the other. In a space that was loaded, and in which few symbols
-    share a direction, equal vectors of different families are enough: texts and networks that were built here give one vector
-    to genes about which they know the same.
+    share a direction, equal vectors of different families are enough: texts and networks that were built here give one vector to
+    genes about which they know the same.
     """
     vectors, lengths = space.columns, np.linalg.norm(space.columns, axis=1)
     covered = np.flatnonzero(lengths > 0)
@@ -208,7 +208,7 @@ def _evidence(index: RowIndex) -> CopyEvidence[int]:
 
 
 def _labels_by_symbol(index: RowIndex) -> dict[Axis, dict[int, dict[int, object]]]:
-    """The labels of each symbol's rows by the other symbol."""
+    """Return the labels of each symbol's rows by the other symbol."""
     found: dict[Axis, dict[int, dict[int, object]]] = {"gene": {}, "pert": {}}
     at = index.labelled_positions
     for pert, gene, label in zip(index.rows.pert[at].tolist(), index.rows.gene[at].tolist(), index.labels[at], strict=True):
@@ -222,7 +222,7 @@ def _are_family(a: str, b: str) -> bool:
 
 
 def _find_orders(vectors: Floats, index: RowIndex) -> Iterator[str]:
-    """Columns that are the order of the names, or of their first rows."""
+    """Yield columns that are the order of the names, or of their first rows."""
     for axis in AXES:
         codes = index.rows.gene if axis == "gene" else index.rows.pert
         used, first = np.unique(codes, return_index=True)
@@ -239,7 +239,7 @@ def _find_orders(vectors: Floats, index: RowIndex) -> Iterator[str]:
 
 
 def _centred(ranks: Floats) -> Floats:
-    """Ranks less their mean, of length 1."""
+    """Return ranks less their mean, of length 1."""
     left = ranks - ranks.mean(axis=0)
     length = np.sqrt((left**2).sum(axis=0))
     return np.asarray(np.divide(left, length, out=np.zeros_like(left), where=length > 0))

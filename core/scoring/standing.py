@@ -34,13 +34,13 @@ class Standing:
 
 
 def standing_of(rows: RunRows, score: RunScore, counts: RunScore) -> Standing:
-    """Where a run stands. score: the run's; counts: that of row counts alone (`run_scores.score_counts`)."""
+    """Return where a run stands. score: the run's; counts: that of row counts alone (`run_scores.score_counts`)."""
     labelled = np.sort(rows.positions[rows.arrays.outcome.labelled])
     return Standing(score, judge_run(rows), counts.whole.mean.value, hashlib.sha256(labelled.tobytes()).hexdigest())
 
 
 def headline(standings: Mapping[str, Standing]) -> str:
-    """Whether any of these runs (by name) is known to beat what knows no biology, in at most twenty words."""
+    """Return whether any of these runs (by name) is known to beat what knows no biology, in at most twenty words."""
     known = {name: each for name, each in standings.items() if not math.isnan(each.score.headline.value.estimate)}
     if not known:
         return "No run here has a score yet: none of them has rows with labels."
@@ -63,13 +63,13 @@ def _verdicts(found: Standing) -> tuple[tuple[str, Verdict], ...]:
 
 
 def _name(run: str) -> str:
-    """A run's name as part of a headline, which has room for three words."""
+    """Return a run's name as part of a headline, which has room for three words."""
     words = run.split()
     return run if len(words) <= _MOST_WORDS else " ".join((*words[: _MOST_WORDS - 1], f"{words[_MOST_WORDS - 1]}…"))
 
 
 def best_sentence(groups: Sequence[Mapping[str, RunScore]]) -> str:
-    """The run (by name) with the highest headline of each group of runs that can be compared; empty without a score."""
+    """Return the run (by name) with the highest headline of each group of runs that can be compared; empty without a score."""
     best = [max(group.items(), key=lambda item: item[1].headline.value.estimate) for group in groups if group]
     best.sort(key=lambda item: -item[1].headline.value.estimate)
     if not best:

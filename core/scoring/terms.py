@@ -66,6 +66,6 @@ _EXPLAINED: Final = (
 
 
 def explain(text: str) -> str | None:
-    """What the terms in a text mean, as Markdown with a paragraph for each; None if it has no such term."""
+    """Return what the terms in a text mean, as Markdown with a paragraph for each; None if it has no such term."""
     found = [f"**{name}**: {meaning}" for pattern, name, meaning in _EXPLAINED if re.search(pattern, text)]
     return "\n\n".join(found) or None

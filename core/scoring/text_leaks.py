@@ -20,7 +20,7 @@ _WORD, _NUMBER = re.compile(r"\w+"), re.compile(r"[-+−]?\b\d+(?:\.\d+)?\b")
 
 
 def check_pack(name: str, texts: Mapping[str, str], index: RowIndex) -> TextCheck:
-    """What a pack's texts by gene say of a dataset's labelled rows."""
+    """Return what a pack's texts by gene say of a dataset's labelled rows."""
     at = index.labelled_positions
     symbols = [symbol.casefold() for symbol in index.symbols]
     perts, genes = ([symbols[code] for code in codes[at].tolist()] for codes in (index.rows.pert, index.rows.gene))
@@ -30,7 +30,7 @@ def check_pack(name: str, texts: Mapping[str, str], index: RowIndex) -> TextChec
 
 
 def _find_shares(texts: Mapping[str, str], index: RowIndex, symbols: list[str]) -> Iterator[str]:
-    """The axes and tasks whose label shares the words of texts predict above the noise ceiling."""
+    """Yield the axes and tasks whose label shares the words of texts predict above the noise ceiling."""
     words = np.hstack([_count_words(texts, symbols), _read_numbers(texts, symbols)])
     if words.shape[1]:
         for axis in AXES:
@@ -41,7 +41,7 @@ def _find_shares(texts: Mapping[str, str], index: RowIndex, symbols: list[str]) 
 
 
 def _count_words(texts: Mapping[str, str], symbols: list[str]) -> Floats:
-    """1 for the words of each symbol's text, of shape (n_symbols, n_words); NaN for a symbol without a text."""
+    """Return 1 for the words of each symbol's text, of shape (n_symbols, n_words); NaN for a symbol without a text."""
     place = {symbol: row for row, symbol in enumerate(symbols)}
     known = {
         row: set(_WORD.findall(text.casefold()))
@@ -59,7 +59,7 @@ def _count_words(texts: Mapping[str, str], symbols: list[str]) -> Floats:
 
 
 def _read_numbers(texts: Mapping[str, str], symbols: list[str]) -> Floats:
-    """The first and the last number of each symbol's text, of shape (n_symbols, 2); their means where a text has none."""
+    """Return the first and the last number of each symbol's text, of shape (n_symbols, 2); their means where a text has none."""
     place, table = {symbol: row for row, symbol in enumerate(symbols)}, np.full((len(symbols), 2), np.nan)
     for gene, text in texts.items():
         numbers = _NUMBER.findall(text)

@@ -48,7 +48,7 @@ class Sources:
 def read_content(db: Cursor, run: Run, sources: Sources, take: Callable[[Row], None]) -> SiteContent:
     """Read what the site of a run says; hand on the texts of each row, in file order.
 
-    Raises InputError for a run without rows.
+    Raise InputError for a run without rows.
     """
     rows = _read_rows(db, run, sources.clean)
     if not rows:
@@ -64,7 +64,7 @@ def read_content(db: Cursor, run: Run, sources: Sources, take: Callable[[Row], N
 
 
 def _opening(db: Cursor, run: Run, rows: Sequence[Row]) -> dict[str, str]:
-    """The row that the site opens on, and a few words on what it is: the most confidently wrong one, else the longest read."""
+    """Return the first row of the site and a few words on it: the most confidently wrong row, else the longest to read."""
     is_wrong = not run.has_rank_scores and any(row["outcome"] == "miss" for row in rows)
     order: Order = predictions.CONFIDENTLY_WRONG if is_wrong else predictions.LONGEST
     opens = predictions.find_pair_ids(db, run.id, RowFilter(), order)[0]
@@ -78,7 +78,7 @@ def _opening(db: Cursor, run: Run, rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _read_rows(db: Cursor, run: Run, clean: Callable[[str], str]) -> list[Row]:
-    """Every row in file order, with its label and outcome beside the columns of a prediction."""
+    """Return every row in file order, with its label and outcome beside the columns of a prediction."""
     listed = predictions.list_rows(db, run.id, predictions.find_pair_ids(db, run.id, RowFilter()))
     numbers = {row["pair_id"]: row for row in bundles.read_part(db, run.id, "prediction").to_pylist()}
     rows = []
@@ -95,7 +95,7 @@ def _text_or_none(value: object) -> str | None:
 
 
 def _read_cards(db: Cursor, run: str) -> dict[str, list[Row]]:
-    """The evidence that each row saw, in order, as it is shown; rows share the same one."""
+    """Return the evidence that each row saw, in order, as it is shown; rows share the same one."""
     items = bundles.read_part(db, run, "evidence").to_pylist()
     cards = {item["id"]: _card(item | {"body": json.loads(item["body"])}) for item in items}
     seen: dict[str, list[Row]] = {}
@@ -122,7 +122,7 @@ def _table(entries: describe.Entries) -> Row:
 
 
 def _texts(run: Run, row: Row, events: Sequence[Event], cards: Sequence[Row]) -> Row:
-    """Everything of one row that is read."""
+    """Return everything of one row that is read."""
     observed = any(event["kind"] == "observation" for event in events)
     no_dossier = "" if cards else "The tools' answers are among the steps below." if observed else _NO_DOSSIER
     return {
@@ -144,7 +144,7 @@ def _by_stage(events: Sequence[Event]) -> Iterable[tuple[str, list[Event]]]:
 
 
 def _advocate(event: Event) -> Row:
-    """What an advocate did: argued or not, by the audit's wide definition."""
+    """Return what an advocate did: argued or not, by the audit's wide definition."""
     found = event["findings"]
     if "bare" in found and "answers" in found:
         words = "answered with a letter" + (", against its own side" if "answers_against" in found else "")
@@ -155,13 +155,13 @@ def _advocate(event: Event) -> Row:
 
 
 def _count_advocates(advocates: Sequence[Row]) -> tuple[int, int | None]:
-    """How many roles wrote briefs for a row, and how many of them argued; None without briefs."""
+    """Return how many roles wrote briefs for a row, and how many of them argued; None without briefs."""
     roles, argued = ({each["role"] for each in advocates if each["argued"] or not only} for only in (False, True))
     return len(roles), len(argued) if advocates else None
 
 
 def _stage(stage: str, events: Sequence[Event]) -> Row:
-    """One stage: in a debate the speeches of both sides, briefs first, then the judge; else one step after another."""
+    """Return one stage: in a debate the speeches of both sides, briefs first, then the judge; else one step after another."""
     sides = row_words.SIDES.get(stage, ())
     if not any(event["kind"] == "brief" for event in events) or not sides:
         steps = [_step(event, row_words.step_title(event["role"], event["kind"], event["meta"])) for event in events]
@@ -191,7 +191,7 @@ def _step(event: Event, title: str) -> Row:
 
 
 def _columns(rows: Sequence[Row], argued: Sequence[tuple[int, int | None]]) -> dict[str, list[Any]]:
-    """The table of the rows: what they are listed and filtered by. argued: of each row as `_count_advocates` has it."""
+    """Return the table of the rows: what they are listed and filtered by. argued: of each row as `_count_advocates` has it."""
     flags = list(FLAG_NAMES)
     columns: dict[str, list[Any]] = {
         name: [row[name] for row in rows]
@@ -204,7 +204,7 @@ def _columns(rows: Sequence[Row], argued: Sequence[tuple[int, int | None]]) -> d
 
 
 def _score_lines(db: Cursor, run: Run, dataset: Dataset) -> list[str]:
-    """The score of a run, after how far the labels can be trusted that it rests on."""
+    """Return the score of a run, after how far the labels can be trusted that it rests on."""
     return [*filter(None, [dataset.marks.sentence]), *score_sentences(score_run(load_scored_rows(db, run.id)))]
 
 
@@ -231,7 +231,7 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
 
 
 def _facts(run: Run, dataset: Dataset, sources: Sources) -> list[tuple[str, str]]:
-    """Where everything comes from, as (title, words)."""
+    """Return where everything comes from, as (title, words)."""
     file = run.spec.get("file")
     facts = {
         "Run": f"{run.name} (id {run.id})",
@@ -247,6 +247,6 @@ def _facts(run: Run, dataset: Dataset, sources: Sources) -> list[tuple[str, str]
 
 
 def _sources(run: Run, sources: Sources) -> list[tuple[str, str]]:
-    """The hashes of what the site was made from, as (title, SHA-256), for the foot of the page."""
+    """Return the hashes of what the site was made from, as (title, SHA-256), for the foot of the page."""
     hashes = {"Dataset's pairs, SHA-256": sources.dataset_sha256, "File, SHA-256": str(run.spec.get("sha256", ""))}
     return [(title, words) for title, words in hashes.items() if words]

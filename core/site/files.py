@@ -89,7 +89,7 @@ class SiteFiles(Mapping[str, bytes]):
 
 
 def _script(receiver: str, data: Any) -> bytes:
-    """A script that hands data to the page: as JSON in a string, in which nothing is code, a tag or the end of a line."""
+    """Return a script that hands data to the page: as JSON in a string, in which nothing is code, a tag or the end of a line."""
     function, bracket, first = receiver.partition("(")
     argument = f"{first.removesuffix(')')}, " if bracket else ""
     text = json.dumps(json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")), ensure_ascii=False)
@@ -99,7 +99,7 @@ def _script(receiver: str, data: Any) -> bytes:
 
 
 def _palette() -> str:
-    """The colours of `core.plots.theme` as custom properties, for a light and a dark screen; paper is light."""
+    """Return the colours of `core.plots.theme` as custom properties, for a light and a dark screen; paper is light."""
     signs = {**theme.LABEL_COLOURS, **_ROLES, "warning": theme.WARNING}
     fixed = "".join(f"--{name}:{colour};" for name, colour in sorted(signs.items()))
     light, dark = (

@@ -11,7 +11,7 @@ Codes = NDArray[np.intp]  # small non-negative integers in place of names
 
 
 def sum_by_group(groups: Codes, n_groups: int, weights: ArrayLike | None = None) -> Floats:
-    """The sum of `weights` over the rows of each group, of shape (n_groups,).
+    """Return the sum of `weights` over the rows of each group, of shape (n_groups,).
 
     groups: codes of shape (n_rows,) below `n_groups`; weights: of shape (n_rows,), None counts rows.
     """
@@ -19,10 +19,10 @@ def sum_by_group(groups: Codes, n_groups: int, weights: ArrayLike | None = None)
 
 
 def order_within(strata: Codes, values: Floats, n_strata: int) -> Codes:
-    """The order of rows by stratum, and by value inside each; in which order equal values stand is not said.
+    """Return the order of rows by stratum, and by value inside each; in which order equal values stand is not said.
 
-    strata: codes of shape (n_rows,) below `n_strata`; values: finite. Two sorts of one key each take half the time of one
-    by both: NumPy counts short integers instead of comparing them.
+    strata: codes of shape (n_rows,) below `n_strata`; values: finite. Two sorts of one key each take half the time of one by
+    both: NumPy counts short integers instead of comparing them.
     """
     codes = strata.astype(np.uint16) if n_strata <= np.iinfo(np.uint16).max else strata
     order = np.argsort(values)

@@ -34,7 +34,7 @@ class WeightedAuroc:
     tied: Codes
 
     def __call__(self, weights: Floats) -> Floats:
-        """AUROCs of shape (n_resamples,) for weights of shape (n_units, n_resamples); NaN if a class has no weight."""
+        """Return AUROCs of shape (n_resamples,) for weights of shape (n_units, n_resamples); NaN if a class has no weight."""
         hits, misses = self.positives @ weights, self.negatives @ weights
         ties = np.einsum("kb,kb->b", hits[self.tied], misses[self.tied])
         below = running_sum(misses)
@@ -77,7 +77,7 @@ class Roc:
 
 
 def auroc(positive: ArrayLike, values: ArrayLike) -> float:
-    """The probability that a positive row is ranked above a negative one, ties counting half; NaN with one class.
+    """Return the probability that a positive row is ranked above a negative one, ties counting half; NaN with one class.
 
     positive: flags of shape (n_rows,); values: finite numbers of the same shape, ranked as they are (see
     `ranks.round_for_ranks`). O(n log n). Definition: Mann and Whitney 1947.
@@ -89,7 +89,7 @@ def auroc(positive: ArrayLike, values: ArrayLike) -> float:
 
 
 def roc_curve(positive: ArrayLike, values: ArrayLike) -> Roc:
-    """The curve whose area is `auroc`; positive: flags, values: finite numbers, ranked as they are; of shape (n_rows,)."""
+    """Return the curve whose area is `auroc`; positive: flags, values: finite numbers, ranked as they are; of shape (n_rows,)."""
     chosen, numbers = validate.flags("positive", positive), validate.numbers("values", values)
     validate.same_length(positive=chosen, values=numbers)
     order = np.argsort(-numbers)
@@ -102,11 +102,11 @@ def roc_curve(positive: ArrayLike, values: ArrayLike) -> Roc:
 
 
 def roc_curve_within(positive: Bools, values: Floats, cells: Codes, points: int = 501) -> Roc:
-    """The curve of pairs inside cells, at `points` false positive rates in equal steps; its area is the AUROC within cells.
+    """Return the curve of pairs inside cells, at `points` false positive rates in equal steps.
 
-    A positive row's true positive rate rises from the share of negatives in its cell that are above it to the share that
-    are above it or level with it; rows weigh as many pairs as they have. Definition: Janes and Pepe 2009, Biometrika
-    96:371-382. The thresholds are NaN, since they differ from cell to cell.
+    Its area is the AUROC within cells. A positive row's true positive rate rises from the share of negatives in its cell that are
+    above it to the share that are above it or level with it; rows weigh as many pairs as they have. Definition: Janes and Pepe
+    2009, Biometrika 96:371-382. The thresholds are NaN, since they differ from cell to cell.
     """
     placed = placements(positive, values, cells, int(cells.max(initial=0)) + 1)
     counts = positive & (placed.negatives[cells] > 0)
@@ -129,7 +129,7 @@ def level_negatives(positive: Bools, values: Floats, cells: Codes) -> Floats:
 
 
 def placements(positive: Bools, values: Floats, strata: Codes | None = None, n_strata: int = 1) -> Placements:
-    """The placements of all rows, from one sort; strata: codes of shape (n_rows,) below `n_strata`, None for one stratum."""
+    """Return the placements of all rows, from one sort. strata: codes of shape (n_rows,) below `n_strata`; None for one."""
     stratum = np.zeros(len(values), dtype=np.intp) if strata is None else strata
     order = np.argsort(values) if strata is None else order_within(stratum, values, n_strata)
     hit = positive[order].astype(np.float64)
@@ -160,7 +160,7 @@ def tie_group_ends(values: Floats, stratum: Codes) -> tuple[Codes, Codes]:
 
 
 def weighted_auroc(task: Task, unit: Codes, n_units: int) -> WeightedAuroc:
-    """The AUROC of `task` as a function of unit weights; unit: each row's unit, codes of shape (n_rows,) below `n_units`."""
+    """Return the AUROC of `task` as a function of unit weights. unit: codes of shape (n_rows,) below `n_units`."""
     values, positive, units = task.values[task.rows], task.positive[task.rows], unit[task.rows]
     order = np.argsort(values)
     positive, units = positive[order], units[order]
@@ -175,7 +175,7 @@ def weighted_auroc(task: Task, unit: Codes, n_units: int) -> WeightedAuroc:
 
 
 def ranking_steps(values: Floats, positive: Bools) -> tuple[Codes, Codes]:
-    """Each sorted row's step, and which steps are ties between the classes; values: ascending, of shape (n_rows,)."""
+    """Return each sorted row's step, and which steps are ties between the classes; values: ascending, of shape (n_rows,)."""
     if not len(values):
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     starts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
@@ -190,7 +190,7 @@ def ranking_steps(values: Floats, positive: Bools) -> tuple[Codes, Codes]:
 
 
 def running_sum(values: Floats) -> Floats:
-    """Cumulative sums along the first axis, in place; values: of shape (n_steps, n_resamples), n_steps a square number.
+    """Return cumulative sums along the first axis, in place; values: of shape (n_steps, n_resamples), n_steps a square number.
 
     Computed in two levels, inside √n chunks of √n rows and over the chunks, in a sixth of np.cumsum's time.
     """

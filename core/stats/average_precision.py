@@ -35,10 +35,10 @@ class AveragePrecision:
 
 
 def average_precision(rows: ScoredRows) -> tuple[AveragePrecision, AveragePrecision]:
-    """The average precision of DE (an effect is positive) and of DIR (up is positive).
+    """Return the average precision of DE (an effect is positive) and of DIR (up is positive).
 
-    With cells, precisions are taken inside each positive row's cell, over cells with both classes. Intervals are those of
-    the infinitesimal jackknife: the derivative by each row's weight, summed over clusters.
+    With cells, precisions are taken inside each positive row's cell, over cells with both classes. Intervals are those of the
+    infinitesimal jackknife: the derivative by each row's weight, summed over clusters.
     """
     de, direction = (_of_task(task, rows) for task in rows.tasks())
     return de, direction
@@ -63,7 +63,7 @@ def _of_task(task: Task, rows: ScoredRows) -> AveragePrecision:
 
 
 def _value_and_influence(positive: Bools, values: Floats, cell: Codes) -> tuple[float, Floats]:
-    """The average precision inside cells, and its derivative by the weight of each row."""
+    """Return the average precision inside cells, and its derivative by the weight of each row."""
     order = np.lexsort((-values, cell))
     hit, where = positive[order].astype(np.float64), cell[order]
     first, last = tie_group_ends(-values[order], where)
@@ -75,7 +75,7 @@ def _value_and_influence(positive: Bools, values: Floats, cell: Codes) -> tuple[
     end = np.searchsorted(where, where, side="right")
 
     def sum_below(terms: Floats) -> Floats:
-        """Sums over the rows of the cell that are scored as high or lower."""
+        """Return sums over the rows of the cell that are scored as high or lower."""
         to = np.concatenate(([0.0], np.cumsum(terms)))
         return np.asarray(to[end] - to[first])
 

@@ -78,7 +78,7 @@ def bootstrap_difference(
 def both_axes(
     row: Resampled, pert: Resampled, gene: Resampled, product: Resampled, limits: tuple[float, float] = (0.0, 1.0)
 ) -> BothAxes:
-    """The two intervals over both axes of one estimate, from its four bootstraps; limits: (-1, 1) for a difference."""
+    """Return the two intervals over both axes of one estimate, from its four bootstraps; limits: (-1, 1) for a difference."""
     variance = two_way_variance(*(np.array([one.se**2]) for one in (row, pert, gene)))[0]
     method = "bootstrap, V_pert + V_gene - V_row"
     return BothAxes(product, normal_interval(row.estimate, variance, row.n, "two-way", method, limits))
@@ -135,7 +135,7 @@ def resampling_weights(axes: Sequence[Codes], plan: ResamplingPlan) -> Iterator[
 
 
 def _draw_counts(rng: np.random.Generator, units: Codes, resamples: int, size: float) -> Floats:
-    """How often each unit was drawn, of shape (n_units, resamples).
+    """Return how often each unit was drawn, of shape (n_units, resamples).
 
     Counting drawn integers takes a tenth of the time of rng.multinomial and a sixth of rng.poisson.
     """
@@ -171,7 +171,7 @@ def _bootstrap_scores(rows: _LabelledRows, plan: ResamplingPlan) -> ScoreBootstr
 
 
 def _interval(estimate: float, values: Floats, n: int, plan: ResamplingPlan, chance: float) -> Resampled:
-    """The percentile interval of resampled `values`; NaN if fewer than two of them are defined."""
+    """Return the percentile interval of resampled `values`; NaN if fewer than two of them are defined."""
     defined = values[~np.isnan(values)]
     low = high = se = above = float("nan")
     if len(defined) > 1:

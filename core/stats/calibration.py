@@ -101,13 +101,13 @@ def reliability(positive: ArrayLike, probability: ArrayLike, pert: ArrayLike, ge
 
 
 def _half_width(residual: Interval, binomial: float) -> float:
-    """Half the width of a band: the larger standard error with Student's t."""
+    """Return half the width of a band: the larger standard error with Student's t."""
     se = np.fmax(residual.se, np.sqrt(binomial))
     return float(se * stdtrit(residual.df, 0.975))
 
 
 def tie_bounds(positive: ArrayLike, values: ArrayLike, cells: Codes | None = None) -> TieBounds:
-    """The AUROCs that the best and the worst possible tie-breaker would give scores that are rounded to 14 decimals.
+    """Return the AUROCs that the best and the worst possible tie-breaker would give scores that are rounded to 14 decimals.
 
     positive: flags, values: finite numbers, both of shape (n_rows,). cells: codes, only pairs of rows inside one cell count;
     None: all pairs.

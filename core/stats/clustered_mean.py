@@ -23,7 +23,7 @@ METHODS: dict[Unit, str] = {
 def means_within(
     values: Floats, stratum: Codes, pert: Codes, gene: Codes, limits: tuple[float, float] = (0.0, 1.0)
 ) -> list[Estimate]:
-    """The mean of `values` in each stratum, all of shape (n_rows,); stratum: codes from 0, each of them used."""
+    """Return the mean of `values` in each stratum, all of shape (n_rows,); stratum: codes from 0, each of them used."""
     counts = sum_by_group(stratum, int(stratum.max(initial=-1)) + 1)
     means = sum_by_group(stratum, len(counts), values) / counts
     parts = ((values - means[stratum]) / counts[stratum])[None]
@@ -41,7 +41,7 @@ class Part:
 
 
 def sum_of_parts(parts: Sequence[Part], pert: Codes, gene: Codes, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-    """The sum of statistics of the same texts, with all intervals; pert, gene: codes of shape (n_texts,).
+    """Return the sum of statistics of the same texts, with all intervals; pert, gene: codes of shape (n_texts,).
 
     A row is a pair of a perturbation and a gene here, however many texts it has: V_row is that of independent pairs.
     """
@@ -60,7 +60,7 @@ def sum_of_parts(parts: Sequence[Part], pert: Codes, gene: Codes, limits: tuple[
 
 
 def mean_over(values: Floats, chosen: Bools, pert: Codes, gene: Codes, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-    """The mean of `values` over the chosen rows, all of shape (n_rows,); NaN without a row."""
+    """Return the mean of `values` over the chosen rows, all of shape (n_rows,); NaN without a row."""
     n = int(chosen.sum())
     mean = float(values[chosen].mean()) if n else float("nan")
     part = np.where(chosen, values - mean, 0.0) / max(n, 1)

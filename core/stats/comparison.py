@@ -1,4 +1,4 @@
-"""The paired comparison of two runs: is run b better than run a on the rows that both have?
+"""The paired comparison of two runs: is run b better than run a on their shared rows?
 
 Two runs can be called equal: two one-sided tests against a margin that a person names (Schuirmann 1987).
 """
@@ -30,9 +30,9 @@ LEVEL = 0.05
 class Equivalence:
     """Whether a difference lies within ± margin.
 
-    p_below: of the hypothesis that it is -margin or less; p_above: that it is margin or more; p: the larger of the two.
-    low, high: the 90% interval, which lies inside the margin exactly if p is below 5%. smallest_margin: the smallest that
-    would have been met. All NaN without a standard error.
+    p_below: the p-value of the hypothesis that it is -margin or less; p_above: that it is margin or more; p: the larger of the
+    two. low, high: the 90% interval, which lies inside the margin exactly if p is below 5%. smallest_margin: the smallest margin
+    that would pass the test. All NaN without a standard error.
     """
 
     margin: float
@@ -71,10 +71,10 @@ class Comparison(Metrics[Difference]):
 
 
 def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: ArrayLike, cells: Codes | None = None) -> Comparison:
-    """Paired differences b - a in DE, DIR and their mean; every argument of shape (n_rows,), one row per shared pair.
+    """Return paired differences b - a in DE, DIR and their mean; every argument of shape (n_rows,), one row per shared pair.
 
-    DIR counts rows for which both runs have a p_up. cells: codes, only pairs of rows inside one cell count; None: all
-    pairs. NaN throughout without labels.
+    DIR counts rows for which both runs have a p_up. cells: codes, only pairs of rows inside one cell count; None: all pairs. NaN
+    throughout without labels.
     """
     outcome = outcome_of(labels)
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
@@ -86,7 +86,10 @@ def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: Arra
 
 
 def compare_macro(a: ScoredRows, b: ScoredRows, axis: Axis) -> Comparison:
-    """As `compare`, of the mean over genes (or perturbations) of the AUROC inside each; b has the rows of a, in their order."""
+    """Compare as `compare` does, but by the mean over genes (or perturbations) of the AUROC inside each.
+
+    b has the rows of a, in their order.
+    """
     first, second = shared_rows(a.scores, b.scores)
     both = [*tasks(a.outcome, first), *tasks(a.outcome, second)]
     influence, dependence = macro_influence(both, a.pert, a.gene, a.cells, axis)
@@ -112,7 +115,7 @@ def _paired_estimates(influence: Influence, dependence: Dependence) -> list[tupl
 
 
 def difference_of(a: Estimate, b: Estimate, change: Estimate) -> Difference:
-    """The difference of two estimates whose paired change is known."""
+    """Return the difference of two estimates whose paired change is known."""
     shown: Interval = change.shown
     together = correlation(a.shown.se, b.shown.se, shown.se)
     return Difference(a, b, change, p_gt_0(shown), together, detectable_difference(shown.se, df=shown.df))
@@ -132,7 +135,7 @@ def equivalence(change: Interval, margin: float) -> Equivalence:
 
 
 def _one_sided_p(distance: float, change: Interval) -> float:
-    """The p of the hypothesis that a distance, known with the error of `change`, is 0 or less."""
+    """Return the p-value of the hypothesis that a distance, with the standard error of `change`, is 0 or less."""
     if change.se == 0:
         return float(distance <= 0)
     return float(stdtr(change.df, -distance / change.se))

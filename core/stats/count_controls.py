@@ -58,10 +58,10 @@ class CountControls:
 
 
 def count_only(pert: ArrayLike, gene: ArrayLike) -> Floats:
-    """A DE score from row counts: 0 if the gene occurs once, else 9 / max(1, n_pert - singletons_pert) · 2⌊c/2⌋/c.
+    """Return a DE score from row counts: 0 if the gene occurs once, else 9 / max(1, n_pert - singletons_pert) · 2⌊c/2⌋/c.
 
-    c: rows of the row's gene; n_pert: rows of its perturbation; singletons_pert: those of them whose gene occurs once.
-    pert, gene: names or codes of shape (n_rows,); the counts are over exactly these rows.
+    c: rows of the row's gene; n_pert: rows of its perturbation; singletons_pert: those of them whose gene occurs once. pert,
+    gene: names or codes of shape (n_rows,); the counts are over exactly these rows.
     """
     perts, count = validate.codes("pert", pert), _gene_counts(gene)
     validate.same_length(pert=perts, gene=count)
@@ -72,12 +72,12 @@ def count_only(pert: ArrayLike, gene: ArrayLike) -> Floats:
 
 
 def rarer_gene(gene: ArrayLike) -> Floats:
-    """A direction score from row counts: -c, so that genes with fewer rows are predicted to go up."""
+    """Return a direction score from row counts: -c, so that genes with fewer rows are predicted to go up."""
     return -_gene_counts(gene).astype(np.float64)
 
 
 def score_count_controls(labels: ArrayLike, pert: ArrayLike, gene: ArrayLike) -> CountControls:
-    """The scores of the count controls on labelled rows; labels, pert, gene: of shape (n_rows,)."""
+    """Return the scores of the count controls on labelled rows; labels, pert, gene: of shape (n_rows,)."""
     outcome = outcome_of(labels)
     perts, genes, count = np.asarray(pert), np.asarray(gene), _gene_counts(gene)
     validate.same_length(labels=outcome.labelled, pert=perts, gene=genes)
@@ -97,14 +97,17 @@ def score_count_controls(labels: ArrayLike, pert: ArrayLike, gene: ArrayLike) ->
 
 
 def _gene_counts(gene: ArrayLike) -> Codes:
-    """The number of rows of each row's gene, of shape (n_rows,)."""
+    """Return the number of rows of each row's gene, of shape (n_rows,)."""
     codes = validate.codes("gene", gene)
     counts: Codes = np.bincount(codes)[codes]
     return counts
 
 
 def count_matched_scores(rows: ScoredRows, gene_rows: ArrayLike) -> CountMatched:
-    """Both scores; gene_rows: number of rows of each row's gene, of shape (n_rows,), over the whole split if rows are a part."""
+    """Return both scores.
+
+    Gene_rows: number of rows of each row's gene, of shape (n_rows,), over the whole split if rows are a part.
+    """
     counts = validate.numbers("gene_rows", gene_rows)
     validate.same_length(rows=rows, gene_rows=counts)
     single = counts <= 1

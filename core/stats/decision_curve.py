@@ -43,7 +43,7 @@ class NetBenefit:
 def decision_curve(
     positive: ArrayLike, probability: ArrayLike, pert: Codes, gene: Codes, thresholds: Sequence[float] = THRESHOLDS
 ) -> tuple[NetBenefit, ...]:
-    """The net benefit at each threshold in (0, 1); all arrays of shape (n_rows,). NaN without rows."""
+    """Return the net benefit at each threshold in (0, 1); all arrays of shape (n_rows,). NaN without rows."""
     happened, p = validate.flags("positive", positive), validate.probabilities("probability", probability)
     validate.same_length(positive=happened, probability=p, pert=pert, gene=gene)
     rounded, all_rows = round_for_ranks(p), np.ones(len(p), dtype=np.bool_)

@@ -63,7 +63,7 @@ class Estimate:
 
 
 def task_of(positive: ArrayLike, values: ArrayLike) -> Task:
-    """The task of ranking all rows; positive: flags of shape (n_rows,), values: finite numbers, ranked as they are."""
+    """Return the task of ranking all rows; positive: flags of shape (n_rows,), values: finite numbers, ranked as they are."""
     chosen = validate.flags("positive", positive)
     numbers = validate.numbers("values", values)
     n_rows = validate.same_length(positive=chosen, values=numbers)
@@ -71,12 +71,12 @@ def task_of(positive: ArrayLike, values: ArrayLike) -> Task:
 
 
 def delong(positive: ArrayLike, values: ArrayLike) -> Interval:
-    """One AUROC with DeLong's interval; NaN with one class, no interval if a class has a single row."""
+    """Return one AUROC with DeLong's interval; NaN with one class, no interval if a class has a single row."""
     return _interval([task_of(positive, values)], ONE, (0.0, 1.0))
 
 
 def delong_difference(positive: ArrayLike, first: ArrayLike, second: ArrayLike) -> Interval:
-    """The AUROC of `second` minus that of `first` on the same rows, with DeLong's paired interval."""
+    """Return the AUROC of `second` minus that of `first` on the same rows, with DeLong's paired interval."""
     return _interval([task_of(positive, first), task_of(positive, second)], SECOND_LESS_FIRST, (-1.0, 1.0))
 
 
@@ -88,7 +88,7 @@ def _interval(tasks: list[Task], weights: Floats, limits: tuple[float, float]) -
 
 
 def clustered_delong(positive: ArrayLike, values: ArrayLike, clusters: ArrayLike, unit: Unit = "pert") -> Interval:
-    """One AUROC with Obuchowski's interval; clusters: names or codes of shape (n_rows,), independent of each other.
+    """Return one AUROC with Obuchowski's interval; clusters: names or codes of shape (n_rows,), independent of each other.
 
     Equal to `delong` if every row is its own cluster. No interval if a class occurs in a single cluster only.
     """
@@ -100,7 +100,7 @@ def clustered_delong(positive: ArrayLike, values: ArrayLike, clusters: ArrayLike
 
 
 def two_way_delong(positive: ArrayLike, values: ArrayLike, pert: ArrayLike, gene: ArrayLike) -> Estimate:
-    """One AUROC with intervals by row, perturbation, gene and both; pert, gene: names or codes of shape (n_rows,)."""
+    """Return one AUROC with intervals by row, perturbation, gene and both; pert, gene: names or codes of shape (n_rows,)."""
     task = task_of(positive, values)
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
     validate.same_length(positive=task.positive, pert=perts, gene=genes)
@@ -132,7 +132,7 @@ class Dependence:
 
 
 def dependence_of(influence: Influence, pert: Codes, gene: Codes, methods: Mapping[Unit, str] = METHODS) -> Dependence:
-    """The covariances of independent rows, of independent perturbations and of independent genes."""
+    """Return the covariances of independent rows, of independent perturbations and of independent genes."""
     matrices: dict[Unit, Floats] = {
         "row": covariance(influence),
         "pert": covariance(influence, pert),
@@ -142,7 +142,7 @@ def dependence_of(influence: Influence, pert: Codes, gene: Codes, methods: Mappi
 
 
 def widen(estimate: Estimate, variance: float, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-    """The estimate with an independent source of noise in each of its intervals; variance: of that noise."""
+    """Return the estimate with an independent source of noise in each of its intervals; variance: of that noise."""
     if variance == 0:
         return estimate
     return Estimate(*(add_variance(getattr(estimate, each.name), variance, limits) for each in fields(estimate)))
@@ -165,7 +165,7 @@ def estimates(
 def estimates_from(
     influence: Influence, dependence: Dependence, weights: Sequence[Floats], limits: tuple[float, float] = (0.0, 1.0)
 ) -> list[list[Estimate]]:
-    """The same from covariances that are known."""
+    """Return the same from covariances that are known."""
     found: list[list[Estimate]] = []
     for combination in weights:
         variances = {unit: variance_of(combination, matrix) for unit, matrix in dependence.covariances.items()}
@@ -194,7 +194,7 @@ def estimates_from(
 def _carriers_of(
     influence: Influence, dependence: Dependence, weights: Floats, variances: Mapping[Unit, Floats]
 ) -> Callable[[int], Carriers] | None:
-    """What carries the variances of a combination of AUROCs in each stratum; None for other statistics."""
+    """Return what carries the variances of a combination of AUROCs in each stratum; None for other statistics."""
     if len(influence.parts) != 2 * len(influence.values):
         return None
     numbers = {unit: effective_clusters(influence, weights, getattr(dependence, unit)) for unit in AXES}
@@ -211,7 +211,7 @@ def _carriers_of(
 
 
 def _carrying(influence: Influence, weights: Floats, units: Codes | None) -> Floats:
-    """What carries the influence (see `carrying_rows`), of shape (n_strata,); NaN for an average over too few groups.
+    """Return what carries the influence (see `carrying_rows`), of shape (n_strata,); NaN for an average over too few groups.
 
     That they are too few is known before any score: a rule that asks the scores would choose among data sets.
     """
@@ -224,8 +224,10 @@ def _carrying(influence: Influence, weights: Floats, units: Codes | None) -> Flo
 
 
 def _is_constant(influence: Influence, weights: Floats) -> Bools:
-    """Whether no row has an influence by construction, of shape (n_strata,): a score of 0.5 is constant then; two rankings with
-    equal AUROCs are equal, unless both are perfect or reversed."""
+    """Return whether no row has an influence by construction, of shape (n_strata,): a score of 0.5 is constant then.
+
+    Two rankings with equal AUROCs are equal, unless both are perfect or reversed.
+    """
     used, none = influence.values[np.flatnonzero(weights)], np.isnan(carrying_rows(influence, weights))
     if (weights >= 0).all():
         return np.asarray(none & (np.abs(used - 0.5) <= ROUNDING).all(axis=0))
@@ -234,7 +236,7 @@ def _is_constant(influence: Influence, weights: Floats) -> Bools:
 
 
 def _by_question(influence: Influence, weights: Floats) -> list[Floats]:
-    """The weights of the statistics that are about the same rows, such as the DE of two runs, 0 elsewhere."""
+    """Return the weights of the statistics that are about the same rows, such as the DE of two runs, 0 elsewhere."""
     found: list[Floats] = []
     for k in np.flatnonzero(weights):
         for part in found:
@@ -248,6 +250,6 @@ def _by_question(influence: Influence, weights: Floats) -> list[Floats]:
 
 
 def _fewest(clusters: Floats) -> Floats:
-    """The smallest number of clusters above 1 along the first axis; 1 where there is none."""
+    """Return the smallest number of clusters above 1 along the first axis; 1 where there is none."""
     several = np.where(clusters > 1, clusters, np.inf).min(axis=0)
     return np.where(np.isinf(several), 1.0, several)

@@ -35,11 +35,11 @@ class PermutationTest:
 
 
 def permutation_test(a: ArrayLike, b: ArrayLike) -> PermutationTest:
-    """The exact two-sided permutation test of whether the means of two samples differ.
+    """Return the exact two-sided permutation test of whether the means of two samples differ.
 
-    a, b: finite numbers of shape (n_a,) and (n_b,). p is twice the smaller of the shares of ways whose difference is at least
-    as large, and at most as large, as the one that was seen, and 1 at most; this is the p of `scipy.stats.permutation_test`.
-    Raises InputError for other numbers, and for samples with more than MOST_WAYS ways.
+    a, b: finite numbers of shape (n_a,) and (n_b,). p is twice the smaller of the shares of ways whose difference is at least as
+    large, and at most as large, as the one that was seen, and 1 at most; this is the p of `scipy.stats.permutation_test`. Raise
+    InputError for other numbers, and for samples with more than MOST_WAYS ways.
     """
     first, second = validate.numbers("a", a), validate.numbers("b", b)
     n, k = len(first) + len(second), len(second)

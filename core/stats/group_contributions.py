@@ -29,13 +29,13 @@ class GroupDifference:
 
 
 def mean_difference(values: Floats, yes: Bools, no: Bools, pert: Codes, gene: Codes) -> GroupDifference:
-    """Means of `values` in [0, 1] (NaN: does not count) over the rows of both groups; all of shape (n_rows,)."""
+    """Return means of `values` in [0, 1] (NaN: does not count) over the rows of both groups; all of shape (n_rows,)."""
     groups = [_mean_of(values, group) for group in (yes, no)]
     return _difference(groups, [], pert, gene)
 
 
 def contributions(task: Task, cells: Codes | None) -> Floats:
-    """The contribution of every row, of shape (n_rows,); NaN for rows that do not count or have no row of the other class."""
+    """Return the contribution of every row, of shape (n_rows,); NaN for rows that do not count or lack an opposite class."""
     values = np.full(len(task.rows), np.nan)
     opposite, won = _against(task, cells, task.rows)
     np.divide(won, opposite, out=values, where=opposite > 0)
@@ -43,9 +43,10 @@ def contributions(task: Task, cells: Codes | None) -> Floats:
 
 
 def contribution_difference(task: Task, cells: Codes | None, yes: Bools, no: Bools, pert: Codes, gene: Codes) -> GroupDifference:
-    """Mean contributions of both groups' rows; yes, no: flags of shape (n_rows,), of rows that need not be all of the task's.
+    """Return mean contributions of both groups' rows.
 
-    The intervals know that the rows which others are ranked against are a sample too.
+    Yes, no: flags of shape (n_rows,), of rows that need not be all of the task's. The intervals know that the rows which others
+    are ranked against are a sample too.
     """
     values = contributions(task, cells)
     groups = [_mean_of(values, group) for group in (yes, no)]
@@ -54,7 +55,7 @@ def contribution_difference(task: Task, cells: Codes | None, yes: Bools, no: Boo
 
 
 def _mean_of(values: Floats, group: Bools) -> Part:
-    """The mean of the known values of a group, and the influence of its rows."""
+    """Return the mean of the known values of a group, and the influence of its rows."""
     rows = group & ~np.isnan(values)
     n, known = int(rows.sum()), np.nan_to_num(values)
     mean = float(known[rows].mean()) if n else float("nan")
@@ -62,7 +63,7 @@ def _mean_of(values: Floats, group: Bools) -> Part:
 
 
 def _as_reference(task: Task, cells: Codes | None, group: Part, values: Floats) -> Part:
-    """What every row does to a group's mean contribution as one of those that its rows are ranked against; a part worth 0."""
+    """Return each row's influence on a group's mean contribution as a row that the group's rows are ranked against; mean 0."""
     inside, n_cells = _cells_of(task, cells)
     influence, counts = np.zeros(len(values)), np.zeros(len(values), dtype=np.bool_)
     for positive in (True, False):
@@ -95,7 +96,7 @@ def _cells_of(task: Task, cells: Codes | None) -> tuple[Codes, int]:
 
 
 def _difference(groups: Sequence[Part], references: Sequence[Part], pert: Codes, gene: Codes) -> GroupDifference:
-    """Both means and their difference; references: a part for each group that is added to it, or none."""
+    """Return both means and their difference; references: a part for each group that is added to it, or none."""
     parts = [*groups, *references]
     rows_of = [float(part.counts.sum()) for part in groups] + [0.0] * len(references)
     influence = Influence(

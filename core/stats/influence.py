@@ -49,7 +49,7 @@ class Influence:
 
 
 def influence_of(tasks: Sequence[Task], stratum: Codes | None = None, n_strata: int = 1) -> Influence:
-    """The influence of every row on the AUROC of every task."""
+    """Return the influence of every row on the AUROC of every task."""
     n_rows = len(tasks[0].rows)
     where = np.zeros(n_rows, dtype=np.intp) if stratum is None else stratum
     values, counts = np.empty((2, len(tasks), n_strata))
@@ -74,7 +74,7 @@ def _row_influence(placed: Placements, positive: Bools, stratum: Codes) -> Float
 
 
 def mean_influence(found: Sequence[Influence]) -> Influence:
-    """The mean over replicates of the same statistics on the same rows, without strata: each row's influence on the means.
+    """Return the mean over replicates of the same statistics on the same rows, without strata: each row's influence on the means.
 
     Replicates share their rows, so they are averaged before rows are clustered, not treated as independent.
     """
@@ -90,7 +90,7 @@ def mean_influence(found: Sequence[Influence]) -> Influence:
 
 
 def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
-    """The covariances of the k statistics, of shape (n_strata, k, k), of independent clusters or, without, independent rows.
+    """Return the covariances of the k statistics, of shape (n_strata, k, k), by independent clusters, else rows.
 
     NaN for a pair of statistics if one of their parts has fewer than two units.
     """
@@ -106,7 +106,7 @@ def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
 
 
 def carrying_rows(influence: Influence, weights: Floats) -> Floats:
-    """How many rows carry the influence on Σ weights · AUROC, of shape (n_strata,): (Σ x²)² / Σ x⁴, x the influence of a row.
+    """Return the effective number of rows behind Σ weights · AUROC, of shape (n_strata,): (Σ x²)² / Σ x⁴, x a row's influence.
 
     A third of as many normal ones. NaN without an influence.
     """
@@ -116,7 +116,7 @@ def carrying_rows(influence: Influence, weights: Floats) -> Floats:
 
 
 def effective_clusters(influence: Influence, weights: Floats, clusters: Codes) -> Floats:
-    """How many clusters carry the variance of Σ weights · AUROC, of shape (n_strata,): (Σ v)² / Σ v², v that of a cluster's sum.
+    """Return the effective number of clusters of Σ weights · AUROC, of shape (n_strata,): (Σ v)² / Σ v², v a cluster's variance.
 
     The squares of its rows' influences estimate v, and of a few rows they scatter: Σ v² is that of the estimates less ⅔ Σ x⁴, as
     for normal influences x, so that clusters of a single row count as many as Satterthwaite gives to normal rows.
@@ -135,7 +135,7 @@ def _scale(squares: Floats) -> Floats:
 
 
 def _sum_by_unit(values: Floats, units: Codes, influence: Influence) -> tuple[Floats, Codes]:
-    """The sums over the rows of each unit in a stratum, and these strata."""
+    """Return the sums over the rows of each unit in a stratum, and these strata."""
     n_units = int(units.max(initial=0)) + 1
     if influence.n_strata == 1:
         return sum_by_group(units, n_units, values), np.zeros(n_units, dtype=np.intp)
@@ -144,7 +144,7 @@ def _sum_by_unit(values: Floats, units: Codes, influence: Influence) -> tuple[Fl
 
 
 def cluster_counts(influence: Influence, clusters: Codes) -> Floats:
-    """The number of clusters among the rows of each statistic, of shape (k, n_strata)."""
+    """Return the number of clusters among the rows of each statistic, of shape (k, n_strata)."""
     _, present, stratum = _unit_sums(influence, clusters)
     in_any_part = present.reshape(len(influence.values), -1, present.shape[1]).max(axis=1)
     return np.stack([sum_by_group(stratum, influence.n_strata, used) for used in in_any_part])
@@ -165,7 +165,7 @@ def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Fl
 
 
 def _per_stratum(columns: Floats, stratum: Codes, n_strata: int) -> Floats:
-    """The inner products of all pairs of rows of `columns` (p, n_units) in each stratum, of shape (n_strata, p, p)."""
+    """Return the inner products of all pairs of rows of `columns` (p, n_units) in each stratum, of shape (n_strata, p, p)."""
     if n_strata == 1:
         return (columns @ columns.T)[None]
     products = np.empty((n_strata, len(columns), len(columns)))
@@ -176,7 +176,7 @@ def _per_stratum(columns: Floats, stratum: Codes, n_strata: int) -> Floats:
 
 
 def variance_of(weights: Floats, covariances: Floats) -> Floats:
-    """The variance of Σ weights · statistic, of shape (n_strata,), over the statistics whose weight is not 0.
+    """Return the variance of Σ weights · statistic, of shape (n_strata,), over the statistics whose weight is not 0.
 
     What statistics that vary together leave of each other is 0 if rounding alone can have left it; NaN stays NaN.
     """

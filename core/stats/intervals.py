@@ -87,11 +87,11 @@ def normal_interval(
 def widest_interval(
     by_unit: Sequence[Interval], n_perts: int, n_genes: int, limits: tuple[float, float] = (0.0, 1.0)
 ) -> Interval:
-    """The interval of the largest standard error that is defined, with Student's t for the number of clusters.
+    """Return the interval of the largest standard error that is defined, with Student's t for the number of clusters.
 
     by_unit: intervals of one estimate by row, perturbation, gene and both axes. n_perts, n_genes: clusters of its rows. The
-    degrees of freedom are the smaller of the two less one; an axis of a single cluster is constant and left out. An estimate
-    at one of the `limits`, such as the AUROC of a perfect ranking, has a standard error of 0, which says nothing: NaN.
+    degrees of freedom are the smaller of the two less one; an axis of a single cluster is constant and left out. An estimate at
+    one of the `limits`, such as the AUROC of a perfect ranking, has a standard error of 0, which says nothing: NaN.
     """
     unit = _unit_of_axes(n_perts > 1, n_genes > 1)
     axes = [n for n in (n_perts, n_genes) if n > 1]
@@ -121,7 +121,7 @@ class Carriers:
         return self.variances["row"] + sum(self._excess(unit) for unit in AXES)
 
     def degrees(self, *, is_difference: bool) -> float:
-        """Satterthwaite's degrees of freedom of the variance, at least 1: each part counts by the units that carry it.
+        """Return Satterthwaite's degrees of freedom of the variance, at least 1: each part counts by the units that carry it.
 
         In a difference rows count as infinitely many: their influences are about as often above 0 as below it. The sum of such
         numbers over the root of the sum of their squares has no longer tails than a normal one, however few they are (Efron 1969,
@@ -140,11 +140,11 @@ class Carriers:
 
 
 def auroc_interval(widest: Interval, found: Carriers, limits: tuple[float, float]) -> Interval:
-    """The interval shown of an AUROC, of a mean of some or of a difference: Student's t with Satterthwaite's degrees of freedom.
+    """Return the interval shown of an AUROC, a mean of AUROCs or a difference: Student's t, Satterthwaite's degrees of freedom.
 
     widest: that of `widest_interval`, whose estimate and standard error it has. A score has limits on the logit scale, a
-    difference symmetric ones. There is none where the error rests on fewer than FEWEST_CARRIERS rows (FEWEST_OF_DIFFERENCE)
-    or FEWEST_CLUSTERS clusters of an axis that has several, or is 0 by chance.
+    difference symmetric ones. There is none where the error rests on fewer than FEWEST_CARRIERS rows (FEWEST_OF_DIFFERENCE) or
+    FEWEST_CLUSTERS clusters of an axis that has several, or is 0 by chance.
     """
     nan = float("nan")
     if np.isnan(widest.se) or (widest.se == 0 and found.is_constant):
@@ -163,18 +163,18 @@ def auroc_interval(widest: Interval, found: Carriers, limits: tuple[float, float
 
 
 def why_no_interval(interval: Interval) -> str:
-    """Why an AUROC has no interval, in words; empty where it has one, or nothing is said."""
+    """Return why an AUROC has no interval, in words; empty where it has one, or nothing is said."""
     return interval.method.removeprefix(NO_INTERVAL) if interval.method.startswith(NO_INTERVAL) else ""
 
 
 def add_variance(interval: Interval, variance: float, limits: tuple[float, float] = (0.0, 1.0)) -> Interval:
-    """The interval with an independent source of noise added to its standard error; its degrees of freedom stay."""
+    """Return the interval with an independent source of noise added to its standard error; its degrees of freedom stay."""
     scale: Scale = "logit" if interval.degrees is not None and limits == (0.0, 1.0) else "plain"
     return _with_error(interval, float(np.sqrt(interval.se**2 + variance)), limits, scale)
 
 
 def _with_error(interval: Interval, se: float, limits: tuple[float, float], scale: Scale = "plain") -> Interval:
-    """The interval with another standard error, its limits by Student's t for its degrees of freedom."""
+    """Return the interval with another standard error, its limits by Student's t for its degrees of freedom."""
     half, value = se * interval.quantile, interval.estimate
     if scale == "logit" and 0 < value < 1:
         odds, reach = np.log(value / (1 - value)), half / (value * (1 - value))
@@ -191,14 +191,14 @@ def _unit_of_axes(by_pert: bool, by_gene: bool) -> Unit:
 
 
 def p_gt_0(interval: Interval) -> float:
-    """The probability that a difference is above 0, by Student's t or the normal approximation; 0.5 for exactly 0 ± 0."""
+    """Return the probability that a difference is above 0, by Student's t or the normal approximation; 0.5 for exactly 0 ± 0."""
     if interval.se > 0:
         return float(stdtr(interval.df, interval.estimate / interval.se))
     return float("nan") if np.isnan(interval.se) else float((np.sign(interval.estimate) + 1) / 2)
 
 
 def wilson_interval(successes: int, n: int) -> Interval:
-    """A proportion with Wilson's score interval, which stays inside [0, 1] even for few rows; NaN without rows."""
+    """Return a proportion with Wilson's score interval, which stays inside [0, 1] even for few rows; NaN without rows."""
     if n == 0:
         nan = float("nan")
         return Interval(nan, nan, nan, nan, 0, "row", "Wilson")

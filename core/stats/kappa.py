@@ -1,7 +1,7 @@
-"""Cohen's kappa of two readers of the same texts: how much more they agree than their own rates would make them by chance.
+"""Cohen's kappa of two readers of the same texts: how much more often they agree than chance alone would give at their rates.
 
-Cohen 1960; the variance is that of Fleiss, Cohen and Everitt (1969), written as the influence of every text, so that texts which
-share a perturbation or a gene can be clustered as everywhere here.
+Cohen 1960; the variance is that of Fleiss, Cohen and Everitt (1969). It is written as the influence of every text, so that texts
+which share a perturbation or a gene can be clustered.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from core.stats.delong import Estimate
 
 
 def cohens_kappa(first: ArrayLike, second: ArrayLike, pert: ArrayLike, gene: ArrayLike) -> Estimate:
-    """Kappa with all intervals; first, second: the readers' answers, names or codes of shape (n_texts,), like pert and gene.
+    """Return kappa with all intervals.
 
-    1: they always agree, which has no interval; 0: as often as by chance. NaN if both give one and the same answer only, and
-    without a text.
+    first, second: the readers' answers, names or codes of shape (n_texts,), like pert and gene. 1 means that they always agree,
+    and has no interval; 0 means no better than chance. NaN without texts, or if both give the same answer to every text.
     """
     a, b = np.asarray(first), np.asarray(second)
     n = validate.same_length(first=a, second=b, pert=pert, gene=gene)
@@ -30,7 +30,7 @@ def cohens_kappa(first: ArrayLike, second: ArrayLike, pert: ArrayLike, gene: Arr
     by_chance, agreed = float(rates_a @ rates_b), float((a == b).mean()) if n else float("nan")
     room = 1 - by_chance
     value = (agreed - by_chance) / room if n and room > 0 else float("nan")
-    drift = rates_b[a] + rates_a[b] - 2 * by_chance  # what a text adds to the agreement by chance
+    drift = rates_b[a] + rates_a[b] - 2 * by_chance  # a text's part of the agreement by chance
     influence = ((a == b) - agreed - (1 - value) * drift) / room / n if room > 0 else np.zeros(n)
     part = Part(value, influence, np.ones(n, dtype=np.bool_))
     return sum_of_parts([part], validate.codes("pert", pert), validate.codes("gene", gene), (-1.0, 1.0))

@@ -25,24 +25,24 @@ class AdjustedP:
 
 
 def adjusted_p_values(changes: Sequence[Interval]) -> tuple[AdjustedP, ...]:
-    """The p-values of several comparisons, in the order given; changes: the intervals shown of their differences."""
+    """Return the p-values of several comparisons, in the order given; changes: the intervals shown of their differences."""
     return adjust([p_value(change) for change in changes])
 
 
 def adjust(p: Sequence[float]) -> tuple[AdjustedP, ...]:
-    """The p-values of a family, each adjusted for all of them, in the order given; NaN (not tested) counts for nothing."""
+    """Return the p-values of a family, each adjusted for all of them, in the order given; NaN (not tested) counts for nothing."""
     return tuple(AdjustedP(*map(float, three)) for three in zip(p, holm(p), benjamini_hochberg(p), strict=True))
 
 
 def p_value(change: Interval) -> float:
-    """The two-sided p of a difference against 0, below 5% exactly if its interval leaves 0 out; 1 for 0 ± 0."""
+    """Return the two-sided p of a difference against 0, below 5% exactly if its interval leaves 0 out; 1 for 0 ± 0."""
     if change.se == 0:
         return float(change.estimate == 0)
     return float(2 * stdtr(change.df, -abs(change.estimate) / change.se))
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Holm's adjusted p (family-wise error), in the order given; NaN (not tested) stays NaN and is not counted.
+    """Return Holm's adjusted p (family-wise error), in the order given; NaN (not tested) stays NaN and is not counted.
 
     p_values of shape (n_hypotheses,) in [0, 1]. Holm 1979: the k-th smallest of m times (m - k + 1), never decreasing.
     """
@@ -54,7 +54,7 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> Floats:
-    """Benjamini and Hochberg's adjusted p (false discovery rate), in the order given; NaN as in `holm`.
+    """Return Benjamini and Hochberg's adjusted p (false discovery rate), in the order given; NaN as in `holm`.
 
     Benjamini and Hochberg 1995: the k-th smallest of m times m / k, never above a later one.
     """

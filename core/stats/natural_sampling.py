@@ -17,7 +17,7 @@ from core.stats.scores_and_labels import Outcome, Scores, Task, shared_rows, tas
 
 
 def natural_weights(outcome: Outcome, pert: Codes, gene: Codes) -> Floats:
-    """Each row's weight, of shape (n_rows,): 1 for an effect, at least 1 for a row without one, 0 without a label.
+    """Return each row's weight, of shape (n_rows,): 1 for an effect, at least 1 for a row without one, 0 without a label.
 
     All pairs of a perturbation and a gene with a labelled row are held to be measured, and all effects to be kept.
     """
@@ -31,14 +31,14 @@ def natural_weights(outcome: Outcome, pert: Codes, gene: Codes) -> Floats:
 
 
 def natural_rate(outcome: Outcome, weights: Floats) -> tuple[float, float]:
-    """The share of effects among labelled rows as they are, and weighted; NaN without one."""
+    """Return the share of effects among labelled rows as they are, and weighted; NaN without one."""
     total = float(weights.sum())
     rate = float(outcome.effect[outcome.labelled].mean()) if outcome.labelled.any() else float("nan")
     return rate, float(weights[outcome.effect].sum()) / total if total else float("nan")
 
 
 def compare_weighted(a: ScoredRows, b: Scores, weights: Floats) -> Comparison:
-    """Paired differences, b less the scores of `a`, as `comparison.compare`, with weighted rows without an effect.
+    """Return paired differences, b less the scores of `a`, as `comparison.compare`, with weighted rows without an effect.
 
     The weights count as known. DIR is about rows with an effect alone, whose weights are 1.
     """
@@ -50,7 +50,7 @@ def compare_weighted(a: ScoredRows, b: Scores, weights: Floats) -> Comparison:
 
 
 def weighted_influence(of: list[Task], weights: Floats, cells: Codes | None) -> Influence:
-    """The influence of rows on each weighted AUROC, from pairs inside cells; weights: of shape (n_rows,), at least 0.
+    """Return the influence of rows on each weighted AUROC, from pairs inside cells; weights: of shape (n_rows,), at least 0.
 
     Of k tasks, shaped as `influence.influence_of` has it without strata.
     """

@@ -55,7 +55,7 @@ class PooledAurocs:
 
 
 def pooled_aurocs(task: Task, group: Codes, cells: Codes | None = None) -> PooledAurocs:
-    """The AUROC inside each group, raw and partially pooled; group, cells: codes of shape (n_rows,).
+    """Return the AUROC inside each group, raw and partially pooled; group, cells: codes of shape (n_rows,).
 
     With cells, only pairs inside a cell count.
     """
@@ -76,7 +76,7 @@ def pooled_aurocs(task: Task, group: Codes, cells: Codes | None = None) -> Poole
 
 
 def _unbiased_variances(task: Task, stratum: Codes, placed: Placements) -> Floats:
-    """The unbiased estimate of the variance of each stratum's AUROC, NaN without two rows of each class.
+    """Return the unbiased estimate of the variance of each stratum's AUROC, NaN without two rows of each class.
 
     The squared AUROC less the mean product of two pairs that share no row, both of which have the squared true one in them.
     """
@@ -115,7 +115,7 @@ def _pool(used: Codes, classes: Floats, share: Floats, raw: Floats, unbiased: Fl
 
 
 def _posterior(raw: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
-    """How likely each of _SPREADS is, the mean of the true AUROCs under it, and that mean's variance."""
+    """Return how likely each of _SPREADS is, the mean of the true AUROCs under it, and that mean's variance."""
     precision = 1 / (_SPREADS[:, None] ** 2 + noise)
     total = precision.sum(axis=1)
     means = precision @ raw / total
@@ -126,7 +126,7 @@ def _posterior(raw: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _variance(auroc: float, classes: Floats, share: Floats, unbiased: Floats) -> Floats:
-    """The variance of each group's AUROC by chance: Hanley and McNeil's, scaled to the unbiased ones where there are enough."""
+    """Return the sampling variance of each group's AUROC: Hanley and McNeil's, scaled to unbiased ones if there are enough."""
     a = min(max(auroc, 0.01), 0.99)  # at 1 there would be no scatter at all
     positives, negatives = classes
     two_positives, two_negatives = a / (2 - a) - a**2, 2 * a**2 / (1 + a) - a**2

@@ -13,7 +13,7 @@ from core.stats.scores_and_labels import Task, tasks
 def scores_of_permuted_labels(
     rows: ScoredRows, group: Codes, n: int, rng: np.random.Generator, macro: Codes | None = None
 ) -> Floats:
-    """DE and DIR of the rows' scores with labels permuted among the labelled rows of each group, of shape (n, 2).
+    """Return DE and DIR of the rows' scores with labels permuted among the labelled rows of each group, of shape (n, 2).
 
     macro: codes of shape (n_rows,), the AUROCs inside them are averaged; None: all pairs (of a cell) count.
     """
@@ -30,7 +30,7 @@ def scores_of_permuted_labels(
 
 
 def _mean_auroc(task: Task, group: Codes, cells: Codes | None) -> float:
-    """The mean over groups of the AUROC of pairs inside a group and cell; NaN if none has both classes."""
+    """Return the mean over groups of the AUROC of pairs inside a group and cell; NaN if none has both classes."""
     rows = task.rows
     group, positive = group[rows], task.positive[rows]
     inner = combine_codes(group, None if cells is None else cells[rows])

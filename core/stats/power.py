@@ -29,18 +29,18 @@ class PublicPart:
     resamples: int = 4000
 
     def plan(self, labels: ArrayLike) -> ResamplingPlan:
-        """The plan that resamples the labelled rows in samples as large as the part."""
+        """Return the plan that resamples the labelled rows in samples as large as the part."""
         n_labelled = int(outcome_of(labels).labelled.sum())
         share = validate.whole_number("rows", self.rows, 1) / validate.whole_number("labelled rows", n_labelled, 1)
         return ResamplingPlan(self.unit, self.seed, self.resamples, np.sqrt(share) if self.unit == "two-way" else share)
 
 
 def detectable_difference(se: float, power: float = POWER, level: float = LEVEL, df: float = float("inf")) -> float:
-    """The smallest true difference that a two-sided test at `level` detects with probability `power`.
+    """Return the smallest true difference that a two-sided test at `level` detects with probability `power`.
 
-    se: standard error of the difference, on as many rows as the claim will have (see `se_of_difference`). df: degrees of
-    freedom of Student's t; infinite for the normal distribution. In standard errors it is the noncentrality of the t that
-    exceeds t_{1 - level/2} with probability `power`: 2.80 at 80%, 5% and infinite df.
+    se: standard error of the difference, on as many rows as the claim will have (see `se_of_difference`). df: degrees of freedom
+    of Student's t; infinite for the normal distribution. In standard errors it is the noncentrality of the t that exceeds t_{1 -
+    level/2} with probability `power`: 2.80 at 80%, 5% and infinite df.
     """
     validate.between("power", power, 0, 1)
     validate.between("level", level, 0, 1)
@@ -49,7 +49,7 @@ def detectable_difference(se: float, power: float = POWER, level: float = LEVEL,
 
 
 def se_of_difference(se_a: float, se_b: float, correlation: float, n: int, n_wanted: int) -> float:
-    """The standard error of a paired difference on `n_wanted` rows (or clusters), from those of both runs on `n` of them.
+    """Return the standard error of a paired difference on `n_wanted` rows (or clusters), from those of both runs on `n` of them.
 
     correlation: of the two runs' estimates over the same unit of resampling, in [-1, 1].
     """
@@ -59,24 +59,24 @@ def se_of_difference(se_a: float, se_b: float, correlation: float, n: int, n_wan
 
 
 def se_on_rows(se: float, n: int, n_wanted: int) -> float:
-    """The standard error on `n_wanted` rows (or clusters) of a number that has the standard error `se` on `n` of them."""
+    """Return the standard error on `n_wanted` rows (or clusters) of a number that has the standard error `se` on `n` of them."""
     validate.whole_number("n", n, 1)
     validate.whole_number("n_wanted", n_wanted, 1)
     return float(se * np.sqrt(n / n_wanted))
 
 
 def correlation(se_a: float, se_b: float, se_change: float) -> float:
-    """The correlation of two estimates, from their standard errors and that of their difference; NaN if one is 0."""
+    """Return the correlation of two estimates, from their standard errors and that of their difference; NaN if one is 0."""
     if not se_a * se_b > 0:
         return float("nan")
     return float(np.clip((se_a**2 + se_b**2 - se_change**2) / (2 * se_a * se_b), -1, 1))
 
 
 def public_score_noise(labels: ArrayLike, scores: Scores, part: PublicPart, pert: ArrayLike, gene: ArrayLike) -> Resampled:
-    """The mean score over simulated public parts, drawn from labelled rows; its se is the noise of one public score."""
+    """Return the mean score over simulated public parts, drawn from labelled rows; its se is the noise of one public score."""
     return bootstrap_score(labels, scores, part.plan(labels), pert, gene).mean
 
 
 def public_change_noise(labels: ArrayLike, a: Scores, b: Scores, part: PublicPart, pert: ArrayLike, gene: ArrayLike) -> Resampled:
-    """The same for the difference b - a of two runs; `detectable_difference` of its se is what one part can detect."""
+    """Return the same for the difference b - a of two runs; `detectable_difference` of its se is what one part can detect."""
     return bootstrap_difference(labels, a, b, part.plan(labels), pert, gene).mean

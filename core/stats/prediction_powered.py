@@ -70,9 +70,9 @@ class JudgedTexts:
         gene: ArrayLike,
         says_yes: ArrayLike | None = None,
     ) -> Self:
-        """The texts from arrays; says_yes: a reading of at least .5 without it; pert, gene: names or codes.
+        """Return the texts from arrays; says_yes: a reading of at least .5 without it; pert, gene: names or codes.
 
-        Raises InputError for a reading outside [0, 1], a label other than 0 and 1, and a label whose weight is not above 0.
+        Raise InputError for a reading outside [0, 1], a label other than 0 and 1, and a label whose weight is not above 0.
         """
         readings, labels = (validate.numbers(name, each, missing=True) for name, each in (("reading", reading), ("label", label)))
         weights, perts, genes = validate.numbers("weight", weight), validate.codes("pert", pert), validate.codes("gene", gene)
@@ -98,7 +98,7 @@ class JudgedTexts:
         return self.weight > 0
 
     def take(self, texts: Bools) -> JudgedTexts:
-        """The chosen texts."""
+        """Return the chosen texts."""
         return JudgedTexts(
             self.reading[texts], self.says_yes[texts], self.label[texts], self.weight[texts], self.pert[texts], self.gene[texts]
         )
@@ -125,35 +125,35 @@ def _refuse(name: str, values: Floats, bad: Bools, expected: str) -> None:
 
 
 def raw_rate(texts: JudgedTexts) -> RateEstimate:
-    """The share of the read texts to which the judge gives the answer; its interval knows nothing of the judge's errors."""
+    """Return the share of the read texts to which the judge gives the answer; its interval ignores the judge's errors."""
     return _weighted_share(texts, texts.says_yes, texts.is_read.astype(np.float64))
 
 
 def sensitivity(texts: JudgedTexts) -> RateEstimate:
-    """The share of the answer among what people call the answer, as the judge read it."""
+    """Return the share of the answer among what people call the answer, as the judge read it."""
     return _weighted_share(texts, texts.says_yes, texts.weight * ((texts.label == 1) & texts.is_read))
 
 
 def specificity(texts: JudgedTexts) -> RateEstimate:
-    """The share of other answers among what people call another answer, as the judge read it."""
+    """Return the share of other answers among what people call another answer, as the judge read it."""
     return _weighted_share(texts, ~texts.says_yes, texts.weight * ((texts.label == 0) & texts.is_read))
 
 
 def labels_only_rate(texts: JudgedTexts) -> RateEstimate:
-    """The rate from the labels and their weights alone. Raises InputError without a label."""
+    """Return the rate from the labels and their weights alone. Raise InputError without a label."""
     return _rate(texts, 0.0)
 
 
 def corrected_rate(texts: JudgedTexts) -> RateEstimate:
-    """The prediction-powered rate: with the power of the smallest variance, or without, where that says more.
+    """Return the prediction-powered rate: with the power of the smallest variance, or without, where that says more.
 
-    Raises InputError without a label.
+    Raise InputError without a label.
     """
     return max(_rate(texts, _best_power(texts)), labels_only_rate(texts), key=lambda found: found.effective_n)
 
 
 def rate_within(texts: JudgedTexts, part: Bools, rate: Callable[[JudgedTexts], RateEstimate]) -> RateEstimate:
-    """A rate of the chosen texts alone, with its influence over all."""
+    """Return a rate of the chosen texts alone, with its influence over all."""
     found = rate(texts.take(part))
     influence, counts = np.zeros(len(texts)), np.zeros(len(texts), dtype=np.bool_)
     influence[part], counts[part] = found.influence, found.counts
@@ -183,7 +183,7 @@ def _distance(of_b: float, of_a: float, correlation: float) -> float:
 
 
 def _weighted_share(texts: JudgedTexts, flags: Bools, weight: Floats) -> RateEstimate:
-    """The weighted share of `flags`, with Wilson's limits for Kish's effective number of texts; both of shape (n_texts,)."""
+    """Return the weighted share of `flags`, of shape (n_texts,), with Wilson's limits for Kish's effective number of texts."""
     counts, total = weight > 0, weight.sum()
     if total == 0:
         nan = float("nan")
@@ -194,7 +194,7 @@ def _weighted_share(texts: JudgedTexts, flags: Bools, weight: Floats) -> RateEst
 
 
 def _readings_for_all(texts: JudgedTexts) -> Floats:
-    """The readings; an unread text has their mean, which brings no bias: any function of the texts may be the judge."""
+    """Return the readings; an unread text has their mean, which brings no bias: any function of the texts may be the judge."""
     read = texts.is_read
     return np.where(read, texts.reading, texts.reading[read].mean() if read.any() else 0.0)
 
@@ -208,7 +208,7 @@ def _shares(texts: JudgedTexts) -> Floats:
 
 
 def _best_power(texts: JudgedTexts) -> float:
-    """The λ of the smallest variance of independent texts, cut to [0, 1]."""
+    """Return the λ of the smallest variance of independent texts, cut to [0, 1]."""
     share, readings, label = _shares(texts), _readings_for_all(texts), np.nan_to_num(texts.label)
     of_labels = share * (label - share @ label)
     of_gap = share * (readings - share @ readings) - (readings - readings.mean()) / len(texts)
@@ -233,8 +233,11 @@ def _rate(texts: JudgedTexts, power: float) -> RateEstimate:
 
 
 def _add_pseudo_labels(texts: JudgedTexts, share: Floats, scaled: Floats, left: float) -> tuple[float, float]:
-    """The weighted rate of the labels, and the variance of their mean residual `left`, each with a yes and a no more for each
-    answer of the judge, which have the mean weight and the mean reading of the labelled texts with that answer."""
+    """Return the weighted rate of the labels and the variance of their mean residual `left`.
+
+    Each has one more yes and one more no for each answer of the judge, with the mean weight and reading of the labelled texts
+    with that answer.
+    """
     rate = variance = 0.0
     for chosen in (texts.is_labelled & texts.says_yes, texts.is_labelled & ~texts.says_yes):
         n = int(chosen.sum())
@@ -250,7 +253,7 @@ def _add_pseudo_labels(texts: JudgedTexts, share: Floats, scaled: Floats, left: 
 
 
 def _with_limits(texts: JudgedTexts, parts: list[Part], independent_n: float) -> RateEstimate:
-    """The sum of the parts with Wilson's limits; independent_n: its effective number if texts were independent.
+    """Return the sum of the parts with Wilson's limits; independent_n: its effective number if texts were independent.
 
     Clusters divide it by how many times they make the variance larger (never smaller); the standard error is theirs.
     """

@@ -51,7 +51,7 @@ def recalibrate(positive: ArrayLike, probability: ArrayLike, pert: ArrayLike, se
 
 
 def fit_logistic(odds: Floats, positive: Bools) -> tuple[float, float]:
-    """Intercept and slope of the likeliest logistic curve over log odds, by Newton's method with halved steps."""
+    """Return intercept and slope of the likeliest logistic curve over log odds, by Newton's method with halved steps."""
     design = np.stack([np.ones(len(odds)), odds], axis=1)
     unchanged = np.array([0.0, 1.0])
 

@@ -44,7 +44,7 @@ class Agreement:
 
 
 def row_changes(labels: ArrayLike, a: Scores, b: Scores, cells: Codes | None = None) -> tuple[RowChanges, RowChanges]:
-    """Each row's contribution to the change of DE and of DIR from a to b; every argument of shape (n_rows,).
+    """Return each row's contribution to the change of DE and of DIR from a to b; every argument of shape (n_rows,).
 
     cells: codes, only pairs of rows inside one cell count; None: all pairs.
     """
@@ -72,7 +72,7 @@ def _changes(before: Task, after: Task, cells: Codes | None) -> RowChanges:
 
 
 def rank_movement(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Each row's percentile in b minus its percentile in a, in (-1, 1); NaN if either value is missing."""
+    """Return each row's percentile in b minus its percentile in a, in (-1, 1); NaN if either value is missing."""
     first, second = validate.numbers("a", a, missing=True), validate.numbers("b", b, missing=True)
     validate.same_length(a=first, b=second)
     missing = np.isnan(first) | np.isnan(second)
@@ -80,7 +80,7 @@ def rank_movement(a: ArrayLike, b: ArrayLike) -> Floats:
 
 
 def agreement(a: Scores, b: Scores) -> Agreement:
-    """How similarly two runs rank the same rows."""
+    """Return how similarly two runs rank the same rows."""
     validate.same_length(a=a, b=b)
     both = ~np.isnan(a.p_up) & ~np.isnan(b.p_up)
     return Agreement(len(a), int(both.sum()), _spearman(a.p_de, b.p_de), _spearman(a.p_up[both], b.p_up[both]))

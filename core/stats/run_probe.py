@@ -45,7 +45,7 @@ class RunProbe:
     by_rates: float = 0.0
 
     def tail(self, value: float, low: float, high: float) -> Tail:
-        """What the run, with this AUROC and interval, has seen: its tail of the scale, "" for none."""
+        """Return what the run, with this AUROC and interval, has seen: its tail of the scale, "" for none."""
         if self.n < LEAST_ROWS:
             return ""
         same = np.array(self.same_rates)
@@ -98,12 +98,12 @@ class _Rates:
         return _Rates(cells.astype(np.intp), np.divide(hits, others, out=np.full(len(codes), -1.0), where=others > 0))
 
     def about(self, n: int) -> Codes:
-        """Codes of n groups of about the same rate."""
+        """Return codes of n groups of about the same rate."""
         return equal_groups(self.rate, n).astype(np.intp) - 1
 
 
 def _explained(values: Floats, first: Floats, second: Floats) -> float:
-    """The share of the variance of values that both rates and their product explain, among rows that have both rates."""
+    """Return the share of the variance of values that both rates and their product explain, among rows that have both rates."""
     both = (first >= 0) & (second >= 0)
     values, first, second = values[both], first[both], second[both]
     total = float(((values - values.mean()) ** 2).sum()) if len(values) else 0.0
@@ -115,13 +115,13 @@ def _explained(values: Floats, first: Floats, second: Floats) -> float:
 
 
 def _edge(values: Floats, share: float) -> Codes:
-    """The rows that are ranked highest and lowest, without ties that reach further in."""
+    """Return the rows that are ranked highest and lowest, without ties that reach further in."""
     place = midranks(values) / max(1, len(values))
     return np.flatnonzero((place <= share) | (place > 1 - share))
 
 
 def _auroc(positive: Bools, values: Floats, cells: Codes) -> float:
-    """The AUROC from pairs inside cells, NaN from fewer than `LEAST_PAIRS` of them."""
+    """Return the AUROC from pairs inside cells, NaN from fewer than `LEAST_PAIRS` of them."""
     if not len(positive):
         return float("nan")
     n_cells = int(cells.max()) + 1

@@ -29,23 +29,23 @@ class ScoredRows:
         return len(self.pert)
 
     def take(self, rows: Bools) -> ScoredRows:
-        """The chosen rows."""
+        """Return the chosen rows."""
         cells = None if self.cells is None else self.cells[rows]
         return ScoredRows(self.outcome.take(rows), self.scores.take(rows), self.pert[rows], self.gene[rows], cells)
 
     def tasks(self) -> tuple[Task, Task]:
-        """The two ranking tasks, DE and DIR."""
+        """Return the two ranking tasks, DE and DIR."""
         return tasks(self.outcome, self.scores)
 
     def counts(self) -> tuple[int, int, int]:
-        """The numbers of rows, of labelled rows and of rows with an effect."""
+        """Return the numbers of rows, of labelled rows and of rows with an effect."""
         return len(self), int(self.outcome.labelled.sum()), int(self.outcome.effect.sum())
 
 
 def scored_rows(
     labels: ArrayLike, scores: Scores, pert: ArrayLike, gene: ArrayLike, cells: ArrayLike | None = None
 ) -> ScoredRows:
-    """Rows from arrays of shape (n_rows,); pert, gene, cells: names or codes. Raises InputError if lengths differ."""
+    """Return rows from arrays of shape (n_rows,); pert, gene, cells: names or codes. Raise InputError if lengths differ."""
     outcome = outcome_of(labels)
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
     inside = np.zeros(len(perts), dtype=np.intp) if cells is None else validate.codes("cells", cells)
@@ -54,7 +54,7 @@ def scored_rows(
 
 
 def combine_codes(*codes: Codes | None) -> Codes | None:
-    """Codes of which two rows are equal if they are equal in each of `codes`; None of these are ignored."""
+    """Return codes of which two rows are equal if they are equal in each of `codes`; None of these are ignored."""
     given = [each for each in codes if each is not None]
     if not given:
         return None

@@ -33,15 +33,15 @@ class Scores:
         return len(self.p_de)
 
     def take(self, rows: Bools | Codes) -> Scores:
-        """The scores of the chosen rows."""
+        """Return the scores of the chosen rows."""
         return Scores(self.p_de[rows], self.p_up[rows])
 
 
 def scores_from_submission(prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None) -> Scores:
-    """The scores of a submission as the official metric sees them: the file's numbers, p_up 0 at (0, 0).
+    """Return the scores of a submission as the official metric sees them: the file's numbers, p_up 0 at (0, 0).
 
-    Both of shape (n_rows,), probabilities whose sum is at most 1 (but for rounding to six decimals). Raises InputError,
-    which names the other rows, by `ids` if given.
+    Both of shape (n_rows,), probabilities whose sum is at most 1 (but for rounding to six decimals). Raise InputError, which
+    names the other rows, by `ids` if given.
     """
     up = validate.probabilities("prediction_up", prediction_up, ids=ids)
     down = validate.probabilities("prediction_down", prediction_down, ids=ids)
@@ -55,7 +55,7 @@ def scores_from_submission(prediction_up: ArrayLike, prediction_down: ArrayLike,
 
 
 def ranked_scores(prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None) -> Scores:
-    """The scores that a run is ranked by wherever it is scored: its submitted numbers, rounded so that equal ones tie.
+    """Return the scores that a run is ranked by wherever it is scored: its submitted numbers, rounded so that equal ones tie.
 
     As `scores_from_submission` otherwise; only the check of a file ranks the numbers unrounded, as the organisers do.
     """
@@ -64,7 +64,7 @@ def ranked_scores(prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Seq
 
 
 def submitted_parts(p_de: Floats, p_up: Floats) -> tuple[Floats, Floats]:
-    """prediction_up and prediction_down of probabilities of shape (n_rows,), both 0 where p_de is 0.
+    """Return prediction_up and prediction_down of probabilities of shape (n_rows,), both 0 where p_de is 0.
 
     Never rounded: six decimals would make most of the probabilities of a model's log-probabilities equal.
     """
@@ -73,7 +73,7 @@ def submitted_parts(p_de: Floats, p_up: Floats) -> tuple[Floats, Floats]:
 
 
 def scores_from_probabilities(p_de: ArrayLike, p_up: ArrayLike) -> Scores:
-    """Scores from numbers on any scale (a control's need not be probabilities), rounded to 14 decimals.
+    """Return scores from numbers on any scale (a control's need not be probabilities), rounded to 14 decimals.
 
     Both of shape (n_rows,); p_up is NaN if a run predicts no direction.
     """
@@ -84,7 +84,7 @@ def scores_from_probabilities(p_de: ArrayLike, p_up: ArrayLike) -> Scores:
 
 
 def shared_rows(a: Scores, b: Scores) -> tuple[Scores, Scores]:
-    """Both runs' scores, each missing in both if either lacks it, so that they are ranked over the same rows."""
+    """Return both runs' scores, each missing in both if either lacks it, so that they are ranked over the same rows."""
     no_de, no_up = np.isnan(a.p_de) | np.isnan(b.p_de), np.isnan(a.p_up) | np.isnan(b.p_up)
     first, second = (Scores(np.where(no_de, np.nan, each.p_de), np.where(no_up, np.nan, each.p_up)) for each in (a, b))
     return first, second
@@ -103,12 +103,12 @@ class Outcome:
     directed: Bools
 
     def take(self, rows: Bools | Codes) -> Outcome:
-        """The outcome of the chosen rows."""
+        """Return the outcome of the chosen rows."""
         return Outcome(self.labelled[rows], self.effect[rows], self.up[rows], self.directed[rows])
 
 
 def outcome_of(labels: ArrayLike) -> Outcome:
-    """The outcome of labels of shape (n_rows,): up, down, none, de; None, NaN or "" if unknown."""
+    """Return the outcome of labels of shape (n_rows,): up, down, none, de; None, NaN or "" if unknown."""
     known = validate.labels(labels)
     up, down, none, de = (known == code for code in map(list(Label).index, (Label.UP, Label.DOWN, Label.NONE, Label.DE)))
     directed = up | down
@@ -126,6 +126,6 @@ class Task:
 
 
 def tasks(outcome: Outcome, scores: Scores) -> tuple[Task, Task]:
-    """DE (an effect against none, by p_de) and DIR (up against down, by p_up), each over the rows that have the score."""
+    """Return DE (an effect against none, by p_de) and DIR (up against down, by p_up), each over the rows that have the score."""
     ranked, directed = outcome.labelled & ~np.isnan(scores.p_de), outcome.directed & ~np.isnan(scores.p_up)
     return Task(ranked, outcome.effect, scores.p_de), Task(directed, outcome.up, scores.p_up)

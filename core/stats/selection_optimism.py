@@ -57,11 +57,11 @@ class Optimism:
 def selection_optimism(
     settings: Sequence[ScoredRows], plan: CutPlan = DEFAULT_CUTS, progress: Callable[[float], object] | None = None
 ) -> Optimism:
-    """How much of the best setting's value is due to choosing it on the rows it is measured on.
+    """Return how much of the best setting's value is due to choosing it on the rows it is measured on.
 
-    settings: the same rows scored under each setting, for instance a grid of fusion weights; the first wins a tie. A row
-    that lacks p_up under one of them counts for no DIR. With cells only pairs inside a cell of the rows count, both in
-    choosing and in measuring. progress: is called after each cut, with the share that is done.
+    settings: the same rows scored under each setting, for instance a grid of fusion weights; the first wins a tie. A row that
+    lacks p_up under one of them counts for no DIR. With cells only pairs inside a cell of the rows count, both in choosing and in
+    measuring. progress: is called after each cut, with the share that is done.
     """
     if not len(settings):
         raise InputError("settings: got none; expected at least one")
@@ -93,13 +93,13 @@ def selection_optimism(
 
 
 def _on_shared_rows(settings: Sequence[ScoredRows]) -> list[ScoredRows]:
-    """The settings with p_up missing in all where it is missing in one."""
+    """Return the settings with p_up missing in all where it is missing in one."""
     missing = np.any([np.isnan(each.scores.p_up) for each in settings], axis=0)
     return [replace(each, scores=Scores(each.scores.p_de, np.where(missing, np.nan, each.scores.p_up))) for each in settings]
 
 
 def cut_codes(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
-    """The part, from 0 to k - 1, of each row: rows of one code are in one part, and parts have as many codes as each other."""
+    """Return the part, from 0 to k - 1, of each row: rows of one code share a part, and parts have equally many codes."""
     used, position = np.unique(codes, return_inverse=True)
     parts: Codes = rng.permutation(len(used)) % k
     return parts[position]
@@ -130,32 +130,32 @@ class _RankedTask:
         return _RankedTask(order, task.positive[order], step, tied, cell)
 
     def wins(self, part: Codes, n_parts: int) -> Floats:
-        """Pairs won inside cells by each part's positives against each part's negatives, of shape (n_parts, n_parts)."""
+        """Return pairs won inside cells by each part's positives against each part's negatives, of shape (n_parts, n_parts)."""
         hits, misses = (self._count(rows, part, n_parts, self.step) for rows in (self.positive, ~self.positive))
         ties = hits[:, self.tied] @ misses[:, self.tied].T
         in_order: Floats = hits @ np.cumsum(misses, axis=1).T - ties / 2
         return in_order - self._count_by_cell(part, n_parts, among_earlier=True)
 
     def pairs(self, part: Codes, n_parts: int) -> Floats:
-        """Pairs of each part's positives and each part's negatives inside cells, of shape (n_parts, n_parts)."""
+        """Return pairs of each part's positives and each part's negatives inside cells, of shape (n_parts, n_parts)."""
         return self._count_by_cell(part, n_parts, among_earlier=False)
 
     def _count_by_cell(self, part: Codes, n_parts: int, *, among_earlier: bool) -> Floats:
-        """Pairs of positives with the negatives of their cell, or of the cells before it."""
+        """Return pairs of positives with the negatives of their cell, or of the cells before it."""
         hits, misses = (self._count(rows, part, n_parts, self.cell) for rows in (self.positive, ~self.positive))
         return np.asarray(hits @ (np.cumsum(misses, axis=1) - misses if among_earlier else misses).T)
 
     def _count(self, rows: Bools, part: Codes, n_parts: int, group: Codes) -> Floats:
-        """The number of `rows` of each part in each group, of shape (n_parts, n_groups)."""
+        """Return the number of `rows` of each part in each group, of shape (n_parts, n_groups)."""
         n_groups = int(group.max(initial=0)) + 1
         return sum_by_group(part[self.order[rows]] * n_groups + group[rows], n_parts * n_groups).reshape(n_parts, n_groups)
 
 
 def _values_of_cut(won: Floats, pairs: Floats, k: int) -> tuple[float, float]:
-    """The tuned and the out-of-fold AUROC of one task on one cut.
+    """Return the tuned and the out-of-fold AUROC of one task on one cut.
 
-    won: pairs won, of shape (n_settings, k², k²), by the positives of each test cell against the negatives of each; pairs: all
-    of them, of shape (k², k²).
+    won: pairs won, of shape (n_settings, k², k²), by the positives of each test cell against the negatives of each; pairs: all of
+    them, of shape (k², k²).
     """
     inside = np.einsum("saa->sa", won)  # in each test cell
     total = np.trace(pairs)
@@ -169,7 +169,7 @@ def _values_of_cut(won: Floats, pairs: Floats, k: int) -> tuple[float, float]:
 
 
 def _outside_both(won: Floats, k: int) -> Floats:
-    """Pairs won among the rows outside both parts of each test cell, of shape (n_settings, k²)."""
+    """Return pairs won among the rows outside both parts of each test cell, of shape (n_settings, k²)."""
     apart = 1 - np.eye(k)
     outside = np.kron(apart, apart)  # which cells share neither part with a cell
     return np.asarray(np.einsum("ca,sab,cb->sc", outside, won, outside, optimize=True))

@@ -155,7 +155,7 @@ def _against_ceiling(shares: _Shares, predicted: Floats) -> ShareProbe:
 
 
 def _ridge(columns: Floats, targets: Floats) -> Floats:
-    """Leave-one-out predictions of targets of shape (n_units, k) by ridge regression, each with its best penalty."""
+    """Return Leave-one-out predictions of targets of shape (n_units, k) by ridge regression, each with its best penalty."""
     n_units, n_columns = columns.shape
     if n_columns < n_units:
         values, turned = np.linalg.eigh(columns.T @ columns)
@@ -208,10 +208,10 @@ def _all_columns(shares: _Shares, columns: Floats) -> Iterator[ShareProbe]:
 
 
 def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats, Floats]:
-    """Predictions of each target by the columns that correlate most with it, few and one, and by bins of the one that fits best.
+    """Return predictions of each target by the best-correlated columns, by the best one, and by bins of the best-fitting one.
 
-    A leak in one of many columns is lost in a ridge, and one that is no line in both. These are fitted on every unit, which
-    the ceiling allows: it holds for whatever was learned from the half that is predicted from.
+    A leak in one of many columns is lost in a ridge, and one that is no line in both. These are fitted on every unit, which the
+    ceiling allows: it holds for whatever was learned from the half that is predicted from.
     """
     centred = targets - targets.mean(axis=0)
     bins = np.stack([equal_groups(column, _BINS) for column in columns.T], 1).astype(np.intp) - 1
@@ -230,7 +230,7 @@ def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats, F
 
 
 def _products(columns: Floats, targets: Floats) -> Floats:
-    """Predictions of each target by the product of two columns that correlates most with it: what a sign hides shows there."""
+    """Return predictions of each target by its best-correlated product of two columns, which reveals effects hidden by signs."""
     centred = targets - targets.mean(axis=0)
     best = np.full(targets.shape[1], -1.0)
     predicted: Floats = np.zeros_like(centred)
@@ -245,7 +245,7 @@ def _products(columns: Floats, targets: Floats) -> Floats:
 
 
 def _fit(known: Floats, target: Floats, asked: Floats) -> Floats:
-    """Least squares with an intercept, read at `asked`."""
+    """Return least squares with an intercept, read at `asked`."""
     with_one = [np.column_stack([np.ones(len(each)), each]) for each in (known, asked)]
     return np.asarray(with_one[1] @ np.linalg.lstsq(with_one[0], target, rcond=None)[0])
 
@@ -278,7 +278,7 @@ def _means(columns: Floats, group: Codes, known: Bools) -> Floats:
 
 
 def _ridge_weights(columns: Floats, target: Floats) -> Floats:
-    """Weights of ridge regressions without an intercept, of shape (n_columns, k), by penalties in mean eigenvalues."""
+    """Return weights of ridge regressions without an intercept, of shape (n_columns, k), by penalties in mean eigenvalues."""
     wide = columns.shape[1] > len(columns)
     square = columns @ columns.T if wide else columns.T @ columns  # both have the eigenvalues that are not 0
     known = target if wide else columns.T @ target

@@ -34,11 +34,11 @@ class SignFlips:
 
 
 def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, rng: np.random.Generator, drawn: int = DRAWN) -> SignFlips:
-    """The one-sided test of whether paired differences are above 0 on average, flipping whole clusters.
+    """Return the one-sided test of whether paired differences are above 0 on average, flipping whole clusters.
 
-    differences: finite numbers of shape (n_rows,). clusters: names or codes of shape (n_rows,). p is the share of all patterns
-    of signs, the observed one among them, whose sum is at least as large; of more than 2^12 patterns, `drawn` random ones are
-    taken and p is (1 + those at least as large) / (1 + drawn). Raises InputError for other numbers.
+    differences: finite numbers of shape (n_rows,). clusters: names or codes of shape (n_rows,). p is the share of all patterns of
+    signs, the observed one among them, whose sum is at least as large; of more than 2^12 patterns, `drawn` random ones are taken
+    and p is (1 + those at least as large) / (1 + drawn). Raise InputError for other numbers.
     """
     values, codes = validate.numbers("differences", differences), validate.codes("clusters", clusters)
     validate.same_length(differences=values, clusters=codes)
@@ -58,7 +58,7 @@ def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, rng: np.random.G
 
 
 def _cluster_sums(values: Floats, codes: Codes) -> Floats:
-    """The sums of the clusters' differences without those that are 0, which no flip changes."""
+    """Return the sums of the clusters' differences without those that are 0, which no flip changes."""
     sums = sum_by_group(codes, int(codes.max()) + 1, values)
     found: Floats = sums[np.abs(sums) > _SAME * np.abs(values).max()]
     return found

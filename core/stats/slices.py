@@ -47,9 +47,9 @@ def by_slice(
     gene: ArrayLike,
     cells: Codes | None = None,
 ) -> tuple[Slice, ...]:
-    """Every slice, in the order of their names; slices: each row's slice, a name or code; all arguments of shape (n_rows,).
+    """Return every slice, in the order of their names; slices: each row's slice, a name or code.
 
-    cells: codes, only pairs of rows inside one cell count; None: all pairs.
+    All arguments of shape (n_rows,). cells: codes, only pairs of rows inside one cell count; None: all pairs.
     """
     outcome = outcome_of(labels)
     names, stratum = validate.names_and_codes("slices", slices)
@@ -71,7 +71,7 @@ def by_slice(
 
 
 def slice_difference(rows: ScoredRows, first: Bools, second: Bools) -> Metrics[Estimate]:
-    """The score of the rows `second` less that of the rows `first`, flags of shape (n_rows,), with all intervals.
+    """Return the score of the rows `second` less that of the rows `first`, flags of shape (n_rows,), with all intervals.
 
     Rows of both that share a perturbation or a gene vary together, which the intervals know.
     """
@@ -83,7 +83,7 @@ def slice_difference(rows: ScoredRows, first: Bools, second: Bools) -> Metrics[E
 
 
 def _charges(task: Task, stratum: Codes, n_slices: int, cells: Codes | None) -> Floats:
-    """Losses and costs of shape (2, n_slices)."""
+    """Return losses and costs of shape (2, n_slices)."""
     positive, where = task.positive[task.rows], stratum[task.rows]
     cell = np.zeros(len(positive), dtype=np.intp) if cells is None else cells[task.rows]
     placed = placements(positive, task.values[task.rows], cell, int(cell.max(initial=0)) + 1)

@@ -119,19 +119,19 @@ def probe_within(
 
 
 def similarity_contrasts(positive: Bools, group: Codes, vector: Codes, vectors: Floats) -> Floats:
-    """Each row's mean cosine to the other positive rows of its group minus that to its other negative rows.
+    """Return each row's mean cosine to the other positive rows of its group minus that to its other negative rows.
 
-    positive, group, vector (row of `vectors`, which have length 1): of shape (n_rows,). NaN for a row whose group has no
-    other row of either class.
+    positive, group, vector (row of `vectors`, which have length 1): of shape (n_rows,). NaN for a row whose group has no other
+    row of either class.
     """
     return _mean_cosine(positive, group, vector, vectors) - _mean_cosine(~positive, group, vector, vectors)
 
 
 def column_scores(positive: Bools, group: Codes, vector: Codes, columns: Floats) -> Floats:
-    """Each row's value in the column that correlates most with the labels of its group's other rows, in their direction.
+    """Return each row's value in the column that correlates most with the labels of its group's other rows, in their direction.
 
-    The values are standardised by these rows, and have mean 0 in each group. NaN in groups of fewer than `LEAST_GROUP` rows,
-    or with fewer than two of either class.
+    The values are standardised by these rows, and have mean 0 in each group. NaN in groups of fewer than `LEAST_GROUP` rows, or
+    with fewer than two of either class.
     """
     scores = np.full(len(positive), np.nan)
     order = np.argsort(group, kind="stable")
@@ -143,7 +143,7 @@ def column_scores(positive: Bools, group: Codes, vector: Codes, columns: Floats)
 
 
 def _scores_by_best_column(label: Floats, values: Floats) -> Floats:
-    """Leave-one-out scores of one group; label of shape (n_rows,), values of shape (n_rows, n_columns)."""
+    """Return Leave-one-out scores of one group; label of shape (n_rows,), values of shape (n_rows, n_columns)."""
     others = len(label) - 1
     values, label = values - values.mean(axis=0), label - label.mean()
     squares = (values**2).sum(axis=0) - values**2 - values**2 / others  # of the other rows, around their own mean
@@ -177,14 +177,14 @@ _Scorer = Callable[[UnitRows, Codes], Floats]
 
 
 def _score_rows(rows: UnitRows, scorer: _Scorer, order: Codes | None = None) -> tuple[float, float, int]:
-    """AUROC inside groups, inside units, and the number of rows with a score; order: of the vectors, None as they are."""
+    """Return AUROC inside groups, inside units, and the number of rows with a score; order: of the vectors, None as they are."""
     scores = scorer(rows, rows.unit if order is None else order[rows.unit])
     task = Task(~np.isnan(scores), rows.positive, round_for_ranks(scores))
     return auroc_within_cells(task, rows.other), auroc_within_cells(task, rows.unit), int(task.rows.sum())
 
 
 def _excess(result: ProbedScore, null: Floats) -> float:
-    """The smaller distance from permuted vectors, whose AUROCs are of shape (n_permutations, 2)."""
+    """Return the smaller distance from permuted vectors, whose AUROCs are of shape (n_permutations, 2)."""
     above = (np.array([result.in_groups, result.in_units]) - null.mean(axis=0)) / np.maximum(null.std(axis=0, ddof=1), 1e-9)
     return float(above.min())
 
@@ -195,10 +195,10 @@ def _of_length_1(vectors: Floats) -> Floats:
 
 
 def _mean_cosine(members: Bools, group: Codes, vector: Codes, vectors: Floats) -> Floats:
-    """Each row's mean cosine to the other member rows of its group; NaN if there are none.
+    """Return each row's mean cosine to the other member rows of its group; NaN if there are none.
 
-    A sum of cosines with vectors of length 1 is the product with their sum, so one sum per group serves its rows. A vector
-    of length 0 has no cosine with itself to leave out.
+    A sum of cosines with vectors of length 1 is the product with their sum, so one sum per group serves its rows. A vector of
+    length 0 has no cosine with itself to leave out.
     """
     n_groups = int(group.max(initial=-1)) + 1
     others = np.bincount(group, members, n_groups)[group] - members

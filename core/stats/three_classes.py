@@ -51,7 +51,7 @@ class ClassLoss:
 
 
 def class_probabilities(prediction_up: ArrayLike, prediction_down: ArrayLike) -> Floats:
-    """The probabilities of `CLASSES`, of shape (n_rows, 3). Raises InputError for numbers that are no probabilities."""
+    """Return the probabilities of `CLASSES`, of shape (n_rows, 3). Raise InputError for numbers that are no probabilities."""
     up = validate.probabilities("prediction_up", prediction_up)
     down = validate.probabilities("prediction_down", prediction_down)
     validate.same_length(prediction_up=up, prediction_down=down)
@@ -62,7 +62,7 @@ def class_probabilities(prediction_up: ArrayLike, prediction_down: ArrayLike) ->
 
 
 def class_aurocs(rows: ScoredRows, probability: Floats) -> ClassAurocs:
-    """One-vs-rest AUROCs over rows whose class is known; probability: as of `class_probabilities`, or their ranks.
+    """Return One-vs-rest AUROCs over rows whose class is known; probability: as of `class_probabilities`, or their ranks.
 
     Only pairs inside the rows' cells count.
     """
@@ -74,7 +74,7 @@ def class_aurocs(rows: ScoredRows, probability: Floats) -> ClassAurocs:
 
 
 def log_loss(rows: ScoredRows, probability: Floats) -> ClassLoss:
-    """The mean of -log p of the class that happened, in nats; NaN without a row whose class is known."""
+    """Return the mean of -log p of the class that happened, in nats; NaN without a row whose class is known."""
     known, happened = classes_of(rows.outcome)
     given = np.where(happened, probability, 0.0).sum(axis=1)
     share = happened[known].mean(axis=0) if known.any() else np.full(len(CLASSES), np.nan)
@@ -83,7 +83,7 @@ def log_loss(rows: ScoredRows, probability: Floats) -> ClassLoss:
 
 
 def brier_score(rows: ScoredRows, probability: Floats) -> ClassLoss:
-    """The mean of Σ (p - happened)² over the three classes, in [0, 2]; NaN without a row whose class is known."""
+    """Return the mean of Σ (p - happened)² over the three classes, in [0, 2]; NaN without a row whose class is known."""
     known, happened = classes_of(rows.outcome)
     share = happened[known].mean(axis=0) if known.any() else np.full(len(CLASSES), np.nan)
     return _loss(rows, known, ((probability - happened) ** 2).sum(axis=1), float(1 - (share**2).sum()))
@@ -98,7 +98,7 @@ def directed_hits(rows: ScoredRows, probability: Floats, ks: Sequence[int]) -> t
 
 
 def classes_of(outcome: Outcome) -> tuple[Bools, Bools]:
-    """Which rows have a known class, of shape (n_rows,), and which class it is, of shape (n_rows, 3)."""
+    """Return which rows have a known class, of shape (n_rows,), and which class it is, of shape (n_rows, 3)."""
     known = outcome.labelled & (outcome.directed | ~outcome.effect)
     down = outcome.directed & ~outcome.up
     return known, np.column_stack((outcome.up, down, outcome.labelled & ~outcome.effect))

@@ -34,7 +34,7 @@ class TopK:
 
 
 def precision_at(rows: ScoredRows, ks: Sequence[int]) -> tuple[tuple[TopK, ...], tuple[TopK, ...]]:
-    """Precision and enrichment at each k, for DE (an effect is positive) and for DIR (up is positive).
+    """Return precision and enrichment at each k, for DE (an effect is positive) and for DIR (up is positive).
 
     With cells, a row's rank is its percentile inside its cell. Intervals are those of the infinitesimal jackknife.
     """
@@ -43,7 +43,7 @@ def precision_at(rows: ScoredRows, ks: Sequence[int]) -> tuple[tuple[TopK, ...],
 
 
 def precision_of(task: Task, rows: ScoredRows, ks: Sequence[int]) -> tuple[TopK, ...]:
-    """The same of one task over these rows."""
+    """Return the same of one task over these rows."""
     return tuple(_at(task, rows, validate.whole_number("k", k, 1)) for k in ks)
 
 
@@ -70,7 +70,7 @@ def _at(task: Task, rows: ScoredRows, k: int) -> TopK:
 
 
 def _ranked_values(task: Task, rows: ScoredRows) -> Floats:
-    """The values that rows of the task are ranked by, over all cells."""
+    """Return the values that rows of the task are ranked by, over all cells."""
     values = task.values[task.rows]
     if rows.cells is None:
         return values
@@ -81,7 +81,7 @@ def _ranked_values(task: Task, rows: ScoredRows) -> Floats:
 
 
 def _shares_at_cut(values: Floats, positive: Floats, k: int) -> tuple[Floats, float]:
-    """How far each row is among the k highest, in [0, 1], and the share of positives around the cut."""
+    """Return how far each row is among the k highest, in [0, 1], and the share of positives around the cut."""
     falling = np.sort(values)[::-1]
     cut = falling[k - 1]
     above, tied = values > cut, values == cut

@@ -24,16 +24,16 @@ class UnitRows:
         return len(self.positive)
 
     def take(self, rows: Bools | Codes) -> UnitRows:
-        """The chosen rows."""
+        """Return the chosen rows."""
         return UnitRows(self.positive[rows], self.unit[rows], self.other[rows])
 
     def renumbered(self) -> UnitRows:
-        """The same rows with codes of which all are used."""
+        """Return the same rows with codes of which all are used."""
         unit, other = (np.unique(codes, return_inverse=True)[1] for codes in (self.unit, self.other))
         return UnitRows(self.positive, unit, other)
 
     def some_of_other(self, n_rows: int, rng: np.random.Generator) -> UnitRows:
-        """All rows of as many codes of the other axis, drawn at random, as have `n_rows` rows, of one at least."""
+        """Return all rows of as many codes of the other axis, drawn at random, as have `n_rows` rows, of one at least."""
         if len(self) <= n_rows:
             return self
         sizes = sum_by_group(self.other, int(self.other.max()) + 1)
@@ -43,14 +43,14 @@ class UnitRows:
         return self.take(chosen[self.other])
 
     def shares(self, chosen: Bools, n_units: int) -> tuple[Floats, Floats]:
-        """The share of positives of each unit among the chosen rows, 0 without one, and its number of rows."""
+        """Return the share of positives of each unit among the chosen rows, 0 without one, and its number of rows."""
         counts = sum_by_group(self.unit[chosen], n_units)
         hits = sum_by_group(self.unit[chosen], n_units, self.positive[chosen])
         return np.divide(hits, counts, out=np.zeros(n_units), where=counts > 0), counts
 
 
 def standardised(vectors: Floats) -> Floats:
-    """The columns of vectors of shape (n_units, n_columns) that vary, with mean 0 and standard deviation 1."""
+    """Return the columns of vectors of shape (n_units, n_columns) that vary, with mean 0 and standard deviation 1."""
     values = vectors.astype(np.float64)
     spread = values.std(axis=0)
     varies = spread > 1e-12 * np.abs(values).max(axis=0, initial=0.0)

@@ -18,7 +18,7 @@ _LABEL_CODES: dict[object, int] = {None: -1, "": -1, **{label: code for code, la
 
 
 def named_rows(rows: Bools, ids: Sequence[str] | None = None) -> str:
-    """The names of the rows that are True, by id if ids are given, the first few of many."""
+    """Return the names of the rows that are True, by id if ids are given, the first few of many."""
     positions = np.flatnonzero(rows)
     names = [str(ids[i]) if ids is not None else str(i) for i in positions[:SHOWN]]
     more = f" and {len(positions) - SHOWN} more" if len(positions) > SHOWN else ""
@@ -26,7 +26,7 @@ def named_rows(rows: Bools, ids: Sequence[str] | None = None) -> str:
 
 
 def same_length(**arrays: Any) -> int:
-    """The common number of rows of the arrays. Raises InputError if they differ."""
+    """Return the common number of rows of the arrays. Raise InputError if they differ."""
     sizes = {name: len(array) for name, array in arrays.items()}
     if len(set(sizes.values())) > 1:
         got = ", ".join(f"{name} has {size}" for name, size in sizes.items())
@@ -35,7 +35,7 @@ def same_length(**arrays: Any) -> int:
 
 
 def numbers(name: str, values: ArrayLike, *, missing: bool = False, ids: Sequence[str] | None = None) -> Floats:
-    """`values` as floats of shape (n_rows,): finite, or NaN if `missing`. Raises InputError, which names the other rows."""
+    """Return `values` as floats of shape (n_rows,): finite, or NaN if `missing`. Raise InputError, which names the other rows."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -49,7 +49,7 @@ def numbers(name: str, values: ArrayLike, *, missing: bool = False, ids: Sequenc
 
 
 def probabilities(name: str, values: ArrayLike, *, ids: Sequence[str] | None = None) -> Floats:
-    """`values` as finite floats in [0, 1] of shape (n_rows,). Raises InputError, which names the other rows."""
+    """Return `values` as finite floats in [0, 1] of shape (n_rows,). Raise InputError, which names the other rows."""
     array = numbers(name, values, ids=ids)
     bad = (array < 0) | (array > 1)
     if bad.any():
@@ -58,7 +58,7 @@ def probabilities(name: str, values: ArrayLike, *, ids: Sequence[str] | None = N
 
 
 def flags(name: str, values: ArrayLike) -> Bools:
-    """`values` as booleans of shape (n_rows,). Raises InputError for values other than False, True, 0 and 1."""
+    """Return `values` as booleans of shape (n_rows,). Raise InputError for values other than False, True, 0 and 1."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise InputError(f"{name}: got an array of shape {array.shape}; expected one flag per row")
@@ -71,12 +71,12 @@ def flags(name: str, values: ArrayLike) -> Bools:
 
 
 def codes(name: str, values: ArrayLike) -> Codes:
-    """Integer codes of shape (n_rows,) for names or codes; equal values get equal codes, all of them used."""
+    """Return integer codes of shape (n_rows,) for names or codes; equal values get equal codes, all of them used."""
     return names_and_codes(name, values)[1]
 
 
 def names_and_codes(name: str, values: ArrayLike) -> tuple[Any, Codes]:
-    """The sorted distinct values, and each row's position among them. Raises InputError for missing values."""
+    """Return the sorted distinct values, and each row's position among them. Raise InputError for missing values."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise InputError(f"{name}: got an array of shape {array.shape}; expected one name or code per row")
@@ -92,7 +92,7 @@ def names_and_codes(name: str, values: ArrayLike) -> tuple[Any, Codes]:
 
 
 def labels(values: ArrayLike) -> Codes:
-    """Each label's position in `Label`, of shape (n_rows,); -1 if it is unknown (None, NaN or "")."""
+    """Return each label's position in `Label`, of shape (n_rows,); -1 if it is unknown (None, NaN or "")."""
     array = np.asarray(values, dtype=object)
     if array.ndim != 1:
         raise InputError(f"labels: got an array of shape {array.shape}; expected one label per row")
@@ -106,14 +106,14 @@ def labels(values: ArrayLike) -> Codes:
 
 
 def whole_number(name: str, value: int, least: int) -> int:
-    """`value` as an integer. Raises InputError unless it is a whole number of at least `least`."""
+    """Return `value` as an integer. Raise InputError unless it is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{name}: got {value!r}; expected a whole number of at least {least}")
     return int(value)
 
 
 def between(name: str, value: float, low: float, high: float) -> float:
-    """`value` as a float. Raises InputError unless it lies strictly between `low` and `high`."""
+    """Return `value` as a float. Raise InputError unless it lies strictly between `low` and `high`."""
     if not low < value < high:
         raise InputError(f"{name}: got {value}; expected a number between {low} and {high}, both excluded")
     return float(value)

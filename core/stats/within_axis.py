@@ -49,7 +49,7 @@ class WithinAxis:
 
 
 def score_within(rows: ScoredRows, axis: Axis) -> WithinAxis:
-    """DE and DIR over pairs of rows of the same group (and the same cell, if the rows have cells)."""
+    """Return DE and DIR over pairs of rows of the same group (and the same cell, if the rows have cells)."""
     tasks = rows.tasks()
     group, other = (rows.gene, rows.pert) if axis == "gene" else (rows.pert, rows.gene)
     found = _Groups.of(tasks, group, rows.cells)
@@ -63,7 +63,7 @@ def score_within(rows: ScoredRows, axis: Axis) -> WithinAxis:
 
 
 def scorable_groups(rows: ScoredRows, axis: Axis) -> tuple[int, int]:
-    """How many genes (perturbations) have both classes of DE and of DIR in a cell, so that an AUROC inside them is defined."""
+    """Return how many genes (perturbations) have both classes of DE and of DIR in a cell: their AUROC is defined."""
     group = rows.gene if axis == "gene" else rows.pert
     n_cells = int(rows.cells.max(initial=0)) + 1 if rows.cells is not None else 1
     unit = group if rows.cells is None else group * n_cells + rows.cells
@@ -82,7 +82,7 @@ def _count(task: Task, unit: Codes, n_units: int, positive: bool) -> Floats:
 def macro_influence(
     tasks: Sequence[Task], pert: Codes, gene: Codes, cells: Codes | None, axis: Axis
 ) -> tuple[Influence, Dependence]:
-    """The mean over groups of each task's AUROC inside them: the influence of rows on it, and how the tasks vary together."""
+    """Return each task's mean AUROC inside groups, with the rows' influence on it and the covariance of the tasks."""
     group, other = (gene, pert) if axis == "gene" else (pert, gene)
     found = _Groups.of(tasks, group, cells)
     return _average(found, found.is_used, axis, group, other)
@@ -122,7 +122,7 @@ class _Groups:
 
 
 def _average(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other: Codes) -> tuple[Influence, Dependence]:
-    """The AUROCs averaged over groups in proportion to `amounts` of shape (k, n_groups), and how they vary together."""
+    """Return the AUROCs averaged over groups in proportion to `amounts` of shape (k, n_groups), and how they vary together."""
     inside, total = found.influence, amounts.sum(axis=1, keepdims=True)
     weights = _ratio(amounts, total)
     average = _ratio((amounts * found.values).sum(axis=1, keepdims=True), total)  # exactly 0.5 if each value is
@@ -146,7 +146,7 @@ def _average(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other: C
 
 
 def _distance_of_rows(found: _Groups, average: Floats) -> Floats:
-    """What each row adds to its stratum's distance from the average, of shape (2k, n_rows): a share for each of its class."""
+    """Return each row's part of its stratum's distance from the average, of shape (2k, n_rows), equal within its class."""
     inside = found.influence
     distance = np.repeat(np.where(found.share > 0, inside.values - average, 0.0), 2, axis=0)
     size = np.stack([sum_by_group(inside.stratum, inside.n_strata, member) for member in inside.members])
@@ -154,7 +154,7 @@ def _distance_of_rows(found: _Groups, average: Floats) -> Floats:
 
 
 def _between_groups(distance: Floats, weights: Floats) -> Floats:
-    """The covariances of weighted means over independent groups, of shape (k, k); distance of each group from the mean."""
+    """Return the covariances of weighted means over independent groups, of shape (k, k); distance of each group from the mean."""
     terms, used = weights * distance, (weights > 0).astype(np.float64)
     both = used @ used.T
     own = np.diagonal(both)

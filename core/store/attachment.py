@@ -88,7 +88,7 @@ class Attachment:
                 LOGGER.warning("%s: closed, but not tidied up: %s", self.file, first_line(error))
 
     def error_of(self, error: duckdb.Error) -> SystemFailure | StoreDamaged:
-        """What is wrong with the file or the disk below it, as DuckDB says it."""
+        """Return what is wrong with the file or the disk below it, as DuckDB says it."""
         return explain_text(error, self.file) or damage_error(self.file, error)
 
     def _begin_reading(self) -> None:
@@ -182,7 +182,7 @@ class _KeptFile:
         return True
 
     def is_unchanged(self) -> bool:
-        """Whether nothing was committed to the file since, and it stands in its place. Only under the lock."""
+        """Return whether nothing was committed to the file since, and it stands in its place. Only under the lock."""
         try:
             return self._state == self._read_state()
         except OSError:
@@ -221,7 +221,7 @@ def _let_all_go() -> None:
 
 
 def closed_connection(folder: Path, scratch: Path, memory_mb: int, *more: Path) -> duckdb.DuckDBPyConnection:
-    """An in-memory connection that can reach these folders and nothing else: no network, no extensions, no other file."""
+    """Return an in-memory connection that can reach these folders and nothing else: no network, no extensions, no other file."""
     connection = duckdb.connect(":memory:")
     allowed = ", ".join(quote_path(f"{path}/") for path in (folder, scratch, *more))
     for setting in (
@@ -241,7 +241,7 @@ def closed_connection(folder: Path, scratch: Path, memory_mb: int, *more: Path) 
 
 
 def quote_path(path: Path | str) -> str:
-    """A path as an SQL string."""
+    """Return a path as an SQL string."""
     return "'" + str(path).replace("'", "''") + "'"
 
 

@@ -21,7 +21,7 @@ _JOINED = "JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p
 
 
 def _query(part: str, table: TableSchema) -> str:
-    """All rows of a run in one table, its parameter $run."""
+    """Return all rows of a run in one table, its parameter $run."""
     of_run = f"q.id IN (SELECT {part} FROM row_{part} WHERE run = $run)" if table.shared else "q.run = $run"
     return f"{_selected(part, table)} WHERE {of_run} ORDER BY {_order_of(part)}"
 
@@ -53,7 +53,7 @@ class Part(Protocol):
 
 
 def read_part(cursor: Cursor, run: str, part: str) -> pa.Table:
-    """One of the tables of the run with this id, sorted; lists of words are joined by blanks."""
+    """Return one of the tables of the run with this id, sorted; lists of words are joined by blanks."""
     return cursor.sql(_QUERIES[part], params={"run": run}).to_arrow_table()
 
 
@@ -87,7 +87,7 @@ def _pieces(cursor: Cursor, run: str, part: str) -> Iterator[tuple[str, list[Any
 def add(cursor: Cursor, run: str, parts: Mapping[str, Part]) -> None:
     """Add the parts of a bundle to the run with this id, which has no rows yet.
 
-    Raises InputError for evidence or calls whose id is not the hash of their content, and for a note of another run.
+    Raise InputError for evidence or calls whose id is not the hash of their content, and for a note of another run.
     """
     refuse_wrong_ids(parts)
     for part, rows in parts.items():
@@ -123,7 +123,7 @@ def _each_row(part: Part) -> Iterator[dict[str, Any]]:
 
 
 def _evidence_ids(row: Mapping[str, Any]) -> set[str]:
-    """The ids that evidence may have: with its time as stored, without a zone, and with the same time in UTC."""
+    """Return the ids that evidence may have: with its time as stored, without a zone, and with the same time in UTC."""
     at = row["retrieved_at"]
     values = {name: row[name] for name in field_names(Evidence)} | {"body": json.loads(row["body"])}
     return {evidence.identity(Evidence(**{**values, "retrieved_at": time})) for time in (at, at and at.replace(tzinfo=UTC))}
@@ -145,7 +145,7 @@ def add_origin(cursor: Cursor, run: str, origin: str, parent_names: Mapping[str,
 
 
 def origin_of(cursor: Cursor, run: str) -> str | None:
-    """How a bundled run was made in its first workspace (`RunRecord.origin`); None if no bundle brought it."""
+    """Return how a bundled run was made in its first workspace (`RunRecord.origin`); None if no bundle brought it."""
     row = one(cursor, "SELECT origin FROM bundled_run WHERE run = ?", [run])
     return None if row is None else str(row[0])
 

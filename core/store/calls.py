@@ -15,7 +15,7 @@ _CALL, _ROW_CALL = TABLES["call"], TABLES["row_call"]
 
 
 def insertions_of(run: str, rows: Mapping[str, Sequence[Call]]) -> list[Insertion]:
-    """The calls of finished rows, by pair id, in the order in which they were made."""
+    """Return the calls of finished rows, by pair id, in the order in which they were made."""
     calls = [(pair_id, seq, call) for pair_id, of_row in rows.items() for seq, call in enumerate(of_row)]
     if not calls:
         return []
@@ -31,7 +31,7 @@ def insertions_of(run: str, rows: Mapping[str, Sequence[Call]]) -> list[Insertio
 
 
 def identity(key: str, request: str, reply: str) -> str:
-    """The id of an exchange. The request's key alone would not do, since a repeated request may get another reply."""
+    """Return the id of an exchange. The request's key alone would not do, since a repeated request may get another reply."""
     digest = hashlib.sha256()
     for part in (key, request, reply):
         digest.update(f"{len(part)} {part}".encode())
@@ -39,7 +39,7 @@ def identity(key: str, request: str, reply: str) -> str:
 
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> list[Call]:
-    """The calls of one row, in order."""
+    """Return the calls of one row, in order."""
     found = records(
         cursor,
         f"""SELECT {select_list(_CALL.columns_of(Call), "c")}, {select_list(_ROW_CALL.columns_of(Call), "r")}
@@ -85,7 +85,7 @@ def tokens_by_run(cursor: Cursor) -> dict[str, tuple[int, int]]:
 
 
 def request_settings(cursor: Cursor, run: str) -> list[tuple[str | None, float | None, float | None]]:
-    """Distinct (model, temperature, top_p) of the requests behind a run's rows; None if a request left one to the server."""
+    """Return distinct (model, temperature, top_p) of the requests behind a run's rows; None for the server's default."""
     return cursor.execute(
         """SELECT DISTINCT json_extract_string(c.request, '$.model'),
              TRY_CAST(json_extract(c.request, '$.temperature') AS DOUBLE), TRY_CAST(json_extract(c.request, '$.top_p') AS DOUBLE)

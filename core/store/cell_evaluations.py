@@ -36,7 +36,7 @@ def put(cursor: Cursor, found: StoredEvaluation) -> None:
 
 
 def find(cursor: Cursor, run: str) -> StoredEvaluation | None:
-    """The table of a run (id); None if it has none."""
+    """Return the table of a run (id); None if it has none."""
     row = one(
         cursor,
         """SELECT run, predicted_sha256, real_file, real_sha256, content, author, measured_at

@@ -28,13 +28,13 @@ def record(cursor: Cursor, author: str, action: str, subject: str, detail: Mappi
 
 
 def latest(cursor: Cursor, limit: int = 50) -> pd.DataFrame:
-    """The last lines of the audit log, newest first: position, changed_at, author, action, subject, detail."""
+    """Return the last lines of the audit log, newest first: position, changed_at, author, action, subject, detail."""
     columns = "position, changed_at, author, action, subject, detail"
     return cursor.execute(f"SELECT {columns} FROM trail ORDER BY position DESC LIMIT ?", [limit]).df()
 
 
 def of_action(cursor: Cursor, action: str, author: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """(subject, detail) of an author's changes of one kind, oldest first."""
+    """Return (subject, detail) of an author's changes of one kind, oldest first."""
     rows = cursor.execute(
         "SELECT subject, detail FROM trail WHERE action = ? AND author = ? ORDER BY position", [action, author]
     ).fetchall()
@@ -66,5 +66,5 @@ def _made_from(cursor: Cursor, scopes: list[str]) -> list[str]:
 
 
 def versions(cursor: Cursor) -> dict[str, int]:
-    """The counters of all scopes; a scope that never changed is absent."""
+    """Return the counters of all scopes; a scope that never changed is absent."""
     return dict(cursor.execute("SELECT scope, n FROM version").fetchall())

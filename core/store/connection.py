@@ -58,7 +58,7 @@ class Store:
         self._rests_until = 0.0  # for writers of this process, in monotonic seconds
 
     def with_memory(self, memory_mb: int) -> Store:
-        """The same file with another limit, to be used in place of this one. memory_mb: of DuckDB, in MiB."""
+        """Return the same file with another limit, to be used in place of this one. memory_mb: of DuckDB, in MiB."""
         self._attachment.let_go()
         return Store(self.file, self._scratch, self.timeout_s, memory_mb)
 
@@ -132,10 +132,10 @@ class Store:
             LOGGER.warning("%s: the log of a store that is no longer there, moved to %s", log_of(self.file), aside.name)
 
     def settled_state(self) -> tuple[object, ...] | None:
-        """What every commit changes: place, size and time of the file and of its log; None just after a change.
+        """Return what every commit changes: place, size and time of the file and of its log; None just after a change.
 
-        Equal states are equal contents. File systems count time in steps of some milliseconds, so that a file that changed
-        a moment ago may change once more without a sign.
+        Equal states are equal contents. File systems count time in steps of some milliseconds, so that a file that changed a
+        moment ago may change once more without a sign.
         """
         stats = [_stat(place) for place in (self.file, log_of(self.file))]
         if any(stat and abs(time.time_ns() - stat.st_mtime_ns) < _SETTLES_NS for stat in stats):
@@ -179,7 +179,7 @@ class Store:
                     self._holder.unlink(missing_ok=True)
 
     def _lock_of_thread(self, place: Path) -> ReadWriteLock:
-        """The lock as this thread and process use it; making one takes as long as taking it."""
+        """Return the lock as this thread and process use it; making one takes as long as taking it."""
         made = getattr(self._of_thread, "lock", None)
         if made is None or made[0] != os.getpid():
             made = os.getpid(), ReadWriteLock(place, timeout=self.timeout_s, is_singleton=False)
@@ -223,7 +223,7 @@ class Store:
             cursor.close()
 
     def _explain(self, error: duckdb.Error) -> DeskError | None:
-        """What an error is to who uses the store; None for a mistake in what was asked."""
+        """Return what an error is to who uses the store; None for a mistake in what was asked."""
         if isinstance(error, duckdb.OutOfMemoryException) or _SHORT_OF_MEMORY in str(error):
             most = f"{self.memory_mb:,} MB"
             return explain_text(error, self.file) or StoreMemoryShort(
@@ -242,7 +242,7 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def open_store(settings: Settings) -> Store:
-    """The store of a workspace; one gate per process, whoever uses it, kept while few others were asked for since."""
+    """Return the store of a workspace; one gate per process, whoever uses it, kept while few others were asked for since."""
     return _open_store(settings.store_file, settings.cache / "scratch", settings.busy_timeout_s, settings.store_memory_mb)
 
 

@@ -36,7 +36,7 @@ _COLUMNS = "id, name, kind, organism, context, origin, headline, false_share, no
 
 
 def add(cursor: Cursor, dataset: Dataset) -> None:
-    """Create a dataset; its id and name must be new. Raises InputError for a name as `check_name` does."""
+    """Create a dataset; its id and name must be new. Raise InputError for a name as `check_name` does."""
     check_name("dataset", dataset.name)
     own = [dataset.id, dataset.name, dataset.kind, dataset.organism, dataset.context, dataset.origin, dataset.headline]
     marks = [dataset.marks.false_share, dataset.marks.nominal, dataset.marks.confounded]
@@ -46,7 +46,7 @@ def add(cursor: Cursor, dataset: Dataset) -> None:
 
 
 def list_all(cursor: Cursor) -> list[Dataset]:
-    """Every dataset, the demo last, else by name."""
+    """Return every dataset, the demo last, else by name."""
     rows = cursor.execute(f"SELECT {_COLUMNS} FROM dataset ORDER BY origin = 'simulated', name").fetchall()
     return [
         Dataset(key, name, kind, organism, context, origin, headline, LabelMarks(*marks))
@@ -55,12 +55,12 @@ def list_all(cursor: Cursor) -> list[Dataset]:
 
 
 def find(cursor: Cursor, name: str) -> Dataset:
-    """The dataset of a name or id. Raises NotFound, which lists the existing ones."""
+    """Return the dataset of a name or id. Raise NotFound, which lists the existing ones."""
     return find_named(list_all(cursor), name, "dataset")
 
 
 def default(cursor: Cursor) -> Dataset | None:
-    """The only dataset that is not the demo, else bmdm, else the first; None in an empty workspace."""
+    """Return the only dataset that is not the demo, else bmdm, else the first; None in an empty workspace."""
     known = list_all(cursor)
     real = [d for d in known if d.origin != "simulated"]
     if len(real) == 1:

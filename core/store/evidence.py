@@ -16,7 +16,7 @@ _TABLE = TABLES["evidence"]
 
 
 def insertions_of(run: str, rows: Sequence[RowResult]) -> list[Insertion]:
-    """The evidence of finished rows, and which of it each row saw."""
+    """Return the evidence of finished rows, and which of it each row saw."""
     ids: dict[int, str] = {}  # by object: rows share the answers they saw
     distinct: dict[str, Evidence] = {}
     seen: list[tuple[str, int, str]] = []
@@ -38,13 +38,13 @@ def insertions_of(run: str, rows: Sequence[RowResult]) -> list[Insertion]:
 
 
 def identity(item: Evidence) -> str:
-    """The id of an answer; it contains the label view, so that blinded and unblinded answers never mix."""
+    """Return the id of an answer; it contains the label view, so that blinded and unblinded answers never mix."""
     parts = [item.tool, item.key, item.view, item.source, item.status, str(item.retrieved_at), dict(item.body)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]
 
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
-    """The evidence that one row saw, in order: the fields of `Evidence`, body a mapping."""
+    """Return the evidence that one row saw, in order: the fields of `Evidence`, body a mapping."""
     items = records(
         cursor,
         f"""SELECT {select_list(_TABLE.columns_of(Evidence), "e")}
@@ -57,7 +57,7 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
 
 
 def of_run(cursor: Cursor, run: str) -> dict[str, list[Evidence]]:
-    """Pair id → the evidence that the row saw, in order, for rows with evidence; equal answers are one record."""
+    """Return pair id → the evidence that the row saw, in order, for rows with evidence; equal answers are one record."""
     distinct = records(
         cursor,
         f"""SELECT e.id, {select_list(_TABLE.columns_of(Evidence), "e")} FROM evidence e
@@ -73,12 +73,12 @@ def of_run(cursor: Cursor, run: str) -> dict[str, list[Evidence]]:
 
 
 def has_evidence(cursor: Cursor, run: str) -> bool:
-    """Whether any row of a run has evidence."""
+    """Return whether any row of a run has evidence."""
     return one(cursor, "SELECT 1 FROM row_evidence WHERE run = ? LIMIT 1", [run]) is not None
 
 
 def tools(cursor: Cursor, run: str, pair_ids: Sequence[str] | None = None) -> list[str]:
-    """The names of the evidence tools that a run's rows used; pair_ids: only these rows."""
+    """Return the names of the evidence tools that a run's rows used; pair_ids: only these rows."""
     found = cursor.execute(
         """SELECT DISTINCT e.tool FROM row_evidence s JOIN evidence e ON e.id = s.evidence
            WHERE s.run = ? AND (? OR s.pair_id IN (SELECT unnest(?))) ORDER BY 1""",
@@ -88,7 +88,7 @@ def tools(cursor: Cursor, run: str, pair_ids: Sequence[str] | None = None) -> li
 
 
 def distinct_tools(cursor: Cursor, run: str) -> Mapping[str, int]:
-    """Pair id → number of tools that the row used, for rows with evidence."""
+    """Return pair id → number of tools that the row used, for rows with evidence."""
     found = cursor.execute(
         """SELECT s.pair_id, count(DISTINCT e.tool) FROM row_evidence s JOIN evidence e ON e.id = s.evidence
            WHERE s.run = ? GROUP BY s.pair_id""",
@@ -98,7 +98,10 @@ def distinct_tools(cursor: Cursor, run: str) -> Mapping[str, int]:
 
 
 def count_differing_rows(cursor: Cursor, a: str, b: str) -> tuple[int, int] | None:
-    """How many rows of two runs asked the same of the same tools, and how many of these got another answer; None if none did."""
+    """Return how many rows of two runs asked the same of the same tools, and how many of these got another answer.
+
+    None if none did.
+    """
     seen = "SELECT s.pair_id, e.tool, e.key, e.id FROM row_evidence s JOIN evidence e ON e.id = s.evidence WHERE s.run = ?"
     found = one(
         cursor,

@@ -26,7 +26,7 @@ def add(cursor: Cursor, source: str, pairs: Sequence[Pair], lines: Sequence[int]
 
 
 def of_dataset(cursor: Cursor, dataset: str) -> list[FileRows]:
-    """The files of a dataset (id) that rows were added of, in the order of their import."""
+    """Return the files of a dataset (id) that rows were added of, in the order of their import."""
     rows = cursor.execute(
         """SELECT i.id, i.file, f.line, f.pair_id, f.pert, f.gene, f.label, f.split
            FROM file_row f JOIN import i ON i.id = f.import WHERE i.dataset = ? ORDER BY i.imported_at, i.id, f.line""",

@@ -56,7 +56,7 @@ def update(cursor: Cursor, run: str) -> None:
 
 
 def _dossiers(cursor: Cursor, run: str) -> Iterator[tuple[str, set[str]]]:
-    """Pair id and the terms of its dossier that a brief can cite, for every row that has a dossier."""
+    """Yield pair id and the terms of its dossier that a brief can cite, for every row that has a dossier."""
     bodies = cursor.execute(
         "SELECT id, body FROM evidence WHERE id IN (SELECT evidence FROM row_evidence WHERE run = ?)", [run]
     ).fetchall()
@@ -67,7 +67,7 @@ def _dossiers(cursor: Cursor, run: str) -> Iterator[tuple[str, set[str]]]:
 
 
 def debate_facts(cursor: Cursor, run: str) -> DebateFacts:
-    """What the audit of a debate is made from."""
+    """Return what the audit of a debate is made from."""
     return DebateFacts(
         briefs=traces.briefs(cursor, run),
         rows_by_arguing=traces.rows_by_arguing(cursor, run),

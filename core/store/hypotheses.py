@@ -78,7 +78,7 @@ class Entry:
     code_version: str = ""
 
     def same_content(self, other: Entry) -> bool:
-        """Whether both say the same, whoever wrote them and when."""
+        """Return whether both say the same, whoever wrote them and when."""
         return all(getattr(self, name) == getattr(other, name) for name in _CONTENT)
 
 
@@ -107,13 +107,13 @@ def add(cursor: Cursor, entry: Entry, new_id: str) -> Entry:
 
 
 def _as_stored(value: Any, kind: str) -> Any:
-    """The value as the store gives it back, of which the chain makes its hash."""
+    """Return the value as the store gives it back, of which the chain makes its hash."""
     number = {"float | None": float, "int | None": int, "bool | None": bool}.get(kind)
     return value if value is None or number is None else number(value)
 
 
 def list_all(cursor: Cursor) -> list[Entry]:
-    """Every entry, in the order in which they were written."""
+    """Return every entry, in the order in which they were written."""
     rows = cursor.execute(f"SELECT {', '.join(_COLUMNS)} FROM hypothesis ORDER BY position").fetchall()
     return [_record(row) for row in rows]
 

@@ -51,7 +51,7 @@ def add(cursor: Cursor, record: Import, rejected: Sequence[Rejected]) -> None:
 
 
 def of_kind(cursor: Cursor, dataset: str, kind: str) -> list[str]:
-    """The ids of the imports of this kind whose rows are a dataset's (id)."""
+    """Return the ids of the imports of this kind whose rows are a dataset's (id)."""
     rows = cursor.execute("SELECT id FROM import WHERE dataset = ? AND kind = ? AND run IS NULL ORDER BY id", [dataset, kind])
     return [key for (key,) in rows.fetchall()]
 
@@ -78,19 +78,19 @@ def _add_rejected(cursor: Cursor, source: str, rejected: Sequence[Rejected]) -> 
 
 
 def by_content(cursor: Cursor, sha256: str) -> Import | None:
-    """The import of a file with this content, if there is one."""
+    """Return the import of a file with this content, if there is one."""
     row = one(cursor, f"SELECT {_COLUMNS} FROM import WHERE sha256 = ?", [sha256])
     return Import(*row) if row else None
 
 
 def of_run(cursor: Cursor, run: str) -> Import | None:
-    """The import that made a run, if one did."""
+    """Return the import that made a run, if one did."""
     row = one(cursor, f"SELECT {_COLUMNS} FROM import WHERE run = ?", [run])
     return Import(*row) if row else None
 
 
 def behind(cursor: Cursor, dataset: str, run_ids: Sequence[str]) -> list[Import]:
-    """The files that a dataset (id) and these runs (ids) came from, and those of knowledge and spaces, by kind and name."""
+    """Return the source files of a dataset (id), of these runs (ids), and of knowledge and spaces, by kind and name."""
     rows = cursor.execute(
         f"""SELECT {_COLUMNS} FROM import WHERE dataset IS NULL OR list_contains(?, run) OR (dataset = ? AND run IS NULL)
             ORDER BY dataset IS NULL, kind, file, sha256""",
@@ -100,7 +100,7 @@ def behind(cursor: Cursor, dataset: str, run_ids: Sequence[str]) -> list[Import]
 
 
 def find(cursor: Cursor, name: str) -> Import:
-    """The import of an id or a file name. Raises NotFound, which lists the existing ones."""
+    """Return the import of an id or a file name. Raise NotFound, which lists the existing ones."""
     row = one(
         cursor,
         f"SELECT {_COLUMNS} FROM import WHERE id = ? OR file = ? ORDER BY id = ? DESC, imported_at DESC",
@@ -113,7 +113,7 @@ def find(cursor: Cursor, name: str) -> Import:
 
 
 def list_imports(cursor: Cursor) -> pd.DataFrame:
-    """Every import, newest first: id, file, kind, dataset (name), run (name), rows, rejected, imported_at, author."""
+    """Return every import, newest first: id, file, kind, dataset (name), run (name), rows, rejected, imported_at, author."""
     return cursor.execute(
         """SELECT i.id, i.file, i.kind, d.name AS dataset, r.name AS run, i.rows, i.rejected, i.imported_at, i.author
            FROM import i LEFT JOIN dataset d ON d.id = i.dataset LEFT JOIN run r ON r.id = i.run
@@ -122,7 +122,7 @@ def list_imports(cursor: Cursor) -> pd.DataFrame:
 
 
 def rejected_rows(cursor: Cursor) -> pd.DataFrame:
-    """Every row that could not be read: file, line, reason, detail."""
+    """Return every row that could not be read: file, line, reason, detail."""
     return cursor.execute(
         """SELECT i.file, x.line, x.reason, x.detail FROM rejected_row x JOIN import i ON i.id = x.import
            ORDER BY i.file, x.line"""
@@ -130,7 +130,7 @@ def rejected_rows(cursor: Cursor) -> pd.DataFrame:
 
 
 def rejected_rows_of(cursor: Cursor, source: Import) -> tuple[Rejected, ...]:
-    """The rejected rows of one import."""
+    """Return the rejected rows of one import."""
     rows = cursor.execute("SELECT line, reason, detail FROM rejected_row WHERE import = ? ORDER BY line", [source.id]).fetchall()
     return tuple(Rejected(source.file, *row) for row in rows)
 

@@ -36,8 +36,11 @@ def add(cursor: Cursor, subject: Subject, author: str, text: str) -> str:
 
 
 def of_dataset(cursor: Cursor, dataset: str) -> pd.DataFrame:
-    """All notes on the runs of a dataset, newest first: id, run (name), run_id, pair_id (None unless on a row), figure and
-    address (None unless on a figure), author, written_at, text."""
+    """Return all notes on the runs of a dataset, newest first.
+
+    Columns: id, run (name), run_id, pair_id (None unless on a row), figure and address (None unless on a figure), author,
+    written_at, text.
+    """
     return cursor.execute(
         """SELECT n.id, r.name AS run, r.id AS run_id, n.pair_id, n.figure, n.address, n.author, n.written_at, n.text
            FROM note n JOIN run r ON r.id = n.run WHERE r.dataset = ? ORDER BY n.written_at DESC, n.id""",
@@ -46,13 +49,13 @@ def of_dataset(cursor: Cursor, dataset: str) -> pd.DataFrame:
 
 
 def author_of(cursor: Cursor, note: str) -> str | None:
-    """Who wrote a note; None if there is no such note."""
+    """Return who wrote a note; None if there is no such note."""
     found = one(cursor, "SELECT author FROM note WHERE id = ?", [note])
     return None if found is None else str(found[0])
 
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> pd.DataFrame:
-    """Notes on one row, oldest first: id, author, written_at, text."""
+    """Return notes on one row, oldest first: id, author, written_at, text."""
     return cursor.execute(
         "SELECT id, author, written_at, text FROM note WHERE run = ? AND pair_id = ? ORDER BY written_at",
         [run, pair_id],
@@ -60,7 +63,7 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> pd.DataFrame:
 
 
 def of_run(cursor: Cursor, run: str) -> pd.DataFrame:
-    """All notes on a run and its rows, oldest first: id, pair_id (None for the run), author, written_at, text."""
+    """Return all notes on a run and its rows, oldest first: id, pair_id (None for the run), author, written_at, text."""
     return cursor.execute("SELECT id, pair_id, author, written_at, text FROM note WHERE run = ? ORDER BY written_at", [run]).df()
 
 
@@ -84,7 +87,7 @@ def presets_of_page(cursor: Cursor, page: str) -> dict[str, dict[str, Any]]:
 
 
 def preset_written(cursor: Cursor, page: str, name: str) -> tuple[str, datetime] | None:
-    """Who saved the preset of a name last, and when; None without one."""
+    """Return who saved the preset of a name last, and when; None without one."""
     found = one(cursor, "SELECT author, written_at FROM preset WHERE page = ? AND name = ?", [page, name])
     return None if found is None else (str(found[0]), found[1])
 

@@ -82,7 +82,7 @@ def labels(cursor: Cursor, dataset: str) -> dict[str, str | None]:
 
 
 def find(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair | None:
-    """The row of a perturbation and a gene, one of the dataset's own before one that a person typed; None without one."""
+    """Return the row of a perturbation and a gene, one of the dataset's own before one that a person typed; None without one."""
     found = one(
         cursor,
         """SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND pert = ? AND gene = ?
@@ -93,7 +93,7 @@ def find(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair | None:
 
 
 def by_id(cursor: Cursor, dataset: str, pair_id: str) -> Pair | None:
-    """The row of an id, one that a person typed included; None without one."""
+    """Return the row of an id, one that a person typed included; None without one."""
     query = "SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND pair_id = ?"
     return _pair(one(cursor, query, [dataset, pair_id]))
 
@@ -103,7 +103,7 @@ def _pair(row: tuple[Any, ...] | None) -> Pair | None:
 
 
 def spellings(cursor: Cursor, dataset: str, role: Literal["pert", "gene"], symbol: str) -> list[str]:
-    """How a dataset's own rows write a symbol, letters of any case, in the order of their names."""
+    """Return how a dataset's own rows write a symbol, letters of any case, in the order of their names."""
     rows = cursor.execute(
         f"SELECT DISTINCT {role} FROM pair WHERE dataset = ? AND lower({role}) = lower(?) AND split <> ? ORDER BY 1",
         [dataset, symbol, ASKED],
@@ -125,7 +125,7 @@ def add_asked(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair:
 
 
 def datasets_with(cursor: Cursor, pair_ids: Sequence[str]) -> list[tuple[str, int]]:
-    """(dataset id, how many of the ids it knows), best first; datasets that know none are left out."""
+    """Return (dataset id, how many of the ids it knows), best first; datasets that know none are left out."""
     cursor.register("wanted", pa.table({"pair_id": pair_ids}))
     rows = cursor.execute(
         "SELECT dataset, count(*) FROM pair SEMI JOIN wanted USING (pair_id) GROUP BY dataset ORDER BY 2 DESC, 1"
@@ -135,7 +135,7 @@ def datasets_with(cursor: Cursor, pair_ids: Sequence[str]) -> list[tuple[str, in
 
 
 def datasets_sharing(cursor: Cursor, dataset: str) -> list[tuple[str, int]]:
-    """The other datasets with labels of a dataset's (id) labelled pairs: name, number of such pairs, most first."""
+    """Return the other datasets with labels of a dataset's (id) labelled pairs: name, number of such pairs, most first."""
     return cursor.execute(
         """SELECT d.name, count(*) FROM pair p JOIN pair q USING (pert, gene) JOIN dataset d ON d.id = q.dataset
            WHERE p.dataset = ? AND q.dataset <> p.dataset AND p.label IS NOT NULL AND q.label IS NOT NULL
@@ -145,7 +145,7 @@ def datasets_sharing(cursor: Cursor, dataset: str) -> list[tuple[str, int]]:
 
 
 def frame(cursor: Cursor, dataset: str, *, asked: bool = False) -> pd.DataFrame:
-    """All rows of a dataset in file order: pair_id, pert, gene, label, split. asked: with those that people typed, last."""
+    """Return all rows of a dataset in file order: pair_id, pert, gene, label, split. asked: append the rows that people typed."""
     return data_frame(
         cursor,
         """SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND (? OR split <> ?)
@@ -160,14 +160,16 @@ def delete_import(cursor: Cursor, source: str) -> int:
 
 
 def symbol(cursor: Cursor, name: str) -> tuple[str, str | None]:
-    """How a gene is named ("named", "RIKEN clone", …), and its description if there is one."""
+    """Return how a gene is named ("named", "RIKEN clone", …), and its description if there is one."""
     row = one(cursor, "SELECT naming, description FROM gene WHERE symbol = ?", [name])
     return (row[0], row[1]) if row else (symbol_kind(name), None)
 
 
 def symbol_facts(cursor: Cursor, dataset: str) -> pd.DataFrame:
-    """What a dataset (id) has of each symbol: symbol, pert_rows, gene_rows, up, down, none, de, unlabelled (rows in either role),
-    description (None where there is none).
+    """Return a table of a dataset's (id) symbols.
+
+    Columns: symbol, pert_rows, gene_rows, up, down, none, de, unlabelled (rows in either role), description (None where there is
+    none).
     """
     counts = ", ".join(f"count(*) FILTER (label = '{label}') AS \"{label}\"" for label in Label)
     return data_frame(

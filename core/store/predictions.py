@@ -71,7 +71,7 @@ _LOW_FIRST = ("P(DE), low first", "P(up | DE), low first")
 
 
 def _quantity(order: Order) -> str:
-    """The SQL expression of what an order counts of a row."""
+    """Return the SQL expression of what an order counts of a row."""
     return _QUANTITIES.get(order, "q.p_de")
 
 
@@ -126,14 +126,14 @@ class RowFilter:
 
 
 def insertion_of(run: str, rows: Sequence[RowResult], flags: Sequence[Sequence[str]]) -> Insertion:
-    """Finished rows. flags: one list per row, which contains the row's own flags."""
+    """Return finished rows. flags: one list per row, which contains the row's own flags."""
     predictions = [row.prediction for row in rows]
     columns = record_columns(_TABLE.columns_of(Prediction, without=["flags"]), predictions)
     return insertion("prediction", {"run": pa.repeat(run, len(rows)), **columns, "flags": arrow_array(_TABLE["flags"], flags)})
 
 
 def insertion_of_failed(run: str, rows: Sequence[Failed]) -> Insertion:
-    """Rows that failed: numbers are NULL, `error` is the kind and message, tokens are those of the calls."""
+    """Return rows that failed: numbers are NULL, `error` is the kind and message, tokens are those of the calls."""
     prompts = [sum(call.prompt_tokens for call in row.calls) for row in rows]
     answers = [sum(call.completion_tokens for call in row.calls) for row in rows]
     columns: dict[str, Any] = {
@@ -219,18 +219,17 @@ def _trace_clauses(run: str, wanted: RowFilter) -> Iterator[_Clause]:
 
 
 def find_pair_ids(cursor: Cursor, run: str, wanted: RowFilter, order: Order = "file order") -> list[str]:
-    """The pair ids of the rows that match a filter, in order."""
+    """Return the pair ids of the rows that match a filter, in order."""
     where, values = _where(run, wanted)
     rows = cursor.execute(f"SELECT q.pair_id FROM {_FROM} WHERE {where} ORDER BY {_order_by(order)}", values)
     return cast(list[str], rows.fetchnumpy()["pair_id"].tolist())  # many ids: tuples of one take three times as long
 
 
 def list_rows(cursor: Cursor, run: str, pair_ids: Sequence[str], order: Order = "file order") -> pd.DataFrame:
-    """The named rows of a run, in that order: pair_id, pert, gene, label, p_de, p_up_given_de, quantity, outcome, flags, notes
-    (count).
+    """Return the named rows of a run, in that order.
 
-    quantity: what the order counts of the row, P(DE) in file order. outcome: "hit" or "miss" (see `RowFilter`); None without a
-    label or a call.
+    Columns: pair_id, pert, gene, label, p_de, p_up_given_de, quantity, outcome, flags, notes (count). quantity: what the order
+    counts of the row, P(DE) in file order. outcome: "hit" or "miss" (see `RowFilter`); None without a label or a call.
     """
     cursor.register("wanted", pa.table({"pair_id": list(pair_ids), "place": range(len(pair_ids))}))
     frame = cursor.execute(
@@ -245,10 +244,10 @@ def list_rows(cursor: Cursor, run: str, pair_ids: Sequence[str], order: Order = 
 
 
 def frame(cursor: Cursor, run: str) -> pd.DataFrame:
-    """All predicted rows of a run in file order, with pert, gene, label and split beside every column of the prediction.
+    """Return all predicted rows of a run in file order, with pert, gene, label and split beside every column of the prediction.
 
-    Rows that failed are left out: they have no numbers.
-    support: the weight of the neighbours behind a kNN's prior, its own or its parent's; NaN if there is no kNN.
+    Rows that failed are left out: they have no numbers. support: the weight of the neighbours behind a kNN's prior, its own or
+    its parent's; NaN if there is no kNN.
     """
     return data_frame(
         cursor,
@@ -261,8 +260,11 @@ def frame(cursor: Cursor, run: str) -> pd.DataFrame:
 
 
 def scored_columns(cursor: Cursor, run: str) -> pd.DataFrame:
-    """What a score needs of the rows of `frame`, in any order: pair_id, prediction_up, prediction_down, p_de, p_up_given_de,
-    flags, support. To join and sort a million rows in the store takes 300 MB, and who scores them has their pairs already."""
+    """Return the columns for a score of the rows of `frame`, in any order.
+
+    Columns: pair_id, prediction_up, prediction_down, p_de, p_up_given_de, flags, support. To join and sort a million rows in the
+    store takes 300 MB, and who scores them has their pairs already.
+    """
     return data_frame(
         cursor,
         f"""WITH {_NEIGHBOURS}
@@ -273,17 +275,17 @@ def scored_columns(cursor: Cursor, run: str) -> pd.DataFrame:
 
 
 def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:
-    """One row as a mapping of every column, with dataset, pert, gene, label, split, call, outcome, and both genes' facts.
+    """Return one row as a mapping of every column, with dataset, pert, gene, label, split, call, outcome, and both genes' facts.
 
     call: the most probable of up, down and none; None for a rank score. outcome: as in `list_rows`.
 
-    Raises NotFound if the run has no such row.
+    Raise NotFound if the run has no such row.
     """
     return row_and_runs(cursor, run, pair_id)[0]
 
 
 def row_and_runs(cursor: Cursor, run: str, pair_id: str) -> tuple[dict[str, Any], list[str]]:
-    """What `row` and `runs_with` return, by one look through the predictions. Raises NotFound if the run has no such row."""
+    """Return what `row` and `runs_with` return, in one pass over the predictions. Raise NotFound if the run lacks the row."""
     places = _rowid_by_run(cursor, pair_id)
     if run not in places:
         raise NotFound(f"row {pair_id!r}: not in this run")
@@ -303,7 +305,7 @@ def _rowid_by_run(cursor: Cursor, pair_id: str) -> dict[str, int]:
 
 
 def _select_predicting_runs(cursor: Cursor, dataset: str, run_ids: Iterable[str]) -> list[str]:
-    """Those of some runs that predict rows of a dataset, oldest first."""
+    """Return those of some runs that predict rows of a dataset, oldest first."""
     rows = cursor.execute(
         """SELECT id FROM run WHERE dataset = ? AND list_contains(?, id) AND NOT list_contains(?, method)
            ORDER BY created_at, name""",
@@ -313,18 +315,18 @@ def _select_predicting_runs(cursor: Cursor, dataset: str, run_ids: Iterable[str]
 
 
 def all_ids(cursor: Cursor, run: str) -> set[str]:
-    """The ids of all finished rows of a run, also of those that failed."""
+    """Return the ids of all finished rows of a run, also of those that failed."""
     return {pair_id for (pair_id,) in cursor.execute("SELECT pair_id FROM prediction WHERE run = ?", [run]).fetchall()}
 
 
 def p_de_of(cursor: Cursor, run: str) -> NDArray[np.float64]:
-    """P(DE) of every row of a run, of shape (n_rows,); NaN if missing."""
+    """Return P(DE) of every row of a run, of shape (n_rows,); NaN if missing."""
     column = cursor.execute("SELECT p_de FROM prediction WHERE run = ? AND error IS NULL", [run]).fetchnumpy()["p_de"]
     return np.ma.filled(column, np.nan)
 
 
 def flag_counts(cursor: Cursor, run: str) -> dict[str, int]:
-    """How many rows of a run carry each flag; flags that none carries are absent."""
+    """Return how many rows of a run carry each flag; flags that none carries are absent."""
     rows = cursor.execute(
         "SELECT f, count(*) FROM (SELECT unnest(flags) AS f FROM prediction WHERE run = ?) GROUP BY f ORDER BY f", [run]
     )
@@ -332,7 +334,7 @@ def flag_counts(cursor: Cursor, run: str) -> dict[str, int]:
 
 
 def filter_choices(cursor: Cursor, run: str) -> dict[str, list[str]]:
-    """The values that a run's rows can be filtered by: pert, gene, label, naming, split and flag, each sorted."""
+    """Return the values that a run's rows can be filtered by: pert, gene, label, naming, split and flag, each sorted."""
     columns = {
         "pert": "p.pert",
         "gene": "p.gene",
@@ -347,7 +349,7 @@ def filter_choices(cursor: Cursor, run: str) -> dict[str, list[str]]:
 
 
 def runs_with(cursor: Cursor, dataset: str, pair_id: str) -> list[str]:
-    """Ids of the runs of a dataset that predict a row, oldest first; readings predict none."""
+    """Return ids of the runs of a dataset that predict a row, oldest first; readings predict none."""
     return _select_predicting_runs(cursor, dataset, _rowid_by_run(cursor, pair_id))
 
 
@@ -365,7 +367,7 @@ def shared_row_counts(cursor: Cursor, run: str) -> dict[str, int]:
 
 
 def rows_of_symbol(cursor: Cursor, dataset: str, role: str, symbol: str) -> pd.DataFrame:
-    """Every row of a symbol in one role ("pert" or "gene"), with the predictions of the dataset's runs, not with readings.
+    """Return every row of a symbol in one role ("pert" or "gene"), with the predictions of the dataset's runs, not with readings.
 
     Columns pair_id, pert, gene, label, split, run (id, None if no run has the row), p_de, p_up_given_de, flags.
     """

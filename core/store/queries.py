@@ -37,13 +37,13 @@ Named = TypeVar("Named", bound=_Named)
 
 
 def one(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-    """The first row, or None. Reads the result to its end: an unfinished one would block the cursor."""
+    """Return the first row, or None. Reads the result to its end: an unfinished one would block the cursor."""
     rows = cursor.execute(query, list(values)).fetchall()
     return rows[0] if rows else None
 
 
 def find_named(known: Sequence[Named], name: str, what: str) -> Named:
-    """The record of an id or name. what: the word for such a record. Raises NotFound, which lists the existing names."""
+    """Return the record of an id or name. what: the word for such a record. Raise NotFound, which lists the existing names."""
     for record in known:
         if name in (record.id, record.name):
             return record
@@ -51,14 +51,14 @@ def find_named(known: Sequence[Named], name: str, what: str) -> Named:
 
 
 def records(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
-    """Every row as a mapping from column name to value."""
+    """Return every row as a mapping from column name to value."""
     result = cursor.execute(query, list(values))
     names = [column[0] for column in result.description or ()]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
 def data_frame(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> pd.DataFrame:
-    """Every row, as `.df()` gives it, but without an object for every text, which take gigabytes of a million rows.
+    """Return every row, as `.df()` gives it, but without an object for every text, which take gigabytes of a million rows.
 
     Whole numbers of which some are missing are of pandas' type Int32. Lists of words are arrays of texts; rows with the same
     words share one.
@@ -78,7 +78,7 @@ def data_frame(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> pd.Dat
 
 
 def _word_arrays(lists: pa.ChunkedArray) -> NDArray[np.object_]:
-    """An array of words for each list, one for all lists of the same words; none of the words holds a blank."""
+    """Return an array of words for each list, one for all lists of the same words; none of the words holds a blank."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -92,19 +92,19 @@ def _word_arrays(lists: pa.ChunkedArray) -> NDArray[np.object_]:
 
 
 def select_list(columns: Iterable[Column], table: str) -> str:
-    """The columns of a query by name, each of them of this table."""
+    """Return the columns of a query by name, each of them of this table."""
     return ", ".join(f"{table}.{column.name}" for column in columns)
 
 
 def record_columns(columns: Sequence[Column], records: Sequence[Any]) -> dict[str, pa.Array]:
-    """The fields of records, one Arrow array for each of two or more columns."""
+    """Return the fields of records, one Arrow array for each of two or more columns."""
     by_record = map(attrgetter(*(column.name for column in columns)), records)
     by_column = zip(*by_record, strict=True) if records else repeat(())
     return {column.name: arrow_array(column, values) for column, values in zip(columns, by_column, strict=False)}
 
 
 def arrow_array(column: Column, values: Sequence[Any]) -> pa.Array:
-    """Values as the store holds them in a column: words as lists, JSON as text."""
+    """Return values as the store holds them in a column: words as lists, JSON as text."""
     import pyarrow as pa
 
     if column.kind == "words":
@@ -113,7 +113,7 @@ def arrow_array(column: Column, values: Sequence[Any]) -> pa.Array:
 
 
 def _lists_of_words(values: Iterable[Sequence[str]]) -> pa.Array:
-    """Few lists are distinct: each of those is turned into Arrow once."""
+    """Return few lists are distinct: each of those is turned into Arrow once."""
     import pyarrow as pa
 
     places: dict[tuple[str, ...], int] = {}
@@ -122,7 +122,7 @@ def _lists_of_words(values: Iterable[Sequence[str]]) -> pa.Array:
 
 
 def _json_texts(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Few mappings are distinct: each of those is written once."""
+    """Return few mappings are distinct: each of those is written once."""
     known: dict[str, str] = {"{}": "{}"}
     texts = []
     for mapping in mappings:
@@ -142,7 +142,7 @@ class Insertion(NamedTuple):
 
 
 def insertion(table: str, columns: Mapping[str, Any], *, ignore_existing: bool = False) -> Insertion:
-    """Columns of equal length as rows for a table."""
+    """Return columns of equal length as rows for a table."""
     import pyarrow as pa
 
     return Insertion(table, pa.table(dict(columns)), ignore_existing)

@@ -197,8 +197,8 @@ def _refuse_above(needed: int, most: int, said: str) -> None:
 def hold_files(store: Store) -> Iterator[tuple[Cursor, list[Path]]]:
     """Give a cursor and the store's files, which together are its state while the block lasts: others read, nobody writes.
 
-    What was committed and is not in the main file yet stands in the log beside it. Raises StoreBusy, at the end of the block, if
-    a program that does not know the lock has changed them meanwhile.
+    What was committed and is not in the main file yet stands in the log beside it. Raise StoreBusy, at the end of the block, if a
+    program that does not know the lock has changed them meanwhile.
     """
     with store.read() as cursor:
         before = _states(store.file)
@@ -208,6 +208,6 @@ def hold_files(store: Store) -> Iterator[tuple[Cursor, list[Path]]]:
 
 
 def _states(file: Path) -> dict[Path, tuple[int, int, int]]:
-    """The main file and the logs beside it, each with its place, size and time."""
+    """Return the main file and the logs beside it, each with its place, size and time."""
     stats = {path: path.stat() for path in (file, *sorted(file.parent.glob(f"{file.name}.wal*")))}
     return {path: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for path, stat in stats.items()}

@@ -41,7 +41,7 @@ _ROLES_IN_ORDER = "coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN', 'JUDG
 
 
 def put(cursor: Cursor, rubric: Rubric, author: str) -> bool:
-    """Keep a rubric; whether it is new. Raises StateError if another one has its name."""
+    """Keep a rubric; whether it is new. Raise StateError if another one has its name."""
     known = {each.name: each for each in list_own(cursor)}.get(rubric.name)
     if known is not None:
         if known.sha256 != rubric.sha256:
@@ -55,19 +55,18 @@ def put(cursor: Cursor, rubric: Rubric, author: str) -> bool:
 
 
 def list_own(cursor: Cursor) -> list[Rubric]:
-    """The rubrics that people added, in the order in which they did."""
+    """Return the rubrics that people added, in the order in which they did."""
     rows = cursor.execute("SELECT content FROM rubric ORDER BY added_at, name").fetchall()
     return [parse(Rubric, content, "rubric") for (content,) in rows]
 
 
 def texts(cursor: Cursor, run: str, rubric: Rubric, pair_ids: Sequence[str] | None = None) -> pd.DataFrame:
-    """The texts of a run that a rubric asks about, rows in file order: pair_id, pert, gene, seq, stage, role, content, findings,
-    flags, briefs, has_dossier.
+    """Return the texts of a run that a rubric asks about, rows in file order.
 
-    pair_ids: of the rows whose texts are wanted, None for all. findings: a list of the keys of
-    `core.audit.brief_checks.FINDINGS`; empty for whole rows. A whole row's content joins its events, each under a line
-    "ROLE (kind)"; roles and stages then choose among the events. flags, briefs, has_dossier: as of
-    `core.audit.rule_text.RuleText`.
+    Columns: pair_id, pert, gene, seq, stage, role, content, findings, flags, briefs, has_dossier. pair_ids: of the rows whose
+    texts are wanted, None for all. findings: a list of the keys of `core.audit.brief_checks.FINDINGS`; empty for whole rows. A
+    whole row's content joins its events, each under a line "ROLE (kind)"; roles and stages then choose among the events. flags,
+    briefs, has_dossier: as of `core.audit.rule_text.RuleText`.
     """
     where, values = _asked(run, rubric)
     if pair_ids is not None:
@@ -86,13 +85,13 @@ def text_batches(cursor: Cursor, run: str, rubric: Rubric) -> Iterator[pd.DataFr
 
 
 def rows_with_texts(cursor: Cursor, run: str, rubric: Rubric) -> set[str]:
-    """The ids of the rows that have a text which a rubric asks about."""
+    """Return the ids of the rows that have a text which a rubric asks about."""
     where, values = _asked(run, rubric)
     return {key for (key,) in cursor.execute(f"SELECT DISTINCT e.pair_id FROM {OF_PAIRS} WHERE {where}", values).fetchall()}
 
 
 def _asked(run: str, rubric: Rubric) -> tuple[str, list[object]]:
-    """The condition on the events of a run that a rubric asks about, and its parameters."""
+    """Return the condition on the events of a run that a rubric asks about, and its parameters."""
     conditions = ["e.run = ?", "list_contains(?, e.kind)"]
     values: list[object] = [run, list(KINDS[rubric.unit])]
     for column, chosen in (("role", rubric.roles), ("stage", rubric.stages)):
@@ -167,7 +166,7 @@ def add_sample(cursor: Cursor, sample: Sample) -> None:
 
 
 def samples(cursor: Cursor, rubric: Rubric, run: str) -> list[Sample]:
-    """The samples that were drawn for a rubric, as it is worded, from a run; the first drawn first."""
+    """Return the samples that were drawn for a rubric, as it is worded, from a run; the first drawn first."""
     found = records(
         cursor,
         "SELECT * FROM text_sample WHERE rubric = ? AND rubric_sha256 = ? AND run = ? ORDER BY drawn_at, id",
@@ -218,7 +217,7 @@ def delete_label(cursor: Cursor, rubric: Rubric, run: str, label: TextLabel) -> 
 
 
 def labels(cursor: Cursor, rubric: Rubric, run: str) -> list[TextLabel]:
-    """The labels of a run's texts for a rubric, as it is worded, in the order in which they were given."""
+    """Return the labels of a run's texts for a rubric, as it is worded, in the order in which they were given."""
     found = records(
         cursor,
         """SELECT pair_id, seq, role, answer, author, given_by, sample, labelled_at FROM text_label
@@ -229,8 +228,11 @@ def labels(cursor: Cursor, rubric: Rubric, run: str) -> list[TextLabel]:
 
 
 def readings(cursor: Cursor, reading: str) -> pd.DataFrame:
-    """What a run of `judge_rubric` answered: pair_id, seq, role, stage, answer ("" if it could not be read), p (of the rubric's
-    first answer; NaN without log-probabilities), passage (which decided it; "" if none was asked for or found in the text)."""
+    """Return the answers of a run of `judge_rubric`.
+
+    Columns: pair_id, seq, role, stage, answer ("" if it could not be read), p (of the rubric's first answer; NaN without
+    log-probabilities), passage (which decided it; "" if none was asked for or found in the text).
+    """
     return cursor.execute(
         f"""SELECT pair_id, CAST(json_extract(meta, '$.of_seq') AS SMALLINT) AS seq, role, stage,
               coalesce(json_extract_string(meta, '$.answer'), '') AS answer, TRY_CAST(json_extract(meta, '$.p') AS DOUBLE) AS p,
@@ -241,7 +243,7 @@ def readings(cursor: Cursor, reading: str) -> pd.DataFrame:
 
 
 def clash_events(cursor: Cursor, reading: str) -> list[tuple[str, str, str]]:
-    """What a run of `clash` read of each debate, rows in file order: pair id, stage, meta as JSON."""
+    """Return what a run of `clash` read of each debate, rows in file order: pair id, stage, meta as JSON."""
     return cursor.execute(
         f"""SELECT e.pair_id, e.stage, e.meta FROM {OF_PAIRS} WHERE e.run = ? AND e.kind = 'clash' ORDER BY p.position, e.seq""",
         [reading],
@@ -249,18 +251,18 @@ def clash_events(cursor: Cursor, reading: str) -> list[tuple[str, str, str]]:
 
 
 def clash_of_row(cursor: Cursor, run: str, pair_id: str) -> list[tuple[str, str]]:
-    """What the newest finished `clash` of a run (id) read of each debate of a row: stage, meta as JSON."""
+    """Return what the newest finished `clash` of a run (id) read of each debate of a row: stage, meta as JSON."""
     found = _of_newest_reading(cursor, "clash", run, pair_id)
     return [(stage, meta) for stage, kind, meta in found if kind == "clash"]
 
 
 def claims_of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
-    """What the newest finished `claims` of a run (id) read in the briefs of a row: the meta of each claim."""
+    """Return what the newest finished `claims` of a run (id) read in the briefs of a row: the meta of each claim."""
     return [json.loads(meta) for _, kind, meta in _of_newest_reading(cursor, "claims", run, pair_id) if kind == "claim"]
 
 
 def _of_newest_reading(cursor: Cursor, method: str, run: str, pair_id: str) -> list[tuple[str, str, str]]:
-    """The events of a row: stage, kind, meta as JSON."""
+    """Return the events of a row: stage, kind, meta as JSON."""
     newest = cursor.execute(
         """SELECT id FROM run WHERE method = ? AND status = 'done' AND list_contains(parents, ?)
            ORDER BY created_at DESC, name LIMIT 1""",
@@ -274,7 +276,7 @@ def _of_newest_reading(cursor: Cursor, method: str, run: str, pair_id: str) -> l
 
 
 def claim_events(cursor: Cursor, reading: str) -> list[tuple[str, str, str]]:
-    """What a run of `claims` read, rows in file order: pair id, kind ("reading" of a brief, "claim"), meta as JSON."""
+    """Return what a run of `claims` read, rows in file order: pair id, kind ("reading" of a brief, "claim"), meta as JSON."""
     return cursor.execute(
         f"""SELECT e.pair_id, e.kind, e.meta FROM {OF_PAIRS} WHERE e.run = ? AND e.kind IN ('reading', 'claim')
             ORDER BY p.position, e.seq""",
@@ -297,7 +299,7 @@ class MarkedPassage:
 
 
 def passages(cursor: Cursor, run: str, pair_id: str) -> list[MarkedPassage]:
-    """The passages that finished readings of a run (id) marked in a row's texts, those of the newest reading first."""
+    """Return the passages that finished readings of a run (id) marked in a row's texts, those of the newest reading first."""
     made = cursor.execute(
         """SELECT id, json_extract_string(json_extract_string(spec, '$.options.rubric'), '$.name') FROM run
            WHERE method = 'judge_rubric' AND status = 'done' AND list_contains(parents, ?)

@@ -61,18 +61,18 @@ def refuse_unknown_row(cursor: Cursor, run: str, pair_id: str) -> None:
 
 
 def list_all(cursor: Cursor, dataset: str | None = None) -> list[Run]:
-    """The runs of a dataset, or of the whole workspace, oldest first."""
+    """Return the runs of a dataset, or of the whole workspace, oldest first."""
     rows = cursor.execute(f"{_SELECT} WHERE ? IS NULL OR dataset = ? ORDER BY created_at, name", [dataset, dataset]).fetchall()
     return [_record(row) for row in rows]
 
 
 def list_predicting(cursor: Cursor, dataset: str | None = None) -> list[Run]:
-    """The same without readings: the runs that can be scored, compared, fused and submitted."""
+    """Return the same without readings: the runs that can be scored, compared, fused and submitted."""
     return [run for run in list_all(cursor, dataset) if not run.is_reading]
 
 
 def list_with_rows(cursor: Cursor, dataset: str, pair_ids: Sequence[str]) -> list[Run]:
-    """The runs of a dataset that predicted every one of these rows, oldest first."""
+    """Return the runs of a dataset that predicted every one of these rows, oldest first."""
     found = cursor.execute(
         """SELECT run FROM prediction WHERE error IS NULL AND pair_id IN (SELECT unnest(?)) GROUP BY run HAVING count(*) = ?""",
         [list(pair_ids), len(set(pair_ids))],
@@ -95,7 +95,7 @@ def list_same(cursor: Cursor, run: Run) -> list[Run]:
 
 
 def find(cursor: Cursor, name: str) -> Run:
-    """The run of an id or name. Raises NotFound, or StateError if two datasets have a run of that name."""
+    """Return the run of an id or name. Raise NotFound, or StateError if two datasets have a run of that name."""
     rows = cursor.execute(f"{_SELECT} WHERE id = ? OR name = ? ORDER BY id = ? DESC", [name] * 3).fetchall()
     if not rows:
         known = [run.name for run in list_all(cursor)]
@@ -107,12 +107,12 @@ def find(cursor: Cursor, name: str) -> Run:
 
 
 def find_predicting(cursor: Cursor, name: str) -> Run:
-    """The same for what needs predictions: raises InputError for a reading, which has none."""
+    """Return the same for what needs predictions: raises InputError for a reading, which has none."""
     return refuse_reading(find(cursor, name))
 
 
 def refuse_reading(run: Run) -> Run:
-    """The run. Raises InputError if it is a reading."""
+    """Return the run. Raise InputError if it is a reading."""
     if run.is_reading:
         raise InputError(f"run {run.name}: a reading of texts by {run.method}, without predictions; expected a run that predicts")
     return run
@@ -185,7 +185,7 @@ def delete(cursor: Cursor, run: str) -> None:
 
 
 def names_using_import(cursor: Cursor, source: str) -> list[str]:
-    """Names of the runs that predict a row which came with this import."""
+    """Return names of the runs that predict a row which came with this import."""
     rows = cursor.execute(
         """SELECT DISTINCT r.name FROM pair p JOIN run r ON r.dataset = p.dataset
            JOIN prediction q ON q.run = r.id AND q.pair_id = p.pair_id WHERE p.import = ? ORDER BY 1""",
@@ -195,7 +195,7 @@ def names_using_import(cursor: Cursor, source: str) -> list[str]:
 
 
 def names_without_rows(cursor: Cursor, dataset: str) -> list[str]:
-    """Names of the runs that predict a row which their dataset (id) does not have any more."""
+    """Return names of the runs that predict a row which their dataset (id) does not have any more."""
     rows = cursor.execute(
         """SELECT DISTINCT r.name FROM run r JOIN prediction q ON q.run = r.id
            ANTI JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id WHERE r.dataset = ? ORDER BY 1""",
@@ -221,13 +221,13 @@ def statuses(cursor: Cursor) -> Mapping[str, str]:
 
 
 def folded_bytes(cursor: Cursor, run: str) -> int | None:
-    """Bytes of a run's journal that are in the store; None if the store has no such run."""
+    """Return bytes of a run's journal that are in the store; None if the store has no such run."""
     row = one(cursor, "SELECT coalesce(folded_bytes, 0) FROM run WHERE id = ?", [run])
     return None if row is None else int(row[0])
 
 
 def list_labelled(cursor: Cursor, dataset: str) -> frozenset[str]:
-    """The ids of a dataset's runs that predict at least one labelled row."""
+    """Return the ids of a dataset's runs that predict at least one labelled row."""
     found = cursor.execute(
         """SELECT DISTINCT q.run FROM prediction q JOIN run r ON r.id = q.run
            JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id

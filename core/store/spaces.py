@@ -51,13 +51,13 @@ def add(cursor: Cursor, space: SpaceRecord) -> None:
 
 
 def list_all(cursor: Cursor) -> list[SpaceRecord]:
-    """Every space, oldest first."""
+    """Return every space, oldest first."""
     rows = cursor.execute(f"SELECT {_COLUMNS} FROM space ORDER BY created_at, name").fetchall()
     return [_record(row) for row in rows]
 
 
 def find(cursor: Cursor, name: str) -> SpaceRecord:
-    """The space of a name or id. Raises NotFound, which lists the existing ones."""
+    """Return the space of a name or id. Raise NotFound, which lists the existing ones."""
     return find_named(list_all(cursor), name, "space")
 
 
@@ -101,13 +101,13 @@ def add_pack(cursor: Cursor, pack: PackRecord) -> None:
 
 
 def list_packs(cursor: Cursor) -> list[PackRecord]:
-    """Every pack, oldest first."""
+    """Return every pack, oldest first."""
     rows = cursor.execute(f"SELECT {_PACK_COLUMNS} FROM knowledge ORDER BY imported_at, name").fetchall()
     return [PackRecord(*row) for row in rows]
 
 
 def pack_of_kind(cursor: Cursor, kind: str, name: str | None = None) -> PackRecord:
-    """The pack of a kind, by name or else the latest. Raises NotFound, which lists the existing packs."""
+    """Return the pack of a kind, by name or else the latest. Raise NotFound, which lists the existing packs."""
     known = list_packs(cursor)
     fitting = [pack for pack in known if pack.kind == kind and name in (None, pack.name)]
     if not fitting:
@@ -132,7 +132,7 @@ def keep_pack(cursor: Cursor, sha256: str) -> None:
 
 
 def list_kept_packs(cursor: Cursor) -> list[PackRecord]:
-    """Every pack that was replaced or deleted and is kept for the runs that were planned with it."""
+    """Return every pack that was replaced or deleted and is kept for the runs that were planned with it."""
     rows = cursor.execute(f"SELECT {_PACK_COLUMNS} FROM kept_knowledge ORDER BY imported_at, name").fetchall()
     return [PackRecord(*row) for row in rows]
 

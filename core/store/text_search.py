@@ -85,17 +85,17 @@ class _Group:
 
 
 def contains(column: str) -> str:
-    """The SQL condition that a column's text holds a phrase; its parameter is the phrase's pattern."""
+    """Return the SQL condition that a column's text holds a phrase; its parameter is the phrase's pattern."""
     return f"regexp_matches({column}, ?, 'i')"
 
 
 def pattern_of(phrase: str) -> str:
-    """The regular expression of a phrase in plain text, to be used without regard to case."""
+    """Return the regular expression of a phrase in plain text, to be used without regard to case."""
     return r"\s+".join(re.escape(word) for word in phrase.split())
 
 
 def json_pattern_of(phrase: str) -> str:
-    """The same for text stored as JSON, where letters beyond ASCII, quotation marks and line breaks are escaped."""
+    """Return the same for text stored as JSON, where letters beyond ASCII, quotation marks and line breaks are escaped."""
     return _JSON_SPACE.join("".join(map(_json_letter, word)) for word in phrase.split())
 
 
@@ -105,7 +105,7 @@ def _json_letter(letter: str) -> str:
 
 
 def search(cursor: Cursor, dataset: str, wanted: TextQuery) -> Found:
-    """The texts of all runs of a dataset (id) that hold a phrase: traces and dossiers. Counts are of every run and role.
+    """Return the texts of all runs of a dataset (id) that hold a phrase: traces and dossiers. Counts are of every run and role.
 
     Readings are left out. Hits are the first of every run, then the second of every run, …, as many as the limit allows. Nothing
     holds an empty phrase.
@@ -125,7 +125,7 @@ def search(cursor: Cursor, dataset: str, wanted: TextQuery) -> Found:
 
 
 def _find_groups(cursor: Cursor, runs: Sequence[str], wanted: TextQuery) -> list[_Group]:
-    """The texts that hold the phrase, by run and role."""
+    """Return the texts that hold the phrase, by run and role."""
     of_runs = f"run IN ({', '.join('?' * len(runs))})"
     traces = f"""SELECT run, role, count(*), min(rowid, ?) FROM trace_event WHERE {of_runs} AND {contains("content")}
                  GROUP BY run, role ORDER BY role"""
@@ -152,7 +152,7 @@ def _share_out(places: Sequence[_Place], limit: int) -> list[_Place]:
 
 
 def _read_hits(cursor: Cursor, dataset: str, phrase: str, places: Sequence[_Place]) -> list[Hit]:
-    """The hits at these places, in their order."""
+    """Return the hits at these places, in their order."""
     traces = "SELECT rowid, run, pair_id, role, content FROM trace_event"
     dossiers = f"""SELECT s.rowid, s.run, s.pair_id, '{DOSSIER}' AS role, e.body AS content
                    FROM row_evidence s JOIN evidence e ON e.id = s.evidence"""
@@ -177,7 +177,7 @@ def _read_hits(cursor: Cursor, dataset: str, phrase: str, places: Sequence[_Plac
 
 
 def _words_around(before: str, hit: str, after: str, read: Callable[[str], str]) -> tuple[str, str, str]:
-    """A hit and what stands around it, each as `read` reads it; what was cut off ends at a word, with an ellipsis."""
+    """Return a hit and what stands around it, each as `read` reads it; what was cut off ends at a word, with an ellipsis."""
     cut_before, cut_after = len(before) > _BEFORE, len(after) > _AFTER
     before, hit, after = read(before), read(hit), read(after)
     if cut_before:
@@ -186,5 +186,5 @@ def _words_around(before: str, hit: str, after: str, read: Callable[[str], str])
 
 
 def _read_json(fragment: str) -> str:
-    """A piece of JSON as a person reads it: without its marks and escapes, of which the ends may hold a part."""
+    """Return a piece of JSON as a person reads it: without its marks and escapes, of which the ends may hold a part."""
     return replace_surrogates(_JSON_MARKS.sub(lambda mark: json.loads(f'"{mark[0]}"') if mark[0][0] == "\\" else "", fragment))

@@ -50,7 +50,7 @@ def failed_call(event: str) -> str:
 
 
 def insertion_of(run: str, rows: Sequence[RowResult], findings: Sequence[Sequence[str]]) -> Insertion:
-    """The events of finished rows. findings: one list per event, in the same order."""
+    """Return the events of finished rows. findings: one list per event, in the same order."""
     events = [event for row in rows for event in row.events]
     columns: dict[str, Any] = {
         "run": pa.repeat(run, len(events)),
@@ -62,7 +62,7 @@ def insertion_of(run: str, rows: Sequence[RowResult], findings: Sequence[Sequenc
 
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
-    """The events of one row in order: the fields of `TraceEvent`, meta a mapping, and findings."""
+    """Return the events of one row in order: the fields of `TraceEvent`, meta a mapping, and findings."""
     # Where its events stand is looked for first: of a million rows, reading their texts along the way takes twice as long.
     query = "SELECT min(rowid), max(rowid) FROM trace_event WHERE run = ? AND pair_id = ?"
     [(first, last)] = cursor.execute(query, [run, pair_id]).fetchall()
@@ -78,7 +78,7 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
 
 
 def frame(cursor: Cursor, run: str) -> pd.DataFrame:
-    """All events of a run: the columns of trace_event in `core.row_schema`, meta as JSON text."""
+    """Return all events of a run: the columns of trace_event in `core.row_schema`, meta as JSON text."""
     return cursor.execute("SELECT * EXCLUDE (run) FROM trace_event WHERE run = ? ORDER BY pair_id, seq", [run]).df()
 
 
@@ -112,7 +112,7 @@ def briefs(cursor: Cursor, run: str) -> pd.DataFrame:
 
 
 def rows_by_arguing(cursor: Cursor, run: str) -> dict[int, int]:
-    """How many advocates of a row wrote a brief that is not short → number of such rows; rows without briefs are left out."""
+    """Return number of advocates of a row whose brief is not short → number of rows; rows without briefs are left out."""
     rows = cursor.execute(
         """SELECT n, count(*) FROM (
              SELECT count(DISTINCT role) FILTER (NOT list_contains(findings, 'short')) AS n
@@ -123,12 +123,15 @@ def rows_by_arguing(cursor: Cursor, run: str) -> dict[int, int]:
 
 
 def brief_lengths(cursor: Cursor, run: str) -> pd.DataFrame:
-    """One row per brief: role, length in characters."""
+    """Return one row per brief: role, length in characters."""
     return cursor.execute("SELECT role, length(content) AS length FROM trace_event WHERE run = ? AND kind = 'brief'", [run]).df()
 
 
 def repeated_verdicts(cursor: Cursor, run: str) -> pd.DataFrame:
-    """The answers of judges who were asked several times about one debate: pair_id, stage, repeat (from 0), p (NaN if unread)."""
+    """Return the answers of judges who were asked several times about one debate.
+
+    Columns: pair_id, stage, repeat (from 0), p (NaN if unread).
+    """
     return cursor.execute(
         """SELECT pair_id, stage, TRY_CAST(json_extract(meta, '$.repeat') AS INTEGER) AS repeat,
              TRY_CAST(json_extract(meta, '$.p') AS DOUBLE) AS p
@@ -139,8 +142,11 @@ def repeated_verdicts(cursor: Cursor, run: str) -> pd.DataFrame:
 
 
 def verdicts_by_seed(cursor: Cursor, run: str) -> pd.DataFrame:
-    """The answers of judges by the seed of their debate: pair_id, stage, seed, p (the mean over its verdicts that could be read);
-    a debate of which none could be read is left out."""
+    """Return the answers of judges by the seed of their debate.
+
+    Columns: pair_id, stage, seed, p (the mean over its verdicts that could be read); a debate of which none could be read is left
+    out.
+    """
     return cursor.execute(
         """SELECT pair_id, stage, CAST(json_extract(meta, '$.seed') AS BIGINT) AS seed,
              avg(CAST(json_extract(meta, '$.p') AS DOUBLE)) AS p
@@ -153,8 +159,10 @@ def verdicts_by_seed(cursor: Cursor, run: str) -> pd.DataFrame:
 
 
 def answers_by_seed(cursor: Cursor, run: str) -> pd.DataFrame:
-    """The answers of a model that was asked one prompt under several seeds: pair_id, stage (of the seed), prediction_up and
-    prediction_down (NaN if unread)."""
+    """Return the answers of a model that was asked one prompt under several seeds.
+
+    Columns: pair_id, stage (of the seed), prediction_up and prediction_down (NaN if unread).
+    """
     return cursor.execute(
         """SELECT pair_id, stage, TRY_CAST(json_extract(meta, '$.prediction_up') AS DOUBLE) AS prediction_up,
              TRY_CAST(json_extract(meta, '$.prediction_down') AS DOUBLE) AS prediction_down
@@ -164,7 +172,7 @@ def answers_by_seed(cursor: Cursor, run: str) -> pd.DataFrame:
 
 
 def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
-    """Every predicted row of a run by its id, in file order, with its events; evidence and calls are left out."""
+    """Return every predicted row of a run by its id, in file order, with its events; evidence and calls are left out."""
     return {row.prediction.pair_id: row for row in each_row(cursor, run)}
 
 
@@ -209,7 +217,7 @@ def _events_of_rows(cursor: Cursor, run: str) -> Iterator[tuple[str, list[dict[s
 
 
 def calls_tools(cursor: Cursor, run: str) -> bool:
-    """Whether any row of a run has a call of a tool in its trace."""
+    """Return whether any row of a run has a call of a tool in its trace."""
     query = "SELECT EXISTS (SELECT 1 FROM trace_event WHERE run = ? AND kind = 'tool_call')"
     return bool(cursor.execute(query, [run]).fetchall()[0][0])
 
@@ -219,7 +227,7 @@ TEXT_KINDS = ("brief", "rebuttal", "answer", "thought", "text", "verdict")
 
 
 def text_counts(cursor: Cursor, run: str) -> dict[str, dict[str, int]]:
-    """How many texts of each of TEXT_KINDS a run has: kind → role → number; kinds that it lacks are left out."""
+    """Return how many texts of each of TEXT_KINDS a run has: kind → role → number; kinds that it lacks are left out."""
     found = cursor.execute(
         """SELECT kind, role, count(*) FROM trace_event WHERE run = ? AND list_contains(?, kind)
            GROUP BY kind, role ORDER BY list_position(?, kind), list_position(['EFFECT', 'NULL', 'UP', 'DOWN'], role), role""",

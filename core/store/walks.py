@@ -56,7 +56,7 @@ def add(cursor: Cursor, stop: Stop, author: str) -> str:
 
 
 def of_walk(cursor: Cursor, dataset: str, walk: str) -> list[Stop]:
-    """The stops of a walk-through, in order; none if there is no such walk-through."""
+    """Return the stops of a walk-through, in order; none if there is no such walk-through."""
     rows = cursor.execute(
         f"SELECT {_COLUMNS} FROM walk_stop WHERE dataset = ? AND walk = ? ORDER BY position, id", [dataset, walk]
     ).fetchall()
@@ -64,7 +64,7 @@ def of_walk(cursor: Cursor, dataset: str, walk: str) -> list[Stop]:
 
 
 def find(cursor: Cursor, key: str) -> Stop | None:
-    """The stop of an id; None if there is none."""
+    """Return the stop of an id; None if there is none."""
     row = one(cursor, f"SELECT {_COLUMNS} FROM walk_stop WHERE id = ?", [key])
     return None if row is None else _read(row)
 
@@ -76,7 +76,7 @@ def _read(row: tuple[Any, ...]) -> Stop:
 
 
 def list_all(cursor: Cursor) -> list[tuple[str, str, int]]:
-    """Dataset (id), name and number of stops of every walk-through, by name."""
+    """Return dataset (id), name and number of stops of every walk-through, by name."""
     return cursor.execute("SELECT dataset, walk, count(*) FROM walk_stop GROUP BY ALL ORDER BY walk, dataset").fetchall()
 
 

@@ -49,7 +49,7 @@ class Contents:
 
 
 def as_zip(contents: Contents) -> bytes:
-    """The zip's bytes. Raises InputError for a row that CSV or JSON cannot hold."""
+    """Return the zip's bytes. Raise InputError for a row that CSV or JSON cannot hold."""
     members = {CSV: as_csv(contents)}
     if contents.prompt is not None:
         members[PROMPT] = contents.prompt.encode()
@@ -59,9 +59,9 @@ def as_zip(contents: Contents) -> bytes:
 
 
 def as_csv(contents: Contents) -> bytes:
-    """The bytes of submission.csv: exact numbers, 0 for an unknown count, `none` for an empty trace.
+    """Return the bytes of submission.csv: exact numbers, 0 for an unknown count, `none` for an empty trace.
 
-    Raises InputError for a row that CSV or JSON cannot hold.
+    Raise InputError for a row that CSV or JSON cannot hold.
     """
     columns = LAYOUTS[contents.track].columns
     out = io.StringIO(newline="")
@@ -77,7 +77,7 @@ def as_csv(contents: Contents) -> bytes:
 
 
 def _cells(row: RowResult, contents: Contents) -> dict[str, str]:
-    """Column → text, for the track's columns and others."""
+    """Return column → text, for the track's columns and others."""
     prediction = row.prediction
     cells = {
         "id": prediction.pair_id,
@@ -95,12 +95,12 @@ def _cells(row: RowResult, contents: Contents) -> dict[str, str]:
 
 
 def _tools_in_trace(row: RowResult) -> set[str]:
-    """The tools that a row's trace names."""
+    """Return the tools that a row's trace names."""
     return {event.role for event in row.events if event.kind == "tool_call"}
 
 
 def _trace(row: RowResult, contents: Contents) -> str:
-    """The row's trace; `none` for a row without events if the track's other columns hold everything else."""
+    """Return the row's trace; `none` for a row without events if the track's other columns hold everything else."""
     prediction = row.prediction
     total = prediction.prediction_up + prediction.prediction_down
     p_up = prediction.prediction_up / total if total else None
@@ -118,7 +118,7 @@ def _trace(row: RowResult, contents: Contents) -> str:
 
 
 def _seed_cells(row: RowResult) -> Iterator[tuple[str, str]]:
-    """The columns of the seeds. A seed without an answer gets the submitted mean, which leaves that mean unchanged."""
+    """Yield the columns of the seeds. A seed without an answer gets the submitted mean, which leaves that mean unchanged."""
     answers = {seed: answer for seed in SEEDS if (answer := _answer(row, seed)) is not None}
     prediction = row.prediction
     for seed in SEEDS:
@@ -136,7 +136,7 @@ def _of_seed(row: RowResult, seed: int) -> list[TraceEvent]:
 
 
 def _answer(row: RowResult, seed: int) -> tuple[float, float] | None:
-    """A seed's two numbers, None if its events hold none."""
+    """Return a seed's two numbers, None if its events hold none."""
     for event in reversed(_of_seed(row, seed)):
         up, down = event.meta.get("prediction_up"), event.meta.get("prediction_down")
         if up is not None and down is not None:
@@ -145,12 +145,12 @@ def _answer(row: RowResult, seed: int) -> tuple[float, float] | None:
 
 
 def repeated_rows(rows: Sequence[RowResult]) -> tuple[str, ...]:
-    """The ids of rows in which some seed of track A has no answer of its own."""
+    """Return the ids of rows in which some seed of track A has no answer of its own."""
     return tuple(row.prediction.pair_id for row in rows if any(_answer(row, seed) is None for seed in SEEDS))
 
 
 def find_changes(content: bytes, contents: Contents) -> list[Problem]:
-    """A problem that names the rows that a packaged file does not preserve; it would be a bug.
+    """Return a problem that names the rows that a packaged file does not preserve; it would be a bug.
 
     For track A only what its columns can hold is compared.
     """
@@ -190,7 +190,7 @@ def write(content: bytes, out: Path, *, replace: bool = False) -> None:
 def write_by(fill: Callable[[IO[bytes]], T], out: Path, *, replace: bool = False) -> T:
     """Let a function write a file, whole or not at all, and return what it returns.
 
-    Raises StateError if another file exists, unless `replace`, and SystemFailure if the file cannot be written.
+    Raise StateError if another file exists, unless `replace`, and SystemFailure if the file cannot be written.
     """
     try:
         if out.exists() and not out.is_file():

@@ -82,7 +82,7 @@ class Sheet:
         return tuple((key.strip() and key) or line for key, line in zip(ids, self.lines, strict=True))
 
     def cells(self, *columns: str) -> Iterator[tuple[Row, tuple[str, ...]]]:
-        """Row and cells of columns; nothing if one of them is missing."""
+        """Yield row and cells of columns; nothing if one of them is missing."""
         if all(name in self.columns for name in columns):
             yield from zip(self.names, zip(*(self.columns[name] for name in columns), strict=True), strict=True)
 
@@ -115,7 +115,7 @@ class File:
         return self.members[PROMPT].decode("utf-8", "replace") if PROMPT in self.members else None
 
     def cells(self, *columns: str) -> Iterator[tuple[Row, tuple[str, ...]]]:
-        """Row and cells of columns; nothing without a sheet, or if one of them is missing."""
+        """Return row and cells of columns; nothing without a sheet, or if one of them is missing."""
         return iter(()) if self.sheet is None else self.sheet.cells(*columns)
 
     @property
@@ -125,7 +125,7 @@ class File:
 
 
 def is_tool(path: str) -> bool:
-    """Whether a member is one of tools/*.py."""
+    """Return whether a member is one of tools/*.py."""
     return path.startswith(TOOLS) and path.endswith(".py") and path.count("/") == 1
 
 
@@ -145,7 +145,7 @@ def parse_submission(content: bytes, name: str, layout: Layout, expected: Sequen
 
 
 def _unzip(content: bytes, file: File, faults: Faults) -> tuple[bytes | None, File]:
-    """The bytes of the submission in a zip, None unless there is exactly one, and the file with its members."""
+    """Return the bytes of the submission in a zip, None unless there is exactly one, and the file with its members."""
     try:
         paths, found = unpack(content, file.name, _is_wanted)
     except UnsafeFile as error:
@@ -172,7 +172,7 @@ def _is_wanted(path: str) -> bool:
 
 
 def _read_sheet(content: bytes, file: File, faults: Faults) -> Sheet | None:
-    """The sheet of a CSV file; None, with a fault, where the content is no such file."""
+    """Return the sheet of a CSV file; None, with a fault, where the content is no such file."""
     try:
         refuse_wide_encodings(content[:4], file.name)
         raw = next((cells for cells in csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"))) if cells), [])
@@ -210,7 +210,7 @@ def _count_rows(rows: Sequence[object]) -> str:
 
 
 def _unreadable_ids(content: bytes, lines: set[int], column: int) -> frozenset[str]:
-    """Ids of the rows that start on these lines, as far as they can be read."""
+    """Return ids of the rows that start on these lines, as far as they can be read."""
     if not lines:
         return frozenset()
     reader = csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"), newline=""))
@@ -223,7 +223,7 @@ def _unreadable_ids(content: bytes, lines: set[int], column: int) -> frozenset[s
 
 
 def _rename_repeated_columns(content: bytes, header: tuple[str, ...]) -> bytes:
-    """The same file with repeated column names changed, so that the first column of each name can be read."""
+    """Return the same file with repeated column names changed, so that the first column of each name can be read."""
     if len(set(header)) == len(header):
         return content
     lines = content.splitlines(keepends=True)
@@ -235,6 +235,6 @@ def _rename_repeated_columns(content: bytes, header: tuple[str, ...]) -> bytes:
 
 
 def _read_rows(content: bytes, name: str) -> tuple[RowResult, ...]:
-    """The rows that an import would accept."""
+    """Return the rows that an import would accept."""
     table = Table(io.BytesIO(content), name)
     return read_submission(table, "").rows if set(IDENTITY) <= set(table.header) else ()

@@ -84,7 +84,7 @@ def format_prompt(pert: str, gene: str, examples: Sequence[Example] | None = Non
     """Return the prompt about a pair, as `prompt_only` sends it by default.
 
     examples: measured pairs to show in it. cell_desc: a description of the cells, by default that of the kit's mouse macrophages.
-    Raises InputError for an example without pert, gene or label, or with a label that is not up, down or none.
+    Raise InputError for an example without pert, gene or label, or with a label that is not up, down or none.
     """
     shown = "\n".join(map(_format_example, examples or ()))
     return fill(
@@ -112,8 +112,8 @@ def format_prompts_from_csv(
 ) -> pd.DataFrame:
     """Return the prompt of every row of a file with the columns id, pert and gene, in its order: columns id, prompt.
 
-    Other columns are not read. examples, cell_desc: as in `format_prompt`. Raises InputError for a file without these columns,
-    and for one with a row that cannot be read or lacks one of them.
+    Other columns are not read. examples, cell_desc: as in `format_prompt`. Raise InputError for a file without these columns, and
+    for one with a row that cannot be read or lacks one of them.
     """
     path = Path(csv_path)
     table = Table(io.BytesIO(read_file(path, MAX_BYTES)), str(path))
@@ -154,9 +154,9 @@ def build_submission(
     predictions_down: Sequence[float],
     output_path: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Columns id, prediction_up, prediction_down; written as CSV if a path is given, in place of an existing file.
+    """Return columns id, prediction_up, prediction_down; written as CSV if a path is given, in place of an existing file.
 
-    Raises InputError if the three differ in length.
+    Raise InputError if the three differ in length.
     """
     lengths = [len(ids), len(predictions_up), len(predictions_down)]
     if len(set(lengths)) > 1:
@@ -216,6 +216,6 @@ def _named_in(text: str) -> set[Label]:
 
 
 def _is_denied(text: str, word: re.Match[str]) -> bool:
-    """Whether the clause of a word says that it is not so."""
+    """Return whether the clause of a word says that it is not so."""
     begin = max(chain((each.end() for each in _CLAUSE.finditer(text, 0, word.start())), (0,)))
     return bool(_DENIES_BEFORE.search(text, begin, word.start()) or _DENIES_AFTER.match(text, word.end()))

@@ -37,7 +37,7 @@ class Layout:
 
 
 def seed_columns(seed: int) -> tuple[str, str, str]:
-    """The columns of one seed: P(up), P(down) and the trace."""
+    """Return the columns of one seed: P(up), P(down) and the trace."""
     return f"prediction_up_seed{seed}", f"prediction_down_seed{seed}", f"reasoning_trace_seed{seed}"
 
 

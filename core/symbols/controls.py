@@ -49,7 +49,7 @@ _PATTERN = re.compile(rf"p?(?:(?:{_GUIDE})?(?:{_WORD})(?:{_GUIDE})?\d*){{1,3}}(?
 
 
 def looks_like_control(text: str) -> bool:
-    """Whether a clean value names controls: one of the usual words in any spelling, numbered or not, or several of them."""
+    """Return whether a clean value names controls: usual words in any spelling, numbered or not."""
     if _names_control(text):  # AAVS1_sg2 is one name
         return True
     parts = [part for part in SEVERAL.split(text) if part]

@@ -49,7 +49,7 @@ _NO_RANKS: Final = {  # shares and scores made of ranks, statistics of them, wha
 
 
 def is_p_value_name(name: str) -> bool:
-    """Whether a column's name says that it holds p-values, adjusted or not: p, pval, p_value, padj, P.Value, fdr, q."""
+    """Return whether a column's name says that it holds p-values, adjusted or not: p, pval, p_value, padj, P.Value, fdr, q."""
     folded = name.strip().lower()
     squeezed = "".join(_WORDS.findall(folded))
     if _LOGARITHM.search(squeezed) or _COMPLEMENT.search(folded):
@@ -59,12 +59,12 @@ def is_p_value_name(name: str) -> bool:
 
 
 def is_log_p_name(name: str) -> bool:
-    """Whether a column's name says that it holds logarithms of p-values, of either sign: log10p, neg_log10_pval, -log10(padj)."""
+    """Return whether a column is named as logarithms of p-values, of either sign: log10p, neg_log10_pval, -log10(padj)."""
     squeezed = "".join(_WORDS.findall(name.strip().lower()))
     return _LOG_P.search(squeezed) is not None
 
 
 def is_rank_name(name: str) -> bool:
-    """Whether a column's name says that it holds ranks, of which 1 is the best: rank, ranking, rank_de, effect rank, deRank."""
+    """Return whether a column is named as ranks, of which 1 is the best: rank, ranking, rank_de, effect rank, deRank."""
     parts = {part.lower() for part in _NAME_PARTS.findall(name)}
     return bool(parts & _RANKS) and not parts & _NO_RANKS

@@ -147,7 +147,7 @@ def _describe_unmatched(control: str, names: PerturbationNames) -> str:
 
 
 def matches_control(value: str, control: str) -> bool:
-    """Whether a clean value is a control that was named, or fits its pattern of * and ?."""
+    """Return whether a clean value is a control that was named, or fits its pattern of * and ?."""
     return value == clean(control) or fnmatchcase(value, control)
 
 

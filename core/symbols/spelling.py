@@ -68,8 +68,10 @@ def clean(text: str) -> str:
 
 
 def is_missing(text: str) -> bool:
-    """Whether a clean text stands for a missing value ("", nan, None, NA, 0, -1, and what holds no letter or digit), or says that
-    no guide was called."""
+    """Return whether a clean text means a missing value or that no guide was called.
+
+    Missing values are "", nan, None, NA, 0, -1, and texts without letters or digits.
+    """
     folded = text.lower()
     squeezed = _SEPARATORS.sub("", folded)
     if not any(map(str.isalnum, folded)) or folded in _MISSING or squeezed in _NOT_CALLED:

@@ -23,7 +23,7 @@ def read_candidates(path: Path, conditions: Collection[str]) -> dict[str, frozen
     """Return the pool of genes of each condition.
 
     The file is a JSON object of condition → list of genes, or one pool for all conditions: a JSON list, or a text of one gene a
-    line. Raises InputError for another content, an empty pool, a gene that stands twice in a pool, and a condition without one.
+    line. Raise InputError for another content, an empty pool, a gene that stands twice in a pool, and a condition without one.
     """
     content = read_file(path, MOST_BYTES)
     values = _parse(content, path)
@@ -62,7 +62,7 @@ def pool_matrix(
 ) -> NDArray[np.bool_]:
     """Return which genes are in the pool of each row's condition, of shape (n_rows, n_genes).
 
-    Raises InputError for a candidate that is not among the genes.
+    Raise InputError for a candidate that is not among the genes.
     """
     positions = {gene: at for at, gene in enumerate(genes)}
     rows: dict[str, NDArray[np.bool_]] = {}

@@ -70,7 +70,7 @@ def ceilings_of(
     Of a test condition with targets T, S of them trained (and, with candidates, in the condition's pool): relevant hit and MRR 1
     if S is not empty; recall min(|S|, k) / |T|; exact hit 1 if S = T and |T| ≤ k. n_genes: that are ranked without candidates,
     None if unknown. Genes without a score tie behind the trained ones, which adds what chance gives where k reaches them, as in a
-    small pool. Raises InputError for a test condition without a pool.
+    small pool. Raise InputError for a test condition without a pool.
     """
     most = max(len(targets_in(condition)) for condition in split.test)
     reach = [_reach_of(condition, split.trained_genes, candidates, n_genes) for condition in split.test]

@@ -49,7 +49,7 @@ def match_controls(
     """Return `n_matched` random control cells of the same batch for each cell.
 
     pool: the cells whose control cells are used, over the same genes. They differ from one another where a batch has as many, and
-    are repeated where it has fewer. Raises InputError if there is no control cell, and for other genes.
+    are repeated where it has fewer. Raise InputError if there is no control cell, and for other genes.
     """
     if cells.genes != pool.genes:
         raise InputError(

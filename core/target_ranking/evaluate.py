@@ -99,7 +99,7 @@ def evaluate(
     """Return the evaluation of fitted models on the test conditions of a split.
 
     cells: with the test conditions and the control cells. pools: the candidates of each test condition; None to rank all genes.
-    Raises InputError for models fitted on other genes, and for a split whose test conditions have no cells.
+    Raise InputError for models fitted on other genes, and for a split whose test conditions have no cells.
     """
     if not models:
         raise InputError("evaluation: got no model, expected at least one")

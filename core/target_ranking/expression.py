@@ -45,7 +45,7 @@ class ExpressionSet:
         require_targets(self.genes, np.unique(self.conditions))
 
     def targets_of(self, condition: str) -> tuple[int, ...]:
-        """Return the positions of a condition's perturbed genes; none for control cells. Raises InputError for another gene."""
+        """Return the positions of a condition's perturbed genes; none for control cells. Raise InputError for another gene."""
         positions = {gene: at for at, gene in enumerate(self.genes)}
         require_targets(self.genes, [condition])
         return tuple(positions[gene] for gene in targets_in(condition))
@@ -97,8 +97,8 @@ def targets_in(condition: str) -> tuple[str, ...]:
 def parse_condition(text: str, control: str = CONTROL) -> str:
     """Return the canonical name of a condition: symbols sorted and joined by "+"; "ctrl" for control cells.
 
-    control: what stands for control cells, alone or as a part, as in "A+ctrl". Raises InputError for an empty part and for a
-    gene that stands there twice.
+    control: what stands for control cells, alone or as a part, as in "A+ctrl". Raise InputError for an empty part and for a gene
+    that stands there twice.
     """
     stripped = text.strip()
     if stripped in (control, CONTROL):
@@ -128,7 +128,7 @@ MASKS: Final[dict[Mask, str]] = {
 
 
 def read_mask(name: str) -> Mask:
-    """Return the name of a mask. Raises InputError for another."""
+    """Return the name of a mask. Raise InputError for another."""
     found = next((mask for mask in MASKS if mask == name), None)
     if found is None:
         raise InputError(f"mask: got {name!r}, expected {', '.join(MASKS)}")

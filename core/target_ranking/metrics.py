@@ -79,8 +79,8 @@ def place_targets(
     """Return the places, from 1 for the highest score, of each row's targets, in their order.
 
     scores: of shape (n_rows, n_genes); -inf for a gene that cannot be scored, all of which tie last. candidates: of the same
-    shape, which genes are ranked; None for a target outside of them. Raises InputError for NaN or +inf, for a row without
-    targets or with a target that is no column, and for shapes that differ.
+    shape, which genes are ranked; None for a target outside of them. Raise InputError for NaN or +inf, for a row without targets
+    or with a target that is no column, and for shapes that differ.
     """
     numbers = np.asarray(scores, dtype=np.float64)
     _check(numbers, targets, candidates)
@@ -117,7 +117,7 @@ def _check(scores: Floats, targets: Sequence[tuple[int, ...]], candidates: NDArr
 def score_rankings(places: Sequence[Sequence[Places]], clusters: Sequence[str], ks: Sequence[int] = KS) -> RankingScores:
     """Return the metrics of every row.
 
-    places: of each row's targets, as `place_targets` returns them. clusters: the condition of each row. Raises InputError without
+    places: of each row's targets, as `place_targets` returns them. clusters: the condition of each row. Raise InputError without
     rows, and for a k below 1.
     """
     validate.same_length(places=places, clusters=clusters)
@@ -184,13 +184,13 @@ def expected_reciprocal_rank(ties: Sequence[Tie]) -> float:
 
 @lru_cache(maxsize=65_536)
 def _none_of(places: int, tied: int, targets: int) -> Fraction:
-    """The probability that all of the targets fall on `places` of the tied ones."""
+    """Return the probability that all of the targets fall on `places` of the tied ones."""
     return prod((Fraction(max(places - i, 0), tied - i) for i in range(targets)), start=Fraction(1))
 
 
 @lru_cache(maxsize=65_536)
 def _reciprocal(first: int, tied: int, targets: int) -> float:
-    """The r-th of t places is the first of m targets with probability C(t - r, m - 1) / C(t, m)."""
+    """Return the r-th of t places is the first of m targets with probability C(t - r, m - 1) / C(t, m)."""
     if tied == 1:
         return 1 / first
     before = np.arange(tied - targets)  # places that are passed over, each by the share of the rest that is no target

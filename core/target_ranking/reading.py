@@ -76,8 +76,11 @@ class ReadCells:
 
 
 def read_source(source: CellSource) -> ReadCells:
-    """Return the cells of a source. Raises InputError, in the words of `core.cells.anndata_file` and for conditions that name
-    unknown genes or have too few cells; MissingPackage without anndata."""
+    """Return the cells of a source.
+
+    Raise InputError, in the words of `core.cells.anndata_file` and for conditions that name unknown genes or have too few cells;
+    MissingPackage without anndata.
+    """
     return _read_file(source) if source.file else _simulate(source)
 
 
@@ -125,7 +128,7 @@ def _read_rows(file: CellFile, rows: NDArray[np.intp]) -> NDArray[np.float32]:
 
 
 def _choose_cells(conditions: NDArray[np.str_], source: CellSource, where: str) -> NDArray[np.intp]:
-    """Return the positions of the cells that are kept, in order. Raises InputError for conditions of too few cells."""
+    """Return the positions of the cells that are kept, in order. Raise InputError for conditions of too few cells."""
     names, of_cell, counts = np.unique(conditions, return_inverse=True, return_counts=True)
     few = [f"{name} ({n})" for name, n in zip(names, counts, strict=True) if n < source.least_cells]
     if few:

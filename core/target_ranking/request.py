@@ -50,7 +50,7 @@ class TrainingRequest:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Return the record that `as_json` was made from. Raises InputError for other data."""
+        """Return the record that `as_json` was made from. Raise InputError for other data."""
         if values.get("version") != VERSION:
             raise InputError(f"request of a target ranking: version {values.get('version')!r}, expected {VERSION}")
         given = {name: value for name, value in values.items() if name != "version"}

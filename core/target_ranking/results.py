@@ -72,7 +72,7 @@ class RankingFolder:
         write_json(self.path / "request.json", request.as_json())
 
     def request(self) -> TrainingRequest:
-        """Return what was asked for. Raises NotFound without it."""
+        """Return what was asked for. Raise NotFound without it."""
         return TrainingRequest.from_json(_read(self.path / "request.json"))
 
     def write_data(self, split: Split, facts: Mapping[str, Any], notes: tuple[str, ...]) -> None:
@@ -80,11 +80,11 @@ class RankingFolder:
         write_json(self.path / "data.json", {"split": to_json(split), "facts": dict(facts), "notes": list(notes)})
 
     def split(self) -> Split:
-        """Return the split. Raises NotFound before it is drawn."""
+        """Return the split. Raise NotFound before it is drawn."""
         return from_json(Split, _read(self.path / "data.json")["split"], f"{self.path / 'data.json'}: split")
 
     def data(self) -> Mapping[str, Any]:
-        """Return facts and notes on the cells. Raises NotFound before they were read."""
+        """Return facts and notes on the cells. Raise NotFound before they were read."""
         return _read(self.path / "data.json")
 
     def model(self, name: str) -> Path:
@@ -96,7 +96,7 @@ class RankingFolder:
         return tuple(sorted(path.parent.name for path in self.path.glob(f"models/*/{MODEL_MANIFEST}")))
 
     def load_models(self) -> dict[str, FittedModel]:
-        """Return the fitted models by name. Raises NotFound if there is none; MissingPackage."""
+        """Return the fitted models by name. Raise NotFound if there is none; MissingPackage."""
         names = self.fitted()
         if not names:
             raise NotFound(f"target ranking {self.name}: no model is fitted, expected at least one; train it first")
@@ -141,7 +141,7 @@ class RankingFolder:
 
 
 def load_history(folder: Path) -> pd.DataFrame:
-    """Return the history of a saved model. Raises NotFound and InputError."""
+    """Return the history of a saved model. Raise NotFound and InputError."""
     from core.target_ranking.models.saved_model import read_manifest, read_model
 
     return read_model(folder, read_manifest(folder).model).history

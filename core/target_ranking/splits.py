@@ -61,7 +61,7 @@ class _PublishedSplit:
 def read_split(path: Path) -> Split:
     """Return the split of a published JSON file: train_conditions, val_conditions and test_conditions, unseen_genes and seed.
 
-    Raises InputError for another content, a condition of two parts or twice in one, a part without conditions, and an unseen gene
+    Raise InputError for another content, a condition of two parts or twice in one, a part without conditions, and an unseen gene
     that a training or validation condition perturbs.
     """
     found = parse(_PublishedSplit, read_file(path, MOST_BYTES), path.name, unknown="ignore")
@@ -76,8 +76,10 @@ def _canonical(conditions: Sequence[str]) -> tuple[str, ...]:
 
 
 def checked(split: Split) -> Split:
-    """Return the split. Raises InputError if a part has no conditions, if one stands in two places, or if an unseen gene is
-    perturbed before the test."""
+    """Return the split.
+
+    Raise InputError if a part has no conditions, if one stands in two places, or if an unseen gene is perturbed before the test.
+    """
     where = split.source or f"split {split.name}"
     for part in PARTS:
         if not getattr(split, part):
@@ -98,7 +100,7 @@ def draw_split(conditions: Collection[str], kind: Kind, seed: int, unseen_genes:
 
     compositional: the test conditions are doubles, both genes of which are perturbed in other conditions. hard: `unseen_genes`
     genes are never trained, alone or in doubles (at most a sixth of the perturbed genes); the test has every condition with one
-    of them, and doubles of trained genes. Raises InputError if the conditions do not allow it.
+    of them, and doubles of trained genes. Raise InputError if the conditions do not allow it.
     """
     names = sorted(set(conditions) - {CONTROL})
     rng = np.random.default_rng(seed)
@@ -132,7 +134,7 @@ def _draw_unseen(names: Sequence[str], wanted: int, rng: np.random.Generator) ->
 
 
 def _composed_doubles(names: Sequence[str], share: float, rng: np.random.Generator) -> list[str]:
-    """Draws conditions of several genes, each of which stays perturbed in a condition that is not drawn."""
+    """Return draws conditions of several genes, each of which stays perturbed in a condition that is not drawn."""
     uses = Counter(gene for name in names for gene in targets_in(name))
     wanted = max(1, round(share * len(names)))
     drawn: list[str] = []

@@ -22,7 +22,7 @@ CHECKPOINTS: Final = "checkpoints"
 def prepare(request: TrainingRequest) -> tuple[ReadCells, Split]:
     """Return the cells of a request and its split; writes nothing.
 
-    Raises InputError for settings, cells or a split that are wrong, and MissingPackage.
+    Raise InputError for settings, cells or a split that are wrong, and MissingPackage.
     """
     check_request(request)
     read = read_source(request.source)
@@ -42,7 +42,7 @@ def split_of(request: TrainingRequest, cells: ExpressionSet) -> Split:
 def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) -> None:
     """Fit and save every model of a folder's request that is not there yet, then evaluate them on averaged conditions.
 
-    report: is told the share that is done and what is being done. Raises what the models raise.
+    report: is told the share that is done and what is being done. Raise what the models raise.
     """
     request = folder.request()
     folder.write_data(split, read.facts, read.notes)

@@ -76,7 +76,7 @@ def train_epochs(
     """Train until the plan is over, leave the learner with its best weights, and return the history: COLUMNS.
 
     folder: where the checkpoint lies; None to keep none. On processors, a training that goes on from a checkpoint ends exactly as
-    one that was never stopped; a GPU draws dropout from a generator of its own. Raises InputError for a damaged checkpoint, and
+    one that was never stopped; a GPU draws dropout from a generator of its own. Raise InputError for a damaged checkpoint, and
     OSError.
     """
     progress = _resume(learner, plan, rng, folder)
@@ -106,7 +106,7 @@ def _write(path: Path, learner: Learner, plan: TrainingPlan, rng: np.random.Gene
 
 
 def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator, folder: Path | None) -> _Progress:
-    """The progress of a checkpoint of the same identity, to which learner and generator are set; else that of a start."""
+    """Return the progress of a checkpoint of the same identity, to which learner and generator are set; else that of a start."""
     if folder is None or not (folder / CHECKPOINT).is_file():
         return _Progress()
     path = folder / CHECKPOINT

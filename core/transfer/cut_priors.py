@@ -88,7 +88,7 @@ class FoldSums:
             yield from map(priors_of_sums, de_sums, up_sums)
 
     def _label_sums(self, chunks: Sequence[Floats], owners: Sequence[Codes]) -> list[Floats]:
-        """The label sums of the query rows for each permutation, each of shape (n_queries, 4).
+        """Return the label sums of the query rows for each permutation, each of shape (n_queries, 4).
 
         owners: of each permutation, the position of the vector that each gene gets.
         """
@@ -101,7 +101,7 @@ class FoldSums:
         return [self._sums_outside(one, at) for one, at in zip(around, owners, strict=True)]
 
     def _sums_outside(self, weighted: Floats, at: Codes) -> Floats:
-        """The sums over the other parts than each query row's own; weighted: of shape (k, k, CLASSES, n_genes)."""
+        """Return the sums over the other parts than each query row's own; weighted: of shape (k, k, CLASSES, n_genes)."""
         part = np.empty_like(self.gene_part)
         part[at] = self.gene_part
         by_pert_part = np.tensordot(_all_but_one(self.k), weighted, axes=1)
@@ -146,7 +146,10 @@ def prepare_cuts(knn: KnnInputs, k: int = 5, seeds: Sequence[int] = SEEDS) -> It
 
 
 def _table_of(knn: KnnInputs) -> WeightTable | None:
-    """The weights between all genes (perturbations); None where neighbours are ranked, both axes count or there are too many."""
+    """Return the weights between all genes (perturbations).
+
+    None where neighbours are ranked, both axes count or there are too many.
+    """
     weighting = knn.similarity.weighting
     if weighting.k is not None or weighting.axis == "both":
         return None
@@ -198,7 +201,7 @@ def _permute_group(group: QueryGroup, knn: KnnInputs, keys: Floats) -> QueryGrou
 
 
 def _permute(similarity: Similarity | None, symbols: Codes, keys: Floats) -> Similarity:
-    """The similarity with the vectors of these symbols exchanged among those that the same spaces cover."""
+    """Return the similarity with the vectors of these symbols exchanged among those that the same spaces cover."""
     inner = require_similarity(similarity, "permuted")
     owner = np.arange(len(keys))
     owner[symbols] = symbols[permute_within(coverage_classes(inner.covers(symbols)), keys[symbols])]
@@ -206,7 +209,7 @@ def _permute(similarity: Similarity | None, symbols: Codes, keys: Floats) -> Sim
 
 
 def weight_table(queries: Rows, known: Rows, similarity: Similarity, powers: tuple[float, float]) -> WeightTable:
-    """The table of a similarity; powers: of prior_de and of prior_up."""
+    """Return the table of a similarity; powers: of prior_de and of prior_up."""
     genes, _ = distinct_codes(np.concatenate((queries.gene, known.gene)))
     similar = similarity.block(genes, genes)
     chunks = {
@@ -217,7 +220,7 @@ def weight_table(queries: Rows, known: Rows, similarity: Similarity, powers: tup
 
 
 def coverage_classes(covered: Bools) -> Codes:
-    """A code for each symbol, equal for those that the same spaces cover; covered: of shape (n_spaces, n_symbols)."""
+    """Return a code for each symbol, equal for those that the same spaces cover; covered: of shape (n_spaces, n_symbols)."""
     codes: Codes = np.unique(covered, axis=1, return_inverse=True)[1].reshape(-1)
     return codes
 
@@ -230,7 +233,7 @@ def permute_within(classes: Codes, keys: Floats) -> Codes:
 
 
 def fold_sums(table: WeightTable, queries: Rows, known: Knowledge, parts: Parts) -> FoldSums:
-    """The counts of a cut into `parts`, which name a part for every symbol of the rows."""
+    """Return the counts of a cut into `parts`, which name a part for every symbol of the rows."""
     k = _n_parts(parts)
     bins = _bins(known, parts, k)
     known_gene, query_gene = (np.searchsorted(table.genes, rows.gene) for rows in (known.rows, queries))
@@ -238,7 +241,7 @@ def fold_sums(table: WeightTable, queries: Rows, known: Knowledge, parts: Parts)
 
 
 def fold_base_rates(queries: Rows, known: Knowledge, parts: Parts) -> Priors:
-    """The priors of equal weights under a cut: the base rates of the labelled rows that each query row may see."""
+    """Return the priors of equal weights under a cut: the base rates of the labelled rows that each query row may see."""
     k = _n_parts(parts)
     counts = np.bincount(_bins(known, parts, k), minlength=k**2 * CLASSES).reshape(k, k, CLASSES).astype(np.float64)
     others = _all_but_one(k)
@@ -252,14 +255,14 @@ def _n_parts(parts: Parts) -> int:
 
 
 def _bins(known: Knowledge, parts: Parts, k: int) -> Codes:
-    """The part of the perturbations, the part of the genes and the class of each known row, as one code."""
+    """Return the part of the perturbations, the part of the genes and the class of each known row, as one code."""
     classes = known.flags[:, EFFECT:].sum(axis=1)
     codes: Codes = (parts.pert[known.rows.pert] * k + parts.gene[known.rows.gene]) * CLASSES + classes
     return codes
 
 
 def _flag_sums(counts: Floats) -> Floats:
-    """Sums by flag (labelled, effect, directed, up) from counts by class: each flag holds for the classes from its own on."""
+    """Return sums by flag (labelled, effect, directed, up) from counts by class: a flag holds for its class and later ones."""
     sums: Floats = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
     return sums
 

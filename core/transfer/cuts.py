@@ -73,9 +73,9 @@ class MeanOfCuts:
 def predict_cuts(
     knn: KnnInputs, k: int = 5, seeds: Sequence[int] = SEEDS, progress: Callable[[float], object] | None = None
 ) -> list[Cut]:
-    """The query rows under each cut of perturbations and genes into k parts. progress: is told the share that is done.
+    """Return the query rows under each cut of perturbations and genes into k parts. progress: is told the share that is done.
 
-    Raises what `prepare_cuts` raises.
+    Raise what `prepare_cuts` raises.
     """
     cuts: list[Cut] = []
     for cut in prepare_cuts(knn, k, seeds):
@@ -88,13 +88,13 @@ def predict_cuts(
 
 
 def cut_values(knn: KnnInputs, labels: ArrayLike, k: int = 5, seeds: Sequence[int] = SEEDS) -> Floats:
-    """DE and DIR of each cut over all rows, inside its cells, of shape (n_cuts, 2); labels: of the query rows."""
+    """Return DE and DIR of each cut over all rows, inside its cells, of shape (n_cuts, 2); labels: of the query rows."""
     outcome = outcome_of(labels)
     return np.array([point_values(outcome, cut.scores, cut.cells) for cut in predict_cuts(knn, k, seeds)])
 
 
 def score_cuts(labels: ArrayLike, rows: Rows, cuts: Sequence[Cut], k: int = 5) -> MeanOfCuts:
-    """The mean of cuts; labels: of shape (n_rows,). NaN if a cut has no pair of both classes inside its cells."""
+    """Return the mean of cuts; labels: of shape (n_rows,). NaN if a cut has no pair of both classes inside its cells."""
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, rows=rows)
     seeds = tuple(cut.seed for cut in cuts)
@@ -118,7 +118,7 @@ def _among(task: Task, chosen: Bools) -> Task:
 
 
 def _mean_score(by_cut: Sequence[Sequence[Task]], cells: Sequence[Codes], outcome: Outcome, rows: Rows, scored: str) -> CutScores:
-    """The mean over cuts of DE and DIR, each the same AUROC in every cut; outcome: of the rows that are counted."""
+    """Return the mean over cuts of DE and DIR, each the same AUROC in every cut; outcome: of the rows that are counted."""
     found = [influence_within_cells(two, inside) for two, inside in zip(by_cut, cells, strict=True)]
     values = np.stack([each.values[:, 0] for each in found])
     mean = mean_influence(found)
@@ -129,7 +129,7 @@ def _mean_score(by_cut: Sequence[Sequence[Task]], cells: Sequence[Codes], outcom
 
 
 def variances_between(values: Floats) -> Floats:
-    """The variance between cuts of DE, of DIR and of their mean, of shape (3,); 0 with fewer than two cuts."""
+    """Return the variance between cuts of DE, of DIR and of their mean, of shape (3,); 0 with fewer than two cuts."""
     if len(values) < 2:
         return np.zeros(3)
     variances: Floats = np.column_stack((values, values.mean(axis=1))).var(axis=0, ddof=1)

@@ -32,12 +32,12 @@ class Evaluation:
 
 
 def evaluate(labels: ArrayLike, rows: Rows, predicted: KnnPrediction) -> Evaluation:
-    """The score of the priors, and of the null; labels of shape (n_rows,)."""
+    """Return the score of the priors, and of the null; labels of shape (n_rows,)."""
     return evaluate_priors(labels, rows, predicted.priors, predicted.null, predicted.cells)
 
 
 def evaluate_priors(labels: ArrayLike, rows: Rows, priors: Priors, null: Priors, cells: Codes | None) -> Evaluation:
-    """The score of priors and of null priors, within cells (None: over all pairs); labels of shape (n_rows,)."""
+    """Return the score of priors and of null priors, within cells (None: over all pairs); labels of shape (n_rows,)."""
     names, covered = np.asarray(labels, dtype=object), priors.covered
 
     def score(scores: Scores, chosen: Bools) -> ScoreIntervals:
@@ -54,18 +54,18 @@ def evaluate_priors(labels: ArrayLike, rows: Rows, priors: Priors, null: Priors,
 
 
 def scores_with_stand_ins(priors: Priors, null: Priors) -> Scores:
-    """The scores of all rows, as the run that holds the priors is scored: by its submitted numbers."""
+    """Return the scores of all rows, as the run that holds the priors is scored: by its submitted numbers."""
     filled = fill_with_base_rates(priors, null)
     return ranked_scores(*submitted_parts(filled.de, filled.up))
 
 
 def without_stand_ins(scores: Scores, priors: Priors) -> Scores:
-    """The same scores with p_up missing in rows that have no prior of up, for a score over the rows with a prior."""
+    """Return the same scores with p_up missing in rows that have no prior of up, for a score over the rows with a prior."""
     return Scores(scores.p_de, np.where(np.isnan(priors.up), np.nan, scores.p_up))
 
 
 def fill_with_base_rates(priors: Priors, null: Priors) -> Priors:
-    """Priors with stand-ins where none is known: the base rates of the labelled rows that the row may see.
+    """Return priors with stand-ins where none is known: the base rates of the labelled rows that the row may see.
 
     null: the priors of equal weights, which are these base rates; where they are NaN too, NOTHING_KNOWN stands in.
     """

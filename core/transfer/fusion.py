@@ -72,7 +72,7 @@ class Percentiles:
     weight_scale: Floats | None = None
 
     def take(self, rows: NDArray[np.intp]) -> Percentiles:
-        """The same of some rows, in this order."""
+        """Return the same of some rows, in this order."""
         scale = None if self.weight_scale is None else self.weight_scale[:, rows]
         return Percentiles(self.de[:, rows], self.up[:, rows], scale)
 
@@ -97,14 +97,14 @@ class FusionResult:
     uncovered: Bools
 
     def scores(self) -> Scores:
-        """The scores as they are ranked once they are submitted."""
+        """Return the scores as they are ranked once they are submitted."""
         return ranked_scores(*submitted_parts(self.p_de, self.p_up))
 
 
 def component_of(
     name: str, wanted: Sequence[str], pair_ids: Sequence[str], p_de: ArrayLike, p_up: ArrayLike, flags: Sequence[Collection[str]]
 ) -> Component:
-    """A run's scores in the order of the wanted pair ids, NaN for rows that it lacks or for which a fallback stands in.
+    """Return a run's scores in the order of the wanted pair ids, NaN for rows that it lacks or for which a fallback stands in.
 
     pair_ids, p_de, p_up, flags: of the run's rows, all of one length.
     """
@@ -121,26 +121,26 @@ def component_of(
 
 
 def weights_of(others_de: ArrayLike, others_up: ArrayLike) -> Weights:
-    """The weights of all components from those of all but the first, the base, whose weight is the rest of 1.
+    """Return the weights of all components from those of all but the first, the base, whose weight is the rest of 1.
 
-    Each of shape (n_others,), or (n_others, n_rows) for weights that differ by row. Raises InputError for a weight below 0
-    or a sum above 1.
+    Each of shape (n_others,), or (n_others, n_rows) for weights that differ by row. Raise InputError for a weight below 0 or a
+    sum above 1.
     """
     return Weights(_weights_with_base("w_de", others_de), _weights_with_base("w_dir", others_up))
 
 
 def shares_of(weights: ArrayLike) -> Floats:
-    """The weights of all but the base as they count, of shape (…, n_others): scaled to 1 where they sum to more."""
+    """Return the weights of all but the base as they count, of shape (…, n_others): scaled to 1 where they sum to more."""
     array = np.asarray(weights, dtype=np.float64)
     shares: Floats = array / np.maximum(array.sum(axis=-1, keepdims=True), 1.0)
     return shares
 
 
 def percentiles_of(components: Sequence[Component], reference: Reference = "population") -> Percentiles:
-    """Each component's percentiles, over the rows themselves or against its reference run.
+    """Return each component's percentiles, over the rows themselves or against its reference run.
 
-    Against a reference, a row's percentile does not depend on which other rows there are. Raises InputError for a
-    component without a reference.
+    Against a reference, a row's percentile does not depend on which other rows there are. Raise InputError for a component
+    without a reference.
     """
     if not components:
         raise InputError("components: got none; expected at least the base")
@@ -158,14 +158,14 @@ def percentiles_of(components: Sequence[Component], reference: Reference = "popu
 
 
 def _stack_scales(components: Sequence[Component]) -> Floats | None:
-    """The scales of all weights, of shape (n_components, n_rows), 1 for a component without; None if no component has one."""
+    """Return the scales of all weights, of shape (n_components, n_rows), by default 1; None if no component has one."""
     if all(c.weight_scale is None for c in components):
         return None
     return np.stack([np.ones(len(c.p_de)) if c.weight_scale is None else c.weight_scale for c in components])
 
 
 def agreement_with_base(components: Percentiles) -> Floats:
-    """How far each component agrees with the base in each row, of shape (n_components, n_rows), in [0, 1].
+    """Return how far each component agrees with the base in each row, of shape (n_components, n_rows), in [0, 1].
 
     1 − |difference of their percentiles|, the mean of DE and DIR; 1 in a row that one of them does not cover.
     """
@@ -176,7 +176,7 @@ def agreement_with_base(components: Percentiles) -> Floats:
 
 
 def weights_in_rows(components: Percentiles, weights: Weights) -> Weights:
-    """The weights of each row, of shape (n_components, n_rows): those of all but the base scaled, the base taking the rest.
+    """Return each row's weights, of shape (n_components, n_rows): all but the base's are scaled, and the base gets the rest.
 
     Without scales they are returned as they are.
     """
@@ -187,10 +187,10 @@ def weights_in_rows(components: Percentiles, weights: Weights) -> Weights:
 
 
 def fuse(components: Percentiles, weights: Weights) -> FusionResult:
-    """The weighted mean of the percentiles, row by row, with the weights scaled where components say so.
+    """Return the weighted mean of the percentiles, row by row, with the weights scaled where components say so.
 
-    The weight of a component that does not cover a row goes to the others in proportion. If no component with a weight
-    covers the row, the result is the base's percentile, or 0.5 if the base does not cover it either.
+    The weight of a component that does not cover a row goes to the others in proportion. If no component with a weight covers the
+    row, the result is the base's percentile, or 0.5 if the base does not cover it either.
     """
     uncovered = ~np.logical_and.reduce(~np.isnan(components.de))
     weights = weights_in_rows(components, weights)
@@ -198,7 +198,7 @@ def fuse(components: Percentiles, weights: Weights) -> FusionResult:
 
 
 def _weighted_mean(values: Floats, weights: Floats) -> Floats:
-    """The weighted mean over components, summed in a loop so that a row's bits do not depend on the number of rows."""
+    """Return the weighted mean over components, summed in a loop so that a row's bits do not depend on the number of rows."""
     if len(weights) != len(values):
         raise InputError(f"weights: got {len(weights)}; expected one for each of {len(values)} components")
     total, weight = np.zeros((2, values.shape[1]))
@@ -232,11 +232,10 @@ def _percentiles_against_reference(component: Component, reference: Floats | Non
 
 
 def decompose_fusion(base: Scores, fused: Scores, w_de: float, w_dir: float) -> RecoveredComponent:
-    """The component that was fused with the base at weights w_de and w_dir in (0, 1]; both runs of shape (n_rows,).
+    """Return the component that was fused with the base at weights w_de and w_dir in (0, 1]; both runs of shape (n_rows,).
 
-    base: with its probabilities as they were ranked (from the trace: sums of rounded predictions break ties that the
-    fusion had). Raises InputError if the results are not percentiles: then the weights or the runs are not those of
-    the fusion.
+    base: with its probabilities as they were ranked (from the trace: sums of rounded predictions break ties that the fusion had).
+    Raise InputError if the results are not percentiles: then the weights or the runs are not those of the fusion.
     """
     n = validate.same_length(base=base, fused=fused)
     for name, weight in (("w_de", w_de), ("w_dir", w_dir)):
@@ -254,7 +253,10 @@ def decompose_fusion(base: Scores, fused: Scores, w_de: float, w_dir: float) -> 
 
 
 def _snap_to_percentiles(name: str, values: Floats) -> tuple[Floats, float]:
-    """The nearest percentiles, and the largest distance to one. Raises InputError if rounding does not explain that distance."""
+    """Return the nearest percentiles, and the largest distance to one.
+
+    Raise InputError if rounding does not explain that distance.
+    """
     snapped, farthest = nearest_percentiles(values)
     if not farthest <= FAR:
         raise InputError(

@@ -34,15 +34,15 @@ class GeneGraph:
         return np.asarray(np.diff(self.edges.indptr)[self.node] > 0)
 
     def rows(self, rows: Rows) -> Rows:
-        """The same rows with nodes in the place of symbols."""
+        """Return the same rows with nodes in the place of symbols."""
         return Rows(self.node[rows.pert], self.node[rows.gene])
 
     def are_joined(self, rows: Rows) -> Bools:
-        """Which rows have an edge between their two symbols, of shape (n_rows,)."""
+        """Return which rows have an edge between their two symbols, of shape (n_rows,)."""
         return np.asarray(self.edges[self.node[rows.pert], self.node[rows.gene]]).ravel() > 0
 
     def count_hops(self, rows: Rows) -> Codes:
-        """How many edges the shortest path between each row's symbols has: a key of HOPS, of shape (n_rows,)."""
+        """Return how many edges the shortest path between each row's symbols has: a key of HOPS, of shape (n_rows,)."""
         starts, position = np.unique(self.node[rows.pert], return_inverse=True)
         gene, covered = self.node[rows.gene], self.covered
         component = connected_components(self.edges, directed=False)[1]
@@ -55,12 +55,12 @@ class GeneGraph:
         return found
 
     def between_symbols(self) -> Any:
-        """1 where two different symbols of the dataset are joined, sparse, of shape (n_symbols, n_symbols)."""
+        """Return 1 where two different symbols of the dataset are joined, sparse, of shape (n_symbols, n_symbols)."""
         return self.edges[self.node][:, self.node]
 
 
 def make_gene_graph(neighbours: Mapping[str, Iterable[str]], symbol_nodes: Sequence[str]) -> GeneGraph:
-    """The network of these neighbours (each edge from both of its ends, none of a node with itself).
+    """Return the network of these neighbours (each edge from both of its ends, none of a node with itself).
 
     symbol_nodes: the name of each symbol's node, of length n_symbols.
     """

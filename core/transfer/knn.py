@@ -90,7 +90,7 @@ class Similarities:
 def knn_priors(
     queries: Rows, known: Knowledge, similar: Similarities, weighting: Weighting = DEFAULT, parts: Parts | None = None
 ) -> Priors:
-    """The priors of each query row; parts: which labelled rows it may not see, None: it sees all of them."""
+    """Return the priors of each query row; parts: which labelled rows it may not see, None: it sees all of them."""
     de_power, power = weighting.powers
     up_sums = weighted_label_sums(queries, known, similar, weighting, power, parts)
     de_sums = up_sums if de_power == power else weighted_label_sums(queries, known, similar, weighting, de_power, parts)
@@ -98,7 +98,7 @@ def knn_priors(
 
 
 def priors_of_sums(de_sums: Floats, up_sums: Floats) -> Priors:
-    """The priors of weighted label sums, each of shape (n_queries, 4): those for prior_de and those for prior_up."""
+    """Return the priors of weighted label sums, each of shape (n_queries, 4): those for prior_de and those for prior_up."""
     de = _ratio(de_sums[:, EFFECT], de_sums[:, LABELLED])
     return Priors(de, _ratio(up_sums[:, UP], up_sums[:, DIRECTED]), de_sums[:, LABELLED])
 
@@ -118,7 +118,7 @@ def weighted_label_sums(
 
 
 def require_similarity(similarity: Similarity | None, axis: str) -> Similarity:
-    """The similarity itself. Raises InputError if there is none for this axis."""
+    """Return the similarity itself. Raise InputError if there is none for this axis."""
     if similarity is None:
         raise InputError(f"similarity: got none for the {axis} axis; expected one, or another axis")
     return similarity
@@ -137,7 +137,7 @@ def two_axis_sums(
     k: int | None,
     parts: Parts | None,
 ) -> Floats:
-    """The label sums weighted by the product of the similarities of genes and of perturbations, of shape (n_queries, 4).
+    """Return the label sums weighted by the product of the similarities of genes and of perturbations, of shape (n_queries, 4).
 
     similarities: of genes and of perturbations. k: number of nearest of each that count, None for all.
     """

@@ -30,13 +30,13 @@ class KnnSettings:
             raise InputError(f"spaces: got {', '.join(self.spaces) or 'none'}; expected one or more, each once")
 
     def as_spec(self) -> dict[str, Any]:
-        """Plain values, from which `read_knn_settings` builds the settings again."""
+        """Return plain values, from which `read_knn_settings` builds the settings again."""
         left_out = () if self.protocol.kind == "folds" else ("folds", "seed")
         values = {name: value for name, value in values_of(self).items() if name not in left_out}
         return values | {"spaces": list(self.spaces)}
 
     def describe(self) -> str:
-        """The settings in one line of words."""
+        """Return the settings in one line of words."""
         weighting, protocol = self.similarity.weighting, self.protocol
         parts = [
             " + ".join(self.spaces) + (", centred" if self.similarity.centre else ""),
@@ -56,7 +56,7 @@ class KnnSettings:
 def rows_to_predict(index: RowIndex, protocol: EvaluationProtocol) -> Codes:
     """Return the positions of the labelled training rows under folds and loo, of all other rows under the protocol test.
 
-    Raises InputError for a dataset without such rows, or without labelled rows to learn from.
+    Raise InputError for a dataset without such rows, or without labelled rows to learn from.
     """
     test = protocol.kind == "test"
     rows = np.setdiff1d(np.arange(len(index.pair_ids)), index.known_positions) if test else index.known_positions
@@ -67,9 +67,9 @@ def rows_to_predict(index: RowIndex, protocol: EvaluationProtocol) -> Codes:
 
 
 def read_knn_settings(spec: Mapping[str, Any]) -> KnnSettings:
-    """The settings in a run's specification, or in its options.
+    """Return the settings in a run's specification, or in its options.
 
-    spaces may be a text with commas; 0 for k or de_power means none. Raises InputError for impossible settings.
+    spaces may be a text with commas; 0 for k or de_power means none. Raise InputError for impossible settings.
     """
     given = spec.get("options", spec)
     known = {option.name: given[option.name] for option in options_of(KnnSettings) if option.name in given}

@@ -42,25 +42,25 @@ class LabelSumTable:
     sums: Floats
 
     def sums_inside(self, group: int) -> tuple[Codes, Floats]:
-        """The positions and label sums of a group's genes; empty for group -1."""
+        """Return the positions and label sums of a group's genes; empty for group -1."""
         entries = slice(self.starts[group], self.starts[group + 1]) if group >= 0 else slice(0)
         return self.gene[entries], self.sums[entries]
 
     def sums_outside(self, group: int) -> Floats:
-        """The label sums of the rows outside the group, of shape (n_known, 4); exact, since they are whole numbers."""
+        """Return the label sums of the rows outside the group, of shape (n_known, 4); exact, since they are whole numbers."""
         gene, sums = self.sums_inside(group)
         rest = self.totals.copy()
         rest[gene] -= sums
         return rest
 
     def max_genes_lost(self) -> int:
-        """The largest number of genes that have all their rows in a single group."""
+        """Return the largest number of genes that have all their rows in a single group."""
         gone = self.sums[:, 0] == self.totals[self.gene, 0]
         return int(np.add.reduceat(gone, self.starts[:-1], dtype=np.intp).max(initial=0)) if len(gone) else 0
 
 
 def label_sum_table(known: Knowledge, parts: Parts | None) -> LabelSumTable:
-    """The label sums of a knowledge base; without parts there are no groups."""
+    """Return the label sums of a knowledge base; without parts there are no groups."""
     genes, gene = distinct_codes(known.rows.gene)
     part = np.zeros(len(known), dtype=np.intp) if parts is None else parts.pert[known.rows.pert]
     bits = len(genes).bit_length()
@@ -78,7 +78,7 @@ def label_sum_table(known: Knowledge, parts: Parts | None) -> LabelSumTable:
 def axis_sums(
     queries: Rows, known: Knowledge, similarity: Similarity, power: float, k: int | None, parts: Parts | None
 ) -> Floats:
-    """The label sums weighted by the similarity of genes, of shape (n_queries, 4)."""
+    """Return the label sums weighted by the similarity of genes, of shape (n_queries, 4)."""
     table = label_sum_table(known, parts)
     sums = np.empty((len(queries), 4))
     for chunk in weight_chunks(queries, table, similarity, power, parts):
@@ -123,14 +123,14 @@ def weight_chunks(
 
 
 def distinct_codes(codes: Codes) -> tuple[Codes, Codes]:
-    """The distinct codes, ascending, and the position of each row's code among them; in linear time, unlike np.unique."""
+    """Return the distinct codes, ascending, and the position of each row's code among them; in linear time, unlike np.unique."""
     seen = np.zeros(codes.max(initial=-1) + 1, dtype=np.bool_)
     seen[codes] = True
     return np.flatnonzero(seen), (np.cumsum(seen) - 1)[codes]
 
 
 def _stable_sort(codes: Codes) -> tuple[Codes, Codes]:
-    """The order that sorts codes stably, and the sorted codes.
+    """Return the order that sorts codes stably, and the sorted codes.
 
     Each code is sorted together with its position in one number, which takes a quarter of np.argsort's time.
     """
@@ -146,7 +146,7 @@ def batches(n: int, size: int) -> Iterator[slice]:
 
 
 def _groups_of(pert: Codes, table: LabelSumTable, parts: Parts | None) -> Codes:
-    """Each query row's group in the table, of shape (n_queries,); -1 if no known row is in its part."""
+    """Return each query row's group in the table, of shape (n_queries,); -1 if no known row is in its part."""
     if parts is None:
         return np.full(len(pert), -1)
     group_of_part = np.full(parts.pert.max(initial=-1) + 1, -1)
@@ -162,7 +162,7 @@ def slices_by_group(group: Codes) -> Iterator[tuple[int, slice]]:
 
 
 def _all_sums(chunk: WeightChunk, table: LabelSumTable) -> Floats:
-    """Sums over all rows outside each row's group: the totals minus the group's block, or all other rows at once."""
+    """Return sums over all rows outside each row's group: the totals minus the group's block, or all other rows at once."""
     sums = np.empty((len(chunk.rows), 4))
     everything = chunk.weights @ table.totals
     for rows in _row_stretches(chunk.group):
@@ -203,7 +203,7 @@ def _stretch_sums(chunk: WeightChunk, table: LabelSumTable, everything: Floats, 
 
 
 def _nearest_sums(chunk: WeightChunk, table: LabelSumTable, thresholds: Floats) -> Floats:
-    """Sums over the known rows outside each row's group whose weight is at least the row's threshold, the k-th largest."""
+    """Return sums over the known rows outside each row's group whose weight is at least the row's threshold, the k-th largest."""
     sums = np.empty((len(chunk.rows), 4))
     for group, rows in slices_by_group(chunk.group):
         others = table.sums_outside(group)
@@ -214,13 +214,13 @@ def _nearest_sums(chunk: WeightChunk, table: LabelSumTable, thresholds: Floats) 
 
 
 def zero_below(weights: Floats, thresholds: Floats) -> Floats:
-    """The rows of weights with 0 in place of weights below each row's threshold; changes `weights`."""
+    """Return the rows of weights with 0 in place of weights below each row's threshold; changes `weights`."""
     weights *= weights >= thresholds[:, None]
     return weights
 
 
 def kth_largest_weights(chunk: WeightChunk, table: LabelSumTable, k: int) -> Floats:
-    """Each row's k-th largest weight among the genes with known rows outside its group; 0 if there are fewer."""
+    """Return each row's k-th largest weight among the genes with known rows outside its group; 0 if there are fewer."""
     thresholds, weights = np.zeros(len(chunk.rows)), chunk.weights
     if not weights.shape[1]:
         return thresholds

@@ -28,11 +28,11 @@ class Rows:
         return len(self.pert)
 
     def take(self, rows: Bools | Codes) -> Rows:
-        """The chosen rows."""
+        """Return the chosen rows."""
         return Rows(self.pert[rows], self.gene[rows])
 
     def swap_axes(self) -> Rows:
-        """The same rows with the axes exchanged."""
+        """Return the same rows with the axes exchanged."""
         return Rows(self.gene, self.pert)
 
 
@@ -47,11 +47,11 @@ class Knowledge:
         return len(self.rows)
 
     def take(self, rows: Bools | Codes) -> Knowledge:
-        """The chosen rows as a knowledge base of their own."""
+        """Return the chosen rows as a knowledge base of their own."""
         return Knowledge(self.rows.take(rows), self.flags[rows])
 
     def swap_axes(self) -> Knowledge:
-        """The same rows with the axes exchanged."""
+        """Return the same rows with the axes exchanged."""
         return Knowledge(self.rows.swap_axes(), self.flags)
 
 
@@ -66,19 +66,19 @@ class Parts:
     gene: Codes
 
     def swap_axes(self) -> Parts:
-        """The same parts with the axes exchanged."""
+        """Return the same parts with the axes exchanged."""
         return Parts(self.gene, self.pert)
 
 
 def rows_of(pert: ArrayLike, gene: ArrayLike) -> Rows:
-    """Rows from two arrays of codes of shape (n_rows,). Raises InputError for anything but whole numbers from 0."""
+    """Return rows from two arrays of codes of shape (n_rows,). Raise InputError for anything but whole numbers from 0."""
     perts, genes = _codes("pert", pert), _codes("gene", gene)
     validate.same_length(pert=perts, gene=genes)
     return Rows(perts, genes)
 
 
 def knowledge_of(labels: ArrayLike, rows: Rows) -> Knowledge:
-    """The rows with a known label; labels of shape (n_rows,): up, down, none, de, or None if unknown."""
+    """Return the rows with a known label; labels of shape (n_rows,): up, down, none, de, or None if unknown."""
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, rows=rows)
     flags = np.stack((outcome.labelled, outcome.effect, outcome.directed, outcome.up), axis=1)
@@ -86,7 +86,7 @@ def knowledge_of(labels: ArrayLike, rows: Rows) -> Knowledge:
 
 
 def visible_rows(row: tuple[int, int], known: Rows, parts: Parts | None) -> Bools:
-    """Flags of the known rows that the row of these (perturbation, gene) codes may see, of shape (n_known,)."""
+    """Return flags of the known rows that the row of these (perturbation, gene) codes may see, of shape (n_known,)."""
     if parts is None:
         return np.ones(len(known), dtype=np.bool_)
     pert, gene = row

@@ -47,7 +47,7 @@ class LiveFusion:
     cells: Codes | None
 
     def score_at(self, weights: Weights) -> FusionComparison:
-        """The fusion at these weights: its scores, every metric with intervals, and the change against the baseline."""
+        """Return the fusion at these weights: its scores, every metric with intervals, and the change against the baseline."""
         fused = fuse(self.percentiles, weights)
         before, after = shared_rows(self.baseline, fused.scores())
         influence = influence_within_cells([*tasks(self.outcome, before), *tasks(self.outcome, after)], self.cells)
@@ -56,7 +56,7 @@ class LiveFusion:
         return FusionComparison(*row_counts(self.outcome, len(self.rows)), de, direction, mean, fused)
 
     def with_component(self, position: int, component: Component) -> LiveFusion:
-        """The same fusion with one component replaced, for instance after a change of its power; the baseline stays."""
+        """Return the same fusion with one component replaced, for instance after a change of its power; the baseline stays."""
         found = percentiles_of([component], self.reference)
         de, up = self.percentiles.de.copy(), self.percentiles.up.copy()
         de[position], up[position] = found.de[0], found.up[0]

@@ -40,24 +40,24 @@ class LiveKnn:
     cosines: dict[tuple[str, bool], Floats] = field(default_factory=dict)
 
     def priors(self, names: Sequence[str], similarity: SimilaritySettings) -> Priors:
-        """The priors by the ensemble of the named spaces."""
+        """Return the priors by the ensemble of the named spaces."""
         similar = self.similar(names, similarity)
         found = knn_priors(self.queries, self.known, similar, similarity.weighting, self.parts)
         return shrink_by_support(found, similarity, self.known, similar, self.parts)
 
     def null(self, similarity: SimilaritySettings) -> Priors:
-        """The priors of a space in which all symbols are equally similar."""
+        """Return the priors of a space in which all symbols are equally similar."""
         return knn_priors(
             self.queries, self.known, Similarities(ConstantSimilarity(), ConstantSimilarity()), similarity.weighting, self.parts
         )
 
     def explain(self, row: int, names: Sequence[str], similarity: SimilaritySettings, without: Codes | None = None) -> Provenance:
-        """The neighbours of one query row; without: positions in the knowledge base to leave out."""
+        """Return the neighbours of one query row; without: positions in the knowledge base to leave out."""
         codes = int(self.queries.pert[row]), int(self.queries.gene[row])
         return explain_prior(codes, self.known, self.similar(names, similarity), similarity.weighting, self.parts, without)
 
     def similar(self, names: Sequence[str], similarity: SimilaritySettings) -> Similarities:
-        """The similarities of the ensemble of the named spaces."""
+        """Return the similarities of the ensemble of the named spaces."""
         if not names or any(len(self.spaces[name].columns) > MAX_SYMBOLS for name in names):
             return similarities_of([self.spaces[name] for name in names], self.known, similarity)
         matrices = tuple(self._cosines(name, similarity.centre) for name in names)
@@ -84,7 +84,7 @@ def live_knn(
     evaluated: str = "",
     cosines: dict[tuple[str, bool], Floats] | None = None,
 ) -> LiveKnn:
-    """Prepare kNN priors. Raises InputError for a space that was built from the labels it would be evaluated on.
+    """Prepare kNN priors. Raise InputError for a space that was built from the labels it would be evaluated on.
 
     cosines: the cache, which every live kNN over the same symbols and knowledge base may share.
     """

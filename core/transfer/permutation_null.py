@@ -48,7 +48,7 @@ class PermutationNull:
     seed: int
 
     def test(self, observed: Sequence[float]) -> tuple[PermutationTest, PermutationTest, PermutationTest]:
-        """DE, DIR and their mean against the null; observed: DE and DIR of the space itself. NaN where one is undefined."""
+        """Return DE, DIR and their mean against the null; NaN where one is undefined. observed: DE and DIR of the space."""
         de, direction = observed
         null = np.column_stack((self.values, self.values.mean(axis=1)))
         return tuple(map(_test, (de, direction, (de + direction) / 2), null.T))  # type: ignore[return-value]
@@ -62,9 +62,9 @@ def permutation_null(
     seed: int = 0,
     progress: Callable[[float], object] | None = None,
 ) -> PermutationNull:
-    """The null of a kNN over cuts into k parts; labels: of the query rows. progress: is told the share that is done.
+    """Return the null of a kNN over cuts into k parts; labels: of the query rows. progress: is told the share that is done.
 
-    Raises what `prepare_cuts` raises.
+    Raise what `prepare_cuts` raises.
     """
     validate.whole_number("permutations", n, 1)
     outcome = outcome_of(labels)
@@ -80,7 +80,7 @@ def permutation_null(
 
 
 def content_key(knn: KnnInputs, labels: ArrayLike, k: int, n: int, seed: int) -> str:
-    """The SHA-256 of all that `permutation_null` depends on: vectors, rows, labels, settings, parts and permutations."""
+    """Return the SHA-256 of all that `permutation_null` depends on: vectors, rows, labels, settings, parts and permutations."""
     # "setting" is what the similarities were called when the first nulls were kept: their keys stay.
     plain = {"version": VERSION, "setting": asdict(knn.similarity), "k": k, "n": n, "seed": seed, "cuts": SEEDS}
     digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
@@ -126,11 +126,11 @@ class KnnNumbers:
         return self.evaluation.covered if self.cuts is None else self.cuts.covered.score
 
     def test_against_null(self) -> tuple[PermutationTest, PermutationTest, PermutationTest] | None:
-        """DE, DIR and their mean against the permuted space; None if that was not computed."""
+        """Return DE, DIR and their mean against the permuted space; None if that was not computed."""
         return None if self.cuts is None or self.null is None else self.null.test(means_of(self.cuts.all_rows))
 
 
 def means_of(scores: CutScores) -> tuple[float, float]:
-    """The means of DE and of DIR over cuts."""
+    """Return the means of DE and of DIR over cuts."""
     de, direction = scores.values.mean(axis=0).tolist()
     return de, direction

@@ -43,7 +43,7 @@ def explain_prior(
     parts: Parts | None = None,
     without: Codes | None = None,
 ) -> Provenance:
-    """The neighbours behind the prior of the row of these (perturbation, gene) codes; other arguments as in `knn_priors`.
+    """Return the neighbours behind the prior of the row of these (perturbation, gene) codes; other arguments as in `knn_priors`.
 
     without: positions in the knowledge base of rows to leave out.
     """
@@ -79,9 +79,9 @@ class HeaviestSymbols:
 def heaviest_symbols(
     queries: Rows, known: Knowledge, similar: Similarities, weighting: Weighting, parts: Parts | None, n: int
 ) -> list[HeaviestSymbols]:
-    """The n heaviest symbols behind each query row's prior_de, on one axis; equal to those of `explain_prior`.
+    """Return the n heaviest symbols behind each query row's prior_de, on one axis; equal to those of `explain_prior`.
 
-    Raises InputError for the axis "both", on which shares belong to pairs of symbols.
+    Raise InputError for the axis "both", on which shares belong to pairs of symbols.
     """
     axis, given = weighting.axis, similar.pert if weighting.axis == "pert" else similar.gene
     if axis == "both" or given is None:
@@ -103,7 +103,7 @@ def heaviest_symbols(
 
 
 def _heaviest_of_row(weights: Floats, visible: Floats, symbols: Codes, power: float, n: int) -> HeaviestSymbols:
-    """One row's heaviest symbols; weights: of shape (n_known,); visible: label counts of visible rows, (n_known, 4)."""
+    """Return one row's heaviest symbols; weights: of shape (n_known,); visible: label counts of visible rows, (n_known, 4)."""
     shares = _shares(weights * visible[:, LABELLED])
     near = np.argpartition(-shares, n)[:n] if n < len(shares) else np.arange(len(shares))
     near = near[np.argsort(-shares[near], kind="stable")]
@@ -113,7 +113,7 @@ def _heaviest_of_row(weights: Floats, visible: Floats, symbols: Codes, power: fl
 
 
 def _similarity_on_axis(similarity: Similarity, code: int, codes: Codes, k: int | None) -> tuple[Floats, Floats]:
-    """The similarity to each row on one axis, 0 beyond the k nearest symbols, and the similarity in each space."""
+    """Return the similarity to each row on one axis, 0 beyond the k nearest symbols, and the similarity in each space."""
     symbols, position = np.unique(codes, return_inverse=True)
     query = np.array([code], dtype=np.intp)
     values = similarity.block(query, symbols)[0]

@@ -27,7 +27,7 @@ class SupportRange:
 
 
 def support_range(reference: ArrayLike) -> SupportRange:
-    """The range over the covered rows (support above 0) of a reference population; reference: of shape (n_rows,)."""
+    """Return the range over the covered rows (support above 0) of a reference population; reference: of shape (n_rows,)."""
     values = validate.numbers("reference", reference)
     covered = values[values > 0]
     if not len(covered):
@@ -36,7 +36,7 @@ def support_range(reference: ArrayLike) -> SupportRange:
 
 
 def shrink_to_half(prior: ArrayLike, support: ArrayLike, reference: SupportRange, strength: float) -> Floats:
-    """Priors shrunk towards 0.5: a · prior + (1 - a) / 2 with a = 1 - strength · (support - min) / (max - min).
+    """Return priors shrunk towards 0.5: a · prior + (1 - a) / 2 with a = 1 - strength · (support - min) / (max - min).
 
     prior, support: of shape (n_rows,), the prior NaN for rows that are not covered; strength: in [0, 1].
     """
@@ -47,7 +47,7 @@ def shrink_to_half(prior: ArrayLike, support: ArrayLike, reference: SupportRange
 
 
 def weights_by_support(low_weight: float, high_weight: float, support: ArrayLike, reference: SupportRange) -> Floats:
-    """A component's weight for each row, from `low_weight` at the least support to `high_weight` at the largest, in [0, 1]."""
+    """Return a component's weight for each row, in [0, 1]: `low_weight` at the least support, `high_weight` at the largest."""
     low, high = _share("low_weight", low_weight), _share("high_weight", high_weight)
     return low + (high - low) * reference.scale(support)
 

@@ -99,7 +99,7 @@ class KnnPrediction:
 
 
 def parts_of(protocol: EvaluationProtocol, *rows: Rows) -> Parts | None:
-    """Which of all these rows may see which; None if every row sees the whole knowledge base."""
+    """Return which of all these rows may see which; None if every row sees the whole knowledge base."""
     if protocol.kind == "test":
         return None
     perts, genes = (np.concatenate(axis) for axis in zip(*((some.pert, some.gene) for some in rows), strict=True))
@@ -111,7 +111,7 @@ def parts_of(protocol: EvaluationProtocol, *rows: Rows) -> Parts | None:
 
 
 def cells_of(protocol: EvaluationProtocol, rows: Rows, parts: Parts | None) -> Codes | None:
-    """Each row's cell under folds, codes from 0 to k² - 1; None under the other protocols."""
+    """Return each row's cell under folds, codes from 0 to k² - 1; None under the other protocols."""
     if protocol.kind != "folds" or parts is None:
         return None
     return parts.pert[rows.pert] * protocol.k + parts.gene[rows.gene]
@@ -125,15 +125,15 @@ def predict_priors(
     similarity: SimilaritySettings = SimilaritySettings(),
     evaluated: str = "",
 ) -> KnnPrediction:
-    """What `predict_knn` returns for these inputs (see `KnnInputs`)."""
+    """Return what `predict_knn` returns for these inputs (see `KnnInputs`)."""
     return predict_knn(protocol, KnnInputs(queries, known, tuple(spaces), similarity, evaluated))
 
 
 def predict_knn(protocol: EvaluationProtocol, knn: KnnInputs) -> KnnPrediction:
-    """The priors of the query rows from the labelled rows of the knowledge base, by the ensemble of the spaces.
+    """Return the priors of the query rows from the labelled rows of the knowledge base, by the ensemble of the spaces.
 
-    Raises InputError for a space that was built from the labels that are evaluated, unless it can be rebuilt for each cell
-    of folds, and if a row would see its own label.
+    Raise InputError for a space that was built from the labels that are evaluated, unless it can be rebuilt for each cell of
+    folds, and if a row would see its own label.
     """
     queries, known, similarity = knn.queries, knn.known, knn.similarity
     parts = parts_of(protocol, queries, known.rows)
@@ -146,9 +146,9 @@ def predict_knn(protocol: EvaluationProtocol, knn: KnnInputs) -> KnnPrediction:
 
 
 def query_groups(protocol: EvaluationProtocol, knn: KnnInputs, parts: Parts | None) -> tuple[QueryGroup, ...]:
-    """The query rows by knowledge base: one group, or one for each cell if a space has to be rebuilt for it.
+    """Return the query rows by knowledge base: one group, or one for each cell if a space has to be rebuilt for it.
 
-    Raises InputError for a space that may not be evaluated on these labels.
+    Raise InputError for a space that may not be evaluated on these labels.
     """
     leaks = find_leaking_spaces(knn.spaces, knn.evaluated)
     for space in leaks:
@@ -163,7 +163,7 @@ def query_groups(protocol: EvaluationProtocol, knn: KnnInputs, parts: Parts | No
 def priors_of_groups(
     groups: Sequence[QueryGroup], queries: Rows, known: Knowledge, similarity: SimilaritySettings, parts: Parts | None
 ) -> Priors:
-    """The priors of the query rows, each from the knowledge base of its group; known: all labelled rows."""
+    """Return the priors of the query rows, each from the knowledge base of its group; known: all labelled rows."""
     columns: Floats = np.full((3, len(queries)), np.nan)
     for group in groups:
         found = knn_priors(queries.take(group.rows), group.known, group.similar, similarity.weighting, group.parts)
@@ -174,10 +174,10 @@ def priors_of_groups(
 def shrink_by_support(
     unshrunk: Priors, similarity: SimilaritySettings, known: Knowledge, similar: Similarities, parts: Parts | None
 ) -> Priors:
-    """Priors of an effect, shrunk towards 0.5 by their support, as `SimilaritySettings.strength` says.
+    """Return priors of an effect, shrunk towards 0.5 by their support, as `SimilaritySettings.strength` says.
 
-    Support is scaled over these rows; under the protocol test, over the labelled rows (leave one out), so that a test
-    row's prior does not depend on which other rows are predicted.
+    Support is scaled over these rows; under the protocol test, over the labelled rows (leave one out), so that a test row's prior
+    does not depend on which other rows are predicted.
     """
     if similarity.strength == 0:
         return unshrunk
@@ -189,18 +189,18 @@ def shrink_by_support(
 
 
 def find_leaking_spaces(spaces: Sequence[Space], evaluated: str) -> list[Space]:
-    """The spaces that were built from the labels of this name, or from any labels if the name is empty."""
+    """Return the spaces that were built from the labels of this name, or from any labels if the name is empty."""
     return [space for space in spaces if space.built_from and evaluated in ("", space.built_from)]
 
 
 def similarities_of(spaces: Sequence[Space], known: Knowledge, similarity: SimilaritySettings) -> Similarities:
-    """The similarities of the spaces' ensemble, the same for both axes."""
+    """Return the similarities of the spaces' ensemble, the same for both axes."""
     ensemble = cosine_similarity(spaces, np.unique(known.rows.gene) if similarity.centre else None)
     return Similarities(ensemble, ensemble)
 
 
 def _cut_into_parts(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
-    """A part from 0 to k - 1 for every code in use, as equal in size as can be; -1 for the others."""
+    """Return a part from 0 to k - 1 for every code in use, as equal in size as can be; -1 for the others."""
     used = np.unique(codes)
     parts = np.full(codes.max(initial=-1) + 1, -1)
     parts[used] = rng.permutation(len(used)) % k
@@ -208,7 +208,7 @@ def _cut_into_parts(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
 
 
 def _groups_by_cell(knn: KnnInputs, parts: Parts, cells: Codes) -> tuple[QueryGroup, ...]:
-    """One group for each cell, with spaces rebuilt from the rows that the cell may see."""
+    """Return one group for each cell, with spaces rebuilt from the rows that the cell may see."""
     groups = []
     for cell in np.unique(cells):
         rows = np.flatnonzero(cells == cell)

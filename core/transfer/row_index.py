@@ -39,7 +39,7 @@ class RowIndex:
     def build(
         cls, pair_ids: Sequence[str], pert: Sequence[str], gene: Sequence[str], labels: ArrayLike, splits: ArrayLike = TRAIN
     ) -> RowIndex:
-        """The index of a dataset's rows, all of length n_rows; labels: up, down, none, de, or None if unknown.
+        """Return the index of a dataset's rows, all of length n_rows; labels: up, down, none, de, or None if unknown.
 
         splits: of each row, or one for all.
         """
@@ -60,12 +60,12 @@ class RowIndex:
 
     @classmethod
     def of_frame(cls, dataset: pd.DataFrame) -> RowIndex:
-        """The index of a frame with one row per pair: pair_id, pert, gene, label (missing if unknown), split."""
+        """Return the index of a frame with one row per pair: pair_id, pert, gene, label (missing if unknown), split."""
         pert, gene, labels, splits = (_shared_texts(dataset[name]) for name in ("pert", "gene", "label", "split"))
         return cls.build(dataset["pair_id"].tolist(), pert.tolist(), gene.tolist(), labels, splits)
 
     def with_symbols(self, symbols: Iterable[str]) -> RowIndex:
-        """The same rows over a table of symbols that holds these, too."""
+        """Return the same rows over a table of symbols that holds these, too."""
         more = sorted({*self.symbols, *symbols})
         place = {symbol: code for code, symbol in enumerate(more)}
         code = np.fromiter((place[symbol] for symbol in self.symbols), dtype=np.intp, count=len(self.symbols))
@@ -78,24 +78,24 @@ class RowIndex:
         return np.flatnonzero(_are_labelled(self.labels))
 
     def knows(self, row: int) -> bool:
-        """Whether the row at this position is one that predictions learn from."""
+        """Return whether the row at this position is one that predictions learn from."""
         at = int(np.searchsorted(self.known_positions, row))
         return at < len(self.known_positions) and int(self.known_positions[at]) == row
 
     def positions_of(self, pair_ids: Sequence[str]) -> Codes:
-        """The positions of the rows of these ids. Raises InputError, which names the first unknown id."""
+        """Return the positions of the rows of these ids. Raise InputError, which names the first unknown id."""
         missing = [key for key in pair_ids if key not in self.positions]
         if missing:
             raise InputError(f"row {missing[0]!r}: not in this dataset ({len(missing):,} of {len(pair_ids):,} ids are not)")
         return np.fromiter((self.positions[key] for key in pair_ids), dtype=np.intp, count=len(pair_ids))
 
     def symbol(self, code: int) -> str:
-        """The symbol of a code."""
+        """Return the symbol of a code."""
         return self.symbols[code]
 
 
 def _shared_texts(values: pd.Series[str]) -> NDArray[np.object_]:
-    """The texts of a column, one object for all that are equal, since a million objects take 60 MB; None for missing ones."""
+    """Return the texts of a column, equal ones as one object (a million objects take 60 MB); None for missing texts."""
     import pandas as pd
 
     codes, distinct = pd.factorize(values)

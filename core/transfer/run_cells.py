@@ -34,7 +34,7 @@ class RunWithParents(Protocol):
 
 
 def protocols_of(run: RunWithParents, find: Callable[[str], RunWithParents | None]) -> tuple[EvaluationProtocol, ...]:
-    """The protocols that keep labels away from a run's rows: its own, those that it recorded, and those of its parents.
+    """Return the protocols that keep labels away from a run's rows: its own, those that it recorded, and those of its parents.
 
     find: a run by id, None if it is not there; then only what the run recorded of it counts.
     """
@@ -50,23 +50,23 @@ def protocols_of(run: RunWithParents, find: Callable[[str], RunWithParents | Non
 
 
 def distinct_protocols(protocols: Iterable[EvaluationProtocol]) -> tuple[EvaluationProtocol, ...]:
-    """Those protocols that matter to a score, each once: folds by k and seed, then leave one out."""
+    """Return those protocols that matter to a score, each once: folds by k and seed, then leave one out."""
     used = {each if each.kind == "folds" else EvaluationProtocol(each.kind) for each in protocols if each.kind != "test"}
     return tuple(sorted(used, key=lambda each: (each.kind, each.k, each.seed)))
 
 
 def folds_among(protocols: Iterable[EvaluationProtocol]) -> list[EvaluationProtocol]:
-    """The protocols that cut folds."""
+    """Return the protocols that cut folds."""
     return [each for each in protocols if each.kind == "folds"]
 
 
 def with_seed(protocols: Iterable[EvaluationProtocol], seed: int) -> tuple[EvaluationProtocol, ...]:
-    """The protocols with another cut of the folds."""
+    """Return the protocols with another cut of the folds."""
     return distinct_protocols(replace(each, seed=seed) for each in protocols)
 
 
 def describe_scoring(protocols: Sequence[EvaluationProtocol]) -> str:
-    """How a run of these protocols is scored, in words: "all rows", "inside 5×5 cells, cut 0", "leave-one-out"."""
+    """Return how a run of these protocols is scored, in words: "all rows", "inside 5×5 cells, cut 0", "leave-one-out"."""
     folds = folds_among(protocols)
     if not folds:
         return "leave-one-out" if any(each.kind == "loo" for each in protocols) else ALL_ROWS
@@ -76,7 +76,7 @@ def describe_scoring(protocols: Sequence[EvaluationProtocol]) -> str:
 
 
 def cells_under(protocols: Sequence[EvaluationProtocol], index: RowIndex, positions: Codes) -> Codes | None:
-    """The cell of each row (position in the index), the same for rows in one cell of every cut; None without folds."""
+    """Return the cell of each row (position in the index), the same for rows in one cell of every cut; None without folds."""
     rows = index.rows.take(positions)
     cuts = [cells_of(each, rows, parts_of(each, rows, index.known.rows)) for each in folds_among(protocols)]
     return combine_codes(*cuts)

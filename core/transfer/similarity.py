@@ -40,7 +40,7 @@ def space_over(
     orthologs: Mapping[str, str] | None = None,
     rebuild: Callable[[Bools], Floats] | None = None,
 ) -> Space:
-    """A gene space over these symbols, matched as `core.embeddings.symbol_matching` does; rebuild: see `Space`."""
+    """Return a gene space over these symbols, matched as `core.embeddings.symbol_matching` does; rebuild: see `Space`."""
     index = embeddings.match_symbols(space, symbols, orthologs).index
     columns = np.where(index[:, None] >= 0, space.vectors[index].astype(np.float64), np.nan)
     return Space(space.name, columns, space.built_from_labels or "", rebuild, index)
@@ -50,15 +50,15 @@ class Similarity(Protocol):
     """Similarities between symbols, computed block by block so that large gene sets fit in memory."""
 
     def block(self, queries: Codes, known: Codes) -> Floats:
-        """The mean similarity over spaces, of shape (n_queries, n_known); 0 if no space covers both symbols."""
+        """Return the mean similarity over spaces, of shape (n_queries, n_known); 0 if no space covers both symbols."""
         ...
 
     def per_space(self, queries: Codes, known: Codes) -> Floats:
-        """The similarity in each space, of shape (n_spaces, n_queries, n_known); NaN if it does not cover both symbols."""
+        """Return the similarity in each space, of shape (n_spaces, n_queries, n_known); NaN if it does not cover both symbols."""
         ...
 
     def covers(self, symbols: Codes) -> Bools:
-        """Which of the symbols each space covers, of shape (n_spaces, n_symbols)."""
+        """Return which of the symbols each space covers, of shape (n_spaces, n_symbols)."""
         ...
 
 
@@ -74,10 +74,10 @@ class UnitVectors:
 
 
 def unit_vectors(columns: ArrayLike, centre_on: Codes | None = None) -> UnitVectors:
-    """Each symbol's vector scaled to length 1; a vector with NaN or without a direction covers no symbol.
+    """Return each symbol's vector scaled to length 1; a vector with NaN or without a direction covers no symbol.
 
-    columns: of shape (n_symbols, n_columns). centre_on: codes of the symbols (the genes of the knowledge base) whose mean
-    vector is subtracted first; None for no centring.
+    columns: of shape (n_symbols, n_columns). centre_on: codes of the symbols (the genes of the knowledge base) whose mean vector
+    is subtracted first; None for no centring.
     """
     array: Floats = np.asarray(columns, dtype=np.float64)
     if array.ndim != 2:
@@ -211,7 +211,7 @@ class OwnSimilarity:
 
 
 def cosine_similarity(spaces: Sequence[Space], centre_on: Codes | None = None) -> Cosines:
-    """The cosine similarity in an ensemble of spaces; centre_on: as in `unit_vectors`."""
+    """Return the cosine similarity in an ensemble of spaces; centre_on: as in `unit_vectors`."""
     if not spaces:
         raise InputError("spaces: got none; expected at least one")
     return Cosines(tuple(unit_vectors(space.columns, centre_on) for space in spaces))
@@ -247,7 +247,7 @@ def _block_of(matrix: Floats, queries: Codes, known: Codes) -> Floats:
 
 
 def _mean(total: Floats, covered: Bools, queries: Codes, known: Codes) -> Floats:
-    """The sum over spaces divided, in place, by the number that cover both symbols; covered: (n_spaces, n_symbols)."""
+    """Return the sum over spaces divided, in place, by the number that cover both symbols; covered: (n_spaces, n_symbols)."""
     if len(covered) == 1:
         return total
     spaces = covered[:, queries].T.astype(np.float64) @ covered[:, known].astype(np.float64)

@@ -46,10 +46,10 @@ class SymbolPredictions:
 
 
 def symbol_priors(knn: KnnInputs, symbols: Codes) -> tuple[Priors, Priors]:
-    """The priors of rows with these symbols under the protocol test, and their base rates (see `KnnPrediction.null`).
+    """Return the priors of rows with these symbols under the protocol test, and their base rates (see `KnnPrediction.null`).
 
-    knn: as for `predict_knn`; its queries are not looked at. Raises InputError if both axes are compared, and for a space that
-    was built from labels.
+    knn: as for `predict_knn`; its queries are not looked at. Raise InputError if both axes are compared, and for a space that was
+    built from labels.
     """
     refuse_both_axes(knn.similarity.weighting)
     queries = Rows(symbols, symbols)
@@ -65,7 +65,10 @@ def refuse_both_axes(weighting: Weighting) -> None:
 
 
 def distinct_symbols(source: Path, axis: Axis) -> list[str]:
-    """The symbols in a file's column pert or gene, in alphabetical order. Raises InputError for a file without both as text."""
+    """Return the symbols in a file's column pert or gene, in alphabetical order.
+
+    Raise InputError for a file without both as text.
+    """
     found: set[str] = set()
     for batch in _batches(source, (axis,)):
         found.update(batch.column(axis).unique().to_pylist())
@@ -75,7 +78,7 @@ def distinct_symbols(source: Path, axis: Axis) -> list[str]:
 def stream_predictions(source: Path, out: Path, predictions: SymbolPredictions, batch_rows: int = BATCH_ROWS) -> int:
     """Write a Parquet file with pert, gene and the columns of `predictions` for each row of another, in its order; how many.
 
-    The file has its name once it is whole. Raises InputError for an empty symbol, one that is not among the predictions', and a
+    The file has its name once it is whole. Raise InputError for an empty symbol, one that is not among the predictions', and a
     labelled pair, and says in which row; OSError if the file cannot be written.
     """
     if out.exists() and out.samefile(source):
@@ -129,14 +132,14 @@ class _KnownPairs:
 
 
 def _codes(column: pa.DictionaryArray, symbols: Sequence[str]) -> Codes:
-    """Each row's place among the symbols, -1 for another symbol."""
+    """Return each row's place among the symbols, -1 for another symbol."""
     places = pc.index_in(column.dictionary, value_set=pa.array(symbols, pa.string())).fill_null(-1)
     codes: Codes = places.to_numpy().astype(np.intp)[column.indices.to_numpy()]
     return codes
 
 
 def _batches(source: Path, names: Sequence[str], batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-    """Yield a file's rows as dictionaries of texts. Raises InputError unless all of them have the columns pert and gene."""
+    """Yield a file's rows as dictionaries of texts. Raise InputError unless all of them have the columns pert and gene."""
     try:
         _check_columns(parquet.read_schema(source), source)
         walk_parquet(source, str(source), names)

@@ -36,7 +36,10 @@ class Training:
 
 
 def training_of(index: RowIndex, positions: Codes, axis: Axis, protocols: Sequence[EvaluationProtocol]) -> Training:
-    """What the rows at these positions of the index could learn from; protocols: of their run, the first cut of folds counts."""
+    """Return what the rows at these positions of the index could learn from.
+
+    Protocols: of their run, the first cut of folds counts.
+    """
     known, n = np.unique(getattr(index.known.rows, axis)), len(index.symbols)
     folds = next(iter(folds_among(protocols)), None)
     if folds is None:
@@ -48,7 +51,7 @@ def training_of(index: RowIndex, positions: Codes, axis: Axis, protocols: Sequen
 
 
 def nearest_cosine(columns: Floats, training: Training) -> Floats:
-    """Each symbol's cosine with the nearest training symbol of another part, of shape (n_symbols,); NaN if not covered.
+    """Return each symbol's cosine with the nearest training symbol of another part, of shape (n_symbols,); NaN if not covered.
 
     columns: of shape (n_symbols, n_columns), see `similarity.Space`.
     """
@@ -69,7 +72,7 @@ def nearest_cosine(columns: Floats, training: Training) -> Floats:
 
 
 def steps_to_training(edges: Iterable[tuple[str, str, float]], training: Training) -> Codes:
-    """Each symbol's steps to the nearest training symbol of another part, of shape (n_symbols,): 1, 2, or 3 for more.
+    """Return each symbol's steps to the nearest training symbol of another part, of shape (n_symbols,): 1, 2, or 3 for more.
 
     0 for a symbol without an edge. edges: symbols in any case, with a score that does not count here.
     """
@@ -89,7 +92,7 @@ def steps_to_training(edges: Iterable[tuple[str, str, float]], training: Trainin
 
 
 def slices_by_cosine(cosine: Floats) -> NDArray[np.object_]:
-    """Each row's quarter of the rows by its cosine, nearest first; cosine: of shape (n_rows,), NaN if not covered."""
+    """Return each row's quarter of the rows by its cosine, nearest first; cosine: of shape (n_rows,), NaN if not covered."""
     quarter = equal_groups(-cosine, len(QUARTERS))
     names = np.array([OUTSIDE["space"], *QUARTERS], dtype=object)
     found: NDArray[np.object_] = names[np.where(np.isnan(quarter), 0, np.nan_to_num(quarter)).astype(int)]
@@ -97,12 +100,12 @@ def slices_by_cosine(cosine: Floats) -> NDArray[np.object_]:
 
 
 def slices_by_steps(steps: Codes) -> NDArray[np.object_]:
-    """Each row's number of steps in words; steps: of shape (n_rows,)."""
+    """Return each row's number of steps in words; steps: of shape (n_rows,)."""
     return np.array([OUTSIDE["network"], *STEPS], dtype=object)[steps]
 
 
 def _network(edges: Iterable[tuple[str, str, float]]) -> tuple[dict[str, int], csr_array]:
-    """The place of each symbol, and the symmetric matrix of links without those of a symbol with itself."""
+    """Return the place of each symbol, and the symmetric matrix of links without those of a symbol with itself."""
     at: dict[str, int] = {}
     ends = [[at.setdefault(end.casefold(), len(at)) for end in (a, b)] for a, b, _ in edges if a.casefold() != b.casefold()]
     pairs = np.array(ends, dtype=np.intp).reshape(-1, 2)

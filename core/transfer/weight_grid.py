@@ -53,10 +53,10 @@ class WeightGrid:
 
 
 def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike, grid: Sequence[float] = GRID) -> GridWeights:
-    """The weights while one component takes each weight of the grid and the others keep theirs, as sliders do.
+    """Return the weights while one component takes each weight of the grid and the others keep theirs, as sliders do.
 
-    position: of the component that moves among all but the base. w_de, w_dir: of shape (n_others,). Weights that would sum
-    to more than 1 are scaled to 1.
+    position: of the component that moves among all but the base. w_de, w_dir: of shape (n_others,). Weights that would sum to
+    more than 1 are scaled to 1.
     """
 
     def move_weight(weights: ArrayLike) -> Floats:
@@ -68,9 +68,9 @@ def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike, grid: Sequence[fl
 
 
 def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, weights: GridWeights | None = None) -> WeightGrid:
-    """The grid of a fusion; weights: of all but the base at each point of it, None: of the single other component.
+    """Return the grid of a fusion; weights: of all but the base at each point of it, None: of the single other component.
 
-    Raises InputError unless DE and DIR both have two classes.
+    Raise InputError unless DE and DIR both have two classes.
     """
     scores = _scores(live, grid, weights)
     # Rounded, so that of weights that score the same the first is the best, whatever the order of their sums.
@@ -91,7 +91,7 @@ def weight_optimism(
     plan: CutPlan = DEFAULT_CUTS,
     progress: Callable[[float], object] | None = None,
 ) -> Optimism:
-    """The optimism of choosing both weights on the rows they are scored on; other arguments as for `weight_grid`.
+    """Return the optimism of choosing both weights on the rows they are scored on; other arguments as for `weight_grid`.
 
     progress: as for `selection_optimism`.
     """
@@ -106,5 +106,5 @@ def _scores(live: LiveFusion, grid: Sequence[float], weights: GridWeights | None
 
 
 def _values(outcome: Outcome, scores: Scores, cells: Codes | None) -> Floats:
-    """DE and DIR, of shape (2,)."""
+    """Return DE and DIR, of shape (2,)."""
     return influence_within_cells(tasks(outcome, scores), cells).values[:, 0]

@@ -87,7 +87,7 @@ class Access:
         return _NOT_FOR_YOU
 
     def _may_upload(self, person: Person | None, session: str) -> bool:
-        """Whether somebody may upload files, and a session is theirs."""
+        """Return whether somebody may upload files, and a session is theirs."""
         found = runtime.get_instance().get_app_session(session)
         may_change = may_upload(self.settings) and (person is None or person.role == "editor")
         return may_change and found is not None and owner_of(found, self.settings) == email_of(person)

@@ -41,7 +41,7 @@ _PAGE_WITH_BASE = _PAGE.replace(b"<head>", f"<head><script>{BASE_SCRIPT}</script
 
 
 def _inline_script_hashes() -> str:
-    """The hashes of the inline scripts in Streamlit's page and of ours in it: no other inline script may run."""
+    """Return the hashes of the inline scripts in Streamlit's page and of ours in it: no other inline script may run."""
     scripts = re.findall(r"<script>(.*?)</script>", _PAGE_WITH_BASE.decode(), re.DOTALL)
     return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
 
@@ -76,7 +76,7 @@ class SecurityHeaders:
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
 
     def _add_secure(self, name: bytes, value: bytes) -> tuple[bytes, bytes]:
-        """A header, with `Secure` if it sets a cookie."""
+        """Return a header, with `Secure` if it sets a cookie."""
         wanted = self.secure and name.lower() == b"set-cookie" and b"; secure" not in value.lower()
         return (name, value + b"; Secure") if wanted else (name, value)
 
@@ -163,7 +163,7 @@ class FormerAddresses:
 
 
 def _address_here(cookie: str) -> str:
-    """The address in a cookie; empty if it leads to another server, or is none."""
+    """Return the address in a cookie; empty if it leads to another server, or is none."""
     address = unquote(cookie)
     here = address.startswith("/") and not address.startswith("//") and address.isascii() and address.isprintable()
     return address if here and "\\" not in address else ""

@@ -28,7 +28,7 @@ class Account:
     name: str = ""
 
     def person(self) -> Person | None:
-        """The person with the role that the environment or the file of secrets gives the address now; None without a role.
+        """Return the person with the role that the environment or the file of secrets gives the address now; None without a role.
 
         Raise InputError if that file cannot be read.
         """
@@ -77,7 +77,7 @@ def _hash(cookies: Mapping[str, str]) -> str:
 
 
 def account_of(user: Mapping[str, Any]) -> Account | None:
-    """The account that Streamlit says is signed in; None if nobody is, or not with a verified address."""
+    """Return the account that Streamlit says is signed in; None if nobody is, or not with a verified address."""
     email, name = user.get("email"), user.get("name")
     if user.get("is_logged_in") is not True or not isinstance(email, str) or user.get("email_verified") is False:
         return None

@@ -133,7 +133,7 @@ def test_rows_of_other_files_do_not_belong_to_it(workspace: Workspace, screen: P
     imported = import_upload(workspace, cases.TRAIN, "train.csv")
     assert imported.name == "bmdm"
     refused = import_upload(workspace, cases.TEST, "test.csv", cells_options("screen"))
-    assert "was made of a file of cells" in refused.message
+    assert "was made from a file of cells" in refused.message
 
 
 def cells_options(dataset: str) -> object:

@@ -137,8 +137,8 @@ SHAPES = {
         np.sort(COUNTS, axis=1).mean(axis=0)[np.argsort(np.argsort(COUNTS, axis=1), axis=1)],
         "every cell has the same values in another order: they are ranks, or were quantile-normalised",
     ),
-    "a pseudocount": (COUNTS + 1, r"no value is 0, and \d+% are 1, which was added .*\(X = X - 1\)"),
-    "roots of Anscombe": (2 * np.sqrt(COUNTS + 0.375), r"no value is 0, and \d+% are 1\.225, which was added"),
+    "a pseudocount": (COUNTS + 1, r"no value is 0, and \d+% are 1, perhaps it was added to all of them. .*\(X = X - 1\)"),
+    "roots of Anscombe": (2 * np.sqrt(COUNTS + 0.375), r"no value is 0, and \d+% are 1\.225, perhaps it was added"),
     "detection": (np.median(COUNTS) < COUNTS, "no value is above 1: they say whether a gene is seen"),
 }
 

@@ -26,7 +26,7 @@ def test_each_server_has_gpus_of_its_own() -> None:
     for replica in planned:
         assert replica.command[replica.command.index("--port") + 1] == str(replica.options.port)
     assert len({replica.options.port for replica in planned}) == 2
-    with pytest.raises(InputError, match="3 replicas of 1 GPU each, expected no more than 2 GPUs hold"):
+    with pytest.raises(InputError, match="3 replicas of 1 GPU each, expected no more than fit on 2 GPUs"):
         plan_replicas(OPTIONS, 3, PYTHON, "gpu", ("0", "1"))
     with pytest.raises(InputError, match="0 replicas, expected 1 or more"):
         plan_replicas(OPTIONS, 0, PYTHON, "cpu")

@@ -64,7 +64,7 @@ def test_three_classes_have_losses_a_curve_and_hits(rows: RunRows) -> None:
     assert least <= hits[100]["effect"]["estimate"] <= most
     text = " ".join(class_scores.class_sentences(found))
     assert "hits per hundred validated" in text
-    assert "not only from rows with an effect" in text
+    assert "not only with rows that have an effect" in text
 
 
 def test_rank_scores_have_no_losses(rows: RunRows) -> None:

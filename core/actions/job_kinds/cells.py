@@ -1,4 +1,4 @@
-"""Jobs of the kind cells: a dataset is made of a file of single cells."""
+"""Jobs of the kind cells: each makes a dataset from a file of single cells."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from core.jobs.process import process_start
 from core.store import datasets
 from core.texts import parse_json
 
-_EARLIER = "cells"  # in the workspace's cache: what version 0.1 started
+_EARLIER = "cells"  # in the workspace's cache: jobs that version 0.1 started
 
 
 @dataclass(frozen=True, slots=True)
 class _EarlierFolder(JobFolder):
-    """The files of a job that version 0.1 started: one beside the other, and no state."""
+    """The files of a job that version 0.1 started: without subfolders and without a state file."""
 
     @property
     def log(self) -> Path:
@@ -30,12 +30,12 @@ class _EarlierFolder(JobFolder):
 
 
 class CellKind(JobKind):
-    """Labels of files of cells. One that a person typed as a command cannot be resumed: the same command goes on."""
+    """Labels of files of cells. A job started from the command line cannot be resumed here; the same command continues it."""
 
     name, title, page, tab = NAME, "labels of cells", "data", "Import"
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
-        """Yield what was started here, by version 0.1 too; what that left and cannot be read is left out."""
+        """Yield the jobs started here, also those of version 0.1 unless their files cannot be read."""
         with workspace.store.read() as db:
             made = {dataset.name: dataset.id for dataset in datasets.list_all(db)}
         for folder in jobs.list_folders(workspace, self.name):
@@ -49,9 +49,9 @@ class CellKind(JobKind):
                 continue
 
     def resume(self, workspace: Workspace, job: Job) -> None:
-        """Start again, with the settings that it was started with."""
+        """Start the job again with its settings."""
         if not job.can_resume:
-            raise StateError(f"{job.title}: was typed as a command; the same command goes on")
+            raise StateError(f"{job.title}: was started from the command line; repeat that command to continue it")
         JobKind.resume(self, workspace, job)
 
     def _read_earlier(self, file: Path, made: Mapping[str, str]) -> Job:

@@ -13,7 +13,7 @@ NUMBERS = ("none", "one", "two", "three", "four or more")
 
 
 def _number_arguing(text: RuleText) -> str:
-    """How many roles have a brief that is not `short`; "" for a row without briefs."""
+    """Return how many roles have a brief that is not `short`; "" for a row without briefs."""
     if not text.briefs:
         return ""
     arguing = {role for role, findings in text.briefs if "short" not in findings}
@@ -42,7 +42,7 @@ def _names_genes(text: RuleText) -> str:
 
 
 def _names(text: str, symbol: str) -> bool:
-    """Whether a symbol stands in a text as a word, in any case."""
+    """Return whether a symbol stands in a text as a word, in any case."""
     if not (symbol and symbol.isascii() and text.isascii()):
         return re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", text, re.IGNORECASE) is not None
     # The same without compiling a pattern for each symbol, which would take longer than several of the other rules together.
@@ -57,7 +57,7 @@ def _names(text: str, symbol: str) -> bool:
 
 
 def _is_word(character: str) -> bool:
-    """Whether it is a letter, a digit or an underscore; the edge of a text, "", is none."""
+    """Return whether it is a letter, a digit or an underscore; the edge of a text, "", is none."""
     return character.isalnum() or character == "_"
 
 

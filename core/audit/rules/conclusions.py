@@ -74,14 +74,14 @@ _OWN_OPTIONS = {role: "".join(sorted(set("ABC") - set(against))) for role, again
 
 
 def concludes_for_own_side(text: RuleText) -> bool:
-    """Whether a brief's first sentence or one of its last two concludes for its role's side; False for a role without one."""
+    """Return whether a brief's first or last two sentences conclude for its role's side; False for a role without a side."""
     if text.role not in OPTIONS_AGAINST:
         return False
     return not text.named_options.isdisjoint(_OWN_OPTIONS[text.role]) or _is_stated(text, _OWN_SIDE[text.role])
 
 
 def concludes_for_other_side(text: RuleText) -> bool:
-    """The same for the other side; a brief may conclude for both or for neither."""
+    """Return the same for the other side; a brief may conclude for both or for neither."""
     if text.role not in OPTIONS_AGAINST:
         return False
     return not text.named_options.isdisjoint(OPTIONS_AGAINST[text.role]) or _is_stated(text, _OTHER_SIDE[text.role])
@@ -95,7 +95,7 @@ def own_side_sentence(text: RuleText) -> str:
 
 
 def _states(sentence: str, side: _Statement) -> bool:
-    """Whether a sentence in lower case states a side."""
+    """Return whether a sentence in lower case states a side."""
     return bool(side.phrases.search(sentence) and not side.unless.search(sentence))
 
 

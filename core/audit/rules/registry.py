@@ -46,7 +46,7 @@ class Rule:
 
 
 def yes_if(holds: bool) -> str:
-    """The answer to a question of yes or no."""
+    """Return the answer to a question of yes or no."""
     return "yes" if holds else "no"
 
 
@@ -62,7 +62,7 @@ def rules() -> Mapping[str, Rule]:
 
 
 def rule_named(name: str) -> Rule:
-    """Return the rule of a name. Raises NotFound, with the known names, if there is no such rule."""
+    """Return the rule of a name. Raise NotFound, with the known names, if there is no such rule."""
     if name not in rules():
         raise NotFound(f"rule {name!r}: not known, expected one of {', '.join(rules())}")
     return rules()[name]
@@ -79,7 +79,7 @@ def answer_by_rule(
     """Return what the rule or the pattern of a rubric answers: pair_id, seq, role, stage, answer, p, one row per text, in order.
 
     texts: as of `core.store.rubrics.texts`. answer is "" where the rule has none; p is NaN. begun: as in
-    `core.audit.pattern.search_pattern`. symbols: as of a `RuleText`. Raises InputError for a rubric without a rule and without a
+    `core.audit.pattern.search_pattern`. symbols: as of a `RuleText`. Raise InputError for a rubric without a rule and without a
     pattern, for a pattern that does not end in time, and for an answer that the rubric lacks.
     """
     if not rubric.is_answered_by_rule:

@@ -74,7 +74,7 @@ _LISTED = Table({gene: program for program in PROGRAMS for gene in program.genes
 
 
 def program_of(symbol: str) -> tuple[str, Program | None]:
-    """The listed spelling of a gene symbol and its program; the symbol unchanged and None for a gene of no program."""
+    """Return the listed spelling of a gene symbol and its program; the symbol unchanged and None for a gene of no program."""
     listed = _LISTED.spellings(symbol)
     if listed:
         return listed[0], _LISTED.entries[listed[0]]

@@ -76,7 +76,7 @@ SITE = Site("mygene", "mygene.info", per_s=1.0, version=SourceRequest("GET", "me
 
 
 async def fetch_genes(client: SourceClient, symbol: str) -> tuple[dict[str, Gene], CachedResponse]:
-    """The genes whose symbol equals this one in any case, by their symbol, and the response. Raises SourceError."""
+    """Return the genes whose symbol equals this one in any case, by their symbol, and the response. Raise SourceError."""
     response = await client.fetch_one(BATCH, check_symbol(SITE, symbol), (*client.perts, *client.genes))
     genes: list[Gene] = json.loads(response.body or "[]")
     return {gene["symbol"]: gene for gene in reversed(genes)}, response  # of equal symbols the first, which fits best
@@ -88,7 +88,7 @@ def _request(symbols: Sequence[str]) -> SourceRequest:
 
 
 async def _fetch(client: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
-    """The genes whose symbol equals the one asked for in any case, as JSON by symbol; hits by another name are dropped."""
+    """Return the genes whose symbol equals the one asked for in any case, as JSON by symbol; hits by another name are dropped."""
     genes: dict[str, list[Gene]] = {}
     for hit in await client.send(SITE, _request(symbols), partial(parse_json, list[_Hit])) or []:
         if hit.symbol.casefold() == hit.query.casefold():
@@ -161,7 +161,7 @@ async def _ask_mygene(query: Query, client: SourceClient) -> Answer:
 
 
 def _ortholog(query: Query, symbol: str) -> str | None:
-    """The gene's symbol in the other organism; None if none, or several spellings, are listed."""
+    """Return the gene's symbol in the other organism; None if none, or several spellings, are listed."""
     table = query.packs.ortholog_table
     spellings = table.spellings(symbol)
     return table.entries[spellings[0]] if len(spellings) == 1 else None

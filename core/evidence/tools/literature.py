@@ -1,7 +1,4 @@
-"""literature: what abstracts say about a perturbation and a gene.
-
-Sentences of abstracts: which symbols they name, and which matter most.
-"""
+"""literature: what abstracts say about a perturbation and a gene. Sentences are ranked by the symbols that they name."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from core.evidence.sources import check_symbol
 from core.evidence.tool import Answer, Query, Tool
 
 K1, B = 1.5, 0.75
-CONTEXT_WORDS = ("macrophage", "macrophages", "expression", "knockout", "deficient", "induced")  # what the task is about
+CONTEXT_WORDS = ("macrophage", "macrophages", "expression", "knockout", "deficient", "induced")  # the task's subject
 _END = re.compile(r"""[.!?][)\]"'”’]*\s+(?=\S)""")
 _BEGINS = re.compile(r"""["'“‘(\[]*([A-Z0-9]|[a-z]{1,2}-?[A-Z]|[a-z]+\d)""")  # also mRNA, c-Myc, p65
 _ABBREVIATIONS = "e.g. i.e. vs. al. fig. figs. approx. no. nos. ca. cf. resp. sp. spp. dr. st. ref. refs. eq. incl. min. max."
@@ -26,7 +23,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 
 class RankedText(NamedTuple):
-    """A text by its position among those given, and its BM25 score. names_all: whether it names all of two or more symbols."""
+    """The position of a text among those given, and its BM25 score. names_all: whether it names all of two or more symbols."""
 
     position: int
     score: float
@@ -74,7 +71,7 @@ async def _ask(query: Query) -> Answer:
 
 
 def _best_abstracts(articles: Sequence[Article], symbols: Sequence[str]) -> list[Passage]:
-    """The best articles that name a symbol; those with a sentence that names both come first."""
+    """Return the best articles that name a symbol; those with a sentence that names both come first."""
     ranked = rank_texts([" ".join((article.title, *article.parts)) for article in articles], symbols)
     passages = [
         _passage(article, " ".join(article.parts), any(names_all(line, symbols) for line in _lines(article)))
@@ -84,14 +81,14 @@ def _best_abstracts(articles: Sequence[Article], symbols: Sequence[str]) -> list
 
 
 def _best_sentences(articles: Sequence[Article], symbols: Sequence[str]) -> list[Passage]:
-    """The best sentences that name a symbol; those that name both come first."""
+    """Return the best sentences that name a symbol; those that name both come first."""
     lines = [(article, line) for article in articles for line in _lines(article)]
     best = rank_texts([line for _, line in lines], symbols)[:MAX_SENTENCES]
     return [_passage(*lines[text.position], text.names_all) for text in best]
 
 
 def _lines(article: Article) -> list[str]:
-    """The title and every sentence of the abstract."""
+    """Return the title and every sentence of the abstract."""
     return [article.title, *(line for part in article.parts for line in split_sentences(part))]
 
 
@@ -110,7 +107,7 @@ TOOL = Tool(
 
 
 def split_sentences(text: str) -> Iterator[str]:
-    """The sentences of an abstract. A full stop inside a number, an abbreviation or a gene's name ends no sentence."""
+    """Yield the sentences of an abstract. Full stops inside numbers, abbreviations and gene names do not end a sentence."""
     start = 0
     for end in _END.finditer(text):
         last = text[start : end.end()].split()[-1]
@@ -123,17 +120,17 @@ def split_sentences(text: str) -> Iterator[str]:
 
 
 def symbol_pattern(symbol: str) -> re.Pattern[str]:
-    """A pattern that finds a symbol as a whole word in any case: Stat1-deficient names Stat1, Nkx2-1 does not name Nkx2."""
+    """A pattern that finds a symbol as a whole word in any case: Stat1-deficient names Stat1, but Nkx2-1 does not name Nkx2."""
     return re.compile(rf"(?<![a-z0-9])(?<![a-z0-9]\d-){re.escape(symbol)}(?![a-z0-9]|-\d)", re.IGNORECASE)
 
 
 def names_all(text: str, symbols: Sequence[str]) -> bool:
-    """Whether a text names every one of two or more symbols."""
+    """Return whether a text names every one of two or more symbols."""
     return len(symbols) > 1 and all(symbol_pattern(symbol).search(text) for symbol in symbols)
 
 
 def rank_texts(texts: Sequence[str], symbols: Sequence[str]) -> list[RankedText]:
-    """The texts that name a symbol: those that name all symbols first, then by BM25 score, ties in the given order."""
+    """Return the texts that name a symbol: those that name all symbols first, then by BM25 score, ties in the given order."""
     patterns = [symbol_pattern(symbol) for symbol in symbols]
     mentions = [[len(pattern.findall(text)) for pattern in patterns] for text in texts]
     words = [_WORD.findall(text.casefold()) for text in texts]
@@ -152,9 +149,9 @@ def rank_texts(texts: Sequence[str], symbols: Sequence[str]) -> list[RankedText]
 
 
 def _bm25(texts: Sequence[Sequence[str]], query: Sequence[str]) -> list[float]:
-    """The BM25 score of each text.
+    """Return the BM25 score of each text.
 
-    The inverse document frequency of the "lucene" variant is never below 0, so that a gene that all texts name still counts.
+    The inverse document frequency of the "lucene" variant is never below 0, so that a gene in all texts still counts.
     """
     known = {token for text in texts for token in text}
     terms = [token for token in query if token in known]

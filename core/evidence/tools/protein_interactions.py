@@ -62,9 +62,9 @@ SITE = Site(
 
 
 async def fetch_partners(client: SourceClient, symbol: str) -> tuple[dict[str, tuple[Partner, ...]], CachedResponse]:
-    """The partners of the proteins whose name equals this symbol in any case, by name, and the response.
+    """Return the partners of the proteins whose name equals this symbol in any case, by name, and the response.
 
-    The highest score comes first, equal scores in alphabetical order. Raises SourceError.
+    The highest score comes first, equal scores in alphabetical order. Raise SourceError.
     """
     # Only names of the same kind are fetched beside: there are many more genes than perturbations, and few may be needed.
     expected = client.perts if symbol in client.perts else client.genes
@@ -79,7 +79,7 @@ def _partners_request(identifiers: Collection[str]) -> SourceRequest:
 
 
 async def _fetch(client: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
-    """The proteins whose name equals each symbol in any case, with their partners, as JSON by symbol."""
+    """Return the proteins whose name equals each symbol in any case, with their partners, as JSON by symbol."""
     params = {"identifiers": "\r".join(symbols), "species": _MOUSE, "limit": _HITS_PER_SYMBOL, "echo_query": "1"}
     request = SourceRequest("POST", "json/get_string_ids", params)
     hits = await client.send(SITE, request, partial(parse_json, list[_Protein]))
@@ -92,7 +92,7 @@ async def _fetch(client: SourceClient, symbols: Sequence[str]) -> dict[str, str 
 
 
 async def _fetch_partners_by_id(client: SourceClient, ids: set[str]) -> dict[str, list[Partner]]:
-    """The best partners of each protein, by STRING's id of the protein."""
+    """Return the best partners of each protein, by STRING's id of the protein."""
     if not ids:
         return {}
     request = _partners_request(sorted(ids))
@@ -130,7 +130,7 @@ async def _ask(query: Query) -> Answer:
 
 
 async def partner_table(query: Query) -> tuple[Table[tuple[Partner, ...]], datetime | None]:
-    """The partners by symbol, of the pack or as STRING knows them, and when STRING gave them. Raises SourceError."""
+    """Return the partners by symbol, of the pack or as STRING knows them, and when STRING gave them. Raise SourceError."""
     if query.client is None:
         return query.packs.partner_table, None
     partners, response = await fetch_partners(query.client, query.symbol)

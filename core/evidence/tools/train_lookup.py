@@ -35,7 +35,7 @@ def _ask(query: Query) -> Answer:
 
 
 def _both(pert: str, gene: str, view: LabelView) -> Answer:
-    """The rows of the perturbation with this target gene."""
+    """Return the rows of the perturbation with this target gene."""
     perts = view.by_pert.spellings(pert)
     if len(perts) != 1:
         return Answer("empty", view.source, {"ambiguous": list(perts)} if perts else {})

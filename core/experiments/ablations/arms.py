@@ -44,16 +44,16 @@ class Arm:
 
 
 def one_cut(name: str, scores: Scores, trial: Trial, note: str = "") -> Arm:
-    """An arm that is the same under every cut of a trial: it saw no label."""
+    """Return an arm that is the same under every cut of a trial: it saw no label."""
     return Arm(name, (scores,) * len(trial.cells), note)
 
 
 def score_arms(trial: Trial, arms: Sequence[Arm], baseline: str | None = None) -> pd.DataFrame:
-    """Every arm's DE, DIR and mean, averaged over the cuts, with the interval shown, and its paired change from the baseline.
+    """Return every arm's DE, DIR and mean over the cuts, with the interval shown, and its paired change from the baseline.
 
-    Returns the columns COLUMNS, one row for each arm and metric that it ranks: estimate, low, high of the AUROC; n: the rows
-    that count; change, change_low, change_high: the arm less the baseline, NaN for the baseline itself and without one.
-    The variance between cuts, divided by their number, is in every interval.
+    Returns the columns COLUMNS, one row for each arm and metric that it ranks: estimate, low, high of the AUROC; n: the rows that
+    count; change, change_low, change_high: the arm less the baseline, NaN for the baseline itself and without one. The variance
+    between cuts, divided by their number, is in every interval.
     """
     outcome = outcome_of(trial.labels)
     found = [
@@ -76,7 +76,7 @@ def score_arms(trial: Trial, arms: Sequence[Arm], baseline: str | None = None) -
 
 
 def _weights(arm: int, n_arms: int) -> Floats:
-    """The combinations that give an arm's DE, DIR and mean, of shape (3, 2 · n_arms)."""
+    """Return the combinations that give an arm's DE, DIR and mean, of shape (3, 2 · n_arms)."""
     weights = np.zeros((3, 2 * n_arms))
     weights[[0, 1], [2 * arm, 2 * arm + 1]] = 1.0
     weights[2, 2 * arm : 2 * arm + 2] = 0.5
@@ -112,7 +112,7 @@ def _line(arm: Arm, metric: str, value: Estimate, change: Estimate | None, score
 
 
 def mask_scores(scores: Scores, rows: NDArray[np.bool_]) -> Scores:
-    """Scores with NaN outside of the chosen rows, so that an arm counts these alone."""
+    """Return scores with NaN outside of the chosen rows, so that an arm counts these alone."""
     return Scores(np.where(rows, scores.p_de, np.nan), np.where(rows, scores.p_up, np.nan))
 
 
@@ -136,12 +136,12 @@ class Measured:
 
 
 def score_of(table: pd.DataFrame, arm: str, metric: str = "mean") -> Measured:
-    """An arm's score in a table of `score_arms`; NaN if it has none."""
+    """Return an arm's score in a table of `score_arms`; NaN if it has none."""
     return _measured(table, arm, metric, ("estimate", "low", "high"))
 
 
 def change_of(table: pd.DataFrame, arm: str, metric: str = "mean") -> Measured:
-    """An arm's change from the baseline in a table of `score_arms`."""
+    """Return an arm's change from the baseline in a table of `score_arms`."""
     return _measured(table, arm, metric, ("change", "change_low", "change_high"))
 
 
@@ -157,7 +157,7 @@ def _list(texts: Sequence[str]) -> str:
 
 
 def describe_changes(table: pd.DataFrame, baseline: str, metric: str = "mean") -> str:
-    """Which arms differ from the baseline in a metric, in one sentence, by the intervals of the paired changes."""
+    """Return which arms differ from the baseline in a metric, in one sentence, by the intervals of the paired changes."""
     name = {"mean": "the mean of DE and DIR", "DE": "DE", "DIR": "DIR"}[metric]
     known = table[(table["metric"] == metric) & table["change"].notna()]
     changes = {str(arm): change_of(table, str(arm), metric) for arm in known["arm"]}

@@ -77,7 +77,7 @@ def ablations() -> Mapping[str, Ablation]:
 
 
 def ablation_named(name: str) -> Ablation:
-    """Return the ablation of a name. Raises NotFound with the known names."""
+    """Return the ablation of a name. Raise NotFound with the known names."""
     known = ablations()
     if name not in known:
         raise NotFound(f"ablation {name!r}: not known, expected one of {', '.join(known)}")

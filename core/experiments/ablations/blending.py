@@ -34,7 +34,7 @@ class Base:
 
 
 def base_of(material: Material, name: str) -> Base:
-    """Return the run of a name, by default the oldest that a model made on labelled rows. Raises NotFound, MissingInput."""
+    """Return the run of a name, by default the oldest that a model made on labelled rows. Raise NotFound, MissingInput."""
     run = material.labelled_run(name)
     found = run.take(np.array([label is not None for label in run.labels], dtype=np.bool_))
     return Base(run.run.name, found.positions, found.scores, found.cells)
@@ -70,8 +70,10 @@ def trial_of(material: Material, base: Base, predicted: Sequence[Predicted]) -> 
 def fused_arm(
     name: str, base: Base, components: Sequence[Sequence[Predicted]], weights: Sequence[Sequence[Floats | float]], note: str = ""
 ) -> Arm:
-    """The arm of a rank fusion. components: of each kNN, its priors under each cut; weights: of each kNN, under each cut, one
-    number or one for each row, for DE and DIR alike.
+    """Return the arm of a rank fusion.
+
+    components: of each kNN, its priors under each cut; weights: of each kNN, under each cut, one number or one for each row, for
+    DE and DIR alike.
     """
     scores = []
     for cut in range(len(components[0])):
@@ -83,5 +85,5 @@ def fused_arm(
 
 
 def on_rows(arm: Arm, rows: Sequence[Bools]) -> Arm:
-    """The arm on the chosen rows of each cut alone."""
+    """Return the arm on the chosen rows of each cut alone."""
     return Arm(arm.name, tuple(mask_scores(scores, chosen) for scores, chosen in zip(arm.scores, rows, strict=True)), arm.note)

@@ -62,7 +62,7 @@ def _bounds(task: Task, cells: Codes | None) -> TieBounds:
 
 
 def _flatten(p: Floats) -> Floats:
-    """Halves the log odds."""
+    """Return halves the log odds."""
     odds = np.sqrt(p / np.maximum(1 - p, 1e-300))
     flat: Floats = odds / (1 + odds)
     return flat
@@ -73,7 +73,7 @@ def _map(scores: Scores, function: Any) -> Scores:
 
 
 def _break(scores: Scores, effect: Bools, up: Bools) -> Scores:
-    """Ranks in which every tie is broken in favour of the flagged rows."""
+    """Return ranks in which every tie is broken in favour of the flagged rows."""
     return Scores(_ordered(scores.p_de, effect), _ordered(scores.p_up, up))
 
 

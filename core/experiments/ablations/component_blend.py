@@ -42,7 +42,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
 
 
 def _cross(base: Base, run: RunRows) -> Base:
-    """The scores of another run on the base's rows, NaN where it has none."""
+    """Return the scores of another run on the base's rows, NaN where it has none."""
     at = {int(position): i for i, position in enumerate(run.positions)}
     rows = np.array([at.get(int(position), -1) for position in base.positions])
     if (rows < 0).all():

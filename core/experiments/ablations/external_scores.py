@@ -44,7 +44,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
 
 
 def scores_on_labelled_rows(material: Material, run: RunRows) -> Scores:
-    """A run's scores on the labelled rows of the dataset, NaN where it has none."""
+    """Return a run's scores on the labelled rows of the dataset, NaN where it has none."""
     de, up = np.full((2, len(material.index.pair_ids)), np.nan)
     de[run.positions], up[run.positions] = run.scores.p_de, run.scores.p_up
     known = material.index.known_positions

@@ -32,7 +32,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
         knn = Neighbours(spaces, Weighting(k=k), options["centre"])
         arms.append(knn_arm(f"{k} nearest", predict(material, knn, options["cuts"])))
     table = score_arms(trial, arms, ALL)
-    remark = "A gene brings all its measured rows; a prompt of K measured pairs holds fewer. A model may use them otherwise."
+    remark = "A gene contributes all its measured rows; a prompt of K measured pairs has fewer. A model may use them differently."
     return Outcome(table, describe_changes(table, ALL), (remark,))
 
 

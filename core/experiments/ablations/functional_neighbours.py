@@ -20,7 +20,7 @@ MOST_SPACES = 5
 
 
 def membership_space(name: str, groups: Mapping[str, Sequence[str]], symbols: Sequence[str]) -> Space:
-    """A space with one column for each group, weighted by how rare it is (log of genes / members).
+    """Return a space with one column for each group, weighted by how rare it is (log of genes / members).
 
     groups: symbol → the groups that it belongs to; a symbol without any is not covered. The cosine of two symbols is what they
     share, weighted.
@@ -39,7 +39,7 @@ def membership_space(name: str, groups: Mapping[str, Sequence[str]], symbols: Se
 
 
 def partners_of(packs: Packs) -> dict[str, list[str]]:
-    """Each symbol with its partners in the network, itself among them, so that partners of each other share two."""
+    """Return each symbol with its partners in the network, itself among them, so that partners of each other share two."""
     found: dict[str, list[str]] = {}
     for a, b, _ in packs.edges or ():
         found.setdefault(a, [a]).append(b)

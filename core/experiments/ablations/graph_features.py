@@ -24,12 +24,12 @@ LITTLE = 0.05  # an AUROC whose whole interval lies as near to chance tells next
 def walk_features(
     signs: Mapping[tuple[str, str], int], pert: list[str], gene: list[str], cut_off: int, damping: float
 ) -> pd.DataFrame:
-    """Features of pairs of symbols in the graph of (regulator, target) → 1, −1 or 0 (unknown sign).
+    """Return features of pairs of symbols in the graph of (regulator, target) → 1, −1 or 0 (unknown sign).
 
-    Returns one row for each pair: pert_in_net, gene_in_net, reachable (0 or 1: by a walk of at most `cut_off` edges),
-    recip_dist (1 / edges of the shortest walk, 0 if none), connectivity (Σ over walks of damping^edges), kd_up_score (the same
-    with the product of the signs, reversed: what a loss of the regulator would raise) and pert_outdeg. Symbols that are not in
-    the graph have zeros.
+    Return one row for each pair: pert_in_net, gene_in_net, reachable (0 or 1: by a walk of at most `cut_off` edges), recip_dist
+    (1 / edges of the shortest walk, 0 if none), connectivity (Σ over walks of damping^edges), kd_up_score (the same with the
+    product of the signs, reversed: what a loss of the regulator would raise) and pert_outdeg. Symbols that are not in the graph
+    have zeros.
     """
     nodes = {symbol: i for i, symbol in enumerate(sorted({symbol for pair in signs for symbol in pair}))}
     starts = {symbol: i for i, symbol in enumerate(sorted(set(pert) & set(nodes)))}
@@ -104,7 +104,7 @@ def _is_on_labelled_rows(material: Material, run: Any) -> bool:
 
 
 def _one_axis(values: pd.Series, name: str) -> Scores:
-    """A feature as the DE score, or the signed one as the DIR score; the other question has none."""
+    """Return a feature as the DE score, or the signed one as the DIR score; the other question has none."""
     numbers = values.to_numpy(dtype=np.float64)
     nothing = np.full(len(numbers), np.nan)
     if name == "kd_up_score":
@@ -113,7 +113,7 @@ def _one_axis(values: pd.Series, name: str) -> Scores:
 
 
 def _on_rows(found: Any, own: Mapping[str, int], n: int) -> tuple[Scores, Floats]:
-    """An external score on the labelled rows, NaN where it has none, and its ranks."""
+    """Return an external score on the labelled rows, NaN where it has none, and its ranks."""
     de, up = np.full((2, n), np.nan)
     positions = [own.get(key, -1) for key in found.frame["pair_id"]]
     kept = np.array(positions) >= 0
@@ -123,7 +123,7 @@ def _on_rows(found: Any, own: Mapping[str, int], n: int) -> tuple[Scores, Floats
 
 
 def _agreement(own: Floats, other: Floats) -> dict[str, float]:
-    """How alike a feature of ours and a column of a file rank the rows that both have: n and Spearman's correlation."""
+    """Return how alike a feature of ours and a column of a file rank the rows that both have: n and Spearman's correlation."""
     both = ~np.isnan(other)
     frame = pd.DataFrame({"own": own[both], "other": other[both]}).rank()
     return {"n": int(both.sum()), "spearman": float(frame["own"].corr(frame["other"]))}

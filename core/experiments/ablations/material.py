@@ -59,11 +59,11 @@ class Material:
         return [self.index.pair_ids[i] for i in self.index.known_positions]
 
     def symbols(self, codes: Sequence[int] | NDArray[np.intp]) -> list[str]:
-        """The symbols of codes."""
+        """Return the symbols of codes."""
         return [self.index.symbols[int(code)] for code in codes]
 
     def spaces(self, names: str) -> list[Space]:
-        """The spaces that an option names, with commas between them; all of them without a name. Raises NotFound."""
+        """Return the spaces that an option names, with commas between them; all of them without a name. Raise NotFound."""
         wanted = split_names(names) or list(self.space_names)
         unknown = [name for name in wanted if name not in self.space_names]
         if unknown:
@@ -71,13 +71,13 @@ class Material:
         return [self.load_space(name) for name in wanted]
 
     def chosen_runs(self, names: str) -> list[RunRows]:
-        """The runs that an option names, with their rows. Raises NotFound."""
+        """Return the runs that an option names, with their rows. Raise NotFound."""
         return [self.load_run(name) for name in split_names(names)]
 
     def labelled_run(self, name: str) -> RunRows:
-        """The run of a name, else the oldest one that predicts labelled rows and that a language model made.
+        """Return the run of a name, else the oldest one that predicts labelled rows and that a language model made.
 
-        Raises NotFound, MissingInput.
+        Raise NotFound, MissingInput.
         """
         if name:
             return self.load_run(name)
@@ -91,7 +91,7 @@ class Material:
 
 
 def load_run(store: Store, name: str) -> RunRows:
-    """Return the rows of the run of a name or id, as it is scored. Raises NotFound."""
+    """Return the rows of the run of a name or id, as it is scored. Raise NotFound."""
     with store.read() as db:
         return load_scored_rows(db, name)
 

@@ -22,7 +22,7 @@ GENES = "similar genes"
 
 
 def network_similarity(edges: Any, symbols: tuple[str, ...]) -> SimilarityMatrices:
-    """Scores / 1000 between partners, 1 between a symbol and itself; a symbol without a partner here is not covered."""
+    """Return scores / 1000 between partners, 1 between a symbol and itself; a symbol without a partner here is not covered."""
     at = {symbol: i for i, symbol in enumerate(symbols)}
     matrix: Floats = np.zeros((len(symbols), len(symbols)))
     for a, b, score in edges:
@@ -34,7 +34,7 @@ def network_similarity(edges: Any, symbols: tuple[str, ...]) -> SimilarityMatric
 
 
 def _mean_rank(name: str, one: Arm, other: Arm, weight: float) -> Arm:
-    """The weighted mean of two arms' percentiles, cut by cut; `weight` is the other's."""
+    """Return the weighted mean of two arms' percentiles, cut by cut; `weight` is the other's."""
     scores = []
     for a, b in zip(one.scores, other.scores, strict=True):
         axes = [(1 - weight) * percentiles(x) + weight * percentiles(y) for x, y in ((a.p_de, b.p_de), (a.p_up, b.p_up))]

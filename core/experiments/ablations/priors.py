@@ -43,7 +43,7 @@ def make_trial(material: Material, n_cuts: int) -> Trial:
 
 
 def describe_cuts(n_cuts: int) -> str:
-    """How rows are scored under so many cuts, in words."""
+    """Return how rows are scored under so many cuts, in words."""
     return f"inside {K}×{K} cells, " + ("cut 0" if n_cuts == 1 else f"mean of {n_cuts} cuts")
 
 
@@ -55,6 +55,6 @@ def predict(material: Material, knn: Neighbours, n_cuts: int) -> list[tuple[Prio
 
 
 def knn_arm(name: str, predicted: Sequence[tuple[Priors, Priors]]) -> Arm:
-    """The arm of priors; base rates stand in where none is known, and the note says for how many rows."""
+    """Return the arm of priors; base rates stand in where none is known, and the note says for how many rows."""
     covered = np.mean([priors.covered.mean() for priors, _ in predicted])
     return Arm(name, tuple(scores_with_stand_ins(*each) for each in predicted), f"covers {covered:.0%} of rows")

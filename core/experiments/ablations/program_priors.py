@@ -25,7 +25,7 @@ _SIGN = {"up": 1.0, "down": -1.0}
 
 
 def program_counts(labels: Any, programs: list[str]) -> pd.DataFrame:
-    """One row for each program of the target gene: program, expected (up, down or ""), rows, up, down, none."""
+    """Return one row for each program of the target gene: program, expected (up, down or ""), rows, up, down, none."""
     expected = {program.name: program.expected for program in PROGRAMS}
     frame = pd.DataFrame({"program": programs, "label": labels})
     counts = pd.crosstab(frame["program"], frame["label"]).reindex(columns=["up", "down", "none"], fill_value=0)
@@ -35,7 +35,7 @@ def program_counts(labels: Any, programs: list[str]) -> pd.DataFrame:
 
 
 def _rates(trial: Trial, code: Codes, seed: int, strength: float) -> Scores:
-    """Each program's rates among the rows that a row may see, mixed with `strength` pseudo-rows at their base rate."""
+    """Return each program's rates among the rows that a row may see, mixed with `strength` pseudo-rows at their base rate."""
     outcome, rows = outcome_of(trial.labels), trial.rows
     parts = parts_of(EvaluationProtocol("folds", K, seed), rows, rows)
     assert parts is not None
@@ -82,7 +82,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
 
 
 def describe_expectations(counts: pd.DataFrame) -> str:
-    """Which programs move as expected and which do not, with their counts of up and down."""
+    """Return which programs move as expected and which do not, with their counts of up and down."""
     listed = counts[counts["expected"] != ""]
     if listed.empty:
         return "No target gene belongs to a curated program."

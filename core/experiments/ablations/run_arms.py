@@ -39,9 +39,9 @@ def runs_that_differ(material: Material, option: str) -> list[Run]:
 
 
 def score_runs(material: Material, names: str, option: str, how: str) -> Outcome:
-    """Scores runs on the labelled rows that all of them have, inside the cells of each, against the first.
+    """Return scores runs on the labelled rows that all of them have, inside the cells of each, against the first.
 
-    how: a command that makes what is missing. Raises MissingInput without two runs, InputError for runs without a common row.
+    how: a command that makes what is missing. Raise MissingInput without two runs, InputError for runs without a common row.
     """
     chosen = material.chosen_runs(names) or [material.load_run(run.id) for run in runs_that_differ(material, option)]
     if len(chosen) < 2:
@@ -68,7 +68,7 @@ def _title(rows: RunRows, option: str) -> str:
 
 
 def _shared_rows(runs: Sequence[RunRows]) -> list[RunRows]:
-    """The rows of each run that every run has and that have a label, in the same order."""
+    """Return the rows of each run that every run has and that have a label, in the same order."""
     positions = set(map(int, runs[0].positions)).intersection(*(map(int, each.positions) for each in runs[1:]))
     labels = runs[0].index.labels
     kept = np.array(sorted(position for position in positions if labels[position] is not None), dtype=np.intp)

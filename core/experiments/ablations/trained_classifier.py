@@ -36,14 +36,14 @@ def features_of(spaces: list[Space], material: Material, columns: int) -> Floats
 
 
 def _scaled(columns: Floats) -> Floats:
-    """Vectors divided by their mean length, so that spaces weigh alike; symbols without a vector stay NaN."""
+    """Return vectors divided by their mean length, so that spaces weigh alike; symbols without a vector stay NaN."""
     length = np.sqrt(np.square(columns).sum(axis=1))
     found: Floats = columns / np.nanmean(length)
     return found
 
 
 def predict_cells(trial: Trial, features: Floats, model: Any, seed: int) -> Scores:
-    """Scores of every row from a model that is fitted, for each cell, on rows that share no perturbation or gene part with it.
+    """Return each row's scores from a model that is fitted on rows which share no part of perturbations or genes with its cell.
 
     model: returns an unfitted classifier of scikit-learn. Rows without features, and cells with too few rows, get base rates.
     """
@@ -63,7 +63,7 @@ def predict_cells(trial: Trial, features: Floats, model: Any, seed: int) -> Scor
 
 
 def _fit_and_predict(model: Any, features: Floats, covered: Bools, rows: tuple[Bools, Bools], positive: Bools) -> Floats:
-    """The probabilities of the rows inside, from the rows that they may see; base rates where there is nothing to learn."""
+    """Return the probabilities of the rows inside, learned from the rows that they may see; base rates if there are none."""
     inside, seen = rows
     base = positive[seen].mean() if seen.any() else 0.5
     found: Floats = np.full(int(inside.sum()), base)

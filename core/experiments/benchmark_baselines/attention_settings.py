@@ -46,7 +46,10 @@ class AttentionGrid:
 
 
 def read_grid(text: str) -> AttentionGrid:
-    """The grid that is named: "full" for the published one, or sizes such as "1x64,2x128" (layers x width). Raises InputError."""
+    """Return the grid that is named: "full" for the published one, or sizes such as "1x64,2x128" (layers x width).
+
+    Raise InputError.
+    """
     if text == FULL:
         return AttentionGrid()
     sizes = [re.fullmatch(r"(\d{1,2})x(\d{1,4})", part.strip()) for part in text.split(",")]

@@ -1,6 +1,6 @@
-"""Baselines from what joins genes: kNN over a gene space, and an edge of the network.
+"""Baselines from relations between genes: kNN over a gene space, and edges of the network.
 
-A kNN weights the training rows by how alike both of their symbols are to the row's.
+A kNN weights the training rows by the similarity of both symbols to the row's.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ WEIGHTING = Weighting(axis="both")
 
 
 def predict_by_space(material: Material, space: Space) -> Prediction:
-    """The priors of the rows to predict from all training rows (protocol test), by a product of both axes' similarities.
+    """Return the priors of the rows to predict from all training rows (protocol test), by a product of both axes' similarities.
 
     A symbol is like itself even where the space does not cover it: a gene's own training rows count for it, weighted by their
-    perturbations. Similar genes alone would tell all perturbations of a gene alike, which scores 0.5 in each gene.
+    perturbations. Similar genes alone would give all perturbations of a gene the same score, an AUROC of 0.5 in each gene.
     """
     similar = OwnSimilarity(cosine_similarity([space]))
     found = knn_priors(material.rows, material.known, Similarities(similar, similar), WEIGHTING)

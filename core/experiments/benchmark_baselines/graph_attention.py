@@ -63,7 +63,7 @@ class _Data:
 
 
 def hold_out_perturbations(known: Knowledge, seed: int) -> Bools:
-    """Flags of the training rows of a random tenth of the perturbations, at least one of them."""
+    """Return flags of the training rows of a random tenth of the perturbations, at least one of them."""
     perts = np.unique(known.rows.pert)
     chosen = np.random.default_rng(seed).permutation(perts)[: max(1, round(VALIDATION_SHARE * len(perts)))]
     held_out: Bools = np.isin(known.rows.pert, chosen)
@@ -83,7 +83,7 @@ def train_networks(material: Material, graph: GeneGraph, grid: AttentionGrid) ->
 
 
 def edges_of(graph: GeneGraph) -> Codes:
-    """The edges between symbols, from both ends, and one of each symbol with itself, of shape (2, n_edges)."""
+    """Return the edges between symbols, from both ends, and one of each symbol with itself, of shape (2, n_edges)."""
     joined = graph.between_symbols().tocoo()
     apart = joined.coords[0] != joined.coords[1]
     own = np.arange(len(graph.node))
@@ -95,7 +95,7 @@ def _device(torch: Any) -> str:
 
 
 def _train(torch: Any, data: _Data, grid: AttentionGrid, layers: int, width: int) -> Trained:
-    """A network after the pass that scores best on the validation perturbations."""
+    """Return a network after the pass that scores best on the validation perturbations."""
     network = make_network(torch, data.n_nodes, layers, width).to(data.edges.device)
     optimizer = torch.optim.AdamW(network.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     order = np.random.default_rng(grid.seed)
@@ -117,7 +117,7 @@ def _train(torch: Any, data: _Data, grid: AttentionGrid, layers: int, width: int
 
 
 def _loss(torch: Any, network: Any, data: _Data, rows: Codes) -> Any:
-    """The cross-entropy of effects, and of directions where they are known, over some training rows."""
+    """Return the cross-entropy of effects, and of directions where they are known, over some training rows."""
     part = data.known.take(rows)
     found = _answers(torch, network, data.edges, part.rows)
     flags = torch.as_tensor(part.flags, device=data.edges.device)
@@ -135,7 +135,7 @@ def _answers(torch: Any, network: Any, edges: Any, rows: Rows) -> Any:
 
 
 def _predict(torch: Any, network: Any, edges: Any, rows: Rows) -> tuple[Floats, Floats]:
-    """P(effect) and P(up | effect) of rows."""
+    """Return P(effect) and P(up | effect) of rows."""
     network.eval()
     with torch.no_grad():
         found = torch.sigmoid(_answers(torch, network, edges, rows).double()).cpu().numpy()
@@ -143,7 +143,7 @@ def _predict(torch: Any, network: Any, edges: Any, rows: Rows) -> tuple[Floats, 
 
 
 def _validate(torch: Any, network: Any, data: _Data) -> float:
-    """The mean over DE and DIR of the macro AUROC by gene; of one alone if the other has no gene with both classes."""
+    """Return the mean over DE and DIR of the macro AUROC by gene; of one alone if the other has no gene with both classes."""
     held_out = data.held_out
     outcome = Outcome(*(held_out.flags[:, flag] for flag in (LABELLED, EFFECT, UP, DIRECTED)))
     scores = scores_from_probabilities(*_predict(torch, network, data.edges, held_out.rows))
@@ -173,7 +173,7 @@ def _make(material: Material) -> Prediction:
 
 
 def _is_known(material: Material, graph: GeneGraph) -> Bools:
-    """Which rows have two symbols that the network of genes or training rows tell something about."""
+    """Return which rows have two symbols that the network of genes or training rows tell something about."""
     known = []
     for asked, seen in ((material.rows.pert, material.known.rows.pert), (material.rows.gene, material.known.rows.gene)):
         known.append(graph.covered[asked] | np.isin(asked, seen))
@@ -196,7 +196,7 @@ BASELINE = KnowledgeBaseline(
 
 
 def make_network(torch: Any, nodes: int, layers: int, width: int) -> Any:
-    """A network with a learned vector for each node; its weights are drawn from torch's generator."""
+    """Return a network with a learned vector for each node; its weights are drawn from torch's generator."""
     nn = torch.nn
 
     def layer() -> Any:
@@ -215,7 +215,7 @@ def make_network(torch: Any, nodes: int, layers: int, width: int) -> Any:
 
 
 def node_vectors(torch: Any, network: Any, edges: Any) -> Any:
-    """The vector of every node, of shape (n_nodes, width).
+    """Return the vector of every node, of shape (n_nodes, width).
 
     edges: of shape (2, n_edges), the node that an edge leads to and the one it comes from; each node has one from itself.
     """
@@ -228,7 +228,7 @@ def node_vectors(torch: Any, network: Any, edges: Any) -> Any:
 
 
 def _attend(torch: Any, layer: Any, vectors: Any, edges: Any) -> Any:
-    """Each node's mean of its neighbours' values, weighted by attention, with HEADS heads."""
+    """Return each node's mean of its neighbours' values, weighted by attention, with HEADS heads."""
     to, source = edges
     values = layer["value"](vectors).unflatten(1, (HEADS, -1))
     strength = torch.nn.functional.leaky_relu(layer["query"](vectors)[to] + layer["key"](vectors)[source], _SLOPE)

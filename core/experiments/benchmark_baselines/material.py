@@ -42,7 +42,7 @@ class GeneKnowledge:
     sources: tuple[str, ...] = ()
 
     def covered(self) -> dict[str, Bools]:
-        """Which symbols a pack says something about, of shape (n_symbols,), by what it says."""
+        """Return which symbols a pack says something about, of shape (n_symbols,), by what it says."""
         found = {} if self.graph is None else {"network": self.graph.covered}
         return found if self.text is None else found | {"descriptions": np.asarray(np.isfinite(self.text.columns).all(axis=1))}
 
@@ -67,13 +67,13 @@ class Material:
         return outcome_of(self.labels)
 
     def base_rates(self) -> Priors:
-        """The share of effects among the training rows, and of up among those with a direction, for every row to predict."""
+        """Return, for every row to predict, the training rows' share of effects, and of up among rows with a direction."""
         same = Similarities(ConstantSimilarity(), ConstantSimilarity())
         return knn_priors(self.rows, self.known, same)
 
 
 def predictable_splits(dataset: pd.DataFrame) -> list[str]:
-    """The splits of a dataset (`pairs.frame`) that can be predicted from its training rows: those with labels, sorted."""
+    """Return the splits of a dataset (`pairs.frame`) that can be predicted from its training rows: those with labels, sorted."""
     labelled = {str(split) for split in dataset["split"][dataset["label"].notna()].unique()}
     return sorted(labelled - {TRAIN}) if TRAIN in labelled else []
 
@@ -81,9 +81,9 @@ def predictable_splits(dataset: pd.DataFrame) -> list[str]:
 def make_material(
     index: RowIndex, splits: NDArray[np.object_], split: str, genes: GeneKnowledge, attention: AttentionGrid | None = None
 ) -> Material:
-    """The labelled rows of a split, to be predicted from those of the split `train`; splits: of every row of the index.
+    """Return the labelled rows of a split, to be predicted from those of the split `train`; splits: of every row of the index.
 
-    Raises InputError without any, and for the training split, whose rows would be predicted from their own labels.
+    Raise InputError without any, and for the training split, whose rows would be predicted from their own labels.
     """
     if split == TRAIN:
         raise InputError(f"split {split!r}: its rows would be predicted from their own labels; expected another split")
@@ -98,7 +98,7 @@ def make_material(
 
 
 def read_gene_knowledge(packs: Packs, symbols: Sequence[str]) -> GeneKnowledge:
-    """What packs say of these symbols: the network, words of descriptions, and neighbourhoods in the network.
+    """Return what packs say of these symbols: the network, words of descriptions, and neighbourhoods in the network.
 
     Symbols are found by the packs' table of orthologs too. Both spaces are those that `embed text` and `embed network` make.
     """
@@ -113,7 +113,7 @@ def read_gene_knowledge(packs: Packs, symbols: Sequence[str]) -> GeneKnowledge:
 
 
 def make_graphs(packs: Packs, symbols: Sequence[str]) -> tuple[GeneGraph, GeneGraph]:
-    """The network of all edges of a pack over these symbols, and that of the edges which make two genes close."""
+    """Return the network of all edges of a pack over these symbols, and that of the edges which make two genes close."""
 
     def make(least_score: int) -> GeneGraph:
         graph = graph_of_packs(packs, least_score)
@@ -123,14 +123,14 @@ def make_graphs(packs: Packs, symbols: Sequence[str]) -> tuple[GeneGraph, GeneGr
 
 
 def _space_over(space: embeddings.Space, symbols: Sequence[str], names: GeneNames) -> Space:
-    """The space over these symbols, each by its own name, else by the first other name that the space has."""
+    """Return the space over these symbols, each by its own name, else by the first other name that the space has."""
     listed = {symbol.casefold() for symbol in space.symbols}
     others = {symbol: [name for name in names.of(symbol)[1:] if name.casefold() in listed] for symbol in symbols}
     return space_over(space, symbols, {symbol: found[0] for symbol, found in others.items() if found})
 
 
 def benchmark_of_lines(training: pd.DataFrame, scored: pd.DataFrame, split: str) -> pd.DataFrame:
-    """The training rows of one dataset with the rows of a split of another, as one dataset; both are `pairs.frame`.
+    """Return the training rows of one dataset with the rows of a split of another, as one dataset; both are `pairs.frame`.
 
     Symbols are matched by their spelling. The ids of training rows are marked, since both datasets may have a pair.
     """

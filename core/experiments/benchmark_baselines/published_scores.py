@@ -33,7 +33,7 @@ class PublishedTable:
     common: str
 
     def of(self, dataset: str) -> tuple[PublishedScore, ...]:
-        """The published scores of a dataset by its name; none for one that is no published cell line."""
+        """Return the published scores of a dataset by its name; none for one that is no published cell line."""
         return self.lines.get(dataset.casefold(), ())
 
 

@@ -32,7 +32,7 @@ class Tier(NamedTuple):
 
 
 def _tier(preference: str, budget: Budget) -> Tier:
-    """The class that is called, say, "same gene, close perturbation"."""
+    """Return the class that is called, say, "same gene, close perturbation"."""
     relation = {_ROLES[role]: how for how, role in (part.split() for part in preference.split(", "))}
     return Tier(relation["pert"], relation["gene"], budget)
 
@@ -41,7 +41,7 @@ TIERS = tuple(_tier(preference, budget) for preference, budget in BUDGET_OF.item
 
 
 def tier_label_sums(queries: Rows, known: Knowledge, close: Any) -> Floats:
-    """How many labelled rows of each class have each flag, for each row, of shape (n_tiers, n_queries, 4).
+    """Return how many labelled rows of each class have each flag, for each row, of shape (n_tiers, n_queries, 4).
 
     close: sparse and symmetric, of shape (n_symbols, n_symbols), not 0 where two symbols of the codes are close.
     """
@@ -58,7 +58,7 @@ def tier_label_sums(queries: Rows, known: Knowledge, close: Any) -> Floats:
 
 
 def _sums_of(labels: Any, near_pert: tuple[Any, Any], near_gene: tuple[Any, Any], at: tuple[Codes, Codes]) -> Floats:
-    """The sums of one flag in each class, of shape (n_tiers, n_queries); labels: of shape (n_known_perts, n_known_genes)."""
+    """Return the sums of a flag in each class, of shape (n_tiers, n_queries). labels: of shape (n_known_perts, n_known_genes)."""
     by_pert = {"close": near_pert[0] @ labels, "same": near_pert[1] @ labels}
     by_gene = {"close": near_gene[0].T, "same": near_gene[1].T}
     both = {(p, g): (rows @ columns).toarray()[at] for p, rows in by_pert.items() for g, columns in by_gene.items()}
@@ -78,7 +78,7 @@ def _sums_of(labels: Any, near_pert: tuple[Any, Any], near_gene: tuple[Any, Any]
 
 
 def _near(close: Any, rows: Codes, columns: Codes) -> Any:
-    """1 where two symbols are close and not the same, sparse, of shape (n_rows, n_columns)."""
+    """Return 1 where two symbols are close and not the same, sparse, of shape (n_rows, n_columns)."""
     part = close[rows][:, columns].tocoo()
     kept = (part.data != 0) & (rows[part.coords[0]] != columns[part.coords[1]])
     ends = part.coords[0][kept], part.coords[1][kept]
@@ -86,16 +86,16 @@ def _near(close: Any, rows: Codes, columns: Codes) -> Any:
 
 
 def _same(rows: Codes, columns: Codes) -> Any:
-    """1 where two symbols are the same, sparse, of shape (n_rows, n_columns)."""
+    """Return 1 where two symbols are the same, sparse, of shape (n_rows, n_columns)."""
     _, at, where = np.intersect1d(rows, columns, assume_unique=True, return_indices=True)
     return csr_array((np.ones(len(at)), (at, where)), shape=(len(rows), len(columns)))
 
 
 def expected_share(sums: Floats, counted: int, positive: int, budgets: Mapping[Budget, int]) -> Floats:
-    """The share of positive rows that a random draw from each class, in their order and within the budgets, expects.
+    """Return the share of positive rows that a random draw from each class, in their order and within the budgets, expects.
 
     sums: as of `tier_label_sums`. counted, positive: the flags of the rows that are drawn from, and of those among them that are
-    positive. Returns an array of shape (n_queries,), NaN where nothing is retrieved.
+    positive. Return an array of shape (n_queries,), NaN where nothing is retrieved.
     """
     taken, found = np.zeros((2, sums.shape[1]))
     left = {budget: np.full(sums.shape[1], float(most)) for budget, most in budgets.items()}
@@ -115,7 +115,7 @@ GENE_BUDGETS: Mapping[Budget, int] = {"pert": 0, "gene": DEFAULT_BUDGET, "both":
 
 
 def vote(material: Material, budgets: Mapping[Budget, int]) -> Prediction:
-    """The labels that a retrieval with these budgets expects, each retrieved row counting alike."""
+    """Return the labels that a retrieval with these budgets expects, each retrieved row counting alike."""
     graph = material.genes.close
     assert graph is not None
     known = Knowledge(graph.rows(material.known.rows), material.known.flags)
@@ -128,7 +128,7 @@ def vote(material: Material, budgets: Mapping[Budget, int]) -> Prediction:
 
 
 def find_lacking(material: Material) -> str:
-    """What a vote lacks, in words; "" for nothing."""
+    """Return what a vote lacks, in words; "" for nothing."""
     return NO_NETWORK if material.genes.close is None else ""
 
 

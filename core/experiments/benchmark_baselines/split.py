@@ -61,7 +61,7 @@ class SplitInputs:
 
 
 def find_split_baselines(inputs: SplitInputs, split: str, progress: Callable[[float], object] = lambda _: None) -> SplitBaselines:
-    """The baselines of the labelled rows of a split. Raises InputError if it has none."""
+    """Return the baselines of the labelled rows of a split. Raise InputError if it has none."""
     frame = inputs.frame
     without_biology = dataset_baselines(frame, split, inputs.expression)
     table: BaselineTable | None = None

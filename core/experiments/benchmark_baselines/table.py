@@ -52,7 +52,7 @@ class BaselineTable:
 
 
 def score_baselines(material: Material, progress: Progress = lambda _: None) -> BaselineTable:
-    """Every baseline's score; one that cannot be computed says what it lacks, and the others are computed all the same."""
+    """Return every baseline's score; one that cannot be computed says what it lacks, and the others are computed all the same."""
     known = knowledge_baselines().values()
     rates = material.base_rates()
     by_hops = _rows_by_hops(material)
@@ -80,7 +80,7 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
 
 
 def _predict(baseline: KnowledgeBaseline, material: Material) -> tuple[Prediction | None, str]:
-    """A baseline's prediction, or what it lacks."""
+    """Return a baseline's prediction, or what it lacks."""
     if lacks := baseline.find_lacking(material):
         return None, lacks
     try:
@@ -109,7 +109,7 @@ def _baseline(name: str, predicted: Prediction, rows: ScoredRows) -> Baseline:
 
 
 def _rows_by_hops(material: Material) -> dict[str, Bools]:
-    """The rows of each distance that some rows have, by its name; empty without a network."""
+    """Return the rows of each distance that some rows have, by its name; empty without a network."""
     if material.genes.graph is None:
         return {}
     hops = material.genes.graph.count_hops(material.rows)

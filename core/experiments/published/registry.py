@@ -65,7 +65,7 @@ class Registry:
     sources: Mapping[str, SourceFile]
 
     def choose(self, only: str | None) -> tuple[PublishedNumber, ...]:
-        """The numbers whose name begins with `only` or matches it (`*`, `?`); None: all. Raises NotFound if none does."""
+        """Return the numbers whose name begins with `only` or matches it (`*`, `?`); None: all. Raise NotFound if none does."""
         if not only:
             return self.numbers
         found = tuple(each for each in self.numbers if each.name.startswith(only) or fnmatchcase(each.name, only))

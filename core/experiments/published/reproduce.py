@@ -34,7 +34,7 @@ class Reproduced:
 
 
 def is_within(number: PublishedNumber, ours: float) -> bool:
-    """Whether a number of ours is the published one within its tolerance."""
+    """Return whether a number of ours is the published one within its tolerance."""
     return abs(ours - number.published) <= number.tolerance + ROUNDING
 
 

@@ -13,7 +13,7 @@ WORDS = {True: "agrees", False: "differs", None: "not computed"}
 
 
 def as_json(found: Sequence[Reproduced]) -> dict[str, Any]:
-    """`reproduce`: every number with its published value, ours, and why they differ."""
+    """Return `reproduce`: every number with its published value, ours, and why they differ."""
     return {
         "numbers": [
             {
@@ -48,7 +48,7 @@ def as_table(found: Sequence[Reproduced]) -> pd.DataFrame:
 
 
 def describe(found: Reproduced) -> str:
-    """One number in a line."""
+    """Return one number in a line."""
     number = found.number
     ours = "–" if found.ours is None else value_text(found.ours)
     within = f" ± {value_text(number.tolerance)}" if number.tolerance else ""
@@ -57,7 +57,7 @@ def describe(found: Reproduced) -> str:
 
 
 def summarize(found: Sequence[Reproduced]) -> str:
-    """How many agree, differ and could not be computed."""
+    """Return how many agree, differ and could not be computed."""
     counts = {word: sum(WORDS[each.agrees] == word for each in found) for word in WORDS.values()}
     return (
         f"{counts['agrees']:,} of {len(found):,} published numbers agree, {counts['differs']:,} differ, "
@@ -66,7 +66,7 @@ def summarize(found: Sequence[Reproduced]) -> str:
 
 
 def value_text(value: float) -> str:
-    """A number as it is published: whole numbers with separators, others with up to four significant decimals."""
+    """Return a number as it is published: whole numbers with separators, others with up to four significant decimals."""
     if value == int(value) and abs(value) < 1e9:
         return f"{int(value):,}"
     return f"{value:.4f}" if abs(value) >= 0.001 else f"{value:.1e}"

@@ -59,46 +59,46 @@ class Sources:
     _known: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def find(self, key: str) -> FoundSource:
-        """The source of a key. Raises NotHere."""
+        """Return the source of a key. Raise NotHere."""
         return self.once(("found", key), lambda: self._find(key))
 
     def once(self, key: tuple[Any, ...], make: Callable[[], R]) -> R:
-        """What `make` returns, made at the first call of this key."""
+        """Return what `make` returns, made at the first call of this key."""
         if key not in self._known:
             self._known[key] = make()
         found: R = self._known[key]
         return found
 
     def rows(self) -> pd.DataFrame:
-        """The challenge's rows, `pairs.frame`."""
+        """Return the challenge's rows, `pairs.frame`."""
         dataset = self.find("train").id
         return self.once(("rows",), lambda: self._read(lambda db: pairs.frame(db, dataset)))
 
     def index(self) -> RowIndex:
-        """The same as codes."""
+        """Return the same as codes."""
         return self.once(("index",), lambda: RowIndex.of_frame(self.rows()))
 
     def run(self, key: str) -> Run:
-        """The run of a source."""
+        """Return the run of a source."""
         name = self.find(key).id
         return self._read(lambda db: runs.find_predicting(db, name))
 
     def run_rows(self, key: str) -> RunRows:
-        """The rows of a run as it is scored."""
+        """Return the rows of a run as it is scored."""
         name = self.find(key).id
         return self.once(("run rows", key), lambda: self._read(lambda db: run_scores.load_scored_rows(db, name)))
 
     def predictions(self, key: str) -> pd.DataFrame:
-        """The rows of a run, `predictions.frame`."""
+        """Return the rows of a run, `predictions.frame`."""
         name = self.find(key).id
         return self.once(("predictions", key), lambda: self._read(lambda db: predictions.frame(db, name)))
 
     def read(self, ask: Callable[[Cursor], R]) -> R:
-        """What `ask` reads from the store."""
+        """Return what `ask` reads from the store."""
         return self._read(ask)
 
     def space(self, name: str) -> Space:
-        """A space of KINDS over the challenge's symbols, built in memory. Raises MissingPackage without its encoder."""
+        """Return a space of KINDS over the challenge's symbols, built in memory. Raise MissingPackage without its encoder."""
         kind, pack = KINDS[name]
         source = self.find(pack)
 

@@ -135,7 +135,7 @@ class Episode:
         return CallSpec(self.stage, self.agent, self.context.seed, options["max_tokens"], options["effort"])
 
     async def ask_model(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
-        """Return the model's reply to these messages. Raises what the client raises, or the error that already ended the row."""
+        """Return the model's reply to these messages. Raise what the client raises, or the error that already ended the row."""
         if self.failure is not None:
             raise self.failure
         sent = tuple(Message(str(message["role"]), replace_surrogates(str(message["content"]))) for message in messages)
@@ -177,7 +177,7 @@ class Episode:
                 self.context.feed.tool_answered(item)
 
     def count_tool_call(self, tool: str) -> None:
-        """Count a call of a tool. Raises TrackLimitExceeded, which ends the row, if it exceeds a limit."""
+        """Count a call of a tool. Raise TrackLimitExceeded, which ends the row, if it exceeds a limit."""
         self.tool_calls += 1
         self.tools.add(tool)
         if self.tool_calls > B_TOOL_CALLS:

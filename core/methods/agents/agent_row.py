@@ -24,7 +24,7 @@ HARD = {Label.UP: (1.0, 1.0), Label.DOWN: (1.0, 0.0), Label.NONE: (0.0, None)}
 
 
 def agent_prompts(options: Mapping[str, Any], outlines: Sequence[PromptOutline]) -> str:
-    """Return every text of a prompt but the pair and the tools' answers. Raises MissingPackage if DSPy is not installed."""
+    """Return every text of a prompt but the pair and the tools' answers. Raise MissingPackage if DSPy is not installed."""
     sent = [prompt for outline in outlines for prompt in _program().system_prompts(outline)]
     return "\n\n".join((*sent, cell_desc(options), *map(prompt_text, ("examples", "reask_field", "reask_prob", "reask_letter"))))
 
@@ -124,7 +124,7 @@ def _input_values(episode: Episode) -> dict[str, str]:
 
 
 def _program() -> Any:
-    """Return the module that runs DSPy. Raises MissingPackage if DSPy is not installed."""
+    """Return the module that runs DSPy. Raise MissingPackage if DSPy is not installed."""
     try:
         from core.methods.agents import dspy_program
     except ModuleNotFoundError as error:

@@ -20,7 +20,7 @@ NO_RATE = "No row has both a label and a call, so there is no hit rate."
 
 
 def of_run(found: RunKinds) -> CaptionedFigure:
-    """The kinds of a run with their hit rates; the table has all of their words and a typical row each."""
+    """Return the kinds of a run with their hit rates; the table has all of their words and a typical row each."""
     run = found.texts.run
     sentence = f"{describe_stability(found)} {describe_kinds(found)}"
     if found.hit is None:
@@ -35,7 +35,7 @@ def of_run(found: RunKinds) -> CaptionedFigure:
 
 
 def of_runs(found: Sequence[RunKinds]) -> CaptionedFigure:
-    """The kinds of two or more runs, each with its own, in one figure; the first run stands out."""
+    """Return the kinds of two or more runs, each with its own, in one figure; the first run stands out."""
     table = pd.concat([kinds_table(each).assign(run=each.texts.run.name) for each in found], ignore_index=True)
     overall = {each.texts.run.name: _NAN if each.hit is None else each.hit.shown.estimate for each in found}
     counted = " · ".join(f"{each.texts.run.name}: {each.n:,} {each.texts.name}" for each in found)
@@ -49,7 +49,7 @@ def of_runs(found: Sequence[RunKinds]) -> CaptionedFigure:
 
 
 def kinds_table(found: RunKinds) -> pd.DataFrame:
-    """One row for each kind: the columns of the figure, then example, the pair of its most typical text."""
+    """Return one row for each kind: the columns of the figure, then example, the pair of its most typical text."""
     return pd.DataFrame([_line(kind, found.n) for kind in found.kinds])
 
 
@@ -68,7 +68,7 @@ def _line(kind: Kind, n: int) -> dict[str, object]:
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
-    """One figure of all runs whose kinds have hit rates, where these are several."""
+    """Return one figure of all runs whose kinds have hit rates, where these are several."""
     missing = [run for run in material.runs if run.id not in material.texts]
     found = [find_kinds(texts, KindSettings()) for texts in material.texts.values()]
     with_rates = [each for each in found if each.hit is not None]

@@ -23,7 +23,7 @@ _AXES: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "di
 
 
 def caption_of(run: Run, n: int, found: RunControls) -> str:
-    """What the numbers of all controls are of."""
+    """Return what the numbers of all controls are of."""
     return (
         f"{run.name} · {n:,} labelled rows · {found.unit}, {scored_text(found.scored)} · 95% intervals {TWO_WAY}; of permuted "
         "labels and vectors the range of 95% of the permutations"
@@ -31,7 +31,7 @@ def caption_of(run: Run, n: int, found: RunControls) -> str:
 
 
 def of_axis(run: Run, n: int, found: RunControls, name: str, axis: Literal["de", "dir"]) -> CaptionedFigure:
-    """The run and every control that says something on an axis; name: DE or DIR; n: labelled rows of the run."""
+    """Return the run and every control that says something on an axis; name: DE or DIR; n: labelled rows of the run."""
     lines = [(each, getattr(each, axis)) for each in (found.own, *found.controls)]
     table = pd.DataFrame(
         [
@@ -49,7 +49,7 @@ def of_axis(run: Run, n: int, found: RunControls, name: str, axis: Literal["de",
 
 
 def of_runs(material: Material, runs: Sequence[Run], name: str, axis: Literal["de", "dir"]) -> CaptionedFigure:
-    """Two or more runs in groups that share their rows, each group with the control that its runs are judged by."""
+    """Return two or more runs in groups that share their rows, each group with the control that its runs are judged by."""
     groups: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for run in runs:
         groups[material.standing(run.id).rows, material.score(run.id).whole.scored].append(run)
@@ -68,7 +68,7 @@ def of_runs(material: Material, runs: Sequence[Run], name: str, axis: Literal["d
 
 
 def _lines_of_group(material: Material, group: Sequence[Run], axis: Literal["de", "dir"]) -> list[dict[str, object]]:
-    """What `ladder.grouped_figure` draws of runs on the same rows: each run, and the control that they are judged by."""
+    """Return what `ladder.grouped_figure` draws of runs on the same rows: each run, and the control that they are judged by."""
     first = material.standing(group[0].id)
     judge = getattr(first.verdicts, axis).control
     rivals = [each for each in material.controls(group[0].id).controls if each.name == judge]

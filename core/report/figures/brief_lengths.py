@@ -18,7 +18,7 @@ _TITLE = "Lengths of the briefs"
 
 
 def of_run(run: Run, audit: DebateAudit, lengths: pd.DataFrame) -> CaptionedFigure:
-    """The lengths of a run's briefs. audit: of the run; lengths: role and length of each brief."""
+    """Return the lengths of a run's briefs. audit: of the run; lengths: role and length of each brief."""
     if audit.roles.empty:
         return CaptionedFigure(_TITLE, run.name, f"{run.name}: its traces hold no briefs, so there is no debate to audit.")
     table = brief_lengths.length_classes(lengths, BARE, SHORT)
@@ -30,7 +30,7 @@ def of_run(run: Run, audit: DebateAudit, lengths: pd.DataFrame) -> CaptionedFigu
 
 
 def of_runs(found: Sequence[tuple[Run, DebateAudit, pd.DataFrame]]) -> CaptionedFigure:
-    """The same of two or more runs that have briefs, a bar for each role of each run."""
+    """Return the same of two or more runs that have briefs, a bar for each role of each run."""
     parts = [brief_lengths.length_classes(lengths, BARE, SHORT).assign(run=run.name) for run, _, lengths in found]
     table, subject = pd.concat(parts, ignore_index=True), f"{len(found)} runs"
     counts = ", ".join(f"{run.name} {audit.totals['n']:,} briefs over {audit.rows:,} rows" for run, audit, _ in found)

@@ -19,7 +19,7 @@ _TITLE = "Memory or reasoning"
 
 
 def of_run(found: Contamination) -> CaptionedFigure:
-    """The arms of one experiment against the run as it is."""
+    """Return the arms of one experiment against the run as it is."""
     table = table_of(found)
     verdict = verdict_sentence(found)
     sentence, caption = " ".join((verdict, *screen_lines(found.screen), LIMITS)), method_sentence(found)
@@ -27,7 +27,7 @@ def of_run(found: Contamination) -> CaptionedFigure:
 
 
 def table_of(found: Contamination) -> pd.DataFrame:
-    """One row for each arm: the columns of the figure."""
+    """Return one row for each arm: the columns of the figure."""
     lines = [
         {
             "name": TITLES[each.arm],
@@ -47,7 +47,7 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
 
 
 def _of(material: Material, run: Run) -> list[CaptionedFigure]:
-    """The figures of a run; what cannot be known of it, or that nobody asked, without any."""
+    """Return the figures of a run; what cannot be known of it, or that nobody asked, without any."""
     found = [of_run(each) for each in material.contaminations.get(run.id, ())]
     if found:
         return found

@@ -18,7 +18,7 @@ TITLE = "Decision curve"
 
 
 def of_scores(run: str, found: ClassScores) -> CaptionedFigure:
-    """The curve of a run of this name."""
+    """Return the curve of a run of this name."""
     if not found.curve:
         return CaptionedFigure(TITLE, run, f"{run}: {RANKS}")
     lines = [(one.threshold, one.chosen, *_ends(one.benefit.shown), one.everything) for one in found.curve]

@@ -12,7 +12,7 @@ from core.stats.slices import Slice
 
 
 def of_scores(run: str, found: DistanceScores, overall: float, control: float, metric: str) -> CaptionedFigure:
-    """One metric (mean, DE or DIR) of a run of this name. overall: of all rows; control: of row counts alone."""
+    """Return one metric (mean, DE or DIR) of a run of this name. overall: of all rows; control: of row counts alone."""
     table = pd.DataFrame(
         [_line(part, cosines, metric) for part, cosines in zip(found.slices, found.cosines, strict=True)],
     )

@@ -15,7 +15,7 @@ _TITLE = "Labels by how often a gene was measured"
 
 
 def of_dataset(name: str, rows: pd.DataFrame) -> CaptionedFigure:
-    """The share of rows with an effect by rows per gene. rows: label and gene of every row of the dataset."""
+    """Return the share of rows with an effect by rows per gene. rows: label and gene of every row of the dataset."""
     known = rows[rows["label"].notna()]
     if known.empty:
         return CaptionedFigure(_TITLE, name, f"No labels here: none of the {len(rows):,} rows has one.")

@@ -17,7 +17,7 @@ _UNITS: dict[Axis, str] = {"gene": "target genes", "pert": "perturbations"}
 
 
 def of_scores(run: str, found: GroupScores) -> CaptionedFigure:
-    """One axis and metric of a run of this name."""
+    """Return one axis and metric of a run of this name."""
     metric, unit = found.metric.upper(), _UNITS[found.axis]
     title = f"{metric} inside each of the {unit}"
     sentence = " ".join(group_sentences(found))

@@ -13,7 +13,7 @@ from core.report.material import Material
 
 
 def of_dataset(name: str, counts: pd.DataFrame) -> CaptionedFigure:
-    """The numbers of labels in each split. counts: `store.datasets.counts` of the dataset."""
+    """Return the numbers of labels in each split. counts: `store.datasets.counts` of the dataset."""
     rows, unlabelled = int(counts["rows"].sum()), int(counts["unlabelled"].sum())
     changed = int(counts[["up", "down", "de"]].to_numpy().sum())
     return CaptionedFigure(

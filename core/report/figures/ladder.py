@@ -23,7 +23,7 @@ _COLUMNS = ["run", "kind", "score", "low", "high", "n", "chosen"]
 
 
 def group_runs(runs: Sequence[Run], standings: Mapping[str, Standing]) -> list[list[Run]]:
-    """The runs that have a headline, by labelled rows and by how they are scored; the largest group first.
+    """Return the runs that have a headline, by labelled rows and by how they are scored; the largest group first.
 
     Inside a group the highest score comes first.
     """
@@ -37,12 +37,12 @@ def group_runs(runs: Sequence[Run], standings: Mapping[str, Standing]) -> list[l
 
 
 def describe_rows(first: Standing) -> str:
-    """The rows of a group and how they are scored."""
+    """Return the rows of a group and how they are scored."""
     return f"{first.score.whole.n_labelled:,} labelled rows · {first.score.whole.scored}"
 
 
 def of_group(dataset: str, group: Sequence[Run], standings: Mapping[str, Standing], chosen: str | None) -> CaptionedFigure:
-    """The scores of a group of `group_runs`. dataset: its name; chosen: the id of the run that stands out."""
+    """Return the scores of a group of `group_runs`. dataset: its name; chosen: the id of the run that stands out."""
     first = standings[group[0].id]
     headline = first.score.headline
     by_gene = headline.genes is not None
@@ -69,7 +69,7 @@ def of_all(
     counts: Mapping[str, RunScore],
     chosen: str | None,
 ) -> CaptionedFigure:
-    """The runs of all groups in one figure, each group in order with what knows no biology on its rows.
+    """Return the runs of all groups in one figure, each group in order with what knows no biology on its rows.
 
     The group whose best run scores highest comes first. counts: of the first run of each group, by its id. chosen: as in
     `of_group`; of a group of more than MOST_OF_GROUP the best are drawn, and the chosen one.
@@ -100,7 +100,7 @@ def _baseline_line(score: RunScore) -> dict[str, object]:
 
 
 def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, chosen: str | None) -> CaptionedFigure:
-    """The public scores of runs that have one, the highest first; they are of other rows than any score here."""
+    """Return the public scores of runs that have one, the highest first; they are of other rows than any score here."""
     half, n = (noise.half, noise.rows) if noise else (float("nan"), None)
     table = pd.DataFrame([_public_line(run, half, n, chosen) for run in runs], columns=_COLUMNS)
     how = noise.describe() if noise else "no interval: without a labelled run here the noise is not known"
@@ -116,7 +116,7 @@ def _public_line(run: Run, half: float, n: int | None, chosen: str | None) -> di
 
 
 def published_of(runs: Sequence[Run]) -> list[Run]:
-    """The runs with a public score, the highest first."""
+    """Return the runs with a public score, the highest first."""
     return sorted((run for run in runs if run.public_score is not None), key=lambda run: -(run.public_score or 0))
 
 

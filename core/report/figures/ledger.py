@@ -15,7 +15,7 @@ TITLE = "Scores of what was tried"
 
 
 def histories(lines: Sequence[LedgerLine]) -> list[CaptionedFigure]:
-    """One figure for each source, dataset and way to measure: scores on different rows share no axis."""
+    """Return one figure for each source, dataset and way to measure: scores on different rows share no axis."""
     found = []
     for (source, dataset, where, metric), table in score_histories(lines).items():
         confirmed = int((table["verdict"] == "confirmed").sum())

@@ -19,7 +19,7 @@ _TITLE = "Paired changes"
 
 
 def of_pair(found: RunComparison, baseline: Run, run: Run) -> CaptionedFigure:
-    """A run less a baseline, with intervals by every unit of resampling."""
+    """Return a run less a baseline, with intervals by every unit of resampling."""
     result, subject = found.covered, f"{run.name} against {baseline.name}"
     sentence = comparison_sentences(found, baseline.name, run.name)[0]
     if not has_an_auroc(result):
@@ -35,14 +35,14 @@ def of_pair(found: RunComparison, baseline: Run, run: Run) -> CaptionedFigure:
 
 
 def verdict_title(found: RunComparison, a: str, b: str) -> str:
-    """The verdict about run `b` against run `a` without its numbers, and on how many rows."""
+    """Return the verdict about run `b` against run `a` without its numbers, and on how many rows."""
     verdict, n = comparison_sentences(found, a, b)[0], found.covered.n_labelled
     said = verdict.rpartition(": ")[0].removesuffix(" on these rows") if n else ""
     return f"{said} on {n:,} labelled rows" if said else verdict.removesuffix(".")
 
 
 def _judged(result: Comparison) -> Difference:
-    """The difference that the comparison is judged by: of the mean, or of the one question that both runs answer."""
+    """Return the difference that the comparison is judged by: of the mean, or of the one question that both runs answer."""
     return next(part for part in (result.mean, result.de, result.dir) if not math.isnan(part.change.value))
 
 

@@ -19,7 +19,7 @@ _CAPTION = (
 
 
 def of_numbers(found: Sequence[Reproduced], whose: str) -> CaptionedFigure:
-    """The numbers of `reproduce`. whose: the dataset's name."""
+    """Return the numbers of `reproduce`. whose: the dataset's name."""
     table, sentence = as_table(found), summarize(found)
     if table["ours"].isna().all():
         reasons = "; ".join(dict.fromkeys(each.why for each in found[:1]))

@@ -17,7 +17,7 @@ _TITLE = "Ranks in both runs"
 
 
 def of_pair(pair: PairedRuns, baseline: Run, run: Run) -> CaptionedFigure:
-    """The ranks of the DE score in a baseline and a run on the rows of both."""
+    """Return the ranks of the DE score in a baseline and a run on the rows of both."""
     moved = pair.a.frame[["pair_id", "pert", "gene", "label"]].assign(
         rank_a=ranks_from_top(pair.a.scores.p_de), rank_b=ranks_from_top(pair.b.scores.p_de)
     )
@@ -30,7 +30,7 @@ def of_pair(pair: PairedRuns, baseline: Run, run: Run) -> CaptionedFigure:
 
 
 def agreement_sentence(pair: PairedRuns) -> str:
-    """How far the ranks of two runs agree."""
+    """Return how far the ranks of two runs agree."""
     agreed = agreement(pair.a.scores, pair.b.scores)
     up = "" if agreed.up != agreed.up else f", for DIR {agreed.up:.2f} over {agreed.n_up:,}"
     return f"Rank correlation for DE {agreed.de:.2f} over {agreed.n:,} rows{up}."

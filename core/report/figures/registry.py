@@ -13,7 +13,7 @@ from core.report.figure_kind import FigureKind
 
 
 def _load_kinds() -> Mapping[str, FigureKind]:
-    """The `FIGURE` of every module by its name, in the order of a report's sections."""
+    """Return the `FIGURE` of every module by its name, in the order of a report's sections."""
     modules = (importlib.import_module(f"{figures.__name__}.{module.name}") for module in pkgutil.iter_modules(figures.__path__))
     found = [kind for module in modules if isinstance(kind := getattr(module, "FIGURE", None), FigureKind)]
     return MappingProxyType({kind.name: kind for kind in sorted(found, key=lambda kind: (kind.order, kind.name))})
@@ -24,7 +24,7 @@ DEFAULTS = tuple(name for name, kind in KINDS.items() if kind.by_default)  # tho
 
 
 def kind_named(name: str) -> FigureKind:
-    """The kind of that name. Raises NotFound, which lists the known names."""
+    """Return the kind of that name. Raise NotFound, which lists the known names."""
     if name not in KINDS:
         raise NotFound(f"figure {name!r}: not known, expected one of {', '.join(KINDS)}")
     return KINDS[name]

@@ -23,7 +23,10 @@ _FOLDS_SEED = 0
 
 
 def of_run(rows: RunRows, name: str, *, recalibrated: bool = False) -> CaptionedFigure:
-    """The reliability of a probability of `NUMBERS`; recalibrated: also after a logistic curve fitted on other perturbations."""
+    """Return the reliability of a probability of `NUMBERS`.
+
+    Recalibrated: also after a logistic curve fitted on other perturbations.
+    """
     outcome = outcome_of(rows.labels)
     is_de = name == NUMBERS[0]
     values = rows.frame["p_de" if is_de else "p_up_given_de"]
@@ -48,7 +51,7 @@ def of_run(rows: RunRows, name: str, *, recalibrated: bool = False) -> Captioned
 
 
 def of_runs(runs: Sequence[RunRows], name: str) -> CaptionedFigure:
-    """The reliability of a probability of two or more runs in one figure."""
+    """Return the reliability of a probability of two or more runs in one figure."""
     made = {rows.run.name: of_run(rows, name) for rows in runs}
     drawn = {run: one for run, one in made.items() if one.chart is not None}
     title, subject = f"Reliability of {name}", f"{len(runs)} runs"

@@ -32,7 +32,7 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
 
 
 def _of_runs(scales: dict[str, RunScale]) -> CaptionedFigure:
-    """One figure of all runs, the first of which stands out. scales: by the run's name."""
+    """Return one figure of all runs, the first of which stands out. scales: by the run's name."""
     first = next(iter(scales))
     lines = [
         (f"{run} · {name}", part.value, part.low, part.high, part.score, part.floor, part.ceiling, found.n, run == first)

@@ -17,7 +17,7 @@ TITLE = "Risk against coverage"
 
 
 def of_curves(run: str, found: Curves) -> CaptionedFigure:
-    """The curves of a run of this name."""
+    """Return the curves of a run of this name."""
     lines = [
         (name, point.coverage, point.n, point.risk.estimate, point.risk.low, point.risk.high, curve.at_random)
         for name, curve in found.items()

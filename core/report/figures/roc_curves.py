@@ -19,7 +19,7 @@ MOST_OVERLAID = 4  # runs whose curves can be told apart in one figure
 
 
 def of_run(rows: RunRows, score: RunScore) -> CaptionedFigure:
-    """The curves of a run that has labels, and its score."""
+    """Return the curves of a run that has labels, and its score."""
     run = rows.run
     table = roc_curves.table(rows.labels, {run.name: rows.scores, NO_BIOLOGY: run_scores.count_rows(rows).scores}, rows.cells)
     de, direction = (interval_text(part.shown) for part in (score.whole.de, score.whole.dir))
@@ -32,7 +32,7 @@ def of_run(rows: RunRows, score: RunScore) -> CaptionedFigure:
 
 
 def of_runs(runs: Sequence[RunRows], scores: Sequence[RunScore]) -> CaptionedFigure:
-    """The curves of two or more runs that have labels, each over its own rows, beside the baseline on the rows of the first."""
+    """Return the curves of two or more labelled runs, each over its own rows, and the baseline on the rows of the first."""
     first = runs[0]
     curves = [roc_curves.table(each.labels, {each.run.name: each.scores}, each.cells) for each in runs]
     baseline = roc_curves.table(first.labels, {NO_BIOLOGY: run_scores.count_rows(first).scores}, first.cells)

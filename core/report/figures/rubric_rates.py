@@ -22,7 +22,7 @@ TITLE = "Rates of an answer"
 
 
 def of_run(run: Run, rubric: Rubric, found: RubricRates, judge: str) -> CaptionedFigure:
-    """A rubric's rates by role. judge: what made the readings, in words."""
+    """Return a rubric's rates by role. judge: what made the readings, in words."""
     table = pd.DataFrame([line for role, rates in found.roles.items() for line in _lines(role, rates)])
     whole = [*found.roles.values()][-1]
     n_labels = f"{whole.labels:,} texts labelled by people"
@@ -62,13 +62,15 @@ def _percent(rate: Interval) -> str:
 
 
 def nothing_asked(run: Run, title: str) -> CaptionedFigure:
-    """What stands in the place of a figure where no rubric is asked of a run."""
+    """Return what stands in the place of a figure where no rubric is asked of a run."""
     return CaptionedFigure(title, run.name, f"{run.name}: no rubric of one's own, and no text that people labelled.")
 
 
 def of_runs(rubric: Rubric, found: Mapping[str, RubricRates]) -> CaptionedFigure:
-    """A rubric's rates in two or more runs, by their names, the first of which stands out: as corrected where people labelled
-    enough, else as read."""
+    """Return a rubric's rates in two or more runs, by their names. The first run is highlighted.
+
+    Rates are corrected where people labelled enough, else as read.
+    """
     lines = [
         {"run": run, **line}
         for run, rates in found.items()
@@ -92,7 +94,7 @@ def _shown_rate(rates: RoleRates) -> str:
 
 
 def _make(material: Material) -> list[CaptionedFigure]:
-    """A figure for each rubric: of all the runs that it was read in, where these are several."""
+    """Return a figure for each rubric: of all the runs that it was read in, where these are several."""
     made: list[CaptionedFigure] = []
     several: dict[Rubric, dict[str, RubricRates]] = {}
     alone: dict[Rubric, CaptionedFigure] = {}
@@ -111,7 +113,7 @@ def _make(material: Material) -> list[CaptionedFigure]:
 
 
 def _rates_of(material: Material, run: Run, asked: AskedRubric) -> tuple[CaptionedFigure, RubricRates | None]:
-    """A run's figure of a rubric, and its rates; None where none can be drawn."""
+    """Return a run's figure of a rubric, and its rates; None where none can be drawn."""
     answered, rubric = material.answers(run, asked.rubric), asked.rubric
     if answered is None:
         sentence = f"{rubric.question} No model has read {run.name} for it; people labelled {len(asked.labels):,} of its texts."

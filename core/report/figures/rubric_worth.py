@@ -22,7 +22,7 @@ _TITLE = "What an argument is worth"
 
 
 def of_run(run: Run, found: Sequence[RubricWorth], scored: str) -> CaptionedFigure:
-    """What rubrics are worth on a run, all those that were tried together; scored: how the run is scored, in words."""
+    """Return what rubrics are worth on a run, all those that were tried together; scored: how the run is scored, in words."""
     table = _table_of(found)
     sentence = conclusion(found[0]) if len(found) == 1 else _left_over(table)
     caption = _caption(run.name, scored_text(scored), f"Holm over {int(table['p'].notna().sum())} tests")
@@ -30,7 +30,7 @@ def of_run(run: Run, found: Sequence[RubricWorth], scored: str) -> CaptionedFigu
 
 
 def of_runs(found: Mapping[str, tuple[Sequence[RubricWorth], str]]) -> CaptionedFigure:
-    """The same of two or more runs, by their names, in one figure; each with how it is scored. The first run stands out."""
+    """Return the figure of two or more runs, by their names, each with how it is scored. The first run is highlighted."""
     tables = {run: _table_of(worth) for run, (worth, _) in found.items()}
     table = pd.concat([each.assign(run=run) for run, each in tables.items()], ignore_index=True)
     table = table[["run", *tables[next(iter(tables))].columns]]
@@ -41,7 +41,7 @@ def of_runs(found: Mapping[str, tuple[Sequence[RubricWorth], str]]) -> Captioned
 
 
 def _table_of(found: Sequence[RubricWorth]) -> pd.DataFrame:
-    """One row for each rubric and measure: the columns of the figure, and p."""
+    """Return one row for each rubric and measure: the columns of the figure, and p."""
     lines = [
         {
             "rubric": worth.rubric,
@@ -78,7 +78,7 @@ def _left_over(table: pd.DataFrame) -> str:
 
 
 def _make(material: Material) -> list[CaptionedFigure]:
-    """One figure of all runs that have rubrics answered and labels, where these are several."""
+    """Return one figure of all runs that have rubrics answered and labels, where these are several."""
     found = [(run, _worth_of(material, run), material.rows[run.id].scored) for run in material.runs]
     drawn = [(run, worth, scored) for run, worth, scored in found if not isinstance(worth, CaptionedFigure)]
     without = [worth for _, worth, _ in found if isinstance(worth, CaptionedFigure)]
@@ -88,7 +88,7 @@ def _make(material: Material) -> list[CaptionedFigure]:
 
 
 def _worth_of(material: Material, run: Run) -> list[RubricWorth] | CaptionedFigure:
-    """What the rubrics that something answers are worth on a run, tried together; a figure that says why there is nothing."""
+    """Return what a run's answered rubrics are worth, tested together; a figure with the reason if there are none."""
     rows = material.rows[run.id]
     found = [(asked.rubric, material.answers(run, asked.rubric)) for asked in material.rubrics.get(run.id, ())]
     answered = [(rubric, answers[0]) for rubric, answers in found if answers is not None]

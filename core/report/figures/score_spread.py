@@ -21,7 +21,7 @@ NUMBERS = ("P(DE)", "P(up | DE)")
 
 
 def of_run(rows: RunRows, number: str) -> CaptionedFigure:
-    """The values of a number of `NUMBERS` by label."""
+    """Return the values of a number of `NUMBERS` by label."""
     outcome = outcome_of(rows.labels)
     is_de = number == NUMBERS[0]
     values = rows.frame["p_de" if is_de else "p_up_given_de"]
@@ -44,7 +44,7 @@ def of_run(rows: RunRows, number: str) -> CaptionedFigure:
 
 
 def ties_sentence(rows: RunRows) -> str:
-    """How many values of the DE score are distinct, and how far breaking ties could move the score."""
+    """Return how many values of the DE score are distinct, and how far breaking ties could move the score."""
     p_de = rows.frame["p_de"].to_numpy()
     distinct = len(np.unique(round_for_ranks(p_de[~np.isnan(p_de)])))
     sentence = f"{score_name(rows.run)} takes {distinct:,} distinct values over {len(rows):,} rows of {rows.run.name}."
@@ -61,7 +61,7 @@ def ties_sentence(rows: RunRows) -> str:
 
 
 def of_runs(runs: Sequence[RunRows], number: str) -> CaptionedFigure:
-    """The middle half of a number of `NUMBERS` by label, of two or more runs in one figure."""
+    """Return the middle half of a number of `NUMBERS` by label, of two or more runs in one figure."""
     made = [one for rows in runs if (one := of_run(rows, number)).chart is not None]
     title, subject = f"{number} of each class", f"{len(runs)} runs"
     if not made:

@@ -18,7 +18,7 @@ from core.texts import NO_BIOLOGY, number_text
 
 
 def of_run(rows: RunRows, found: OtherScores, counts: OtherScores, name: str) -> CaptionedFigure:
-    """All ways to score one metric. found: of the run; counts: of row counts alone; name: DE or DIR."""
+    """Return all ways to score one metric. found: of the run; counts: of row counts alone; name: DE or DIR."""
     pairs = list(zip(*(ways_to_score(one, METRICS[name]) for one in (found, counts)), strict=True))
     lines = [(way.name, way.counted, *_ends(way.estimate), way.estimate.n, count.estimate.value) for way, count in pairs]
     table = pd.DataFrame(lines, columns=list(score_ways.COLUMNS))
@@ -40,7 +40,7 @@ def _ends(estimate: Estimate) -> tuple[float, float, float]:
 
 
 def of_runs(runs: Sequence[RunRows], scores: Sequence[OtherScores], name: str) -> CaptionedFigure:
-    """All ways to score one metric of two or more runs, each on its own rows. name: DE or DIR."""
+    """Return all ways to score one metric of two or more runs, each on its own rows. name: DE or DIR."""
     lines = [
         {"group": way.name, "run": rows.run.name, "kind": "here", "chosen": rows is runs[0], **_numbers(way.estimate)}
         for rows, found in zip(runs, scores, strict=True)

@@ -25,7 +25,7 @@ INTERVALS = {"perturbation": "allowing for shared genes", "target gene": "allowi
 
 
 def of_run(rows: RunRows, score: RunScore, counts: RunScore, by: str, metric: str) -> CaptionedFigure:
-    """One kind of slice, in its own order where it has one, else the costliest first.
+    """Return one kind of slice, in its own order where it has one, else the costliest first.
 
     score: the run's; counts: that of row counts alone; by: one of `slices.SLICES`; metric: mean, DE, DIR. The table has `value`
     too, the slice's name as `by` gives it.
@@ -42,7 +42,7 @@ def of_run(rows: RunRows, score: RunScore, counts: RunScore, by: str, metric: st
 
 
 def _in_order(table: pd.DataFrame, by: str) -> pd.DataFrame:
-    """The slices in the order of their kind; the costliest first where it has none."""
+    """Return the slices in the order of their kind; the costliest first where it has none."""
     order = slices.ORDERS.get(by)
     if order is None:
         return table.sort_values("cost", ascending=False, na_position="last", kind="stable", ignore_index=True)
@@ -82,7 +82,7 @@ def _sentence(table: pd.DataFrame, metric: str) -> str:
 
 
 def of_runs(runs: Sequence[RunRows], by: str, metric: str) -> CaptionedFigure:
-    """One kind of slice for two or more runs, each scored on its own rows of a slice; the slices in order of size."""
+    """Return one kind of slice for two or more runs, each scored on its own rows of a slice; the slices in order of size."""
     lines = [
         {**_line(by, part, metric), "run": each.run.name, "chosen": each is runs[0]}
         for each in runs

@@ -168,7 +168,10 @@ def _probabilities(file: File) -> tuple[str, ...]:
 
 
 def _is_no_number(text: str) -> bool:
-    """Whether a cell holds something, and no number with a decimal point; an import reads decimal commas, a check does not."""
+    """Return whether a cell holds something, and no number with a decimal point.
+
+    An import reads decimal commas, a check does not.
+    """
     return bool(text.strip()) and ("," in text or number_in(text) is None)
 
 
@@ -182,7 +185,7 @@ def _finite(text: str) -> bool:
 
 
 def _rounding(text: str) -> float:
-    """How far a rounded number may lie from what was rounded: half a unit of its last decimal."""
+    """Return how far a rounded number may lie from what was rounded: half a unit of its last decimal."""
     try:
         exponent = Decimal(text.strip()).as_tuple().exponent
     except InvalidOperation:  # more digits in its exponent than a decimal has
@@ -192,7 +195,7 @@ def _rounding(text: str) -> float:
 
 
 def _bad_cells(file: File, column: str, is_bad: Callable[[str], bool], expected: str) -> Iterator[Finding]:
-    """The rows whose cell of a column is bad, with the first cell in the message."""
+    """Yield the rows whose cell of a column is bad, with the first cell in the message."""
     bad = [(row, text) for row, (text,) in file.cells(column) if is_bad(text)]
     if bad:
         row, text = bad[0]

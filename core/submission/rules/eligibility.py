@@ -19,7 +19,7 @@ _TOOL_EVENTS = ("tool_call", "observation")
 
 
 def _models(file: File) -> dict[str, list[Row]]:
-    """Model name → rows, the most frequent first."""
+    """Return model name → rows, the most frequent first."""
     found: dict[str, list[Row]] = {}
     for row, (name,) in file.cells("model_name"):
         if name.strip():
@@ -57,7 +57,7 @@ def model_size(file: File) -> Iterator[Finding]:
 
 
 def parameters_b(name: str) -> float | None:
-    """Billions of parameters that a model's name states ("Qwen3-4B", "8x7B", "270m"), the largest; None if it states none."""
+    """Return the largest number of parameters, in billions, in a model's name ("Qwen3-4B", "8x7B", "270m"); None without."""
     sizes = [int(times or 1) * float(size) / (1 if unit in "bB" else 1_000) for times, size, unit in _SIZE.findall(name)]
     return max(sizes, default=None)
 

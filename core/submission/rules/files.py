@@ -13,7 +13,7 @@ from core.submission.parsed import File, Finding, is_tool
 from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import CSV, MODEL, PROMPT, TOOLS
 
-OPENING = ("zip_damaged", "zip_unsafe", "no_submission", "encoding", "not_csv", "ragged")  # found when a file is opened
+OPENING = ("zip_damaged", "zip_unsafe", "no_submission", "encoding", "not_csv", "ragged")  # faults found when a file is opened
 _MOST_TOOL_BYTES = 1 << 20
 
 
@@ -46,14 +46,14 @@ def unexpected_members(file: File) -> Iterator[Finding]:
 
 @rule("folder", "warning")
 def folder(file: File) -> Iterator[Finding]:
-    """A zip whose members do not lie at its top."""
+    """A zip whose members are in a folder instead of at its top level."""
     if file.folder:
-        yield Finding((), f"{CSV} lies in folder {file.folder}, expected at the top of the zip")
+        yield Finding((), f"{CSV} is in folder {file.folder}, expected at the top level of the zip")
 
 
 @rule("prompt_missing", "error")
 def prompt_missing(file: File) -> Iterator[Finding]:
-    """No prompt.txt in the zip, or nothing in it."""
+    """No prompt.txt in the zip, or an empty one."""
     if file.paths is not None and not (file.prompt or "").strip():
         state = "not in the zip" if file.prompt is None else "empty"
         yield Finding((), f"{PROMPT}: {state}, expected the prompt that was run")
@@ -77,7 +77,10 @@ def prompt_uncounted(file: File) -> Iterator[Finding]:
 
 
 def _tokens(file: File) -> int | None:
-    """The tokens of the longest prompt; None if tiktoken cannot count them, or if none has enough bytes to exceed the limit."""
+    """Return the tokens of the longest prompt.
+
+    None if tiktoken cannot count them, or if none has enough bytes to exceed the limit.
+    """
     long = [prompt for prompt in split_prompts(file.prompt or "") if len(prompt.encode()) > _most(file)]
     counts = [count_with_tiktoken(MODEL, prompt) for prompt in long]
     known = [count for count in counts if count is not None]
@@ -107,7 +110,7 @@ def too_many_tools(file: File) -> Iterator[Finding]:
 def tool_syntax(file: File) -> Iterator[Finding]:
     """Tools that Python cannot parse."""
     for path, content in file.tools.items():
-        if len(content) > _MOST_TOOL_BYTES:  # parsed, it takes fifty times as much
+        if len(content) > _MOST_TOOL_BYTES:  # parsing takes fifty times as much memory
             yield Finding((), f"{path}: {len(content):,} bytes, expected at most {_MOST_TOOL_BYTES:,}")
             continue
         try:

@@ -37,7 +37,7 @@ class Rule:
     find: Find
 
     def problems(self, file: File) -> Iterator[Problem]:
-        """The problems of a file; none if the rule is not for the file's track."""
+        """Yield the problems of a file; none if the rule is not for the file's track."""
         if file.layout.track in self.tracks:
             for rows, message in self.find(file):
                 yield Problem(self.name, self.severity, tuple(dict.fromkeys(rows)), printable(message))
@@ -59,6 +59,6 @@ def rule(name: str, severity: Severity, *tracks: Track) -> Callable[[Find], Find
 
 
 def list_names(names: Sequence[object]) -> str:
-    """The first names, and how many more there are."""
+    """Return the first names, and how many more there are."""
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     return printable(", ".join(map(str, names[:SHOWN])) + more)

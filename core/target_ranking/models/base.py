@@ -63,7 +63,7 @@ class FittedModel(Protocol):
         """Return a score of every gene for every cell, higher for a likelier target; -inf for genes that it cannot score.
 
         x: of shape (n_cells, n_genes). control: the cells' matched controls, or profiles of shape (n_genes,) or (n_cells,
-        n_genes). Raises InputError for other shapes.
+        n_genes). Raise InputError for other shapes.
         """
         ...
 
@@ -83,17 +83,17 @@ class RankingModel(Protocol):
     def fit(self, train: ExpressionSet, validation: ExpressionSet, settings: FitSettings, report: Report) -> FittedModel:
         """Return the model that was fitted on training cells and chosen on validation cells.
 
-        Raises InputError if either has no perturbed cell or the training cells no control, and MissingPackage.
+        Raise InputError if either has no perturbed cell or the training cells no control, and MissingPackage.
         """
         ...
 
     def load(self, folder: Path) -> FittedModel:
-        """Return a saved model, which scores exactly as it did. Raises NotFound, InputError and MissingPackage."""
+        """Return a saved model, which scores exactly as it did. Raise NotFound, InputError and MissingPackage."""
         ...
 
 
 def options_of(model: RankingModel, settings: FitSettings) -> dict[str, Any]:
-    """Return every option of a model with its value. Raises InputError for an unknown one."""
+    """Return every option of a model with its value. Raise InputError for an unknown one."""
     return read_options(model.options, settings.options)
 
 
@@ -114,12 +114,12 @@ def ranking_models() -> Mapping[str, RankingModel]:
 
 
 def ranking_model_named(name: str) -> RankingModel:
-    """Return the model of a name. Raises NotFound, with the known names, if there is none."""
+    """Return the model of a name. Raise NotFound, with the known names, if there is none."""
     if name not in ranking_models():
         raise NotFound(f"ranking model {name!r}: not known, expected one of {', '.join(ranking_models())}")
     return ranking_models()[name]
 
 
 def load_model(folder: Path) -> FittedModel:
-    """Return the model saved in a folder, of whatever kind. Raises NotFound, InputError and MissingPackage."""
+    """Return the model saved in a folder, of whatever kind. Raise NotFound, InputError and MissingPackage."""
     return ranking_model_named(read_manifest(folder).model).load(folder)

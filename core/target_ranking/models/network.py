@@ -43,7 +43,7 @@ class NetworkShape:
 
 
 def make_network(torch: Any, shape: NetworkShape, n_features: int) -> Any:
-    """A network whose weights are drawn from torch's generator; genes come with `n_features` features."""
+    """Return a network whose weights are drawn from torch's generator; genes come with `n_features` features."""
     nn = torch.nn
     width = shape.width
     layer = nn.TransformerEncoderLayer(width, shape.heads, shape.hidden, shape.dropout, batch_first=True)
@@ -62,7 +62,7 @@ def make_network(torch: Any, shape: NetworkShape, n_features: int) -> Any:
 
 
 def encode(torch: Any, network: Any, bins: Any, vectors: Any) -> tuple[Any, Any]:
-    """The embeddings of cells, of shape (n_cells, width), and of their genes, of shape (n_cells, n_genes, width).
+    """Return the embeddings of cells, of shape (n_cells, width), and of their genes, of shape (n_cells, n_genes, width).
 
     bins: of shape (n_cells, n_genes). vectors: of the genes, of shape (n_genes, width).
     """
@@ -73,7 +73,7 @@ def encode(torch: Any, network: Any, bins: Any, vectors: Any) -> tuple[Any, Any]
 
 
 def score_genes(torch: Any, network: Any, vectors: Any, cell_shift: Any, gene_shift: Any) -> Any:
-    """The scores of genes, of shape (n_cells, n_genes), from the shifts of the cells, (n_cells, width), and of their genes."""
+    """Return the scores of genes, of shape (n_cells, n_genes), from the shifts of cells, (n_cells, width), and of genes."""
     asked = network["head"](cell_shift)[:, None]
     offered = network["key"](vectors) + network["shift"](gene_shift)
     product = (asked * offered).sum(dim=2) / vectors.shape[1] ** 0.5
@@ -84,7 +84,7 @@ def score_genes(torch: Any, network: Any, vectors: Any, cell_shift: Any, gene_sh
 
 
 def score_cells(torch: Any, network: Any, vectors: Any, bins: Any, controls: tuple[Any, Any]) -> Any:
-    """The scores of genes for cells with their controls, of shape (n_cells, n_genes).
+    """Return the scores of genes for cells with their controls, of shape (n_cells, n_genes).
 
     bins: of shape (n_cells, n_genes). controls: the bins of control cells, of shape (n_controls, n_genes), and the positions of
     each cell's controls among them, of shape (n_cells, k).
@@ -109,7 +109,7 @@ def load_weights(torch: Any, network: Any, arrays: dict[str, NDArray[Any]]) -> N
 
 
 def weights_of(network: Any) -> dict[str, NDArray[Any]]:
-    """A network's weights as arrays by name."""
+    """Return a network's weights as arrays by name."""
     return {name: np.array(tensor.detach().cpu().numpy()) for name, tensor in network.state_dict().items()}
 
 

@@ -56,7 +56,7 @@ class FittedPcaKnn:
         return np.asarray(self.targets.any(axis=0))
 
     def score(self, x: Expression, control: Control) -> Scores:
-        """The sum of the cosines, at least 0, to those of the k nearest training cells in which a gene is a target, over k."""
+        """Return 1/k of the sum of cosines, at least 0, to those of the k nearest training cells whose target is the gene."""
         check_columns(self, x)
         directions = _directions(subtract_controls(x, control), self.mean, self.components)
         scores = np.full(x.shape, -np.inf)
@@ -75,7 +75,7 @@ class FittedPcaKnn:
 
 
 def _directions(changes: Expression, mean: Floats32, components: Floats32) -> Floats32:
-    """Changes in principal components at length 1, of shape (n_cells, n_components); without a length they stay 0."""
+    """Return changes in principal components at length 1, of shape (n_cells, n_components); without a length they stay 0."""
     projected = (changes - mean) @ components.T
     length = np.linalg.norm(projected, axis=1, keepdims=True)
     return np.asarray(np.divide(projected, length, out=np.zeros_like(projected), where=length > 0), dtype=np.float32)
@@ -140,7 +140,7 @@ class PcaKnn:
 def _try_neighbours(
     cells: PerturbedCells, held_out: PerturbedCells, mean: Floats32, axes: Floats32, most: int
 ) -> list[dict[str, float]]:
-    """The validation MRR of every number of neighbours."""
+    """Return the validation MRR of every number of neighbours."""
     cosines = _directions(held_out.changes, mean, axes) @ _directions(cells.changes, mean, axes).T
     rankable = cells.targets.any(axis=0)
     scores = np.full(held_out.x.shape, -np.inf)

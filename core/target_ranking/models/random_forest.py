@@ -49,7 +49,7 @@ class TreeArrays:
 
     @classmethod
     def of_forest(cls, forest: Any) -> Self:
-        """The trees of a fitted RandomForestClassifier with one output."""
+        """Return the trees of a fitted RandomForestClassifier with one output."""
         trees = [each.tree_ for each in forest.estimators_]
         sizes = [tree.node_count for tree in trees]
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
@@ -72,15 +72,15 @@ class TreeArrays:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The trees that `arrays` returned."""
+        """Return the trees that `arrays` returned."""
         return cls(**{field.name: arrays[field.name] for field in fields(cls)})
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name."""
+        """Return the arrays by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def predict(self, x: NDArray[np.float32]) -> NDArray[np.float64]:
-        """The mean over trees of the shares in a cell's leaf, of shape (n_cells, n_classes), as scikit-learn's predict_proba."""
+        """Return the mean over trees of class shares in a cell's leaf, of shape (n_cells, n_classes), as in scikit-learn."""
         total = np.zeros((len(x), self.shares.shape[1]))
         for root in self.roots:
             total += self.shares[self.leaf[self._find_leaves(x, int(root))]]
@@ -88,7 +88,7 @@ class TreeArrays:
         return total
 
     def _find_leaves(self, x: NDArray[np.float32], root: int) -> NDArray[np.int32]:
-        """The node of the leaf that each cell comes to in one tree; all cells go down a level at a time."""
+        """Return the node of the leaf that each cell comes to in one tree; all cells go down a level at a time."""
         nodes = np.full(len(x), root, dtype=np.int32)
         moving = np.arange(len(x))
         while len(moving := moving[self.feature[nodes[moving]] >= 0]):
@@ -117,7 +117,7 @@ class FittedForest:
         return flag_columns(self.columns, len(self.genes))
 
     def score(self, x: Expression, control: Control) -> Scores:
-        """The probability of each target, the mean over trees of its share in the cell's leaf."""
+        """Return the probability of each target, the mean over trees of its share in the cell's leaf."""
         check_columns(self, x)
         return spread_scores(self.trees.predict(subtract_controls(x, control)), self.columns, len(self.genes))
 

@@ -82,7 +82,7 @@ def write_model(folder: Path, saved: SavedModel) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a saved model. Raises NotFound without one, and InputError for one of another format."""
+    """Return the manifest of a saved model. Raise NotFound without one, and InputError for one of another format."""
     path = folder / MANIFEST
     if not path.is_file():
         raise NotFound(f"{folder}: has no {MANIFEST}, so it is no complete ranking model")
@@ -101,7 +101,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def read_model(folder: Path, model: str) -> SavedModel:
-    """Return what `write_model` wrote. Raises NotFound, and InputError for another model or for arrays that were changed."""
+    """Return what `write_model` wrote. Raise NotFound, and InputError for another model or for arrays that were changed."""
     manifest = read_manifest(folder)
     if manifest.model != model:
         raise InputError(f"{folder}: holds a model {manifest.model!r}, expected {model}")

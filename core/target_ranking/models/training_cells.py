@@ -49,7 +49,7 @@ class PerturbedCells:
 def take_perturbed(cells: ExpressionSet, pool: ExpressionSet, rng: np.random.Generator, what: str) -> PerturbedCells:
     """Return the perturbed cells of a set, matched with control cells of `pool`.
 
-    what: they are for, such as "training". Raises InputError if there is no perturbed cell or no control.
+    what: they are for, such as "training". Raise InputError if there is no perturbed cell or no control.
     """
     perturbed = cells.take(~cells.is_control)
     if not len(perturbed.x):
@@ -75,7 +75,7 @@ def choice_cells(
     """Return the cells to fit and to choose on, for a model that ranks only genes that training cells have as targets.
 
     These are the training and the validation cells, unless no validation cell has such a target: no choice would then change its
-    MRR, so a random tenth of the training cells takes their place, which a note says. Raises InputError for fewer than two
+    MRR, so a random tenth of the training cells takes their place, which a note says. Raise InputError for fewer than two
     training cells in that case.
     """
     notes = notes_on_controls(cells)

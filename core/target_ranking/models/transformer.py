@@ -77,7 +77,7 @@ class FittedTransformer:
         return np.ones(len(self.genes), dtype=np.bool_)
 
     def score(self, x: Expression, control: Control) -> Scores:
-        """The network's scores: log-odds of being a target."""
+        """Return the network's scores: log-odds of being a target."""
         check_columns(self, x)
         return self.network.score(x, as_matched(control, len(x)))
 
@@ -139,7 +139,7 @@ class Transformer:
 
 
 def _start(torch: Any, train: ExpressionSet, options: dict[str, Any], seed: int) -> tuple[Network, NetworkShape, tuple[str, ...]]:
-    """The network before training, and notes on what it starts from: a scGPT checkpoint, or new weights."""
+    """Return the network before training, and notes on what it starts from: a scGPT checkpoint, or new weights."""
     if options["scgpt"]:
         start = read_start(Path(options["scgpt"]), train.genes, options["dropout"])
         network = _place(torch, start.shape, start.features, options["tokens"])
@@ -151,14 +151,14 @@ def _start(torch: Any, train: ExpressionSet, options: dict[str, Any], seed: int)
 
 
 def _place(torch: Any, shape: NetworkShape, features: NDArray[np.float32], tokens: int) -> Network:
-    """A network with new weights on the GPU if there is one, otherwise on processors."""
+    """Return a network with new weights on the GPU if there is one, otherwise on processors."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     module = make_network(torch, shape, features.shape[1]).to(device)
     return Network(torch, module, torch.as_tensor(np.array(features), device=device), tokens)
 
 
 def _identity(train: ExpressionSet, validation: ExpressionSet, options: dict[str, Any]) -> str:
-    """The SHA-256 of the options and of the cells that a network is trained and validated on."""
+    """Return the SHA-256 of the options and of the cells that a network is trained and validated on."""
     digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode())
     for cells in (train, validation):
         digest.update("\n".join([*cells.genes, *cells.conditions.tolist(), *cells.batches.tolist()]).encode())
@@ -186,7 +186,7 @@ def make_gene_features(train: ExpressionSet, seed: int) -> NDArray[np.float32]:
 def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptStart:
     """Return what a scGPT checkpoint gives for some genes.
 
-    Raises what `read_scgpt_model` raises, and InputError if it has none of the genes, or lacks a weight or an argument.
+    Raise what `read_scgpt_model` raises, and InputError if it has none of the genes, or lacks a weight or an argument.
     """
     model = read_scgpt_model(folder)
     wrong = [key for key in _ARGUMENTS.values() if type(model.arguments.get(key)) is not int]
@@ -232,7 +232,7 @@ def _notes(folder: Path, found: NDArray[np.bool_], shape: NetworkShape) -> tuple
 
 
 def _value_vectors(tensors: Mapping[str, NDArray[Any]]) -> Floats32:
-    """The vector of each bin, of shape (N_BINS, width): linear, ReLU, linear, layer normalisation of its number."""
+    """Return the vector of each bin, of shape (N_BINS, width): linear, ReLU, linear, layer normalisation of its number."""
     name = "value_encoder"
     hidden = np.arange(N_BINS, dtype=np.float32)[:, None] @ tensors[f"{name}.linear1.weight"].T + tensors[f"{name}.linear1.bias"]
     output = np.maximum(hidden, 0) @ tensors[f"{name}.linear2.weight"].T + tensors[f"{name}.linear2.bias"]
@@ -240,14 +240,14 @@ def _value_vectors(tensors: Mapping[str, NDArray[Any]]) -> Floats32:
 
 
 def _normalise(rows: NDArray[Any], tensors: Mapping[str, NDArray[Any]], name: str) -> Floats32:
-    """Layer normalisation of rows by the weights of a name."""
+    """Return layer normalisation of rows by the weights of a name."""
     centred = rows - rows.mean(axis=1, keepdims=True)
     scaled = centred / np.sqrt(rows.var(axis=1, keepdims=True) + _NORM_EPS)
     return np.asarray(scaled * tensors[f"{name}.weight"] + tensors[f"{name}.bias"], dtype=np.float32)
 
 
 def _batch_normalisation(tensors: Mapping[str, NDArray[Any]], width: int) -> tuple[Floats32, Floats32]:
-    """What every number of a token is multiplied by and what is added, of shape (width,); 1 and 0 in a checkpoint without."""
+    """Return the scale and the shift of a token's numbers, each of shape (width,); 1 and 0 if a checkpoint has none."""
     if "bn.weight" not in tensors:
         return np.ones(width, dtype=np.float32), np.zeros(width, dtype=np.float32)
     scale = tensors["bn.weight"] / np.sqrt(tensors["bn.running_var"] + _BATCH_NORM_EPS)
@@ -256,7 +256,7 @@ def _batch_normalisation(tensors: Mapping[str, NDArray[Any]], width: int) -> tup
 
 
 def _layers(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The weights of the layers; checkpoints of flash attention name the three projections Wqkv."""
+    """Return the weights of the layers; checkpoints of flash attention name the three projections Wqkv."""
     prefix = "transformer_encoder."
     names = {name: name.replace(prefix, "encoder.").replace("Wqkv.", "in_proj_") for name in tensors if name.startswith(prefix)}
     return {new: tensors[name] for name, new in names.items()}

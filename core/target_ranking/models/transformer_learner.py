@@ -68,7 +68,10 @@ class Network:
     tokens: int
 
     def score(self, x: Expression, controls: MatchedControls) -> NDArray[np.float64]:
-        """The score of every gene for every cell, of shape (n_cells, n_genes); genes go through in parts of about `tokens`."""
+        """Return the score of every gene for every cell, of shape (n_cells, n_genes).
+
+        Genes go through in parts of about `tokens`.
+        """
         self.module.eval()
         bins, control_bins = bin_expression(x), bin_expression(controls.cells)
         n_genes = x.shape[1]
@@ -111,13 +114,13 @@ class TransformerLearner:
         self.controls = [np.unique(cells.controls.rows[self.batch_of == batch]) for batch in range(self.batch_of.max() + 1)]
 
     def train_epoch(self, rng: np.random.Generator) -> float:
-        """One example for each training cell."""
+        """Return one example for each training cell."""
         self.network.module.train()
         losses = [self._step(batch, rows, rng) for batch, rows in self._minibatches(rng)]
         return float(np.mean(losses))
 
     def validate(self) -> float:
-        """The mean over validation cells and averaged conditions, each kind counting half."""
+        """Return the mean over validation cells and averaged conditions, each kind counting half."""
         found = [mean_reciprocal_rank(self.network.score(cells.x, cells.controls), cells) for cells in self.validated]
         return float(np.mean(found))
 
@@ -145,7 +148,7 @@ class TransformerLearner:
             }
 
     def _minibatches(self, rng: np.random.Generator) -> Iterator[tuple[int, Codes]]:
-        """Rows of one batch of the screen each, which share their controls; all rows once, in random order."""
+        """Yield rows of one batch of the screen each, which share their controls; all rows once, in random order."""
         order = rng.permutation(len(self.cells.x))
         parts = [
             (batch, rows[start : start + self.options.batch])
@@ -157,7 +160,7 @@ class TransformerLearner:
             yield parts[at]
 
     def _step(self, batch: int, rows: Codes, rng: np.random.Generator) -> float:
-        """One step of the optimizer on the examples that start from some rows; return their loss."""
+        """Return one step of the optimizer on the examples that start from some rows; return their loss."""
         torch, n_averaged = self.network.torch, int(rng.choice(AVERAGED))
         targets = self.cells.targets[rows]
         needed = np.flatnonzero(targets.any(axis=0))
@@ -181,13 +184,13 @@ class TransformerLearner:
 
 
 def _draw(members: Codes, n: int, rng: np.random.Generator, first: int | None = None) -> Codes:
-    """n random members, or all where there are fewer; `first` is among them if it is given."""
+    """Return n random members, or all where there are fewer; `first` is among them if it is given."""
     drawn = rng.permutation(members)[:n] if n > 1 or first is None else members[:0]
     return drawn if first is None else np.concatenate([[first], drawn[drawn != first][: n - 1]]).astype(np.intp)
 
 
 def _average(x: Expression, groups: list[Codes]) -> Expression:
-    """The mean expression of each group of rows, of shape (n_groups, n_genes)."""
+    """Return the mean expression of each group of rows, of shape (n_groups, n_genes)."""
     return np.stack([x[group].mean(axis=0) for group in groups])
 
 
@@ -197,7 +200,7 @@ def sample_negatives(
     """Return flags of each cell's negatives, of the shape (n_cells, n_genes) of `scores` and of `positive`, which flags targets.
 
     Hard ones are the best-scored of `candidates` random genes that are no targets; the others are drawn from the rest of the
-    genes that are no targets. A cell with fewer such genes than wanted has all of them. Raises InputError for other shapes.
+    genes that are no targets. A cell with fewer such genes than wanted has all of them. Raise InputError for other shapes.
     """
     if scores.shape != positive.shape:
         raise InputError(f"scores of shape {scores.shape}, expected that of the targets, {positive.shape}")

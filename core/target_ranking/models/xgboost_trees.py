@@ -50,7 +50,7 @@ class FittedXgboost:
         return flag_columns(self.columns, len(self.genes))
 
     def score(self, x: Expression, control: Control) -> Scores:
-        """The log-odds of each target against the others, up to a constant of the cell."""
+        """Return the log-odds of each target against the others, up to a constant of the cell."""
         check_columns(self, x)
         found = self.booster.inplace_predict(subtract_controls(x, control), predict_type="margin")
         return spread_scores(np.reshape(found, (len(x), len(self.columns))), self.columns, len(self.genes))
@@ -94,7 +94,7 @@ class Xgboost:
 
 
 def _boost(rows: ClassRows, held_out: PerturbedCells, options: dict[str, Any], report: Report) -> tuple[Any, pd.DataFrame]:
-    """The booster of the round that ranks validation cells best, and the history of the rounds that were checked."""
+    """Return the booster of the round that ranks validation cells best, and the history of the rounds that were checked."""
     library = require_package("xgboost", "a model of gradient-boosted trees", REQUIREMENTS)
     known = library.DMatrix(rows.x, label=rows.classes, weight=rows.weights)
     asked = library.DMatrix(held_out.changes)

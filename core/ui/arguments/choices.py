@@ -19,13 +19,13 @@ from core.ui.shared.loaders.cache import reading
 
 
 def all_rubrics(workspace: Workspace) -> list[Rubric]:
-    """Those that come with PerturbDesk, then one's own."""
+    """Return those that come with PerturbDesk, then one's own."""
     found: list[Rubric] = rubrics.list_all(workspace)
     return found
 
 
 def asks_about(run: Run, rubric: Rubric) -> bool:
-    """Whether a run has texts that a rubric asks about, its stages left aside."""
+    """Return whether a run has texts that a rubric asks about, its stages left aside."""
     roles = [role for kind, of_kind in loaders.text_counts(run.id).items() if kind in KINDS[rubric.unit] for role in of_kind]
     return any(not rubric.roles or role in rubric.roles for role in roles)
 
@@ -41,19 +41,19 @@ def choose_rubric(workspace: Workspace, run: Run, place: Any = st) -> Rubric | N
 
 
 def finished_readings(run: Run, rubric: Rubric) -> list[Run]:
-    """The runs in which a model answered a rubric about this run, newest first."""
+    """Return the runs in which a model answered a rubric about this run, newest first."""
     with reading() as db:
         return [each for each in readings.list_readings(db, rubric, run.id) if each.status == "done"]
 
 
 def unfinished_readings(run: Run, rubric: Rubric) -> list[Run]:
-    """The readings of this run for a rubric as it is worded that are not done, oldest first."""
+    """Return the readings of this run for a rubric as it is worded that are not done, oldest first."""
     of_run = [each for each in loaders.all_runs() if each.is_reading and each.parents == (run.id,) and each.status != "done"]
     return [each for each in of_run if readings.rubric_of(each).sha256 == rubric.sha256]
 
 
 def judges_of(run: Run, rubric: Rubric) -> dict[str, str]:
-    """What has answered a rubric about a run: "rule" or a reading's id → its title."""
+    """Return what has answered a rubric about a run: "rule" or a reading's id → its title."""
     rule = {RULE: "its pattern" if rubric.pattern else "its rule"} if rubric.is_answered_by_rule else {}
     return rule | {each.id: f"{each.model or 'a model'}: {each.name}" for each in finished_readings(run, rubric)}
 
@@ -66,7 +66,7 @@ def choose_judge(run: Run, rubric: Rubric, place: Any = st) -> str | None:
 
 
 def designs_for(run: Run, rubric: Rubric) -> list[Design]:
-    """The designs of a sample that go by nothing, or by answers that there are."""
+    """Return the designs of a sample that go by nothing, or by answers that there are."""
     if finished_readings(run, rubric):
         return ["random", "stratified", "unsure"]
     return ["random", "stratified"] if rubric.is_answered_by_rule else ["random"]

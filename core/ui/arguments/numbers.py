@@ -24,7 +24,7 @@ RULE = "rule"
 
 @cache_by("run:{0}", "runs", entries=40, shared=True)
 def answers(run: str, rubric: Rubric, judged_by: str) -> pd.DataFrame:
-    """What the judge answered of a run's texts: the columns of `store.rubrics.readings`."""
+    """Return what the judge answered of a run's texts: the columns of `store.rubrics.readings`."""
     if judged_by == RULE:
         return readings.answers(read_workspace(), rubric, run, "rule")[0]
     return readings.answers(read_workspace(), rubric, run, "model", judged_by)[0]
@@ -32,7 +32,7 @@ def answers(run: str, rubric: Rubric, judged_by: str) -> pd.DataFrame:
 
 @cache_by("run:{0}", "runs", "labels", entries=20, shared=True)
 def rate_texts(run: str, rubric: Rubric, judged_by: str, answer: str) -> RateTexts:
-    """A run's texts with the judge's answers and the labels of people."""
+    """Return a run's texts with the judge's answers and the labels of people."""
     said = answers(run, rubric, judged_by)
     with reading() as db:
         return load_rate_texts(db, rubric, run, said, answer)
@@ -40,13 +40,13 @@ def rate_texts(run: str, rubric: Rubric, judged_by: str, answer: str) -> RateTex
 
 @cache_by("run:{0}", "runs", "labels", entries=20, shared=True)
 def rates(run: str, rubric: Rubric, judged_by: str, answer: str) -> RubricRates:
-    """The rates of an answer by role."""
+    """Return the rates of an answer by role."""
     return rubric_rates(rate_texts(run, rubric, judged_by, answer), answer)
 
 
 @cache_by("run:{0}", "runs", "datasets", entries=10, shared=True)
 def worth(run: str, judged: tuple[tuple[Rubric, str], ...]) -> list[RubricWorth]:
-    """What rubrics are worth on a run, all of them tried together."""
+    """Return what rubrics are worth on a run, all of them tried together."""
     rows = loaders.scored_rows(run)
     said = [(rubric, answers(run, rubric, judged_by)) for rubric, judged_by in judged]
     with reading() as db:
@@ -56,7 +56,7 @@ def worth(run: str, judged: tuple[tuple[Rubric, str], ...]) -> list[RubricWorth]
 
 @cache_by("run:{0}", "runs", entries=20, shared=True)
 def texts_with(run: str, rubric: Rubric, judged_by: str, answer: str) -> pd.DataFrame:
-    """The texts of a run to which the judge gave an answer: pair_id, pert, gene, seq, role, p, passage, content.
+    """Return the texts of a run to which the judge gave an answer: pair_id, pert, gene, seq, role, p, passage, content.
 
     passage: of the text, which decided the answer; "" where none was marked.
     """

@@ -86,7 +86,7 @@ def show(reading: Reading) -> None:
 
 
 def content(reading: Reading, progress: Progress) -> dict[str, Any]:
-    """What the browser gets: plain data."""
+    """Return what the browser gets: plain data."""
     answered = {(label.pair_id, label.seq): label for label in own_labels(reading)}
     texts = loaders.texts_by_place(reading.run.id, reading.rubric, tuple(sorted({t.pair_id for t in reading.sample.texts})))
     sampled = [(text.pair_id, text.seq) for text in reading.sample.texts]
@@ -109,20 +109,20 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
 
 
 def own_labels(reading: Reading) -> list[TextLabel]:
-    """What the person answered about the run's texts, in this sample or another, in the order in which they did."""
+    """Return what the person answered about the run's texts, in this sample or another, in the order in which they did."""
     found = loaders.labels(reading.run.id, reading.rubric)
     return [label for label in found if label.author == reading.author and label.given_by == "person"]
 
 
 def _in_order(left: Sequence[Key], progress: Progress) -> list[Key]:
-    """The texts that are left as they are to be read: one that was taken back first, skipped ones last."""
+    """Return the texts that are left as they are to be read: one that was taken back first, skipped ones last."""
     first = [key for key in left if key == progress.first]
     skipped = [key for key in progress.skipped if key in left and key not in first]
     return [*first, *(key for key in left if key not in first and key not in skipped), *skipped]
 
 
 def _ahead(texts: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """The first texts, as many as are not too long together, at least two."""
+    """Return the first texts, as many as are not too long together, at least two."""
     ends = np.cumsum([len(text["content"]) for text in texts])
     return list(texts[: max(2, int((ends <= AHEAD_CHARACTERS).sum()))])
 
@@ -132,7 +132,7 @@ def _as_json(key: Key, text: Mapping[str, str]) -> dict[str, str]:
 
 
 def name_of(key: Key) -> str:
-    """The key of a text in the browser."""
+    """Return the key of a text in the browser."""
     return f"{key[0]}/{key[1]}"
 
 

@@ -36,7 +36,7 @@ def describe(
 
 
 def _judged(workspace: Workspace, rubric: Rubric, run: Run, label: TextLabel) -> str:
-    """What the rule or the newest reading answered, in words; why there is none."""
+    """Return what the rule or the newest reading answered, in words; why there is none."""
     try:
         answers, made_by = readings.answers(workspace, rubric, run.id)
     except DeskError:

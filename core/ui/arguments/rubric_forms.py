@@ -118,7 +118,7 @@ def show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
 
 
 def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) -> str:
-    """What a reading is expected to take, in a line of Markdown."""
+    """Return what a reading is expected to take, in a line of Markdown."""
     expected = estimate.expected
     parts = [
         f"**{estimate.texts:,} texts** by {as_text(plan.request.model)}",

@@ -227,7 +227,7 @@ def _asked_of(rubric: Rubric) -> str:
 
 
 def _answered_by(run: Run, rubric: Rubric) -> str:
-    """What has answered a rubric about this run, in words."""
+    """Return what has answered a rubric about this run, in words."""
     n_models = len(choices.finished_readings(run, rubric))
     n_labels = len({(label.pair_id, label.seq) for label in loaders.labels(run.id, rubric) if label.given_by == "person"})
     parts = [

@@ -23,12 +23,12 @@ _SIMULATED = '<span class="ask-tag">simulated</span>'
 
 
 def pair(row: LiveRow) -> str:
-    """The pair, for a row that nobody typed."""
+    """Return the pair, for a row that nobody typed."""
     return _div("pair", f"<i>{html.escape(row.pert)}</i> ⟶ <i>{html.escape(row.gene)}</i>")
 
 
 def numbers(row: LiveRow, simulated: bool) -> str:
-    """What is predicted so far, how long it took and how many tokens."""
+    """Return what is predicted so far, how long it took and how many tokens."""
     ending = row.ending or {}
     p_de = ending.get("p_de", row.p_of("de"))
     p_up = ending.get("p_up_given_de", row.p_of("dir"))
@@ -46,7 +46,7 @@ def _number(name: str, p: float | None, colour: str) -> str:
 
 
 def _outcome(ending: Mapping[str, Any]) -> str:
-    """Up, down and none, once the row is over."""
+    """Return up, down and none, once the row is over."""
     if ending.get("up") is None:
         return ""
     up, down = ending["up"], ending["down"]
@@ -56,7 +56,7 @@ def _outcome(ending: Mapping[str, Any]) -> str:
 
 
 def remarks(row: LiveRow) -> str:
-    """What is odd about a row that is over; "" if nothing is."""
+    """Return what is odd about a row that is over; "" if nothing is."""
     ending = (row.ending or {}) if row.is_over else {}
     said = [f"This row failed: {ending['error']}"] if ending.get("error") else []
     said += [str(FLAG_NAMES.get(flag, flag)) for flag in ending.get("flags", ())]
@@ -68,7 +68,7 @@ def _remark(text: str) -> str:
 
 
 def cards(row: LiveRow, simulated: bool) -> str:
-    """The dossier: a card for each answer of a tool, in the order in which they came, and one for those that gave nothing."""
+    """Return the dossier: a card for each answer of a tool, in the order received, and one for the tools without an answer."""
     found = [item for item in row.cards.values() if item["status"] == "ok"]
     rest = [item for item in row.cards.values() if item["status"] != "ok"]
     drawn = [_card(item, simulated) for item in found]
@@ -87,7 +87,7 @@ def _card(item: Mapping[str, Any], simulated: bool) -> str:
 
 
 def _card_of_nothing(items: Sequence[Mapping[str, Any]], simulated: bool) -> str:
-    """Which tools gave nothing: they know nothing, or could not be asked."""
+    """Return which tools gave nothing: they know nothing, or could not be asked."""
     head = _div("title", _coloured("–", theme.NONE), f"<span>{len(items)} gave nothing</span>", _tag(simulated))
     words = {"empty": "nothing known"}
     by_status: dict[str, list[str]] = {}
@@ -98,12 +98,12 @@ def _card_of_nothing(items: Sequence[Mapping[str, Any]], simulated: bool) -> str
 
 
 def _title(item: Mapping[str, Any]) -> str:
-    """A tool and what it was asked, without the label view that it saw."""
+    """Return a tool and what it was asked, without the label view that it saw."""
     return describe.card_title({**item, "key": str(item["key"]).partition(" @ ")[0]}).replace(" ⟶ *", "").replace("* ⟶ ", "")
 
 
 def stage(row: LiveRow, name: str, simulated: bool) -> str:
-    """The texts of a stage: two sides beside each other, the judge below them; of another method one below the other."""
+    """Return the texts of a stage: two sides beside each other, the judge below them; of another method one below the other."""
     speeches = [speech for speech in row.speeches.values() if speech.stage == name]
     sides = row_words.SIDES.get(name, ())
     parts = [_div("stage-title", html.escape(row_words.stage_title(name)))]
@@ -131,14 +131,14 @@ def _speech(speech: Speech, simulated: bool) -> str:
 
 
 def _beginning_of(text: str) -> str:
-    """A text, cut where nobody reads on."""
+    """Return a text, cut where nobody reads on."""
     if len(text) <= _LONGEST_TEXT:
         return text
     return f"{text[:_LONGEST_TEXT]}… ({len(text):,} characters in all)"
 
 
 def _waiting(speech: Speech) -> str:
-    """What stands in the place of an answer before its first word."""
+    """Return what stands in the place of an answer before its first word."""
     if speech.reasoning:
         return f"thinking: {speech.reasoning}"
     return "asked …" if speech.streams else "asked before anybody watched: its answer comes whole …"

@@ -103,7 +103,7 @@ def forget(run: str) -> None:
 
 
 def _from_store(workspace: Workspace, run: Run) -> LiveRow | None:
-    """The row of an ad-hoc run that is over, None before that."""
+    """Return the row of an ad-hoc run that is over, None before that."""
     if not run.done and not run.failed:
         return None
     details = loaders.row_details(run.id, ask.pair_of(workspace, run).pair_id)

@@ -69,7 +69,7 @@ class LiveRow:
         return sum(speech.pieces if speech.tokens is None else speech.tokens for speech in self.speeches.values())
 
     def p_of(self, stage: str) -> float | None:
-        """The mean of the numbers that the judges of a stage gave so far; None before the first."""
+        """Return the mean of the numbers that the judges of a stage gave so far; None before the first."""
         read = [speech.p for speech in self.speeches.values() if speech.stage == stage and speech.p is not None]
         return sum(read) / len(read) if read else None
 
@@ -120,7 +120,7 @@ def _take_words(row: LiveRow, event: Mapping[str, Any]) -> None:
 
 
 def _end_of(text: str) -> str:
-    """The end of a text that is being written, which is sent and drawn again with every word."""
+    """Return the end of a text that is being written, which is sent and drawn again with every word."""
     return text if len(text) <= MOST_WRITTEN else f"…{text[1 - MOST_WRITTEN :]}"
 
 
@@ -150,7 +150,7 @@ def _take_rejected(row: LiveRow, event: Mapping[str, Any]) -> None:
 
 
 def _last_of(row: LiveRow, event: Mapping[str, Any]) -> Speech | None:
-    """The latest answer of a stage, role and seed."""
+    """Return the latest answer of a stage, role and seed."""
     where = (event["stage"], event["role"], event["seed"])
     return next((s for s in reversed(row.speeches.values()) if (s.stage, s.role, s.seed) == where), None)
 
@@ -175,7 +175,7 @@ _TAKES = {
 
 
 def of_store(numbers: Mapping[str, Any], events: Sequence[Mapping[str, Any]], dossier: Sequence[Mapping[str, Any]]) -> LiveRow:
-    """A row that is over, of what the store has of it: `predictions.row`, `traces.of_row`, `evidence.of_row`."""
+    """Return a row that is over, of what the store has of it: `predictions.row`, `traces.of_row`, `evidence.of_row`."""
     row = LiveRow(numbers["pair_id"], numbers["pert"], numbers["gene"])
     row.cards = {(item["tool"], item["key"]): item for item in dossier}
     for place, event in enumerate(events):
@@ -194,7 +194,7 @@ def of_store(numbers: Mapping[str, Any], events: Sequence[Mapping[str, Any]], do
 
 
 def _error_of(kind: str, meta: Mapping[str, Any]) -> str:
-    """What is said below an answer: that it was rejected and why, or that it holds no number; "" if neither."""
+    """Return what is said below an answer: that it was rejected and why, or that it holds no number; "" if neither."""
     if kind == "rejected":
         return f"{_AGAIN}{meta.get('why', '')}"
     return _UNREAD if kind == "verdict" and meta.get("p", 0.0) is None else ""

@@ -205,7 +205,7 @@ def _show_facts(run: Run, names: Mapping[str, str]) -> None:
 
 
 def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What a person wants to know of a run, as (title, words), as far as it is known. names: of all runs, by id."""
+    """Yield what a person wants to know of a run, as (title, words), as far as it is known. names: of all runs, by id."""
     track = f", track {run.track}" if run.track else ""
     yield "Method", f"{method_text(run.method)}{track}, {run.origin}"
     if run.model:
@@ -229,7 +229,7 @@ def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]
 
 
 def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
-    """How the numbers of a run of predicted expression came about; nothing for other runs."""
+    """Yield how the numbers of a run of predicted expression came about; nothing for other runs."""
     maps = run.spec.get("maps")
     if not isinstance(maps, Mapping):
         return
@@ -245,7 +245,7 @@ def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _value_text(name: str, value: Any, names: Mapping[str, str]) -> str:
-    """The value of an option; runs by their names."""
+    """Return the value of an option; runs by their names."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if name in _OF_RUNS:

@@ -176,7 +176,7 @@ def _show_runs(audit: LeakageAudit) -> None:
 
 
 def _largest(correlations: Iterable[float]) -> float | None:
-    """The correlation that is farthest from 0, to two decimals; None if all are undefined."""
+    """Return the correlation that is farthest from 0, to two decimals; None if all are undefined."""
     largest = max((value for value in correlations if value == value), key=abs, default=None)
     return None if largest is None else round(largest, 2) + 0.0  # adding 0 makes -0 a 0
 

@@ -73,7 +73,7 @@ def _table(notes: pd.DataFrame, dataset: str) -> pd.DataFrame:
 
 
 def _about(dataset: str, note: Mapping[Hashable, Any]) -> str:
-    """The address of what a note is about, and its name behind a #."""
+    """Return the address of what a note is about, and its name behind a #."""
     if note["figure"]:
         return f"{note['address']}#{note['figure']}"
     row = {} if note["pair_id"] is None else {"row": str(note["pair_id"])}

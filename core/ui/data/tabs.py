@@ -77,7 +77,7 @@ def _show_changes(changes: pd.DataFrame, finding: Finding) -> None:
 
 
 def detail_text(detail: str) -> str:
-    """The detail of a change, recorded as JSON, as "rows: 2,499, name: debate"; of a SHA-256 its beginning.
+    """Return the detail of a change, recorded as JSON, as "rows: 2,499, name: debate"; of a SHA-256 its beginning.
 
     What is no JSON object, since somebody changed the store's file, is shown as it is.
     """

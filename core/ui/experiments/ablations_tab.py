@@ -60,7 +60,7 @@ def _show_settings(dataset: Dataset, ablation: Ablation) -> dict[str, object]:
 
 
 def _describe_baseline(table: pd.DataFrame) -> list[str]:
-    """What changes are changes from: the arm that has none, where others have."""
+    """Return what changes are changes from: the arm that has none, where others have."""
     moved = table["change"].notna().groupby(table["arm"]).any()
     return [f"changes are paired, against {moved.index[~moved][0]}"] if moved.any() and not moved.all() else []
 

@@ -59,7 +59,7 @@ def _show_table(lines: Sequence[LedgerLine]) -> None:
 
 
 def build_table(lines: Sequence[LedgerLine]) -> pd.DataFrame:
-    """The ledger as a table of texts and p-values."""
+    """Return the ledger as a table of texts and p-values."""
     return pd.DataFrame([_row(line) for line in lines])
 
 

@@ -38,7 +38,7 @@ class _Progress:
 
 @st.cache_resource(show_spinner=False)
 def _asked() -> dict[str, _Progress]:
-    """What visitors of this server have asked for, by the content of the files at hand."""
+    """Return what visitors of this server have asked for, by the content of the files at hand."""
     return {}
 
 
@@ -103,7 +103,7 @@ def _show_reasons(table: pd.DataFrame) -> None:
 
 
 def _list_numbers(table: pd.DataFrame) -> str:
-    """The groups of some numbers, each with its numbers in words, or with how many they are if there are many."""
+    """Return the groups of some numbers, each with its numbers in words, or with how many they are if there are many."""
     of_groups = table.groupby("group", sort=False)["number"]
     if len(table) > MOST_NAMED:
         return "; ".join(f"{group} ({n})" for group, n in of_groups.size().items())

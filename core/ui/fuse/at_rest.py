@@ -40,7 +40,7 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
 
 
 def find_noise(choice: FusionChoice, baseline: Run) -> CutNoise | None:
-    """The noise of the cuts of the fusion on screen, made once while only weights move; None where it is not known."""
+    """Return the noise of the cuts of the fusion on screen, made once while only weights move; None where it is not known."""
     kept = _kept_noise(choice, baseline)
     if kept is None:
         rows = fusion_controls.rows_of_baseline(choice, baseline)
@@ -72,7 +72,7 @@ def _caution(asked: Result) -> str:
 
 
 def _ask_optimism(choice: FusionChoice, baseline: Run, prepared: LiveFusion, position: int) -> Callable[[], Result]:
-    """How to ask for the optimism of choosing a component's weights."""
+    """Return how to ask for the optimism of choosing a component's weights."""
     weights = weight_grid.move_one(position, choice.w_de, choice.w_dir)
     held: Sequence[tuple[float, ...]] = [part[:position] + part[position + 1 :] for part in (choice.w_de, choice.w_dir)]
     key = ("optimism", fusion_controls.key_against(choice, baseline), position, *held)

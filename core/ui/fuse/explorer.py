@@ -64,27 +64,27 @@ def keep_weights(choice: FusionChoice, sent: Mapping[str, Any]) -> None:
 
 
 def _read_weights(sent: object, n: int) -> list[float] | None:
-    """The n weights from 0 to 1 that a browser sent; None for anything else."""
+    """Return the n weights from 0 to 1 that a browser sent; None for anything else."""
     values = [float(each) for each in sent if isinstance(each, int | float)] if isinstance(sent, list) else []
     return values if len(values) == n and all(0 <= value <= 1 for value in values) else None
 
 
 def row_links(choice: FusionChoice) -> dict[str, str]:
-    """The addresses of a row's debate and of its neighbours, each to be followed by its id."""
+    """Return the addresses of a row's debate and of its neighbours, each to be followed by its id."""
     address = {"dataset": choice.base.dataset, "run": choice.base.id}
     pages = {"row": "rows", "neighbours": "neighbours"}
     return {name: f"{links.page_address(page, **address)}&row=" for name, page in pages.items()}
 
 
 def name_rows(choice: FusionChoice, baseline: Run) -> FusionRows:
-    """What the rows and components of a fusion are called on its page."""
+    """Return what the rows and components of a fusion are called on its page."""
     rows = loaders.run_rows(choice.base.id)
     names = [choice.base.name, *(fusion_controls.title_of(key) for key in choice.others)]
     return FusionRows(rows["pair_id"].tolist(), rows["pert"].tolist(), rows["gene"].tolist(), names, choice.others, baseline.name)
 
 
 def _pack_content(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> bytes:
-    """The content as JSON behind its hash, kept while only weights move; app.js reads both."""
+    """Return the content as JSON behind its hash, kept while only weights move; app.js reads both."""
     key = fusion_controls.key_against(choice, baseline)
     kept: tuple[Any, bytes] | None = st.session_state.get(_CONTENT)
     if kept is None or kept[0] != key:

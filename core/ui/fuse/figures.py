@@ -49,7 +49,10 @@ def _show_weight_grid(choice: FusionChoice, prepared: LiveFusion) -> None:
 
 
 def draw_plane(choice: FusionChoice, prepared: LiveFusion) -> CaptionedFigure | None:
-    """The mean over all weights of a component, and the plateau within a standard error of the best; None for one class only."""
+    """Return the mean over all weights of a component, and the plateau within a standard error of the best.
+
+    None for one class only.
+    """
     position = fusion_controls.moved_component(choice)
     try:
         found = weight_grid.weight_grid(prepared, weights=weight_grid.move_one(position, choice.w_de, choice.w_dir))
@@ -96,7 +99,7 @@ def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
 
 
 def _find_movers(choice: FusionChoice, found: FusionComparison, which: str) -> pd.DataFrame:
-    """The rows whose ranks move most, up or down."""
+    """Return the rows whose ranks move most, up or down."""
     rows = loaders.run_rows(choice.base.id)
     base, fused = (rows["p_de"], found.fused.p_de) if which == "P(DE)" else (rows["p_up_given_de"], found.fused.p_up)
     before = base.to_numpy(dtype=np.float64)
@@ -135,5 +138,5 @@ def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:
 
 
 def _places_text(moved: Any) -> str:
-    """How far a row moves, "−1,187"; the half ranks of tied rows are in the table to download."""
+    """Return how far a row moves, "−1,187"; the half ranks of tied rows are in the table to download."""
     return number_text(moved, "+,.0f")

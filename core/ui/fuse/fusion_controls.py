@@ -1,6 +1,6 @@
-"""The controls of Fuse: what is fused with the base run, by which weights, and over what percentiles are taken.
+"""The controls of Fuse: the components fused with the base run, their weights, and the rows among which percentiles are taken.
 
-Mixes: weights under a name, as the explorer's buttons set them.
+Mixes: named weights, set by the explorer's buttons.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text
 
 WEIGHTS = (("P(DE)", "w_de"), ("P(up | DE)", "w_dir"))
-PLANE = "id-plane"  # session key: the component that the plane moves
-KNN, NEIGHBOURS = "knn", "Neighbours"  # the live kNN among the ids of runs, and what pages call it
+PLANE = "id-plane"  # session key: the component whose weights the weight map changes
+KNN, NEIGHBOURS = "knn", "Neighbours"  # the id of the live kNN among ids of runs, and its title on pages
 _PREPARED = "_prepared"  # session key: the fusion on screen, with its key
 REFERENCES: dict[str, Reference] = {"these rows": "population", "labelled rows": "train"}
 BY_SUPPORT: dict[str, BySupport] = {"even": "no", "more with support": "more", "less with support": "less"}
@@ -48,16 +48,15 @@ HELP = {
         "A component's percentile is taken among the rows of this run, or against its scores on labelled rows. Among "
         "these rows, a row's number changes when other rows are dropped; against labelled rows it does not."
     ),
-    "with": "Runs on the same rows, and neighbours in gene spaces with settings that can be changed here.",
+    "with": "Runs on the same rows, and neighbours in gene spaces with adjustable settings.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class FusionChoice:
-    """What to fuse: the base, the ids of others (KNN for the live one, with its settings `knn`), and their weights.
-
-    w_de, w_dir: one for each other, at most 1 together. references: id → the run on labelled rows that its percentiles are
-    taken against if `reference` is "train". by_support: as of `FusionSettings`.
+    """A choice of what to fuse: the base, the ids of the other components (KNN for the live kNN, with settings `knn`), and their
+    weights. w_de, w_dir: one for each other component, with a sum of at most 1. references: id → the run on labelled rows against
+    which its percentiles are taken if `reference` is "train". by_support: see `FusionSettings`.
     """
 
     dataset: Dataset
@@ -72,14 +71,14 @@ class FusionChoice:
     by_support: BySupport = "no"
 
     def settings(self) -> FusionSettings:
-        """What to fuse, the live kNN by its settings."""
+        """Return the components, the live kNN given by its settings."""
         parts = tuple(self.knn if key == KNN and self.knn is not None else key for key in self.others)
         return FusionSettings(self.base.id, parts, self.w_de, self.w_dir, self.reference, dict(self.references), self.by_support)
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The parts of the page in the order in which they are seen; settings, which come first in time, stand below the explorer."""
+    """The parts of the page from top to bottom. The settings are drawn first but placed below the explorer."""
 
     components: DeltaGenerator
     baseline: DeltaGenerator
@@ -91,7 +90,7 @@ class Places:
 
 
 def make_places() -> Places:
-    """The empty places."""
+    """Return empty places."""
     components, baseline = st.columns([0.68, 0.32], vertical_alignment="bottom")
     explorer, saving, offers = st.container(), st.container(), st.container()
     settings = st.container()
@@ -99,7 +98,7 @@ def make_places() -> Places:
 
 
 def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, places: Places) -> FusionChoice | None:
-    """Show the controls and return the choice; None, with a sentence on the page, if there is nothing to fuse yet."""
+    """Show the controls and return the choice; show a sentence and return None if there is nothing to fuse yet."""
     spaces = neighbour_controls.usable_spaces(dataset)
     names = {run.id: run.name for run in context.runs}
     same_rows = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
@@ -113,7 +112,7 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
         label = f"Fuse {as_text(base.name)} with"
         others = choose_several(st.multiselect, "with", label, titles, [*titles][:1], help=HELP["with"])
         if not others:
-            st.markdown("Choose something to fuse it with.")
+            st.markdown("Choose at least one component to fuse with it.")
             return None
     with places.settings.expander("Ranks and neighbours: settings", icon=":material/tune:"):
         found = _show_settings(dataset, base, context.runs, others)
@@ -129,7 +128,7 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
 
 
 def _show_settings(dataset: Dataset, base: Run, runs: Sequence[Run], others: Sequence[str]) -> FusionChoice:
-    """Show all settings but the weights; the choice without them."""
+    """Show all settings but the weights; return the choice without weights."""
     methods = {run.id: run.method for run in runs}
     first, second = st.columns(2, vertical_alignment="bottom")
     over = first.segmented_control(
@@ -155,7 +154,7 @@ def _show_by_support(place: DeltaGenerator) -> BySupport:
 
 
 def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
-    """The same of a choice, as the explorer's state has them."""
+    """Return the weights of a choice in the form of the explorer's state."""
     return {
         name: [st.session_state[f"{prefix}_{key}"] for key in choice.others]
         for name, (_, prefix) in zip(("de", "up"), WEIGHTS, strict=True)
@@ -185,21 +184,21 @@ def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> t
 
 
 def key_of(choice: FusionChoice) -> tuple[Any, ...]:
-    """All that a fusion is made from but its weights: what is computed under one key stays while only weights move."""
+    """Return everything that a fusion depends on except its weights, as a cache key."""
     runs = [choice.base.id, *choice.others, *(run for _, run in choice.references)]
     versions = loaders.versions_of(run for run in runs if run != KNN)
     return choice.base.id, choice.others, choice.knn, choice.reference, choice.references, choice.by_support, versions
 
 
 def key_against(choice: FusionChoice, baseline: Run) -> tuple[Any, ...]:
-    """The same of a fusion and the run that its changes are measured against."""
+    """Return the cache key of a fusion together with the run that it is compared with."""
     return key_of(choice), baseline.id, loaders.versions_of([baseline.id])
 
 
 def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
-    """The fusion, ready for its weights to be moved, and kept while only they move.
+    """Return the prepared fusion, cached while only its weights change.
 
-    Raises InputError as `load_components` does.
+    Raise InputError as `load_components` does.
     """
     key = key_against(choice, baseline)
     kept: tuple[Any, LiveFusion] | None = st.session_state.get(_PREPARED)
@@ -210,19 +209,19 @@ def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
 
 
 def protocols_of(choice: FusionChoice) -> tuple[EvaluationProtocol, ...]:
-    """The protocols that keep labels away from the components."""
+    """Return the protocols that keep labels away from the components."""
     return fusion_protocols(choice.settings(), CachedComponents(choice.dataset))
 
 
 def rows_of_baseline(choice: FusionChoice, baseline: Run) -> RunRows:
-    """The rows of the base as the baseline predicts them, which has all of them."""
+    """Return the baseline's predictions for the rows of the base. It has all of them."""
     rows = loaders.scored_rows(baseline.id)
     ids = loaders.run_rows(choice.base.id)["pair_id"]
     return rows if baseline.id == choice.base.id else rows.take(pd.Index(rows.frame["pair_id"]).get_indexer(ids))
 
 
 def live_knn_sentence(choice: FusionChoice) -> str:
-    """The score of the live kNN by itself, in a sentence; "" without one, and under folds (see `live_knn_task`)."""
+    """Return a sentence with the score of the live kNN alone; "" without one, and under folds (see `live_knn_task`)."""
     if choice.knn is None or choice.knn.protocol.kind == "folds":
         return ""
     ids = tuple(loaders.run_rows(choice.base.id)["pair_id"])
@@ -231,19 +230,19 @@ def live_knn_sentence(choice: FusionChoice) -> str:
 
 
 def live_knn_task(choice: FusionChoice) -> SpaceTask | None:
-    """The numbers of the live kNN by itself under folds, which take a while; None without one."""
+    """Return the task that scores the live kNN alone under folds, which takes a while; None without one."""
     if choice.knn is None or choice.knn.protocol.kind != "folds":
         return None
     return space_numbers.task_on_rows(choice.dataset.id, choice.dataset.name, choice.knn, choice.base.id)
 
 
 def title_of(key: str) -> str:
-    """What pages call a component: its run's name, or the neighbours."""
+    """Return the title of a component on pages: its run's name, or that of the live kNN."""
     return next((run.name for run in loaders.all_runs() if run.id == key), NEIGHBOURS)
 
 
 def moved_component(choice: FusionChoice) -> int:
-    """The component whose weights the plane moves: its place among the others."""
+    """Return the index, among the other components, of the one whose weights the weight map changes."""
     titles = {key: title_of(key) for key in choice.others}
     return choice.others.index(keep_one("plane", titles, choice.others[0]))
 
@@ -252,13 +251,13 @@ PAGE = "what-if"  # whose presets the saved mixes are
 
 
 def of_choice(choice: FusionChoice) -> list[Mix]:
-    """The mixes of the components that are chosen: those that every fusion has, and saved ones with the settings on screen."""
+    """Return the mixes of the chosen components: the standard ones, and saved ones with the settings on screen."""
     saved = [_as_mix(choice, name, values) for name, values in loaders.all_presets(PAGE).items()]
     return [*starters(len(choice.others)), *(mix for mix in saved if mix is not None)]
 
 
 def _as_mix(choice: FusionChoice, name: str, values: Mapping[str, Any]) -> Mix | None:
-    """A saved preset as a mix; None if it is of other components or of other settings than those on screen."""
+    """Return a saved preset as a mix; None if its components or settings differ from those on screen."""
     keys = [[f"{prefix}_{key}" for key in choice.others] for _, prefix in WEIGHTS]
     weights = {key for part in keys for key in part}
     settings = {key: value for key, value in values.items() if key not in weights}

@@ -26,7 +26,7 @@ _SCORED = {
 
 
 def prepare_or_say(choice: FusionChoice, baseline: Run) -> LiveFusion | None:
-    """The fusion, ready for its weights to be moved; None, with a sentence on the page, if a part covers none of its rows."""
+    """Return the prepared fusion; show a sentence and return None if a component covers none of the rows."""
     try:
         return fusion_controls.prepare_fusion(choice, baseline)
     except NothingCovered:

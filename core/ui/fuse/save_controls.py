@@ -58,7 +58,7 @@ def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run
 
 
 def _make_stop(choice: FusionChoice, baseline: Run, prepared: LiveFusion, walk: str) -> Stop:
-    """The fusion on screen as a stop: its weights, what they score, the plane, and the view that has them."""
+    """Return the fusion on screen as a stop: its weights, what they score, the plane, and the view that has them."""
     parts = zip(map(title_of, choice.others), choice.w_de, choice.w_dir, strict=True)
     shares = "; ".join(f"{name} by {de:.2f} in P(DE), {up:.2f} in P(up | DE)" for name, de, up in parts)
     title = f"{choice.base.name} with {shares}, against {baseline.name}"
@@ -110,7 +110,7 @@ def _link_to_changes() -> None:
 
 
 def _widget_values(choice: FusionChoice) -> dict[str, Any]:
-    """The values of the widgets that the choice is made with."""
+    """Return the values of the widgets that the choice is made with."""
     keys = [
         *neighbour_controls.KEYS,
         "over",
@@ -197,7 +197,7 @@ def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Ru
 
 
 def _save_component(workspace: Workspace, choice: FusionChoice, key: str, name: str, on_test: bool, twins: dict[str, str]) -> str:
-    """The id of a component's run, which is saved first if it is a live kNN or a kNN on other rows."""
+    """Return the id of a component's run, which is saved first if it is a live kNN or a kNN on other rows."""
     if key in twins:
         return twins[key]
     run = next((run for run in loaders.all_runs() if run.id == key), None)

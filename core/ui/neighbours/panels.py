@@ -60,42 +60,42 @@ def show_number(dataset: Dataset, settings: KnnSettings) -> None:
 
 
 def explain_priors(live: LiveNeighbours, without: Sequence[int] = ()) -> Provenance:
-    """The provenance of the row's priors, without some labelled rows (positions)."""
+    """Return the provenance of the row's priors, without some labelled rows (positions)."""
     left_out = np.array(without, dtype=np.intp) if without else None
     return live.neighbourhood.explain(0, live.settings.spaces, live.settings.similarity, left_out)
 
 
 def find_picked_rows(live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> list[int]:
-    """The labelled rows of the neighbours that are picked in the table, or named by the link that was just opened."""
+    """Return the labelled rows of the neighbours that are picked in the table, or named by the link that was just opened."""
     lines = rows.head(LISTED)
     picked = select_rows(_table_key(live, pair_id), "without", lines["neighbour"].tolist())
     return [position for at in picked for position in lines["positions"].iloc[at]]
 
 
 def _is_grouped() -> bool:
-    """Whether the visitor groups neighbours by gene; a link says so before its widget is drawn."""
+    """Return whether the visitor groups neighbours by gene; a link says so before its widget is drawn."""
     return bool(st.session_state.get("per", st.query_params.get("per", PER[0])) == PER[0])
 
 
 def _unit(live: LiveNeighbours) -> str:
-    """What a neighbour is in the sentence, the table and the figure: a gene or a perturbation if grouped, else a row."""
+    """Return what a neighbour is in the sentence, the table and the figure: a gene or a perturbation if grouped, else a row."""
     axis = live.settings.similarity.weighting.axis
     return {"gene": "gene", "pert": "perturbation", "both": "row"}[axis] if _is_grouped() else "row"
 
 
 def _count(live: LiveNeighbours, provenance: Provenance) -> int:
-    """How many neighbours there are, in `_unit`."""
+    """Return how many neighbours there are, in `_unit`."""
     at, known, unit = provenance.neighbours, live.index.known.rows, _unit(live)
     return len(at) if unit == "row" else len(np.unique((known.pert if unit == "perturbation" else known.gene)[at]))
 
 
 def _moved_text(before: float, after: float) -> str:
-    """A prior before and after, "0.463 → 0.451 (−0.012)"."""
+    """Return a prior before and after, "0.463 → 0.451 (−0.012)"."""
     return f"{number_text(before)} → {number_text(after)} ({number_text(after - before, '+.3f')})"
 
 
 def _table_key(live: LiveNeighbours, pair_id: str) -> str:
-    """The key of the table: another row, or other settings, make another table with nothing picked."""
+    """Return the key of the table: another row, or other settings, make another table with nothing picked."""
     return f"picked {pair_id} {live.settings.describe()} {_is_grouped()}"
 
 
@@ -168,15 +168,15 @@ def _pair(live: LiveNeighbours, at: int) -> str:
 
 
 def list_neighbours(live: LiveNeighbours, provenance: Provenance) -> pd.DataFrame:
-    """The neighbours as `neighbour_table` gives them, grouped as the visitor chose."""
+    """Return the neighbours as `neighbour_table` gives them, grouped as the visitor chose."""
     return neighbour_table(live, provenance, _is_grouped())
 
 
 def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool) -> pd.DataFrame:
-    """The neighbours, highest share first: one line per row or, if grouped, one per symbol of the axis that is compared.
+    """Return the neighbours, highest share first: one line per row or, if grouped, one per symbol of the axis that is compared.
 
-    Columns: symbol; neighbour; label (of more than half of the rows, else "mixed"); up, down, none (counts); similarity;
-    one per space if there are several; weight; share, share_up and cumulative, in [0, 1]; positions (of the labelled rows).
+    Columns: symbol; neighbour; label (of more than half of the rows, else "mixed"); up, down, none (counts); similarity; one per
+    space if there are several; weight; share, share_up and cumulative, in [0, 1]; positions (of the labelled rows).
     """
     index, at, axis = live.index, provenance.neighbours, live.settings.similarity.weighting.axis
     known = index.known.rows
@@ -206,7 +206,7 @@ def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool)
 
 
 def _majority_label(counts: pd.DataFrame) -> pd.Series:
-    """The label of more than half of the rows, "mixed" if no label has that many; counts: one column per label."""
+    """Return the label of more than half of the rows, "mixed" if no label has that many; counts: one column per label."""
     return counts.idxmax(axis=1).where(2 * counts.max(axis=1) > counts.sum(axis=1), "mixed")
 
 

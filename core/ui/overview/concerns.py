@@ -69,7 +69,7 @@ def show_all(context: PageContext) -> None:
 
 
 def _collect(context: PageContext) -> list[Line]:
-    """Every thing to look at, the work that waits for a person first."""
+    """Return every thing to look at, the work that waits for a person first."""
     by_run = {run.id: run for run in context.runs}
     found = find_concerns([_facts(run) for run in context.runs], len(loaders.rejected_rows()))
     waiting = {each.run for each in found if each.on_run_page}
@@ -95,7 +95,7 @@ def _line_of_concern(concern: Concern, run: Run) -> Line:
 
 
 def _line_of_job(job: Job) -> Line:
-    """A job that is no run of the table above, with a link to where it can be resumed."""
+    """Return a job that is no run of the table above, with a link to where it can be resumed."""
     return Line(job.name, partial(links.to_job, job, f"{kinds()[job.kind].title}: {job.words}"), job.cause or "")
 
 
@@ -130,5 +130,5 @@ def _facts(run: Run) -> RunFacts:
 
 
 def _leave_one_out_sentences(run: Run) -> tuple[str, ...]:
-    """What each leave-one-out kNN scores beside what no gene information scores, which leave-one-out favours too."""
+    """Return what each leave-one-out kNN scores beside what no gene information scores, which leave-one-out favours too."""
     return tuple(sentence for kind, sentence in loaders.protocol_sentences(run.id) if kind == "loo")

@@ -85,7 +85,7 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
 
 
 def _find_prices(context: PageContext) -> dict[str, Price]:
-    """What tokens cost, by run id; of a file of endpoints that cannot be read, why, and none."""
+    """Return what tokens cost, by run id; of a file of endpoints that cannot be read, why, and none."""
     try:
         return prices_of_runs(context.workspace, context.runs)
     except InputError as error:
@@ -94,7 +94,7 @@ def _find_prices(context: PageContext) -> dict[str, Price]:
 
 
 def _build_table(runs: Sequence[Run], prices: Mapping[str, Price]) -> tuple[list[Run | None], pd.DataFrame]:
-    """The table of runs, and the run of each of its lines; None for the no-biology baseline on the rows of a group."""
+    """Return the table of runs, and the run of each of its lines; None for the no-biology baseline on the rows of a group."""
     standings = {run.id: loaders.standing(run.id) for run in runs}
     spent = loaders.tokens_by_run() if prices else {}
 
@@ -133,7 +133,7 @@ def _score_line(run: Run, standing: Standing) -> dict[str, object]:
 
 
 def _score_texts(found: RunScore) -> dict[str, str | None]:
-    """The columns of a score with their intervals: the headline, DE and DIR, and the pooled ones beside averages over genes."""
+    """Return a score's columns with intervals: the headline, DE and DIR, and pooled scores beside averages over genes."""
     score, headline = found.whole, found.headline
     scores = {"mean": headline.value, "DE": headline.de, "DIR": headline.dir}
     if headline.genes is not None:
@@ -143,13 +143,13 @@ def _score_texts(found: RunScore) -> dict[str, str | None]:
 
 
 def _rows_text(rows: int, labelled: int) -> str:
-    """How many rows a run has, and how many of them have a label."""
+    """Return how many rows a run has, and how many of them have a label."""
     labels = "labelled" if labelled == rows else f"{labelled:,} labelled" if labelled else "no labels"
     return f"{rows:,}, {labels}"
 
 
 def verdicts_text(found: Verdicts) -> str | None:
-    """The verdicts on both axes, "DE below, DIR cannot tell"; None if neither is defined."""
+    """Return the verdicts on both axes, "DE below, DIR cannot tell"; None if neither is defined."""
     known = {name: each for name, each in (("DE", found.de), ("DIR", found.dir)) if each.beats is not None}
     return ", ".join(f"{name} {_WORDS.get(each.word, each.word)}" for name, each in known.items()) or None
 
@@ -167,7 +167,7 @@ def _more_line(run: Run) -> dict[str, object]:
 
 
 def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
-    """How the table of runs shows its columns."""
+    """Return how the table of runs shows its columns."""
     text, number = st.column_config.TextColumn, st.column_config.NumberColumn
     public = "As published or recorded." + (f" {noise.describe()}." if noise else "")
     return {
@@ -187,14 +187,14 @@ def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
 
 
 def time_text(run: Run) -> str | None:
-    """The time from the start of a finished run to its end; None for a run that was imported or is not done."""
+    """Return the time from the start of a finished run to its end; None for a run that was imported or is not done."""
     if run.status != "done" or run.started_at is None or run.finished_at is None:
         return None
     return describe_duration((run.finished_at - run.started_at).total_seconds())
 
 
 def tokens_text(run: Run) -> str | None:
-    """The tokens of a run's rows, with ≥ if the count is missing for some rows; None if no row does."""
+    """Return the tokens of a run's rows, with ≥ if the count is missing for some rows; None if no row does."""
     if run.tokens is None:
         return None
     number = f"{run.tokens / 1e6:.1f} M" if run.tokens >= 1e6 else f"{run.tokens:,}"
@@ -202,7 +202,7 @@ def tokens_text(run: Run) -> str | None:
 
 
 def cost_text(run: Run, spent: Mapping[str, tuple[int, int]], price: Price | None) -> str | None:
-    """What a run cost, from the tokens of its calls (`loaders.tokens_by_run`).
+    """Return what a run cost, from the tokens of its calls (`loaders.tokens_by_run`).
 
     A run whose calls are not recorded knows only the sum of its tokens: a range if prompts and answers differ in price. None
     without a price, or if the tokens of some rows are not known.

@@ -49,7 +49,7 @@ def show_first_screen(context: PageContext) -> None:
 
 
 def _load_standings(runs: Sequence[Run], place: st.delta_generator.DeltaGenerator) -> dict[str, Standing]:
-    """The standing of each run (id); while they are computed, the place says of which."""
+    """Return the standing of each run (id); while they are computed, the place says of which."""
     found = {}
     bar = place.empty()
     for at, run in enumerate(runs):
@@ -97,7 +97,7 @@ def _show_bring_your_own(context: PageContext) -> None:
 
 
 def noise_of(context: PageContext, n_unlabelled: int) -> PublicNoise | None:
-    """The noise of a public score of the chosen dataset."""
+    """Return the noise of a public score of the chosen dataset."""
     return public_noise([loaders.standing(run.id).score for run in context.runs], n_unlabelled)
 
 

@@ -78,7 +78,7 @@ def _show_counts(audit: DebateAudit, titles: Mapping[str, str]) -> None:
 
 
 def _help(finding: str) -> str:
-    """The question that the column counts as answered with yes, and the name under which a rubric asks it."""
+    """Return the question that the column counts as answered with yes, and the name under which a rubric asks it."""
     return f"{rule_named(finding).question} {_HELP.get(finding, '')} Rubric: {as_text(finding)}."
 
 

@@ -46,7 +46,7 @@ def thinking_of(call: Call) -> str:
 
 
 def call_table(calls: Sequence[Call]) -> pd.DataFrame:
-    """One line per call, in order: step, seconds, sent and answered (tokens, None if the server did not say), remark."""
+    """Return one line per call, in order: step, seconds, sent and answered (tokens, None if the server did not say), remark."""
     known = [_knows_tokens(call) for call in calls]
     table = pd.DataFrame(
         {
@@ -61,7 +61,7 @@ def call_table(calls: Sequence[Call]) -> pd.DataFrame:
 
 
 def _knows_tokens(call: Call) -> bool:
-    """Whether a call's tokens are known: a request has some, so a server that says 0 does not count them."""
+    """Return whether a call's tokens are known: a request has some, so a server that says 0 does not count them."""
     return call.prompt_tokens > 0 or call.completion_tokens > 0
 
 
@@ -72,7 +72,7 @@ def _remark(call: Call) -> str:
 
 
 def event_table(events: Sequence[Event]) -> pd.DataFrame:
-    """One line per event of a trace of which seconds or tokens are known: step, seconds, tokens; None if not known.
+    """Return one line per event of a trace of which seconds or tokens are known: step, seconds, tokens; None if not known.
 
     No tokens beside a text are unknown tokens: a model cannot have written it for nothing.
     """
@@ -102,7 +102,7 @@ def _show_events(run: Run, events: Sequence[Event]) -> None:
 
 
 def describe_total(table: pd.DataFrame) -> str:
-    """The seconds and tokens of all lines, as far as each knows them, for a title."""
+    """Return the seconds and tokens of all lines, as far as each knows them, for a title."""
     tokens = table[[name for name in ("sent", "answered", "tokens") if name in table]]
     said = []
     if table["seconds"].notna().all():
@@ -125,7 +125,7 @@ def _show_table(run: Run, table: pd.DataFrame) -> None:
 
 
 def _pretty(text: str) -> str:
-    """JSON on several lines; text that is not JSON unchanged."""
+    """Return JSON on several lines; text that is not JSON unchanged."""
     try:
         return json.dumps(parse_json(text), indent=1, ensure_ascii=False)
     except (ValueError, RecursionError):  # RecursionError: of writing it again

@@ -38,7 +38,10 @@ def show(items: Sequence[dict[str, Any]], events: Sequence[Event], marks: Marks,
 
 
 def _name_cards(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The names of answers in a link: their tools', numbered from the second of a tool on. The next row shows the same card."""
+    """Return the names of answers in a link: their tools', numbered from the second of a tool on.
+
+    The next row shows the same card.
+    """
     tools = [str(item["tool"]) for item in items]
     earlier = [tools[:i].count(tool) for i, tool in enumerate(tools)]
     return [f"{tool} {n + 1}" if n else tool for tool, n in zip(tools, earlier, strict=True)]

@@ -67,7 +67,7 @@ _OFF: dict[str, object] = {  # the value of each filter that restricts nothing
 
 
 def brief_choice(role: str, finding: str) -> str:
-    """A finding about a role's briefs as the value of the query parameter `brief`."""
+    """Return a finding about a role's briefs as the value of the query parameter `brief`."""
     return f"{role}: {FINDINGS[finding]}"
 
 
@@ -121,7 +121,7 @@ def choose_rows(context: PageContext, run: Run, wanted: RowFilter) -> ListedRows
 
 
 def _applies(run: Run, order: Order) -> bool:
-    """Whether rows of a run can stand in this order: rank scores are not wrong, and most runs have no advocates and no steps."""
+    """Return whether a run's rows can be sorted so: rank scores are not wrong, and most runs have no advocates or steps."""
     if order == CONFIDENTLY_WRONG:
         return not run.has_rank_scores and loaders.filter_choices(run.id)["label"] != [NO_LABEL]
     if order in BY_STEPS:
@@ -144,7 +144,7 @@ def show_active() -> None:
 
 
 def _describe(key: str, value: object) -> str:
-    """A filter and its value, as text on a button."""
+    """Return a filter and its value, as text on a button."""
     if value is True:
         return TITLES[key]
     words = (
@@ -185,7 +185,7 @@ def show(run: Run) -> RowFilter:
 
 
 def _in_line(placeholder: str) -> dict[str, Any]:
-    """The arguments of a filter in the one line of filters: what it is stands in it while it is off."""
+    """Return the arguments of a filter in the one line of filters: what it is stands in it while it is off."""
     return {"label_visibility": "collapsed", "placeholder": placeholder}
 
 

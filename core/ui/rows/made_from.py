@@ -96,17 +96,17 @@ def _run_and_dataset(run_id: str) -> tuple[Run, Dataset]:
 
 
 def _settings_of(run: Run) -> FusionSettings:
-    """What a fusion fused. Raises NotFound for a run of version 0.1.0 that does not say it as options."""
+    """Return what a fusion fused. Raise NotFound for a run of version 0.1.0 that does not say it as options."""
     if "options" not in run.spec:
         raise NotFound(f"{run.name}: made by an earlier version, whose record of the components can no longer be read")
     return read_fusion_settings(run.spec["options"])
 
 
 def fusion_table(run: Run, pair_id: str) -> pd.DataFrame:
-    """The components of a row of a fusion, the base first; NaN where one does not cover the row.
+    """Return the components of a row of a fusion, the base first; NaN where one does not cover the row.
 
-    Columns: component, row (its address), P(DE), percentile DE, weight DE, P(up | DE), percentile DIR, weight DIR.
-    Raises NotFound for a component that was deleted, InputError and StateError for one that cannot be used any more.
+    Columns: component, row (its address), P(DE), percentile DE, weight DE, P(up | DE), percentile DIR, weight DIR. Raise NotFound
+    for a component that was deleted, InputError and StateError for one that cannot be used any more.
     """
     settings = _settings_of(run)
     places, components, percentiles = _load_fused_components(run.id)
@@ -129,7 +129,7 @@ def fusion_table(run: Run, pair_id: str) -> pd.DataFrame:
 
 
 def parents_table(run: Run, pair_id: str) -> pd.DataFrame:
-    """A row in the runs that a run was made from: component, row (its address), P(DE), P(up | DE). Raises NotFound."""
+    """Return a row in the runs that a run was made from: component, row (its address), P(DE), P(up | DE). Raise NotFound."""
     known = {each.id: each for each in loaders.all_runs()}
     missing = [key for key in run.parents if key not in known]
     if missing:
@@ -146,7 +146,7 @@ def parents_table(run: Run, pair_id: str) -> pd.DataFrame:
 
 
 def _row_addresses(run: Run, parts: Sequence[str], pair_id: str) -> list[str]:
-    """Where the row is shown in each run (name or id)."""
+    """Return where the row is shown in each run (name or id)."""
     ids = {name: each.id for each in loaders.all_runs() for name in (each.name, each.id)}
     return [links.page_address("rows", dataset=run.dataset, run=ids[part], row=pair_id) for part in parts]
 

@@ -44,7 +44,7 @@ class Marks:
     claims: Mapping[str, Sequence[RowClaim]] = field(default_factory=dict)
 
     def count_hits(self, text: str) -> int:
-        """How often the words occur in a text, without regard to case."""
+        """Return how often the words occur in a text, without regard to case."""
         return len(re.findall(pattern_of(self.sought), text, re.IGNORECASE)) if self.sought.strip() else 0
 
 
@@ -58,7 +58,7 @@ class _Writer:
     linked: set[str] = field(default_factory=set)
 
     def line(self, text: str) -> str:
-        """One line with its bold and italic words, and passages in it marked."""
+        """Return one line with its bold and italic words, and passages in it marked."""
         if self.passage is None:
             return self._emphasised(text)
         return _replace(self.passage, text, lambda found: f":violet-background[{self._emphasised(found[0])}]", self._emphasised)
@@ -67,7 +67,7 @@ class _Writer:
         return _replace(_STRONG_OR_EMPHASIS, text, self._strong_or_emphasis, self.words)
 
     def words(self, text: str) -> str:
-        """Words without marks of their own; tags as what they mean."""
+        """Return words without marks of their own; tags as what they mean."""
         return _replace(TAG, text, self._answer, lambda rest: _replace(_THINKING, rest, _thinking, self._link_references))
 
     def _strong_or_emphasis(self, found: re.Match[str]) -> str:
@@ -102,7 +102,7 @@ class _Writer:
 def _replace(
     pattern: re.Pattern[str], text: str, write_found: Callable[[re.Match[str]], str | None], write_rest: Callable[[str], str]
 ) -> str:
-    """A text with what a pattern finds written by one function (None: it is nothing special), and the rest by another."""
+    """Return a text with what a pattern finds written by one function (None: it is nothing special), and the rest by another."""
     parts, end = [], 0
     for found in pattern.finditer(text):
         written = write_found(found)
@@ -133,7 +133,7 @@ def to_markdown(text: str, marks: Marks) -> str:
 
 
 def _pattern_of_lines(passages: tuple[str, ...]) -> re.Pattern[str] | None:
-    """What finds each line of some passages; None without passages."""
+    """Return what finds each line of some passages; None without passages."""
     found = lines_of(passages)
     return re.compile("|".join(map(re.escape, found))) if found else None
 
@@ -161,12 +161,12 @@ def to_lines(text: str, marks: Marks) -> str:
 
 
 def _guard(line: str) -> str:
-    """The line, which must not make a heading of the one above it."""
+    """Return the line, which must not make a heading of the one above it."""
     return f"\\{line}" if line.startswith("=") else line
 
 
 def _join(blocks: list[tuple[str, str]]) -> str:
-    """The blocks with what stands between two of them: a line break, the next item, or a new paragraph."""
+    """Return the blocks with what stands between two of them: a line break, the next item, or a new paragraph."""
     between = {("line", "line"): _LINE_BREAK, ("item", "item"): "\n"}
     parts, before = [], ""
     for kind, markdown in blocks:

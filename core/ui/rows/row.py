@@ -54,8 +54,9 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
 
 
 def marks_of(context: PageContext, details: RowDetails) -> Marks:
-    """What to mark in the texts of a row: the words of the search, passages that decided a reading, the dataset's genes, and what
-    the texts claim about genes."""
+    """Return the marks in the texts of a row: search words, passages that decided a reading, the dataset's genes, and claims
+    about genes.
+    """
     dataset, row, events = context.dataset, details.numbers, details.events
     assert dataset is not None  # of the run that is on screen
     run = context.run.id if context.run else None

@@ -45,14 +45,14 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
 
 
 def linked_pair(context: PageContext, row: dict[str, Any]) -> str:
-    """Perturbation ⟶ target gene as Markdown, each a link to its page."""
+    """Return perturbation ⟶ target gene as Markdown, each a link to its page."""
     address = {"dataset": row["dataset"], **({"run": context.run.id} if context.run else {})}
     names = (("perturbation", row["pert"]), ("gene", row["gene"]))
     return " ⟶ ".join(f"[{symbol_text(name)}]({links.page_address(page, **address, name=name)})" for page, name in names)
 
 
 def describe_answer(run: Run, row: dict[str, Any]) -> str:
-    """What a run answers for a row, as Markdown: P(DE) and the shares of up, down and none, or its rank scores."""
+    """Return what a run answers for a row, as Markdown: P(DE) and the shares of up, down and none, or its rank scores."""
     if run.has_rank_scores:
         values = {"P(DE)": None if Flag.NO_DE in row["flags"] else row["p_de"], "P(up | DE)": row["p_up_given_de"]}
         return " · ".join(
@@ -68,7 +68,7 @@ def describe_answer(run: Run, row: dict[str, Any]) -> str:
 
 
 def explain_numbers(run: Run, row: dict[str, Any]) -> str:
-    """What the numbers and flags of a row mean, for its one help mark."""
+    """Return what the numbers and flags of a row mean, for its one help mark."""
     rank = run_browser.rank_sentence(run, row)
     if run.has_rank_scores:
         parts = [f"{rank} {RANK_HELP}"]
@@ -84,7 +84,7 @@ def explain_numbers(run: Run, row: dict[str, Any]) -> str:
 
 
 def describe_label(row: dict[str, Any]) -> str:
-    """The label of a row as Markdown, after whether the run is right or wrong if that can be said."""
+    """Return the label of a row as Markdown, after whether the run is right or wrong if that can be said."""
     known = row["label"] or "unknown"
     sign = coloured_text(theme.LABEL_SIGNS[known], theme.LABEL_COLOURS[known])
     outcome = row["outcome"]
@@ -93,7 +93,7 @@ def describe_label(row: dict[str, Any]) -> str:
 
 
 def describe_reason(details: RowDetails) -> str:
-    """Why the row was predicted so, as Markdown: the sentence with whose it is, who argued, and the row's flags by name."""
+    """Return the reason for the row's prediction, as Markdown: a sentence with its author, the advocates, and the row's flags."""
     row = details.numbers
     reason = find_reason(row, details.events, details.passages)
     said = []

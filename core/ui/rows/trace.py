@@ -64,7 +64,7 @@ def column_shares(lengths: Sequence[int]) -> list[float]:
 
 
 def _length(events: Sequence[Event]) -> int:
-    """The characters of a side's longest text."""
+    """Return the characters of a side's longest text."""
     return max((len(event["content"]) for event in events), default=0)
 
 

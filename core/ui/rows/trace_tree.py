@@ -41,7 +41,7 @@ _tree = st.components.v2.component(
 
 
 def has_steps(events: Sequence[Event]) -> bool:
-    """Whether any event is part of an agent's step."""
+    """Return whether any event is part of an agent's step."""
     return any(event["kind"] in STEP_KINDS for event in events)
 
 
@@ -52,7 +52,7 @@ def show(events: Sequence[Event], marks: Marks, key: str, tokens: int | None = N
 
 
 def content(events: Sequence[Event], tokens: int | None = None, passages: Passages = NO_PASSAGES) -> dict[str, Any]:
-    """What the component draws: answer, sums, unit, tools (name → calls) and steps (see `_draw_step`)."""
+    """Return what the component draws: answer, sums, unit, tools (name → calls) and steps (see `_draw_step`)."""
     steps = _draw_steps(split_into_steps(_with_said(events)), passages)
     _open_turn(steps)
     every = list(_walk(steps))
@@ -74,7 +74,7 @@ def content(events: Sequence[Event], tokens: int | None = None, passages: Passag
 
 
 def _sums(n: int, calls: Mapping[str, int], errors: int, tokens: int, times_ms: Sequence[float]) -> str:
-    """An agent's n calls of a tool, its tools, and what it took, in words."""
+    """Return an agent's n calls of a tool, its tools, and what it took, in words."""
     parts = [f"{n} step{'s' * (n != 1)}", f"{len(calls)} tool{'s' * (len(calls) != 1)}"]
     parts += [f"{errors} failed"] if errors else []
     parts += [f"{tokens:,} tokens" if tokens else "tokens not known"]
@@ -83,8 +83,10 @@ def _sums(n: int, calls: Mapping[str, int], errors: int, tokens: int, times_ms: 
 
 
 def _answer(events: Sequence[Event], passages: Passages) -> dict[str, Any]:
-    """The final answer: title, the text with which it was handed in, and the lines that are marked in it; empty texts where the
-    trace has none."""
+    """Return the final answer: title, the text with which it was handed in, and the lines that are marked in it.
+
+    Empty texts where the trace has none.
+    """
     for event in reversed(events):
         if event["kind"] == "tool_call" and (handed_in := _object(event["content"])):
             answer = next((str(handed_in[key]) for key in ANSWER_KEYS if key in handed_in), "")
@@ -98,12 +100,12 @@ def _answer(events: Sequence[Event], passages: Passages) -> dict[str, Any]:
 
 
 def _marked_lines(event: Event, passages: Passages) -> list[str]:
-    """The lines that readings marked in an event, as they read once drawn."""
+    """Return the lines that readings marked in an event, as they read once drawn."""
     return [without_emphasis(line) for line in lines_of(passages.get(event["content"], ()))]
 
 
 def _with_said(events: Sequence[Event]) -> list[Event]:
-    """The events, of which an answer that goes on with a tool's call is something said on the way."""
+    """Return the events, of which an answer that goes on with a tool's call is something said on the way."""
     after = [*events[1:], None]
     return [
         {**event, "kind": "said"} if event["kind"] == "answer" and other is not None and other["kind"] == "tool_call" else event
@@ -112,7 +114,10 @@ def _with_said(events: Sequence[Event]) -> list[Event]:
 
 
 def split_into_steps(events: Sequence[Event], depth: int = 0) -> list[Step]:
-    """One agent's events as a list of steps; the events of an agent that it called are a list within the step that called it."""
+    """Return one agent's events as a list of steps.
+
+    The events of an agent that it called are a list within the step that called it.
+    """
     steps: list[Step] = []
     for event in events:
         if event["meta"].get("depth", 0) > depth and steps:
@@ -131,7 +136,7 @@ def split_into_steps(events: Sequence[Event], depth: int = 0) -> list[Step]:
 
 
 def _asking_step(event: Event, steps: Sequence[Step]) -> Step | None:
-    """The earlier step that waits for this tool's answer: an agent may call several tools at once."""
+    """Return the earlier step that waits for this tool's answer: an agent may call several tools at once."""
     if event["kind"] != "observation" or not steps or isinstance(steps[-1][-1], list):
         return None
     waiting = [step for step in steps if isinstance(step[-1], dict) and step[-1]["kind"] == "tool_call"]
@@ -139,7 +144,7 @@ def _asking_step(event: Event, steps: Sequence[Step]) -> Step | None:
 
 
 def _starts_step(event: Event, step: Step) -> bool:
-    """Whether an event starts a new step: a thought, its tool call and the observation after it are one step."""
+    """Return whether an event starts a new step: a thought, its tool call and the observation after it are one step."""
     last = next((piece["kind"] for piece in reversed(step) if isinstance(piece, dict)), "")
     joined = {"observation": ("tool_call",), "tool_call": ("thought", "said"), "said": ("thought",)}
     return last not in joined.get(event["kind"], ())
@@ -150,7 +155,7 @@ def _draw_steps(steps: Sequence[Step], passages: Passages, depth: int = 0) -> li
 
 
 def _draw_step(step: Step, passages: Passages, depth: int) -> dict[str, Any]:
-    """Agent, tool, arguments, error, tokens, ms (None if unknown), size in characters, turn, marked, open, parts."""
+    """Return agent, tool, arguments, error, tokens, ms (None if unknown), size in characters, turn, marked, open, parts."""
     events = [piece for piece in step if isinstance(piece, dict)]
     call = next((event for event in events if event["kind"] == "tool_call"), None)
     error = next((found for event in events if (found := _error(event))), "")
@@ -181,7 +186,7 @@ def _draw_step(step: Step, passages: Passages, depth: int) -> dict[str, Any]:
 
 
 def _draw_agent(events: Sequence[Event], passages: Passages, depth: int) -> dict[str, Any]:
-    """Another agent's steps within the step that called it."""
+    """Return another agent's steps within the step that called it."""
     calls = sum(event["kind"] == "tool_call" for event in events)
     tokens = _total([event["tokens"] for event in events])
     usage = f", {tokens:,} tokens" if tokens else ""
@@ -204,7 +209,7 @@ def _draw_part(event: Event) -> dict[str, Any]:
 
 
 def _format(text: str) -> tuple[str, str]:
-    """A tool's text as it is read best, and how: JSON on several lines ("code"), code as it is, else lines ("text")."""
+    """Return a tool's text as it is read best, and how: JSON on several lines ("code"), code as it is, else lines ("text")."""
     try:
         value = parse_json(text)
         if isinstance(value, dict | list):
@@ -228,7 +233,7 @@ def _short_arguments(text: str) -> str:
 
 
 def _error(event: Event) -> str:
-    """Why a tool's call failed: its mark, or the first line of an answer that reads so; "" if it did not."""
+    """Return why a tool's call failed: its mark, or the first line of an answer that reads so; "" if it did not."""
     if event["kind"] != "observation":
         return ""
     if marked := event["meta"].get("error"):
@@ -237,7 +242,7 @@ def _error(event: Event) -> str:
 
 
 def _leaning(events: Sequence[Event]) -> str:
-    """The option A, B or C that a step names last, in what is thought or handed in; "" for none."""
+    """Return the option A, B or C that a step names last, in what is thought or handed in; "" for none."""
     said = [event for event in events if event["kind"] in ("thought", "said", "answer")]
     named = [letter for event in said for letter in _OPTION.findall(event["content"])]
     handed_in = [str(_object(e["content"]).get("answer", "")) for e in events if e["kind"] == "tool_call"]
@@ -254,23 +259,23 @@ def _open_turn(steps: Sequence[dict[str, Any]]) -> None:
 
 
 def _walk(steps: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-    """All steps, those of called agents included."""
+    """Return all steps, those of called agents included."""
     return [each for step in steps for each in (step, *(deep for part in step["parts"] for deep in _walk(part.get("steps", ()))))]
 
 
 def _total(values: Sequence[Any]) -> Any:
-    """The sum of those that are known; None if none is. No tokens beside a text are unknown tokens."""
+    """Return the sum of those that are known; None if none is. No tokens beside a text are unknown tokens."""
     known = [value for value in values if value]
     return sum(known) if known else None
 
 
 def _agent_name(event: Event) -> str:
-    """The name of the agent that an event belongs to."""
+    """Return the name of the agent that an event belongs to."""
     return str(event["meta"].get("agent") or event["role"]).replace("_", " ")
 
 
 def _numbers(event: Event) -> str:
-    """The probabilities in an event, and whether base rates replace them; empty if it has none."""
+    """Return the probabilities in an event, and whether base rates replace them; empty if it has none."""
     p_de, p_up = event["meta"].get("p_de"), event["meta"].get("p_up_given_de")
     numbers = [f"{name} {percent_text(p)}" for name, p in (("P(DE)", p_de), ("P(up | DE)", p_up)) if p is not None]
     fallback = " – base rates replace what could not be read" if event["meta"].get("fallback") else ""

@@ -59,8 +59,11 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
 
 
 def launchable_methods() -> dict[str, Method]:
-    """The methods that can be started here, by name. One that reads texts needs a rubric, which is chosen on the page Arguments,
-    and one that asks again a row, which is chosen in Rows."""
+    """Return the methods that can be started here, by name.
+
+    One that reads texts needs a rubric, which is chosen on the page Arguments, and one that asks again a row, which is chosen in
+    Rows.
+    """
     return {name: method for name, method in methods().items() if not isinstance(method, ReadsTexts | AsksAgain)}
 
 

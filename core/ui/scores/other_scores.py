@@ -125,7 +125,7 @@ def _show_cell_evaluation(run: Run) -> None:
 
 
 def table_of(evaluation: CellEvaluation) -> pd.DataFrame:
-    """The lines of the table, by what they ask: about, metric, mean, SD, lowest, highest, n, best."""
+    """Return the lines of the table, by what they ask: about, metric, mean, SD, lowest, highest, n, best."""
     rows = [
         (_group_of(one.name), one.name, one.mean, one.sd, one.low, one.high, one.n, _BEST[one.best]) for one in evaluation.metrics
     ]

@@ -43,7 +43,7 @@ def show_slices(run: Run, rows: RunRows, score: RunScore) -> None:
 
 
 def _with_links(run: Run, by: str, table: pd.DataFrame) -> pd.DataFrame:
-    """The slices, each with the address of its rows in Rows where a filter leads there."""
+    """Return the slices, each with the address of its rows in Rows where a filter leads there."""
     address = {"dataset": run.dataset, "run": run.id}
     rows = [
         links.page_address("rows", **address, **{PARAMETERS[by]: _filter_value(by, name)}) if by in PARAMETERS else None
@@ -74,7 +74,7 @@ def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
 
 
 def _filter_value(by: str, name: str) -> str | list[str]:
-    """A slice's name as the value of its query parameter; a range of probabilities as its two ends."""
+    """Return a slice's name as the value of its query parameter; a range of probabilities as its two ends."""
     return name.split("–") if by.startswith("P(") else name
 
 

@@ -61,6 +61,6 @@ def _number(name: str, part: ScaledScore) -> Number:
 
 
 def _range_text(part: ScaledScore) -> str:
-    """The interval of a value on the scale."""
+    """Return the interval of a value on the scale."""
     ends = ", ".join(number_text(end, ".2f") for end in (part.low, part.high))
     return f"[{ends}]" if part.low == part.low else "no interval"

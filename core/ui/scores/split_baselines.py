@@ -57,7 +57,7 @@ def _choose_split(splits: list[str]) -> str:
 
 
 def _choose_training(dataset: Dataset) -> str | None:
-    """The id of the dataset whose training rows are learned from; None for the dataset itself."""
+    """Return the id of the dataset whose training rows are learned from; None for the dataset itself."""
     names = {each.id: each.name for each in loaders.all_datasets() if each.organism == dataset.organism}
     if len(names) == 1:
         return None
@@ -105,7 +105,7 @@ def _show(found: SplitBaselines) -> None:
 
 
 def _coverage_sentence(found: SplitBaselines) -> str:
-    """How much of the split the knowledge packs cover; what they cannot say anything about gets base rates."""
+    """Return how much of the split the knowledge packs cover; what they cannot say anything about gets base rates."""
     if found.table is None or not found.table.reach:
         return "No knowledge pack here is of a network or of descriptions."
     parts = []
@@ -116,7 +116,7 @@ def _coverage_sentence(found: SplitBaselines) -> str:
 
 
 def _figure_table(found: SplitBaselines, question: Literal["de", "dir"]) -> pd.DataFrame:
-    """The baselines that answer a question, with the columns of the figure."""
+    """Return the baselines that answer a question, with the columns of the figure."""
     reading, lines = knowledge_baselines(), []
     for each in found.all:
         score: BaselineScore | None = getattr(each, question)

@@ -108,7 +108,7 @@ def _choose(title: str, parameter: str, counts: Mapping[str, int], names: Mappin
 
 
 def _sentence(n: int, n_runs: int, n_listed: int) -> str:
-    """How many texts of how many runs hold the phrase, and which of them are listed."""
+    """Return how many texts of how many runs hold the phrase, and which of them are listed."""
     of_runs = f" in {n_runs:,} run{'s' * (n_runs != 1)}"
     said = f"**{n:,} text{'s' * (n != 1)}{of_runs}**"
     if n_listed == n:
@@ -144,7 +144,7 @@ def show_hits(names: Mapping[str, str], dataset: str, phrase: str, hits: Iterabl
 
 
 def _content(same: Sequence[Hit], names: Mapping[str, str], dataset: str, phrase: str) -> dict[str, Any]:
-    """What the component draws of equal words in several runs; the links have the phrase in the search of the page Rows."""
+    """Return the component's content for equal words in several runs; links open the page Rows with the phrase searched."""
     hit = same[0]
     return {
         "role": hit.role.replace("_", " "),

@@ -42,7 +42,7 @@ _ROWS_HELP = "Each with its dossier, what was said and the audit, in every chose
 
 
 def choose(context: PageContext, run: Run) -> ReportSelection | None:
-    """Show the choices that decide what is in a report; None without a run. Raises InputError for rows that no chosen run has."""
+    """Show the choices that decide what is in a report; None without a run. Raise InputError for rows that no chosen run has."""
     names = {each.id: each.name for each in context.runs}
     questions = {str(question): title for question, title in TITLES.items()}
     question = choose_one(st.selectbox, "question", "It answers", questions, placeholder="by what is chosen")

@@ -95,7 +95,7 @@ def show_downloads(workspace: Workspace, parts: Parts) -> None:
 
 
 def make_file(workspace: Workspace, parts: Parts, form: str) -> bytes:
-    """The bytes of a file of `_FORMS`."""
+    """Return the bytes of a file of `_FORMS`."""
     content = build_file(parts, slides=form.startswith("slides")).content
     machine_names.refuse_secrets(workspace.settings, f"report {parts.name}", [content])
     return as_pdf(content) if _FORMS[form][1] == "pdf" else content

@@ -36,7 +36,7 @@ from core.ui.shared.widgets import as_text
 
 
 def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
-    """The parts of a report by who looks, of today; their numbers are computed once for a selection."""
+    """Return the parts of a report by who looks, of today; their numbers are computed once for a selection."""
     shown = sorted({*selection.runs, *(run for pair in selection.compare for run in pair)})
     looked = repr(looked_by_dataset(workspace))  # which has no version: it is no part of the store
     versions = (*(loaders.run_version(run) for run in shown), looked)
@@ -47,7 +47,7 @@ def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
 
 @cache_by("runs", "datasets", "labels", "rubrics", "ledger", "walks", entries=3, shared=True)
 def _load(selection: str, _versions: tuple[object, ...]) -> Parts:
-    """The parts of a selection, as JSON. _versions: of its runs and of what was looked at, part of the key only."""
+    """Return the parts of a selection, as JSON. _versions: of its runs and of what was looked at, part of the key only."""
     workspace = read_workspace()
     find = Finders(
         partial(kept_vectors, workspace),

@@ -135,7 +135,7 @@ def _choose_track(default: Track, key: str) -> Track:
 
 
 def _needs_fusion_trace(run: Run) -> bool:
-    """Whether the traces may lead to other numbers than the submitted ones."""
+    """Return whether the traces may lead to other numbers than the submitted ones."""
     flags = loaders.run_rows(run.id)["flags"]
     return run.method == "fusion" or any(Flag.TRACE_DIFFERS in row for row in flags)
 
@@ -158,7 +158,7 @@ def _choose_attachments(track: Track) -> tuple[str | None, tuple[tuple[str, byte
 def _make_package(
     run: str, track: Track, prompt: str | None, tools: tuple[tuple[str, bytes], ...], fusion_trace: bool, version: tuple[int, ...]
 ) -> CheckedPackage:
-    """The package of a run and its problems; cached while the counters in `version` stand still."""
+    """Return the package of a run and its problems; cached while the counters in `version` stand still."""
     del version  # part of the key only
     with temporary_folder("package") as folder:
         if prompt is not None:

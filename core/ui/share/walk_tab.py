@@ -134,7 +134,7 @@ def _show_slides(workspace: Workspace, dataset: str, name: str, stops: Sequence[
 
 
 def make_walk_file(workspace: Workspace, dataset: str, name: str, stops: Sequence[Stop]) -> bytes:
-    """The slides of a walk-through of a dataset (id)."""
+    """Return the slides of a walk-through of a dataset (id)."""
     with workspace.store.read() as db:
         page = walk_file(db, dataset, name, stops, stop_buttons.links_of_stops())
     machine_names.refuse_secrets(workspace.settings, f"walk-through {name}", [page])

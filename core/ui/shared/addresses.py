@@ -39,7 +39,7 @@ class Place(NamedTuple):
 
 
 def moved_to(address: str, parameters: Mapping[str, list[str]]) -> Place | None:
-    """Where a link leads whose address, or whose tab, a page had before; None for one that a page has today."""
+    """Return where a link leads whose address, or whose tab, a page had before; None for one that a page has today."""
     tab = "".join(parameters.get("tab", [])[:1])
     found = _FORMER_TABS.get(address, {}).get(tab)
     if found is not None:

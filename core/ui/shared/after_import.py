@@ -61,7 +61,7 @@ def show() -> None:
 
 
 def _ways(imported: Sequence[Imported]) -> list[Callable[[], object]]:
-    """What shows a link each to what came: what the best run gets wrong, where it stands; else the dataset, or the spaces."""
+    """Return links to the imported content: the best run's errors and score; else the dataset, or the spaces."""
     best = _choose_best(_runs_of(imported), lambda *_: None)
     if best is not None:
         return [lambda: _link_to_rows(best), lambda: links.to_overview(best, "Where it stands")]
@@ -79,13 +79,13 @@ def _link_to_rows(run: Run) -> None:
 
 
 def _dataset_of(imported: Sequence[Imported]) -> Dataset | None:
-    """The dataset that one of these files became."""
+    """Return the dataset that one of these files became."""
     names = {each.name for each in imported}
     return next((each for each in loaders.all_datasets() if each.name in names), None)
 
 
 def _runs_of(imported: Sequence[Imported]) -> list[Run]:
-    """The runs that these files became, each the newest of its name."""
+    """Return the runs that these files became, each the newest of its name."""
     names = {each.name for each in imported if each.kind in _OF_RUNS}
     return list({run.name: run for run in loaders.predicting_runs() if run.name in names}.values())
 
@@ -106,7 +106,7 @@ def _labelled(run: Run) -> int:
 
 
 def _describe(results: Sequence[Imported]) -> str:
-    """What was imported, in one line: the file and what it holds, or how many files."""
+    """Return what was imported, in one line: the file and what it holds, or how many files."""
     imported = [each for each in results if each.kind not in NOTHING]
     new = [each for each in imported if each.new]
     if not results:

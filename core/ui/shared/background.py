@@ -126,7 +126,7 @@ class Background:
             time.sleep(wait_s)
 
     def _give_way(self, _share: float) -> None:
-        """Wait for pages. Raises Abandoned if nobody has asked for the current result for long, and another waits."""
+        """Wait for pages. Raise Abandoned if nobody has asked for the current result for long, and another waits."""
         self._wait_for_pages()
         with self._lock:
             if self._waiting and self._asked.get(self._current, 0.0) < time.monotonic() - FORGOTTEN_S:

@@ -45,7 +45,7 @@ class CachedComponents:
         return loaders.row_index(self.dataset.id)
 
     def priors(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> Priors:
-        """The priors of these rows (None: of all that the protocol predicts), from the cache if only weights changed."""
+        """Return the priors of these rows (None: of all that the protocol predicts), from the cache if only weights changed."""
         index = self.index()
         rows = pair_ids or [index.pair_ids[row] for row in rows_to_predict(index, settings.protocol)]
         cache, key = loaders.prior_cache(self.dataset.id), (settings, hash(tuple(rows)))

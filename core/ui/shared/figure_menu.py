@@ -33,7 +33,7 @@ def begin_page(workspace: Workspace, dataset: Dataset | None, run: Run | None) -
 
 
 def file_name_of(name: str) -> str:
-    """The name, without extension, of a file with what a page shows under a name: with its dataset and run."""
+    """Return the name, without extension, of a file with what a page shows under a name: with its dataset and run."""
     _, dataset, run = st.session_state.get(_ABOUT, (None, None, None))
     return printed.file_name(*(each.name for each in (dataset, run) if each is not None), name)
 

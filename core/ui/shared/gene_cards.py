@@ -22,7 +22,7 @@ _cards = st.components.v2.component(
 
 
 def pages_of(dataset: Dataset, run: str | None, pair: tuple[str, str], texts: Iterable[str]) -> dict[str, str]:
-    """The addresses of the pages of the symbols that texts name, by the symbol in capitals; those of the pair always.
+    """Return the addresses of the pages of the symbols that texts name, by the symbol in capitals; those of the pair always.
 
     A symbol without a digit, such as Impact or Max, may be a word: only as one of the pair it counts.
     """

@@ -54,10 +54,10 @@ Widget = Callable[..., Any]
 
 
 def bind(name: str, default: Any = None) -> dict[str, Any]:
-    """The arguments that let the query parameter `name`, which is also the key, carry a widget's value.
+    """Return the arguments that let the query parameter `name`, which is also the key, carry a widget's value.
 
-    default: the widget's, if it depends on other controls or on the run. A value that nobody chose follows it, and one that
-    was chosen goes on standing in the address.
+    default: the widget's, if it depends on other controls or on the run. A value that nobody chose follows it, and one that was
+    chosen goes on standing in the address.
     """
     _controls()[name] = True
     _follow_default(name, default)
@@ -108,8 +108,9 @@ def keep_one(name: str, titles: Mapping[str, str], default: str) -> str:
 
 
 def keep_shares(defaults: Mapping[str, float]) -> dict[str, float]:
-    """The numbers from 0 to 1 that the query parameters of these names carry, which a component of our own sets in the session
-    under the same names.
+    """Return the numbers from 0 to 1 in the query parameters of these names.
+
+    A component of this app sets them in the session under the same names.
     """
     for name, default in defaults.items():
         if _is_new(name, name):
@@ -121,7 +122,7 @@ def keep_shares(defaults: Mapping[str, float]) -> dict[str, float]:
 
 
 def _read_share(name: str, default: float) -> float:
-    """The number from 0 to 1 that the query parameter `name` holds; others are left to `describe_unknown`."""
+    """Return the number from 0 to 1 that the query parameter `name` holds; others are left to `describe_unknown`."""
     try:
         value = float(st.query_params.get(name, default))
     except ValueError:
@@ -130,13 +131,13 @@ def _read_share(name: str, default: float) -> float:
 
 
 def read_ids(name: str, ids: Sequence[str]) -> list[str]:
-    """Those of the ids that the query parameter `name` holds, for what is chosen otherwise than with a control of Streamlit's."""
+    """Return the given ids that the query parameter `name` has, for choices made without a control of Streamlit."""
     _controls()[name] = False
     return _read_ids(name, dict.fromkeys(ids, ""))
 
 
 def select_rows(key: str, name: str, ids: Sequence[str], default: Sequence[int] = ()) -> list[int]:
-    """The rows (positions) that are selected in the table `key`, which is drawn after this; `name` carries their ids.
+    """Return the rows (positions) that are selected in the table `key`, which is drawn after this; `name` carries their ids.
 
     At first they are those that the link which was just opened names, else the default ones.
     """
@@ -154,7 +155,7 @@ def select_rows(key: str, name: str, ids: Sequence[str], default: Sequence[int] 
 
 
 def _read_ids(name: str, titles: Mapping[str, str]) -> list[str]:
-    """The ids that the query parameter `name` holds, by themselves or by title; others are left to `describe_unknown`."""
+    """Return the ids that the query parameter `name` holds, by themselves or by title; others are left to `describe_unknown`."""
     ids = {title: key for key, title in titles.items()} | {key: key for key in titles}
     wanted = [value for value in st.query_params.get_all(name) if value]
     st.session_state.setdefault(_UNKNOWN, {}).update({(name, value): None for value in wanted if value not in ids})
@@ -162,7 +163,7 @@ def _read_ids(name: str, titles: Mapping[str, str]) -> list[str]:
 
 
 def _is_new(name: str, key: str) -> bool:
-    """Whether a control takes its value from the address, since the view did not show it before."""
+    """Return whether a control takes its value from the address, since the view did not show it before."""
     known = name in _controls() and key in st.session_state
     if not known:  # what the address says was chosen, even if it is what another view had by default
         st.session_state.setdefault(_DEFAULTS, {}).pop(key, None)
@@ -190,13 +191,13 @@ def _restate_unwritten(name: str) -> None:
 
 
 def _controls() -> dict[str, bool]:
-    """The names of the controls on this view, and whether Streamlit binds each to its query parameter."""
+    """Return the names of the controls on this view, and whether Streamlit binds each to its query parameter."""
     found: dict[str, bool] = st.session_state.setdefault(_SHOWN, {})
     return found
 
 
 def names_of_ids() -> list[str]:
-    """The query parameters that are about one dataset: all that are not bound to a widget."""
+    """Return the query parameters that are about one dataset: all that are not bound to a widget."""
     return [name for name in st.query_params if not _controls().get(name)]
 
 
@@ -240,7 +241,7 @@ def describe_unknown(opened: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _untaken_values(name: str, values: Sequence[str]) -> list[str]:
-    """The values of a bound widget in the link that it did not take: Streamlit removes them without a word."""
+    """Return the values of a bound widget in the link that it did not take: Streamlit removes them without a word."""
     if name not in st.session_state:  # chosen by id, or not on this page
         return []
     value = st.session_state[name]
@@ -250,7 +251,7 @@ def _untaken_values(name: str, values: Sequence[str]) -> list[str]:
 
 
 def _number_or_text(value: object) -> float | str:
-    """A number for what reads as one, since a link may write 0.5 as 0.50; else the text, in small letters for a switch."""
+    """Return a number for what reads as one, since a link may write 0.5 as 0.50; else the text, in small letters for a switch."""
     try:
         return float(str(value))
     except ValueError:

@@ -34,12 +34,12 @@ SPECIES = {"mouse": "Mus musculus", "human": "Homo sapiens"}
 
 
 def read_parameters() -> dict[str, list[str]]:
-    """All query parameters with all their values: both ends of a range are two values of one parameter."""
+    """Return all query parameters with all their values: both ends of a range are two values of one parameter."""
     return {name: st.query_params.get_all(name) for name in st.query_params}
 
 
 def dataset_and_run() -> dict[str, str]:
-    """The query parameters that a link carries to every other page."""
+    """Return the query parameters that a link carries to every other page."""
     return {name: st.query_params[name] for name in ("dataset", "run") if name in st.query_params}
 
 
@@ -59,32 +59,32 @@ def set_parameters(parameters: Mapping[str, str | Sequence[str] | None]) -> None
 
 
 def base_address() -> str:
-    """Where others reach the app, without a slash at its end; "" if the settings do not say."""
+    """Return where others reach the app, without a slash at its end; "" if the settings do not say."""
     return read_workspace().settings.base_url.rstrip("/")
 
 
 def relative_address() -> str:
-    """The address of the view on screen, relative to any page's: it holds wherever the app is served."""
+    """Return the address of the view on screen, relative to any page's: it holds wherever the app is served."""
     return page_address(urlsplit(st.context.url or "").path.rpartition("/")[2], **read_parameters())
 
 
 def page_address(file: str, **parameters: str | list[str]) -> str:
-    """The address of a page, by its file in pages/, relative to any other page's: for tables whose cells are links."""
+    """Return the address of a page, by its file in pages/, relative to any other page's: for tables whose cells are links."""
     return f"./{file}?{urlencode(parameters, doseq=True)}"
 
 
 def pubmed_address(pmid: str) -> str:
-    """The address of an article, by its number in PubMed."""
+    """Return the address of an article, by its number in PubMed."""
     return f"https://pubmed.ncbi.nlm.nih.gov/{int(pmid)}/"
 
 
 def is_at_ncbi(dataset: Dataset) -> bool:
-    """Whether NCBI knows the genes of a dataset: those of a simulated one are invented."""
+    """Return whether NCBI knows the genes of a dataset: those of a simulated one are invented."""
     return dataset.origin != "simulated" and dataset.organism in SPECIES
 
 
 def ncbi_gene_address(symbol: str, organism: str) -> str:
-    """The address of a search for a gene in NCBI's Gene; organism: "mouse" or "human"."""
+    """Return the address of a search for a gene in NCBI's Gene; organism: "mouse" or "human"."""
     term = f"{symbol}[sym] AND {SPECIES[organism]}[orgn]"
     return f"https://www.ncbi.nlm.nih.gov/gene/?{urlencode({'term': term})}"
 

@@ -50,7 +50,7 @@ class LiveNeighbours:
 
 
 def usable_spaces(dataset: Dataset) -> list[SpaceRecord]:
-    """The spaces that can be evaluated on a dataset's labels at once: those that are not built from them."""
+    """Return the spaces that can be evaluated on a dataset's labels at once: those that are not built from them."""
     return [space for space in loaders.all_spaces() if space.built_from != dataset.name]
 
 
@@ -102,7 +102,7 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bo
 
 
 def link_parameters(dataset: Dataset, settings: KnnSettings) -> dict[str, str | list[str]]:
-    """The query parameters that a link to a dataset's neighbours needs for a kNN's settings.
+    """Return the query parameters that a link to a dataset's neighbours needs for a kNN's settings.
 
     Defaults are left out: Streamlit takes each of them out of the address in one more step for the browser's "back".
     """
@@ -112,7 +112,7 @@ def link_parameters(dataset: Dataset, settings: KnnSettings) -> dict[str, str | 
 
 
 def parameters_of(settings: KnnSettings) -> dict[str, str | list[str]]:
-    """The query parameters under which the widgets show a kNN's settings, as far as they can."""
+    """Return the query parameters under which the widgets show a kNN's settings, as far as they can."""
     weighting, strength = settings.similarity.weighting, settings.similarity.strength
     parameters: dict[str, str | list[str]] = {
         "space": list(settings.spaces),
@@ -128,18 +128,18 @@ def parameters_of(settings: KnnSettings) -> dict[str, str | list[str]]:
 
 
 def _default_axis(dataset: Dataset) -> str:
-    """What is compared unless somebody chooses: perturbations, where scores are inside genes."""
+    """Return what is compared unless somebody chooses: perturbations, where scores are inside genes."""
     return "perturbation" if dataset.headline == "macro" else "target gene"
 
 
 def _widest_space(dataset: Dataset, spaces: list[SpaceRecord]) -> str:
-    """The space that covers most rows of the dataset."""
+    """Return the space that covers most rows of the dataset."""
     covered = {space.name: loaders.space_coverage(space.id, dataset.id) for space in spaces}
     return max(covered, key=lambda name: found.rows_by_gene if (found := covered[name]) else 0.0)
 
 
 def find_neighbours(dataset: Dataset, settings: KnnSettings, pair_ids: tuple[str, ...]) -> LiveNeighbours:
-    """The neighbours of some rows of a dataset; the similarities are cached for all visitors."""
+    """Return the neighbours of some rows of a dataset; the similarities are cached for all visitors."""
     index = loaders.row_index(dataset.id)
     rows = index.positions_of(pair_ids)
     queries = index.rows.take(rows)
@@ -150,7 +150,7 @@ def find_neighbours(dataset: Dataset, settings: KnnSettings, pair_ids: tuple[str
 
 
 def evaluate_neighbours(neighbours: LiveNeighbours) -> Evaluation:
-    """The scores of the priors on their rows under their own protocol, beside those with no gene information."""
+    """Return the scores of the priors on their rows under their own protocol, beside those with no gene information."""
     neighbourhood, settings = neighbours.neighbourhood, neighbours.settings
     priors, null = neighbourhood.priors(settings.spaces, settings.similarity), neighbourhood.null(settings.similarity)
     labels = neighbours.index.labels[neighbours.rows]

@@ -65,8 +65,9 @@ class ListedRows:
 
 @cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)
 def load(run: str, pair_ids: tuple[str, ...], order: Order, other: str, quantity: Quantity, count: str) -> bytes:
-    """What the component draws of the named rows of a run (id); order, other, quantity: as of `ListedRows`; count: how many rows
-    these are.
+    """Return what the component draws of the named rows of a run (id); order, other, quantity: as of `ListedRows`.
+
+    Count: how many rows these are.
     """
     rows = loaders.list_rows(run, pair_ids, order)
     if other:
@@ -75,10 +76,10 @@ def load(run: str, pair_ids: tuple[str, ...], order: Order, other: str, quantity
 
 
 def content(rows: pd.DataFrame, quantity: Quantity, count: str) -> bytes:
-    """What the component draws of rows as `predictions.list_rows` returns them; count: as in `load`.
+    """Return what the component draws of rows as `predictions.list_rows` returns them; count: as in `load`.
 
-    JSON behind its hash of `HASH_BYTES` characters, by which the browser knows that it has drawn it. As bytes it is not
-    written and hashed again at every step to another row.
+    JSON behind its hash of `HASH_BYTES` characters, by which the browser knows that it has drawn it. As bytes it is not written
+    and hashed again at every step to another row.
     """
     labels = [label if isinstance(label, str) else _NO_LABEL for label in rows["label"]]
     facts = [_facts(*row) for row in zip(rows["outcome"], rows["flags"], rows["notes"], strict=True)]
@@ -104,7 +105,7 @@ def content(rows: pd.DataFrame, quantity: Quantity, count: str) -> bytes:
 
 
 def _facts(outcome: object, flags: Sequence[str], notes: int) -> list[str]:
-    """What is to be marked of a row: its outcome if it has one, and whether it has flags and notes."""
+    """Return what is to be marked of a row: its outcome if it has one, and whether it has flags and notes."""
     told = [outcome] if isinstance(outcome, str) else []
     return [*told, *(["flags"] if len(flags) else []), *(["notes"] if notes else [])]
 

@@ -59,7 +59,7 @@ _STEP_HELP = {"left": "previous row", "right": "next row"}
 
 
 def choose_row(ids: Sequence[str]) -> str:
-    """The id of the row that the address names, or of the first; the address then names that one."""
+    """Return the id of the row that the address names, or of the first; the address then names that one."""
     wanted = st.query_params.get("row")
     chosen = wanted if wanted is not None and wanted in ids else ids[0]
     if wanted is not None and wanted != chosen:
@@ -69,7 +69,7 @@ def choose_row(ids: Sequence[str]) -> str:
 
 
 def beside(ids: Sequence[str], pair_id: str) -> list[str]:
-    """The ids of the next row and of the previous one, as far as there are any."""
+    """Return the ids of the next row and of the previous one, as far as there are any."""
     place = ids.index(pair_id)
     return [*ids[place + 1 : place + 2], *ids[max(place - 1, 0) : place]]
 
@@ -90,7 +90,10 @@ def show_list(run: Run, rows: ListedRows, opened: str) -> None:
 
 
 def row_pane() -> DeltaGenerator:
-    """A place beside the list that scrolls by itself; the style sheet and the list's script let it end where the window does."""
+    """Return a place beside the list that scrolls by itself.
+
+    The style sheet and the list's script let it end where the window does.
+    """
     return st.container(key="row-pane", height=600, border=False, gap="small")
 
 
@@ -115,7 +118,7 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
 
 
 def _stop_of_row(run: Run, pair_id: str, walk: str) -> Stop:
-    """A row as a stop, with the choices that the address carries."""
+    """Return a row as a stop, with the choices that the address carries."""
     address = links.page_address(
         "rows", **(links.read_parameters() | {"dataset": [run.dataset], "run": [run.id], "row": [pair_id]})
     )
@@ -144,7 +147,7 @@ def _show_step(key: str, ids: Sequence[str], place: int) -> None:
 
 
 def rank_sentence(run: Run, row: dict[str, Any]) -> str:
-    """The rank of a row's P(DE) or rank score in its run, in words; empty for a row that failed or has no score for DE."""
+    """Return the rank of a row's P(DE) or rank score in its run, in words; empty for a row that failed or has no score for DE."""
     if row["error"] or Flag.NO_DE in row["flags"]:
         return ""
     values = loaders.p_de_values(run.id)

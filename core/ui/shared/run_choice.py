@@ -88,7 +88,7 @@ def forget() -> None:
 
 
 def describe_dataset(dataset: Dataset) -> str:
-    """How many rows of a dataset have a label and how many have none: "7,705 labelled · 1,813 not"."""
+    """Return how many rows of a dataset have a label and how many have none: "7,705 labelled · 1,813 not"."""
     counts = loaders.dataset_counts()
     counts = counts[counts["dataset"] == dataset.id]
     without = int(counts["unlabelled"].sum())
@@ -96,7 +96,7 @@ def describe_dataset(dataset: Dataset) -> str:
 
 
 def describe_run(run: Run) -> str:
-    """How many rows of a run have a label, and by which method it was made: "no labels · debate"."""
+    """Return how many rows of a run have a label, and by which method it was made: "no labels · debate"."""
     labelled = _labelled(run)
     has = "no labels" if not labelled else f"{labelled:,} labelled" if labelled < run.done else f"{labelled:,} rows, all labelled"
     return f"{has} · {method_text(run.method)}"
@@ -122,7 +122,7 @@ def _suits(run: Run, address: str) -> bool:
 
 
 def _merits(run: Run, address: str) -> tuple[bool, ...]:
-    """What makes a run worth opening: that the page can show it, then labels on probabilities, then an argument to read."""
+    """Return the sort key of runs to open: whether the page can show it, has labelled probabilities, has arguments to read."""
     return _suits(run, address), _labelled(run) > 0 and not run.has_rank_scores, run.method == "debate"
 
 
@@ -138,10 +138,10 @@ def _describe_missing(wanted: str) -> str:
 
 
 def method_text(name: str) -> str:
-    """A method in words: "evidence rules"."""
+    """Return a method in words: "evidence rules"."""
     return _METHODS.get(name, name.replace("_", " "))
 
 
 def option_text(name: str) -> str:
-    """A method's option in words: "weights for DE"."""
+    """Return a method's option in words: "weights for DE"."""
     return _OPTIONS.get(name, name.replace("_", " "))

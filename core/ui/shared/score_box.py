@@ -20,12 +20,15 @@ _INTERVALS = f"{TWO_WAY}, by rows alone"  # what stands below every score
 
 
 def score_text(value: Estimate) -> str:
-    """A score with its interval over shared perturbations and genes, "0.621 [0.604, 0.638]"; the reason without an estimate."""
+    """Return a score with its interval over shared perturbations and genes, "0.621 [0.604, 0.638]".
+
+    The reason without an estimate.
+    """
     return shown_text(value.shown)
 
 
 def shown_text(value: Interval) -> str:
-    """The same of the interval that is shown."""
+    """Return the same of the interval that is shown."""
     if value.estimate != value.estimate:
         return "one class" if value.n else "no labels"
     return interval_text(value)
@@ -99,7 +102,7 @@ def _show_headline(found: RunScore) -> None:
 
 
 def range_text(interval: Interval) -> str:
-    """The ends of an interval, "[0.604, 0.638]", for a place where the estimate is shown already."""
+    """Return the ends of an interval, "[0.604, 0.638]", for a place where the estimate is shown already."""
     return f"[{interval.low:.3f}, {interval.high:.3f}]" if interval.low == interval.low else "no interval"
 
 

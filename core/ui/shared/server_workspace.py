@@ -32,7 +32,7 @@ LookUp = Callable[[], Person | None]  # who somebody is now
 
 @st.cache_resource(show_spinner=False)
 def _own_workspace() -> Workspace:
-    """The server's own workspace, which no page gets; its log is opened with it."""
+    """Return the server's own workspace, which no page gets; its log is opened with it."""
     found = open_workspace()
     log.scrub_output(found.settings)
     log.configure(found.settings, "app", console=True)
@@ -42,12 +42,15 @@ def _own_workspace() -> Workspace:
 
 @st.cache_resource(show_spinner=False)
 def read_workspace() -> Workspace:
-    """The workspace for whatever every visitor sees alike: it refuses every change and has no key."""
+    """Return the workspace for whatever every visitor sees alike: it refuses every change and has no key."""
     return _own_workspace().for_reading("what all visitors see is only read")
 
 
 def open_for(look_up: LookUp) -> Workspace | None:
-    """The workspace as a person may use it; None if they have no role. Without a sign-in, whoever reaches the app is its user."""
+    """Return the workspace as a person may use it; None if they have no role.
+
+    Without a sign-in, whoever reaches the app is its user.
+    """
     own = _own_workspace()
     if not own.settings.sign_in:
         return own
@@ -63,7 +66,7 @@ def settle_runs(recorded: Sequence[Run]) -> None:
 
 
 def keep_null(inputs: KnnInputs, labels: NDArray[np.object_], k: int, progress: Progress) -> PermutationNull:
-    """The null of a kNN, which the server keeps in its cache once it is computed."""
+    """Return the null of a kNN, which the server keeps in its cache once it is computed."""
     return knn_numbers.find_null(_own_workspace(), inputs, labels, k, progress=progress)
 
 

@@ -53,7 +53,7 @@ class PageContext:
     run: Run | None
 
     def without_asked(self) -> PageContext:
-        """The context without ad-hoc runs, which have one row each: they are on the page Ask."""
+        """Return the context without ad-hoc runs, which have one row each: they are on the page Ask."""
         return replace(self, runs=[run for run in self.runs if not run.is_asked])
 
 
@@ -90,7 +90,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
 
 
 def _former_pages() -> list[Any]:
-    """A page for each address that a page had before: they lead on."""
+    """Return a page for each address that a page had before: they lead on."""
     return [st.Page(_lead_on, title=PRODUCT, url_path=address, visibility="hidden") for address in FORMER]
 
 
@@ -111,7 +111,10 @@ def _choose(workspace: Workspace, pages: Mapping[str, Sequence[Any]], page: Any)
 
 
 def _open_workspace() -> Workspace | None:
-    """The workspace as the person at the browser may use it; None, with the sign-in or the error on screen, if they may not."""
+    """Return the workspace as the person at the browser may use it.
+
+    None, with the sign-in or the error on screen, if they may not.
+    """
     with _record_unexpected_errors(), explain_errors():
         if sign_in.refuse_unprotected(server_workspace.read_workspace().settings):
             return None
@@ -129,10 +132,10 @@ def set_title(*parts: str) -> None:
 
 
 def open_page(page_file: str) -> PageContext:
-    """The context of a page; each page calls it first.
+    """Return the context of a page; each page calls it first.
 
-    A server that has not run its router yet runs a page alone, without the sidebar and without anything that guards it.
-    Then this sends the visitor to app.py, which leads back to the requested page.
+    A server that has not run its router yet runs a page alone, without the sidebar and without anything that guards it. Then this
+    sends the visitor to app.py, which leads back to the requested page.
     """
     if _CONTEXT not in st.session_state:
         st.session_state[_REQUESTED] = (f"pages/{Path(page_file).name}", links.read_parameters())
@@ -179,7 +182,7 @@ def _record_unexpected_errors() -> Iterator[None]:
 
 
 def _address() -> str:
-    """The page and the query parameters of the view on screen, for the log."""
+    """Return the page and the query parameters of the view on screen, for the log."""
     path = urlsplit(st.context.url or "").path or "/"
     return f"page {path}?{urlencode(links.read_parameters(), doseq=True)}"[:_LONGEST_ADDRESS]
 

@@ -148,7 +148,7 @@ def _holds_something(address: str) -> bool:
 
 
 def runs_of(dataset: Dataset | None) -> list[Run]:
-    """The runs of a dataset that predict, the oldest first."""
+    """Return the runs of a dataset that predict, the oldest first."""
     return [run for run in loaders.predicting_runs() if dataset is not None and run.dataset == dataset.id]
 
 
@@ -191,7 +191,7 @@ def find_hits(
 
 
 def _row_link(pair_id: str, query: Mapping[str, str]) -> str:
-    """A row in Rows, of the chosen run or else of the latest that has it; its neighbours where no run has."""
+    """Return a row in Rows, of the chosen run or else of the latest that has it; its neighbours where no run has."""
     having = loaders.runs_with_row(query["dataset"], pair_id)
     if not having:
         return links.page_address("neighbours", **query, row=pair_id)
@@ -201,7 +201,7 @@ def _row_link(pair_id: str, query: Mapping[str, str]) -> str:
 
 @cache_by("datasets", entries=4, shared=True)
 def _symbols(dataset: str) -> dict[str, list[str]]:
-    """The symbols of each role in a dataset (id), sorted."""
+    """Return the symbols of each role in a dataset (id), sorted."""
     rows = loaders.dataset_rows(dataset)
     return {column: sorted(rows[column].unique(), key=str.lower) for column in _ROLES}
 

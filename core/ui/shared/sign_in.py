@@ -24,7 +24,7 @@ _DRAWN_FOR = "_drawn_for"  # a session key: the person whom the page was drawn f
 
 
 def session_workspace() -> Workspace | None:
-    """The workspace as the person at this browser may use it; None if they have to sign in first, or may not see it."""
+    """Return the workspace as the person at this browser may use it; None if they have to sign in first, or may not see it."""
     found = server_workspace.open_for(_look_up())
     st.session_state[_DRAWN_FOR] = found.person if found is not None else None
     return found
@@ -37,7 +37,7 @@ def draw_anew_if_changed() -> None:
 
 
 def _look_up() -> server_workspace.LookUp:
-    """What says who is at this browser, wherever it is asked: in a callback, in a thread, or after the page."""
+    """Return what says who is at this browser, wherever it is asked: in a callback, in a thread, or after the page."""
     found = account_of(st.user.to_dict())
     return _nobody if found is None else found.person
 

@@ -33,7 +33,7 @@ class SpaceTask:
 
 @cache_by("spaces", "datasets", "run:{3}", entries=30, shared=True)
 def task_on_rows(dataset: str, name: str, settings: KnnSettings, run: str | None = None) -> SpaceTask:
-    """The task of a kNN under folds on all labelled rows of a dataset (its id and its name), or on those of a run (id)."""
+    """Return the task of a kNN under folds on all labelled rows of a dataset (its id and its name), or on those of a run (id)."""
     index = loaders.row_index(dataset)
     rows = index.known_positions if run is None else index.positions_of(loaders.run_rows(run)["pair_id"].tolist())
     spaces = tuple(loaders.space_vectors(dataset, space) for space in settings.spaces)
@@ -43,7 +43,7 @@ def task_on_rows(dataset: str, name: str, settings: KnnSettings, run: str | None
 
 
 def ask_cuts(task: SpaceTask) -> Result:
-    """The mean of ten cuts, a MeanOfCuts, as soon as it is computed."""
+    """Return the mean of ten cuts, a MeanOfCuts, as soon as it is computed."""
 
     def compute(progress: Progress) -> MeanOfCuts:
         found = cuts.predict_cuts(task.inputs, task.k, progress=progress)
@@ -53,7 +53,7 @@ def ask_cuts(task: SpaceTask) -> Result:
 
 
 def ask_null(task: SpaceTask) -> Result:
-    """The null, a PermutationNull, from the cache or as soon as it is computed."""
+    """Return the null, a PermutationNull, from the cache or as soon as it is computed."""
     kept = knn_numbers.kept_null(server_workspace.read_workspace(), task.key)
     if kept is not None:
         return Result(ready=True, value=kept)
@@ -84,6 +84,6 @@ def show_sentence(task: SpaceTask, whose: str) -> None:
 
 
 def is_ready(task: SpaceTask) -> bool:
-    """Whether the cuts and the null are there, or have failed; asks for them."""
+    """Return whether the cuts and the null are there, or have failed; asks for them."""
     found = ask_cuts(task)
     return found.ready and (found.value is None or ask_null(task).ready)

@@ -25,7 +25,7 @@ def begin_page(file: str) -> None:
 
 
 def current_walk() -> str:
-    """The name of the walk-through that stops are added to."""
+    """Return the name of the walk-through that stops are added to."""
     return str(st.session_state.get(_WALK, walks.USUAL))
 
 
@@ -35,18 +35,18 @@ def choose_walk(name: str) -> None:
 
 
 def links_of_stops() -> Links:
-    """Where links of stops lead: to the base address in the settings, else to where this page was opened."""
+    """Return where links of stops lead: to the base address in the settings, else to where this page was opened."""
     opened = (st.context.url or "").rpartition("/")[0]
     return Links(links.base_address() or (opened if opened.startswith("http") else AT_HOME))
 
 
 def kind_of_page() -> StopKind:
-    """The kind of a stop that is a figure of the page on screen."""
+    """Return the kind of a stop that is a figure of the page on screen."""
     return _KINDS.get(st.session_state.get(_PAGE, ""), "figure")
 
 
 def address_of_view() -> str:
-    """The address of the view on screen, relative to any page's."""
+    """Return the address of the view on screen, relative to any page's."""
     return links.page_address(st.session_state.get(_PAGE, ""), **links.read_parameters())
 
 

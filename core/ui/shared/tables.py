@@ -86,14 +86,14 @@ def show_table(
 
 
 def _settings_of(column: Column | str | None) -> dict[str, Any] | None:
-    """The settings of a column, of which a text is the title alone; None for one that is hidden."""
+    """Return the settings of a column, of which a text is the title alone; None for one that is hidden."""
     if isinstance(column, str):
         return {"label": column}
     return None if column is None else dict(column)
 
 
 def column_width(values: pd.Series, name: str, settings: Column) -> int:
-    """The width of a column in pixels: the one that is set, else as wide as its title and its widest text."""
+    """Return the width of a column in pixels: the one that is set, else as wide as its title and its widest text."""
     if isinstance(settings.get("width"), int):
         return int(settings["width"])
     if _type_of(settings).get("type") == "progress":
@@ -103,7 +103,7 @@ def column_width(values: pd.Series, name: str, settings: Column) -> int:
 
 
 def wants_lines(values: pd.Series, settings: Column) -> bool:
-    """Whether a column has text that is wider than it may be, so that rows need several lines."""
+    """Return whether a column has text that is wider than it may be, so that rows need several lines."""
     if pd.api.types.is_numeric_dtype(values):
         return False
     limit = settings["width"] if isinstance(settings.get("width"), int) else MOST_PX
@@ -111,12 +111,12 @@ def wants_lines(values: pd.Series, settings: Column) -> bool:
 
 
 def text_width(text: str) -> float:
-    """The width of a cell with this text, in pixels."""
+    """Return the width of a cell with this text, in pixels."""
     return MARGINS_PX + TEXT_PX * sum(_WIDTHS.get(character, OTHER) for character in text) / 100
 
 
 def _cell_texts(values: pd.Series, settings: Column) -> Iterable[str]:
-    """The texts of a column's cells as they are shown, as far as they may be the widest."""
+    """Return the texts of a column's cells as they are shown, as far as they may be the widest."""
     kind = _type_of(settings)
     known = values.head(MEASURED_ROWS).dropna()
     if kind.get("type") == "link" and kind.get("display_text"):
@@ -140,7 +140,7 @@ def _type_of(settings: Column) -> Mapping[str, Any]:
 
 
 def _number_text(value: float, form: str | None) -> str:
-    """A number as Streamlit writes it in a format of its own or of printf."""
+    """Return a number as Streamlit writes it in a format of its own or of printf."""
     if form is not None and "%" in form:
         return form % value
     if form == "percent":
@@ -149,7 +149,7 @@ def _number_text(value: float, form: str | None) -> str:
 
 
 def scroll_hint(titles: Sequence[str], widths: Sequence[int], markers: int = 0) -> str:
-    """HTML that names the columns out of sight, in a place narrower than the table; none of it is seen in a wider one.
+    """Return HTML that names the columns out of sight, in a place narrower than the table; none of it is seen in a wider one.
 
     widths: of the columns, in pixels; markers: of what stands before them.
     """

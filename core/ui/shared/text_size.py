@@ -11,7 +11,7 @@ _HTML = """<label><input type="checkbox"> Larger text</label>"""
 _CSS = """label { display: flex; align-items: center; gap: 0.5em; font-size: 0.875rem; cursor: pointer; }
 input { margin: 0; width: 1.1em; height: 1.1em; accent-color: var(--st-primary-color); cursor: pointer; }
 input:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }"""
-# Tables measure the text once, when they are made: so the page is loaded again. Its address holds what is on it.
+# Tables measure the text only once, so the page is reloaded. Its address restores what it shows.
 _JS = """export default ({ data, parentElement }) => {
   const box = parentElement.querySelector("input");
   box.checked = data.larger;
@@ -24,17 +24,17 @@ _switch = st.components.v2.component("text_size", html=_HTML, css=_CSS, js=_JS)
 
 
 def is_larger() -> bool:
-    """Whether this browser's user has switched larger text on."""
+    """Return whether this browser's user has switched larger text on."""
     return st.context.cookies.get(COOKIE) == "on"
 
 
 def scale() -> float:
-    """By how much this browser's text is larger than usual."""
+    """Return the scale of this browser's text: 1 is the usual size."""
     return LARGER if is_larger() else 1.0
 
 
 def apply() -> None:
-    """Enlarge everything below whose size follows the text's; figures, which are in pixels, ask for `scale`."""
+    """Enlarge everything below that scales with the text. Figures are in pixels and call `scale`."""
     if is_larger():
         st.html(_STYLE)
 

@@ -34,7 +34,7 @@ _BARE = re.compile(r":(?=[\w/])|@|www", re.IGNORECASE)
 
 
 def as_text(message: object) -> str:
-    """Text from files, models and people, escaped for a place that renders Markdown: it appears as it was written.
+    """Return text from files, models and people, escaped for a place that renders Markdown: it appears as it was written.
 
     Streamlit looks for bare addresses and :directives: after it has removed the escapes, so an invisible joiner breaks them.
     """
@@ -43,7 +43,7 @@ def as_text(message: object) -> str:
 
 
 def symbol_text(text: str) -> str:
-    """A gene symbol in Markdown italics, without the characters that could make a link or a directive."""
+    """Return a gene symbol in Markdown italics, without the characters that could make a link or a directive."""
     return f"*{_without_markup(text)}*"
 
 
@@ -53,28 +53,28 @@ def _without_markup(text: str) -> str:
 
 
 def pair_text(pert: str, gene: str) -> str:
-    """Perturbation ⟶ target gene, as Markdown."""
+    """Return perturbation ⟶ target gene, as Markdown."""
     return f"{symbol_text(pert)} ⟶ {symbol_text(gene)}"
 
 
 def label_text(label: str | None) -> str:
-    """A label as sign and word; "no label" if it is unknown."""
+    """Return a label as sign and word; "no label" if it is unknown."""
     known = label or "unknown"
     return f"{theme.LABEL_SIGNS[known]} {theme.LABEL_WORDS[known]}"
 
 
 def percent_text(p: float | None) -> str:
-    """A probability in whole percent; an en dash if it is None or NaN."""
+    """Return a probability in whole percent; an en dash if it is None or NaN."""
     return "–" if p is None or p != p else f"{100 * p:.0f}%"
 
 
 def coloured_text(text: str, colour: str) -> str:
-    """Text as Markdown in a colour of `core.plots.theme`."""
+    """Return text as Markdown in a colour of `core.plots.theme`."""
     return f':color[{as_text(text)}]{{foreground="{colour}"}}'
 
 
 def heading_text(text: str, colour: str, warning: str = "") -> str:
-    """A role's name beside its colour, and a warning about what it said, as Markdown: one element with the text below it."""
+    """Return a role's name beside its colour, and a warning about its text, as Markdown in one element with the text below."""
     remark = f"   {coloured_text('⚠', theme.WARNING)} :small[{as_text(warning)}]" if warning else ""
     return f"{coloured_text('▌', colour)}**{as_text(text)}**{remark}"
 

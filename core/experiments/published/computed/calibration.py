@@ -27,9 +27,9 @@ _FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """One number. wanted: axis (de or dir); what: a function, whose largest change of the AUROC is given, or ceiling.
+    """Return one number. wanted: axis (de or dir); what: a function, whose largest change of the AUROC is given, or ceiling.
 
-    Raises NotHere for a ceiling: it is of the debate's predictions of labelled rows, so the pool's own is named instead.
+    Raise NotHere for a ceiling: it is of the debate's predictions of labelled rows, so the pool's own is named instead.
     """
     rows = sources.run_rows("pool")
     at = ("de", "dir").index(wanted["axis"])

@@ -12,7 +12,7 @@ from core.experiments.published.sources import Computed, Sources
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """One count: `split.what`, or `shared.what` of both splits."""
+    """Return one count: `split.what`, or `shared.what` of both splits."""
     split, _, what = wanted["value"].partition(".")
     rows = sources.rows()
     if split == "shared":

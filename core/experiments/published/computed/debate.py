@@ -11,7 +11,7 @@ from core.store import findings
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """One count: ROLE.FINDING (all.FINDING for the sum of the roles), arguing.N, or a field of `DebateAudit`."""
+    """Return one count: ROLE.FINDING (all.FINDING for the sum of the roles), arguing.N, or a field of `DebateAudit`."""
     run = sources.find("sharp").id
     audit = sources.once(("audit",), lambda: sources.read(lambda db: audit_debate(findings.debate_facts(db, run))))
     return Computed(float(_count(audit, *wanted["value"].split("."))))

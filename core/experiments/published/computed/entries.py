@@ -13,8 +13,11 @@ _FILE_STEP = {"p_de": 2e-4, "p_up": 2e-3}  # two files with 4 and 6 decimals, an
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """One number. wanted: entry, base (sources); axis (p_de or p_up); what: changed, the share of rows whose probability differs
-    by more than decimals of the files do."""
+    """Return one number.
+
+    wanted: entry, base (sources); axis (p_de or p_up); what: changed, the share of rows whose probability differs by more than
+    decimals of the files do.
+    """
     axis = wanted["axis"]
     frames = [sources.predictions(wanted[key]).set_index("pair_id") for key in ("entry", "base")]
     values = []

@@ -18,8 +18,11 @@ from core.stats.scores_and_labels import Task, tasks
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """One number. wanted: feature (a source); what: connected (the share of rows that are not 0, `directed`: of those labelled up
-    or down), de (its AUROC), or dir (its AUROC among the connected rows)."""
+    """Return one number.
+
+    wanted: feature (a source); what: connected (the share of rows that are not 0, `directed`: of those labelled up or down), de
+    (its AUROC), or dir (its AUROC among the connected rows).
+    """
     rows = sources.run_rows(wanted["feature"])
     de, direction = tasks(rows.arrays.outcome, rows.scores)
     if wanted["what"] == "de":

@@ -16,7 +16,7 @@ _NOTES = {"minilm": ENCODER, "text": SVD, "string": SVD}
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """One number. wanted: space, centre, column (coverage, loo or folds), axis (de or dir), over the rows with a prior."""
+    """Return one number. wanted: space, centre, column (coverage, loo or folds), axis (de or dir), over the rows with a prior."""
     space, centre, column = wanted["space"], wanted.get("centre", False), wanted["column"]
     if column == "folds":
         cuts = sources.once(("cuts", space, centre), lambda: _score_cuts(sources, space, centre))
@@ -28,7 +28,7 @@ def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
 
 
 def evaluate_loo(sources: Sources, space: str, centre: bool) -> Evaluation:
-    """The score of the priors under leave-one-out, and of equal weights under it."""
+    """Return the score of the priors under leave-one-out, and of equal weights under it."""
     index, knn = sources.index(), _inputs(sources, space, centre)
     return evaluate(index.labels[index.known_positions], knn.queries, predict_knn(EvaluationProtocol("loo"), knn))
 

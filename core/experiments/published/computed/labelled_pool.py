@@ -11,7 +11,7 @@ from core.stats.within_axis import Axis, score_within
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """One number: rows, rows.LABEL, llm.AXIS, or within_gene.AXIS and within_pert.AXIS (by pairs)."""
+    """Return one number: rows, rows.LABEL, llm.AXIS, or within_gene.AXIS and within_pert.AXIS (by pairs)."""
     rows = sources.run_rows("pool")
     what, _, which = wanted["value"].partition(".")
     if what == "rows":

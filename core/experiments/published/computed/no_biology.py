@@ -17,7 +17,7 @@ from core.transfer.similarity import ConstantSimilarity
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """One number: a field of `CountControls`, or constant.PROTOCOL.AXIS."""
+    """Return one number: a field of `CountControls`, or constant.PROTOCOL.AXIS."""
     what = wanted["value"].split(".")
     if what[0] == "constant":
         score = sources.once(("constant", what[1]), lambda: _score_equal_weights(sources, "loo" if what[1] == "loo" else "folds"))

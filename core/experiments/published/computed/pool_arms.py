@@ -28,7 +28,7 @@ class Pool:
 
 
 def load_pool(sources: Sources) -> Pool:
-    """The pool and its model."""
+    """Return the pool and its model."""
     found, index = sources.run_rows("pool"), sources.index()
     frame, ids = found.frame, found.frame["pair_id"].tolist()
     at = index.positions_of(ids)
@@ -37,7 +37,7 @@ def load_pool(sources: Sources) -> Pool:
 
 
 def pool_priors(sources: Sources, space: str, centre: bool) -> Priors:
-    """The kNN's priors of the pool's rows."""
+    """Return the kNN's priors of the pool's rows."""
     pool, known = load_pool(sources), sources.index().known
 
     def predict() -> KnnPrediction:
@@ -48,7 +48,7 @@ def pool_priors(sources: Sources, space: str, centre: bool) -> Priors:
 
 
 def fused_scores(sources: Sources, space: str, centre: bool, w_de: float = 0.5, w_dir: float = 0.5) -> Scores:
-    """The scores of the model fused with the kNN by rank percentiles, at the kNN's weights."""
+    """Return the scores of the model fused with the kNN by rank percentiles, at the kNN's weights."""
     priors = pool_priors(sources, space, centre)
     components = [load_pool(sources).llm, Component("knn", priors.de, priors.up)]
     return fuse(percentiles_of(components), weights_of([w_de], [w_dir])).scores()

@@ -16,7 +16,7 @@ from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, cell
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """The mean over cuts. wanted: space, centre, arm (llm or fused), axis (de or dir)."""
+    """Return the mean over cuts. wanted: space, centre, arm (llm or fused), axis (de or dir)."""
     space, centre = wanted["space"], wanted.get("centre", False)
     values = sources.once(
         ("pool cells", space, centre),
@@ -27,7 +27,7 @@ def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
 
 
 def noise_of_cuts(values: Floats) -> str:
-    """What the choice of cuts adds to a mean over cuts of shape (n_cuts,), in words."""
+    """Return what the choice of cuts adds to a mean over cuts of shape (n_cuts,), in words."""
     n = len(values)
     if n < 2:
         return "ours is of one cut of the folds, the published one the mean of four"
@@ -38,7 +38,7 @@ def noise_of_cuts(values: Floats) -> str:
 
 
 def _score_cut(sources: Sources, space: str, centre: bool, seed: int) -> tuple[float, float, float, float]:
-    """DE and DIR of the model, DE and DIR of the fusion at weight 0.5, inside the cells of one cut of all labelled rows."""
+    """Return DE and DIR of the model, then of the fusion at weight 0.5, inside the cells of one cut of all labelled rows."""
     pool, index = load_pool(sources), sources.index()
     protocol, known = EvaluationProtocol("folds", 5, seed), index.known
     settings = SimilaritySettings(centre=centre)

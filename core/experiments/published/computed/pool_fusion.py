@@ -15,7 +15,7 @@ SVD = "the randomized SVD behind this space depends on the order of the texts an
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """One score. wanted: space, centre, arm (knn: over the rows with a prior; fused: at weight 0.5), axis (de or dir)."""
+    """Return one score. wanted: space, centre, arm (knn: over the rows with a prior; fused: at weight 0.5), axis (de or dir)."""
     space, centre, arm = wanted["space"], wanted.get("centre", False), wanted["arm"]
     score = sources.once(("pool", space, centre, arm), lambda: _score(sources, space, centre, arm))
     return Computed(getattr(score, wanted["axis"]), ENCODER if space == "minilm" else SVD)

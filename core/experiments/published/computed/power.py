@@ -42,7 +42,7 @@ MINILM = Arm("minilm", True, "MiniLM (centred)", TEXT)
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """One number. wanted: what (se, public_se, detectable or z) with unit, change, and the public step for z."""
+    """Return one number. wanted: what (se, public_se, detectable or z) with unit, change, and the public step for z."""
     what = wanted["what"]
     if what == "se":
         return Computed(_standard_error(sources, wanted["unit"]), _RESAMPLED)
@@ -57,7 +57,7 @@ def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
 
 
 def _standard_error(sources: Sources, unit: str) -> float:
-    """The bootstrap's standard error of the mean of DE and DIR."""
+    """Return the bootstrap's standard error of the mean of DE and DIR."""
     means = [sources.once(("bootstrap", each), partial(_bootstrap, sources, each)).mean for each in UNITS]
     if unit in UNITS:
         return means[UNITS.index(unit)].se
@@ -72,7 +72,7 @@ def _bootstrap(sources: Sources, unit: ResamplingUnit) -> ScoreBootstrap:
 
 
 def _change_se(sources: Sources, change: str) -> tuple[float, str]:
-    """The standard error of a paired change in the mean score on one public half, and what it is in other spaces, in words."""
+    """Return the standard error of a paired change in the mean score on one public half, and a sentence on other spaces."""
     arms = [arm for arm in _arms(sources) if arm.other or change != "embedding"]
     each = ", ".join(f"{_words(arm, change)} {detectable_difference(_noise(sources, change, arm)):.4f}" for arm in arms)
     note = f"{_UNKNOWN[change]}: the difference seen with 80% power depends on the kNN's space, here {each}"
@@ -84,7 +84,7 @@ def _words(arm: Arm, change: str) -> str:
 
 
 def _arms(sources: Sources) -> list[Arm]:
-    """The arms whose spaces can be built here. Raises NotHere without any."""
+    """Return the arms whose spaces can be built here. Raise NotHere without any."""
 
     def find() -> list[Arm]:
         found = []
@@ -102,7 +102,7 @@ def _arms(sources: Sources) -> list[Arm]:
 
 
 def _noise(sources: Sources, change: str, arm: Arm) -> float:
-    """The standard error of one change on a public half."""
+    """Return the standard error of one change on a public half."""
     own = arm.space, arm.centre
 
     def measure() -> float:

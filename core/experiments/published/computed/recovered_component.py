@@ -18,7 +18,7 @@ W_DE, DECIMALS = 0.5, 6  # of the published files
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """One number. wanted: what (a kind of number, below), fusion (a key of W_DIR)."""
+    """Return one number. wanted: what (a kind of number, below), fusion (a key of W_DIR)."""
     what, fusion = wanted["what"], wanted.get("fusion", "scgpt_fusion")
     if what.startswith("agreement"):
         both = [_recover(sources, name) for name in ("scgpt_fusion", "scgpt_fusion_wdir07")]
@@ -39,13 +39,13 @@ def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
 
 
 def _base(sources: Sources) -> Scores:
-    """The published debate's probabilities as its traces have them."""
+    """Return the published debate's probabilities as its traces have them."""
     rows = sources.predictions("sharp")
     return scores_from_probabilities(rows["p_de"], rows["p_up_given_de"])
 
 
 def _parts(sources: Sources, key: str) -> tuple[Floats, Floats]:
-    """prediction_up and prediction_down of a file, in the order of the debate's rows."""
+    """Return prediction_up and prediction_down of a file, in the order of the debate's rows."""
     rows = sources.predictions(key).set_index("pair_id").loc[sources.predictions("sharp")["pair_id"]]
     return rows["prediction_up"].to_numpy(), rows["prediction_down"].to_numpy()
 
@@ -65,7 +65,7 @@ def _recover(sources: Sources, fusion: str) -> RecoveredComponent:
 
 
 def _largest_difference(sources: Sources, fusion: str, found: RecoveredComponent) -> float:
-    """The largest difference between the published predictions and those of the fusion made again, in the file's decimals."""
+    """Return the largest difference between the published predictions and the recomputed fusion, in the file's decimals."""
     base = _base(sources)
     components = [Component("base", base.p_de, base.p_up), Component("other", found.p_de, found.p_up)]
     again = fuse(percentiles_of(components), weights_of([W_DE], [W_DIR[fusion]]))
@@ -74,7 +74,7 @@ def _largest_difference(sources: Sources, fusion: str, found: RecoveredComponent
 
 
 def _largest_change_from_sums(sources: Sources, found: RecoveredComponent) -> float:
-    """How far off a fused P(DE) is if the base is ranked by the sums of its file's decimals, which break its ties."""
+    """Return how far off a fused P(DE) is if the base is ranked by the sums of its file's decimals, which break its ties."""
     other = found.p_de
     unrounded = np.unique(_file_sums(sources, "sharp"), return_inverse=True)[1].astype(np.float64)  # ranked as they are
     fused = [

@@ -22,7 +22,7 @@ PROGRAM = "up / (up + down + 1e-9) of the means"
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """The DIR of the official definition; the note has that of all ten.
+    """Return the DIR of the official definition; the note has that of all ten.
 
     wanted: pool (a source); larger: another pool, on which the program's definition is tried where the first is missing: NotHere
     is then raised with what it changes there.
@@ -44,7 +44,7 @@ def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
 
 
 def _scores(sources: Sources, pool: str) -> dict[str, float]:
-    """The DIR of a pool by each definition."""
+    """Return the DIR of a pool by each definition."""
     rows = sources.run_rows(pool)
     up, down = sources.read(lambda db: _by_seed(db, rows.run.id, rows.frame["pair_id"].tolist()))
     outcome = rows.arrays.outcome

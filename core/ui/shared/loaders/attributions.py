@@ -26,19 +26,19 @@ from core.ui.shared.server_workspace import read_workspace
 
 @cache_by("presets", entries=1)
 def saved_attributions() -> list[SavedAttribution]:
-    """Every attribution that was started here."""
+    """Return every attribution that was started here."""
     return [attribution.read_saved(values) for values in all_presets(attribution.PAGE).values()]
 
 
 def count_done_arms(saved: SavedAttribution) -> int:
-    """How many arms of an attribution are done."""
+    """Return how many arms of an attribution are done."""
     done = {run.id for run in all_runs() if run.status == "done"}
     return sum(run in done for run in saved.runs.values())
 
 
 @cache_by("presets", "runs", "datasets", entries=8, shared=True)
 def attribution_report(key: str) -> Attribution:
-    """What an attribution found, whose arms are all done. Raises NotFound, StateError."""
+    """Return what an attribution found, whose arms are all done. Raise NotFound, StateError."""
     saved = attribution.find_saved(read_workspace(), key)
     with reading() as db:
         return report_attribution(db, saved.spec, saved.runs)
@@ -46,46 +46,46 @@ def attribution_report(key: str) -> Attribution:
 
 @cache_by("presets", "runs", "datasets", entries=8, shared=True)
 def contamination_reports(run: str) -> list[Contamination]:
-    """What the finished experiments with other gene names found on a run."""
+    """Return what the finished experiments with other gene names found on a run."""
     with reading() as db:
         return [report_contamination(db, each) for each in finished_of(db, run)]
 
 
 def unfinished_contaminations(run: str) -> list[SavedContamination]:
-    """The experiments with other gene names on a run of which an arm is not done."""
+    """Return the experiments with other gene names on a run of which an arm is not done."""
     done = {each.id for each in all_runs() if each.status == "done"}
     saved = map(read_saved, all_presets(PAGE).values())
     return [one for one in saved if one.spec.run == run and not done.issuperset(one.runs.values())]
 
 
 def askings_of_row(run: str, pair_id: str) -> list[Run]:
-    """The runs that ask about a row of the run with this id again, oldest first."""
+    """Return the runs that ask about a row of the run with this id again, oldest first."""
     return [each for each in all_runs() if is_asked_again(each, run, pair_id)]
 
 
 @cache_by("runs", "datasets", entries=8, shared=True)
 def again_report(pair_id: str, unchanged: str, changed: str | None) -> AskedAgain:
-    """What two runs that asked about a row again found, both done. Raises StateError."""
+    """Return what two runs that asked about a row again found, both done. Raise StateError."""
     with reading() as db:
         return report_again(db, pair_id, unchanged, changed)
 
 
 @cache_by("runs", "datasets", entries=4, shared=True)
 def seed_report(run: str) -> JudgeNoise:
-    """How sure the judge of the run with this id is. Raises StateError if it was asked once."""
+    """Return how sure the judge of the run with this id is. Raise StateError if it was asked once."""
     with reading() as db:
         return report_seeds(db, [run])
 
 
 @cache_by("presets", entries=1)
 def saved_benchmarks() -> list[SavedBenchmark]:
-    """Every benchmark that was started here, by name."""
+    """Return every benchmark that was started here, by name."""
     return [benchmarks.read_saved(values) for values in all_presets(benchmarks.PAGE).values()]
 
 
 @cache_by("presets", "runs", "datasets", entries=8, shared=True)
 def benchmark_report(name: str) -> BenchmarkReport:
-    """What a benchmark found, whose runs are all done. Raises NotFound, StateError."""
+    """Return what a benchmark found, whose runs are all done. Raise NotFound, StateError."""
     saved = benchmarks.find_saved(read_workspace(), name)
     with reading() as db:
         return report_benchmark(db, saved.spec, saved.dataset, saved.rows, saved.runs)
@@ -93,7 +93,7 @@ def benchmark_report(name: str) -> BenchmarkReport:
 
 @cache_by("presets", "runs", "datasets", "spaces", entries=8)
 def benchmark_plan(text: str) -> BenchmarkPlan:
-    """The plan of a specification. Raises InputError for a wrong one, and without runs to take variances from."""
+    """Return the plan of a specification. Raise InputError for a wrong one, and without runs to take variances from."""
     spec = parse_benchmark(text)
     inputs = plan_inputs(read_workspace(), spec)
     with reading() as db:

@@ -44,7 +44,7 @@ def refresh() -> None:
 
 @lru_cache(maxsize=1)
 def _versions_in(state: tuple[object, ...]) -> dict[str, int]:
-    """The counters of a store in this state, which was looked at before they are read: a change since then has another."""
+    """Return the counters of a store in this state, which was looked at before they are read: a change since then has another."""
     del state  # part of the key only
     return _read_versions()
 
@@ -64,22 +64,22 @@ def _version(scopes: list[str]) -> tuple[int, ...]:
 
 
 def _without_many_parts(values: tuple[Any, ...]) -> str | list[Any]:
-    """One text for the ids of many rows, which Streamlit would hash one by one, at 4 µs each in every run of a page."""
+    """Return one text for the ids of many rows, which Streamlit would hash one by one, at 4 µs each in every run of a page."""
     return json.dumps(values) if all(type(value) is str for value in values) else list(values)
 
 
 def run_version(run: str) -> tuple[int, ...]:
-    """The counters of a run and of the datasets: part of the key of anything else that caches what is made from a run."""
+    """Return the counters of a run and of the datasets: part of the key of anything else that caches what is made from a run."""
     return _version([f"run:{run}", "datasets"])
 
 
 def label_version(run: str) -> tuple[int, ...]:
-    """`run_version` with the counter of people's labels of texts."""
+    """Return `run_version` with the counter of people's labels of texts."""
     return _version([f"run:{run}", "datasets", "labels"])
 
 
 def versions_of(runs: Iterable[str]) -> tuple[int, ...]:
-    """The counters of several runs, of the datasets and of the spaces: of all that a fusion is computed from."""
+    """Return the counters of several runs, of the datasets and of the spaces: of all that a fusion is computed from."""
     return _version([*(f"run:{run}" for run in runs), "datasets", "spaces"])
 
 

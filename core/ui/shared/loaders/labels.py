@@ -1,4 +1,4 @@
-"""Samples of texts, the texts themselves, and what people answered."""
+"""Samples of texts, the texts themselves, and people's answers."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 @cache_by("run:{0}", "labels")
 def samples(run: str, rubric: Rubric) -> list[Sample]:
-    """The samples that were drawn from a run (id) for a rubric, the first drawn first."""
+    """Return the samples that were drawn from a run (id) for a rubric, the first drawn first."""
     with reading() as db:
         return rubrics.samples(db, rubric, run)
 
 
 @cache_by("run:{0}", "labels")
 def labels(run: str, rubric: Rubric) -> list[TextLabel]:
-    """What was answered about texts of a run (id), in the order in which it was."""
+    """Return the answers about texts of a run (id), in the order in which they were given."""
     with reading() as db:
         return rubrics.labels(db, rubric, run)
 
 
 @cache_by("run:{0}", entries=4, shared=True)
 def texts_by_place(run: str, rubric: Rubric, pair_ids: Sequence[str]) -> Mapping[tuple[str, int], Mapping[str, str]]:
-    """(pair_id, seq) → pert, gene, stage, role, content of the texts of these rows that a rubric asks about."""
+    """Return (pair_id, seq) → pert, gene, stage, role, content, for the texts of these rows that a rubric asks about."""
     with reading() as db:
         found: pd.DataFrame = rubrics.texts(db, run, rubric, pair_ids)
     columns = found[["pert", "gene", "stage", "role", "content"]].to_dict("records")

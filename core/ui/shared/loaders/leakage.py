@@ -22,7 +22,7 @@ from core.ui.shared.server_workspace import read_workspace
 
 
 def leakage_audit(dataset: str) -> LeakageAudit:
-    """Every check of a dataset (id): its splits, all spaces, and its runs."""
+    """Return every check of a dataset (id): its splits, all spaces, and its runs."""
     [record] = [each for each in all_datasets() if each.id == dataset]
     splits, notes = _split_overlaps(dataset)
     return LeakageAudit(
@@ -39,7 +39,7 @@ def leakage_audit(dataset: str) -> LeakageAudit:
 
 @cache_by("datasets", entries=4)
 def probe_power(dataset: str) -> tuple[LeakPower, ...]:
-    """How weak a leak of a space the probes still find on a dataset (id); takes seconds."""
+    """Return how weak a leak of a space the probes still find on a dataset (id); takes seconds."""
     return leak_power(row_index(dataset))
 
 
@@ -50,7 +50,7 @@ def _count_controls(dataset: str) -> CountControls:
 
 @cache_by("datasets", "spaces", entries=4)
 def _split_overlaps(dataset: str) -> tuple[tuple[SplitOverlap, ...], tuple[str, ...]]:
-    """What the splits of a dataset share, and what could not be compared."""
+    """Return what the splits of a dataset share, and what could not be compared."""
     [record] = [each for each in all_datasets() if each.id == dataset]
     tables = packs.read_symbol_tables(read_workspace(), record.organism)
     return tuple(compare_splits(dataset_rows(dataset), tables)), tables.notes
@@ -63,7 +63,7 @@ def _row_findings(dataset: str) -> tuple[RowFinding, ...]:
 
 @cache_by("datasets", "spaces", entries=4)
 def _text_checks(dataset: str) -> tuple[TextCheck, ...]:
-    """What the texts of every pack say of a dataset's labelled rows."""
+    """Return what the texts of every pack say of a dataset's labelled rows."""
     found = []
     for pack in pack_texts.list_with_texts(read_workspace()):
         try:
@@ -75,7 +75,7 @@ def _text_checks(dataset: str) -> tuple[TextCheck, ...]:
 
 @cache_by("datasets", "spaces", entries=100)
 def _space_check(dataset: str, space: str) -> SpaceCheck:
-    """The probe of a space (name) on a dataset (id)."""
+    """Return the probe of a space (name) on a dataset (id)."""
     [record] = [each for each in all_spaces() if each.name == space]
     splits = dataset_rows(dataset)["split"].to_numpy()
     return space_leaks.check_space(record, lambda: space_vectors(dataset, space), row_index(dataset), splits)

@@ -27,25 +27,25 @@ from core.ui.shared.server_workspace import read_workspace
 
 @cache_by("run:{0}", "datasets", entries=20)
 def group_scores(run: str, axis: Axis, metric: Metric) -> GroupScores:
-    """The AUROC of each gene or perturbation of a run."""
+    """Return the AUROC of each gene or perturbation of a run."""
     return _score_groups(scored_rows(run), axis, metric)
 
 
 @cache_by("run:{0}", "datasets", entries=12)
 def class_scores(run: str) -> ClassScores:
-    """A run's scores as three classes."""
+    """Return a run's scores as three classes."""
     return _score_classes(scored_rows(run))
 
 
 @cache_by("run:{0}", "datasets", entries=12)
 def abstain_curves(run: str) -> Curves:
-    """A run's risk against coverage."""
+    """Return a run's risk against coverage."""
     return _abstain_curves(scored_rows(run))
 
 
 @cache_by("datasets", entries=8)
 def labels_of_pairs(dataset: str, other: str) -> NDArray[np.object_]:
-    """The labels that another dataset (name) has of the pairs of the rows of a dataset (id), None where it has none."""
+    """Return the labels that another dataset (name) has of the pairs of the rows of a dataset (id), None where it has none."""
     index = row_index(dataset)
     with reading() as db:
         return _labels_of_pairs(db, other, index)
@@ -53,30 +53,30 @@ def labels_of_pairs(dataset: str, other: str) -> NDArray[np.object_]:
 
 @cache_by("datasets", entries=4)
 def labels_at_thresholds(dataset: str) -> Labels:
-    """The labels that the rows of a dataset (id) have at other thresholds; empty for one that was not made of cells."""
+    """Return the labels that the rows of a dataset (id) have at other thresholds; empty for one that was not made of cells."""
     return label_at_thresholds(read_workspace(), dataset, row_index(dataset))
 
 
 @cache_by("datasets", entries=8)
 def datasets_sharing(dataset: str) -> list[tuple[str, int]]:
-    """The other datasets with labels of a dataset's (id) labelled pairs: name, number of pairs."""
+    """Return the other datasets with labels of a dataset's (id) labelled pairs: name, number of pairs."""
     with reading() as db:
         return pairs.datasets_sharing(db, dataset)
 
 
 @cache_by("run:{0}", "datasets", entries=12)
 def run_scale(run: str, replicate: str) -> RunScale:
-    """A run's score between no biology and a replicate (a dataset's name)."""
+    """Return a run's score between no biology and a replicate (a dataset's name)."""
     return scale_to_replicate(read_workspace(), scored_rows(run), replicate)
 
 
 @cache_by("datasets", "spaces", entries=20)
 def distances(dataset: str) -> list[str]:
-    """What distances to the training rows can be measured in."""
+    """Return what distances to the training rows can be measured in."""
     return list_distances(read_workspace(), dataset)
 
 
 @cache_by("run:{0}", "datasets", "spaces", entries=12)
 def distance_scores(run: str, by: str, axis: Axis) -> DistanceScores:
-    """A run's score by distance to the training rows."""
+    """Return a run's score by distance to the training rows."""
     return score_by_distance(read_workspace(), scored_rows(run), by, axis)

@@ -32,34 +32,34 @@ from core.ui.shared.server_workspace import read_workspace
 
 @cache_by("datasets")
 def all_datasets() -> list[Dataset]:
-    """Every dataset, the demo last."""
+    """Return every dataset, the demo last."""
     with reading() as db:
         return datasets.list_all(db)
 
 
 @cache_by("datasets")
 def default_dataset() -> Dataset | None:
-    """The dataset to show where a link names none."""
+    """Return the dataset to show where a link names none."""
     with reading() as db:
         return datasets.default(db)
 
 
 @cache_by("datasets")
 def dataset_counts() -> pd.DataFrame:
-    """One row per dataset and split, with its counts."""
+    """Return one row per dataset and split, with its counts."""
     with reading() as db:
         return datasets.counts(db)
 
 
 @cache_by("datasets", entries=4, shared=True)
 def dataset_rows(dataset: str) -> pd.DataFrame:
-    """Every row of a dataset (id) in file order."""
+    """Return every row of a dataset (id) in file order."""
     with reading() as db:
         return pairs.frame(db, dataset)
 
 
 def dataset_row(dataset: str, pair_id: str) -> Pair:
-    """One row of a dataset that has it."""
+    """Return one row of a dataset that has it."""
     rows = dataset_rows(dataset)
     row = rows[rows["pair_id"] == pair_id].iloc[0]
     label = Label(row["label"]) if isinstance(row["label"], str) else None
@@ -67,7 +67,7 @@ def dataset_row(dataset: str, pair_id: str) -> Pair:
 
 
 def is_training_row(pair: Pair) -> bool:
-    """Whether predictions learn from the label of this row."""
+    """Return whether predictions learn from the label of this row."""
     return pair.label is not None and pair.split == TRAIN
 
 
@@ -78,12 +78,12 @@ def _recorded_runs() -> list[Run]:
 
 
 def all_runs() -> list[Run]:
-    """The runs of every dataset, oldest first, each in the state that its folder shows now: the store may learn of it later."""
+    """Return the runs of every dataset, oldest first, each in the state that its folder shows; the store may lag behind."""
     return jobs.with_present_states(read_workspace(), _recorded_runs())
 
 
 def predicting_runs() -> list[Run]:
-    """The same without readings: the runs that pages score, compare and offer to be chosen."""
+    """Return the same without readings: the runs that pages score, compare and offer to be chosen."""
     return [run for run in all_runs() if not run.is_reading]
 
 
@@ -108,36 +108,36 @@ def tokens_by_run() -> dict[str, tuple[int, int]]:
 
 @cache_by("ledger")
 def ledger_entries() -> list[Entry]:
-    """Every entry of the ledger of hypotheses, in the order in which they were written."""
+    """Return every entry of the ledger of hypotheses, in the order in which they were written."""
     with reading() as db:
         return hypotheses.list_all(db)
 
 
 def ledger_lines() -> list[LedgerLine]:
-    """The lines of the ledger. What was looked at, which their p are corrected for, has no version: it is read each time."""
+    """Return the lines of the ledger. The list of tested hypotheses, by which p-values are corrected, is read each time."""
     return _ledger_lines(ledger_entries(), looked_by_dataset(read_workspace()))
 
 
 def all_imports() -> pd.DataFrame:
-    """Every import of a file."""
+    """Return every import of a file."""
     with reading() as db:
         return imports.list_imports(db)
 
 
 def rejected_rows() -> pd.DataFrame:
-    """Every row that an import could not read, with file, line and reason."""
+    """Return every row that an import could not read, with file, line and reason."""
     with reading() as db:
         return imports.rejected_rows(db)
 
 
 def latest_changes() -> pd.DataFrame:
-    """The latest entries of the audit log."""
+    """Return the latest entries of the audit log."""
     with reading() as db:
         return changes.latest(db)
 
 
 def chain_findings() -> tuple[Finding, Finding]:
-    """Whether the ledger and the audit log are as they were written, looked at anew when the store's file has changed."""
+    """Return whether the ledger and the audit log are as they were written, looked at anew when the store's file has changed."""
     state = read_workspace().store.settled_state()
     return ledger.verify(read_workspace()) if state is None else _chains_in(state)
 
@@ -150,39 +150,39 @@ def _chains_in(state: tuple[object, ...]) -> tuple[Finding, Finding]:
 
 @cache_by("notes", "runs")
 def dataset_notes(dataset: str) -> pd.DataFrame:
-    """All notes on the runs of a dataset (id), newest first."""
+    """Return all notes on the runs of a dataset (id), newest first."""
     with reading() as db:
         return notes.of_dataset(db, dataset)
 
 
 @cache_by("walks", entries=1)
 def all_walks() -> list[tuple[str, str, int]]:
-    """Dataset (id), name and number of stops of every walk-through."""
+    """Return dataset (id), name and number of stops of every walk-through."""
     with reading() as db:
         return walks.list_all(db)
 
 
 @cache_by("walks")
 def walk_stops(dataset: str, walk: str) -> list[Stop]:
-    """The stops of a walk-through, in order."""
+    """Return the stops of a walk-through, in order."""
     with reading() as db:
         return walks.of_walk(db, dataset, walk)
 
 
 @cache_by("presets")
 def all_presets(page: str) -> dict[str, dict[str, Any]]:
-    """The named settings of a page."""
+    """Return the named settings of a page."""
     with reading() as db:
         return notes.presets_of_page(db, page)
 
 
 def other_jobs() -> list[Job]:
-    """Every job but the runs that predict, which pages load as runs."""
+    """Return every job but the runs that predict, which pages load as runs."""
     return job_control.list_jobs(read_workspace(), [name for name in kinds() if name != "run"])
 
 
 def search_texts(dataset: str, wanted: TextQuery) -> Found:
-    """The texts of all runs of a dataset (id) that hold a phrase."""
+    """Return the texts of all runs of a dataset (id) that hold a phrase."""
     versions = tuple(run_version(run.id) for run in all_runs() if run.dataset == dataset)
     return _search_texts(dataset, wanted, versions)
 

@@ -46,7 +46,7 @@ class RowDetails:
 
 @cache_by("run:{0}", "runs", "datasets", "notes", "spaces", entries=50, shared=True)
 def row_details(run: str, pair_id: str) -> RowDetails:
-    """Everything that the page Rows shows of one row of a run (id). Raises NotFound if the run lacks it."""
+    """Return everything that the page Rows shows of one row of a run (id). Raise NotFound if the run lacks it."""
     with reading() as db:
         numbers, runs = predictions.row_and_runs(db, run, pair_id)
         return RowDetails(
@@ -74,55 +74,55 @@ def read_ahead(runs: Sequence[str], pair_ids: Sequence[str]) -> None:
 
 @cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)
 def matching_ids(run: str, wanted: RowFilter, order: Order) -> list[str]:
-    """The pair ids that a filter leaves, in order."""
+    """Return the pair ids that a filter leaves, in order."""
     with reading() as db:
         return predictions.find_pair_ids(db, run, wanted, order)
 
 
 @cache_by("run:{0}", "datasets", "notes", entries=20)
 def list_rows(run: str, pair_ids: tuple[str, ...], order: Order) -> pd.DataFrame:
-    """The named rows as a list shows them, with what their order counts."""
+    """Return the named rows as a list shows them, with what their order counts."""
     with reading() as db:
         return predictions.list_rows(db, run, pair_ids, order)
 
 
 @cache_by("run:{0}", "datasets")
 def filter_choices(run: str) -> dict[str, list[str]]:
-    """The values that a run's rows can be filtered by: name of the filter → its values."""
+    """Return the values that a run's rows can be filtered by: name of the filter → its values."""
     with reading() as db:
         return predictions.filter_choices(db, run)
 
 
 @cache_by("run:{0}", shared=True)
 def p_de_values(run: str) -> NDArray[np.float64]:
-    """P(DE) of every row of a run, of shape (n_rows,)."""
+    """Return P(DE) of every row of a run, of shape (n_rows,)."""
     with reading() as db:
         return predictions.p_de_of(db, run)
 
 
 @cache_by("run:{0}", entries=50)
 def says_all_or_nothing(run: str) -> bool:
-    """Whether P(DE) is 0 or 1 in every row of a run."""
+    """Return whether P(DE) is 0 or 1 in every row of a run."""
     return bool(np.isin(p_de_values(run), (0, 1)).all())
 
 
 @cache_by("run:{0}", entries=50)
 def calls_tools(run: str) -> bool:
-    """Whether any row of a run has a call of a tool in its trace."""
+    """Return whether any row of a run has a call of a tool in its trace."""
     with reading() as db:
         return traces.calls_tools(db, run)
 
 
 @cache_by("run:{0}", entries=50)
 def flag_counts(run: str) -> dict[str, int]:
-    """How many rows of a run carry each flag."""
+    """Return how many rows of a run carry each flag."""
     with reading() as db:
         return predictions.flag_counts(db, run)
 
 
 @cache_by("run:{0}")
 def debate_audit(run: str) -> tuple[DebateAudit, pd.DataFrame]:
-    """A run's audit, and the lengths of its briefs."""
+    """Return a run's audit, and the lengths of its briefs."""
     with reading() as db:
         facts, lengths = findings.debate_facts(db, run), traces.brief_lengths(db, run)
     return audit_debate(facts), lengths
@@ -130,13 +130,13 @@ def debate_audit(run: str) -> tuple[DebateAudit, pd.DataFrame]:
 
 @cache_by("run:{0}")
 def text_counts(run: str) -> dict[str, dict[str, int]]:
-    """How many texts a run has: kind → role → number."""
+    """Return how many texts a run has: kind → role → number."""
     with reading() as db:
         return traces.text_counts(db, run)
 
 
 def runs_with_row(dataset: str, pair_id: str) -> list[str]:
-    """Ids of the runs that predict a row of a dataset (id)."""
+    """Return ids of the runs that predict a row of a dataset (id)."""
     with reading() as db:
         return predictions.runs_with(db, dataset, pair_id)
 
@@ -149,20 +149,20 @@ def shared_row_counts(run: str) -> dict[str, int]:
 
 
 def gene_description(symbol: str) -> tuple[str, str | None]:
-    """The kind of a gene's symbol (see `core.texts.symbol_kind`), and the gene's description where there is one."""
+    """Return the kind of a gene's symbol (see `core.texts.symbol_kind`), and the gene's description where there is one."""
     with reading() as db:
         return pairs.symbol(db, symbol)
 
 
 @cache_by("datasets", entries=4, shared=True)
 def symbol_facts(dataset: str) -> dict[str, dict[str, Any]]:
-    """What a dataset (id) has of each of its symbols: symbol → the columns of `pairs.symbol_facts`, absent where unknown."""
+    """Return symbol → the columns of `pairs.symbol_facts` for a dataset (id); unknown values are absent."""
     with reading() as db:
         frame = pairs.symbol_facts(db, dataset)
     return {str(each["symbol"]): {str(key): value for key, value in each.items()} for each in frame.to_dict("records")}
 
 
 def symbol_rows(dataset: str, role: str, symbol: str) -> pd.DataFrame:
-    """Every row of a perturbation (role "pert") or target gene ("gene"), with the prediction of each run."""
+    """Return every row of a perturbation (role "pert") or target gene ("gene"), with the prediction of each run."""
     with reading() as db:
         return predictions.rows_of_symbol(db, dataset, role, symbol)

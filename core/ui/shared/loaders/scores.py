@@ -36,7 +36,7 @@ from core.ui.shared.server_workspace import read_workspace
 
 @cache_by("run:{0}", "datasets", entries=12, shared=True)
 def run_rows(run: str) -> pd.DataFrame:
-    """A run's rows in file order, with the count-only controls of each (see `run_scores.add_count_controls`)."""
+    """Return a run's rows in file order, with the count-only controls of each (see `run_scores.add_count_controls`)."""
     with reading() as db:
         found = runs.find(db, run)
         rows, dataset = predictions.frame(db, run), pairs.frame(db, found.dataset, asked=found.is_asked)
@@ -45,14 +45,14 @@ def run_rows(run: str) -> pd.DataFrame:
 
 @cache_by("runs", entries=200)
 def same_runs(run: str) -> list[Run]:
-    """The other runs with the predictions of this one."""
+    """Return the other runs with the predictions of this one."""
     with reading() as db:
         return runs.list_same(db, runs.find(db, run))
 
 
 @cache_by("run:{0}", "datasets", entries=12, shared=True)
 def scored_rows(run: str) -> RunRows:
-    """A run's rows as they are scored."""
+    """Return a run's rows as they are scored."""
     known = {each.id: each for each in all_runs()}
     dataset = known[run].dataset
     found = next(each for each in all_datasets() if each.id == dataset)
@@ -61,26 +61,26 @@ def scored_rows(run: str) -> RunRows:
 
 
 def _index_with_asked(dataset: str) -> RowIndex:
-    """The rows of a dataset (id) and those that people typed: an ad-hoc run predicts one of them."""
+    """Return the rows of a dataset (id) and those that people typed: an ad-hoc run predicts one of them."""
     with reading() as db:
         return RowIndex.of_frame(pairs.frame(db, dataset, asked=True))
 
 
 @cache_by("run:{0}", "run:{1}", "datasets", entries=12, shared=True)
 def comparison(baseline: str, run: str) -> RunComparison:
-    """A run against a baseline on the rows that both have."""
+    """Return a run against a baseline on the rows that both have."""
     return compare_runs(scored_rows(baseline), scored_rows(run))
 
 
 @cache_by("run:{0}", "datasets", entries=50)
 def run_score(run: str) -> RunScore:
-    """A run's score."""
+    """Return a run's score."""
     return run_scores.score_run(scored_rows(run))
 
 
 @cache_by("run:{0}", "datasets", entries=50)
 def count_score(run: str) -> RunScore:
-    """The score of row counts alone on a run's rows, scored as the run is."""
+    """Return the score of row counts alone on a run's rows, scored as the run is."""
     return run_scores.score_counts(scored_rows(run))
 
 
@@ -94,7 +94,7 @@ def cell_evaluation(run: str) -> tuple[StoredEvaluation, CellEvaluation] | None:
 
 @cache_by("run:{0}", "datasets", entries=12)
 def other_scores(run: str) -> tuple[OtherScores, OtherScores]:
-    """A run's rows asked in other ways than the score, and those of row counts alone on the same rows."""
+    """Return a run's rows asked in other ways than the score, and those of row counts alone on the same rows."""
     rows = scored_rows(run)
     counts = run_scores.count_rows(rows).under(rows.protocols)
     return other_scores_of_run(rows, run_score(run)), other_scores_of_run(counts, count_score(run))
@@ -102,13 +102,13 @@ def other_scores(run: str) -> tuple[OtherScores, OtherScores]:
 
 @cache_by("run:{0}", "datasets", entries=200)
 def standing(run: str) -> Standing:
-    """Where a run stands; nothing is permuted for it, so that a list of runs shows at once."""
+    """Return where a run stands; nothing is permuted for it, so that a list of runs shows at once."""
     return standing_of(scored_rows(run), run_score(run), count_score(run))
 
 
 @cache_by("run:{0}", "datasets", "spaces", entries=8)
 def run_controls(run: str) -> RunControls:
-    """What knows no biology beside a run's score; permuted vectors only if they were computed before."""
+    """Return what knows no biology beside a run's score; permuted vectors only if they were computed before."""
     rows = scored_rows(run)
     vectors = kept_vectors(read_workspace(), rows.run, rows.frame["pair_id"].tolist())
     splits = dataset_rows(rows.run.dataset)["split"].to_numpy(dtype=object)
@@ -117,14 +117,14 @@ def run_controls(run: str) -> RunControls:
 
 @cache_by("run:{0}", "datasets", "spaces", entries=8)
 def space_controls(run: str) -> tuple[Control, ...]:
-    """The kNN without biology beside a run, over one of the workspace's spaces if it has any."""
+    """Return the kNN without biology beside a run, over one of the workspace's spaces if it has any."""
     rows = scored_rows(run)
     return control_spaces(rows, space_to_scramble(read_workspace(), rows.run, rows.index))
 
 
 @cache_by("run:{0}", "datasets", "spaces", entries=30)
 def protocol_sentences(run: str) -> list[tuple[str, str]]:
-    """(protocol, sentence) for each kNN on labelled rows that a run is made from: its own score, or what it has to be read with.
+    """Return (protocol, sentence) for each kNN on labelled rows in a run: its own score, or a caution for reading it.
 
     A kNN by folds is left out of its own sentences, which would repeat its score.
     """
@@ -141,7 +141,7 @@ def protocol_sentences(run: str) -> list[tuple[str, str]]:
 
 
 def _with_ancestors(db: Cursor, run: str) -> list[Run]:
-    """A run, its parents, their parents and so on."""
+    """Return a run, its parents, their parents and so on."""
     found: list[Run] = []
     waiting = [run]
     while waiting:
@@ -164,7 +164,7 @@ def _knn_sentence(dataset: Dataset, run: Run) -> str:
 
 @cache_by("run:{0}", "run:{1}", "datasets", "notes", entries=20, shared=True)
 def ids_unlike(run: str, other: str, wanted: RowFilter) -> list[str]:
-    """The pair ids that a filter leaves, those first whose rank of P(DE) differs most in another run; the others last."""
+    """Return the pair ids that a filter leaves, those first whose rank of P(DE) differs most in another run; the others last."""
     ids = matching_ids(run, wanted, "file order")
     moved = ranks_moved(run, other).reindex(ids)
     return moved.sort_values(ascending=False, na_position="last", kind="stable").index.tolist()

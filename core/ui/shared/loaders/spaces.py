@@ -24,20 +24,20 @@ from core.ui.shared.server_workspace import read_workspace
 
 @cache_by("spaces")
 def all_spaces() -> list[SpaceRecord]:
-    """Every gene space, oldest first."""
+    """Return every gene space, oldest first."""
     with reading() as db:
         return spaces.list_all(db)
 
 
 @cache_by("spaces")
 def all_packs() -> list[PackRecord]:
-    """Every knowledge pack with its organism, oldest first."""
+    """Return every knowledge pack with its organism, oldest first."""
     return packs.list_with_organisms(read_workspace())
 
 
 @cache_by("spaces", "datasets", entries=100)
 def space_coverage(space: str, dataset: str) -> embeddings.Coverage | None:
-    """How much of a dataset (id) a space (id) covers."""
+    """Return how much of a dataset (id) a space (id) covers."""
     with reading() as db:
         record = spaces.find(db, space)
     return space_actions.coverage_of(read_workspace(), record, dataset)
@@ -45,7 +45,7 @@ def space_coverage(space: str, dataset: str) -> embeddings.Coverage | None:
 
 @cache_by("spaces", "datasets", entries=50)
 def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
-    """How many symbols of a dataset (id) each rule found in a space (id), and symbols with several spellings."""
+    """Return how many symbols of a dataset (id) each rule found in a space (id), and symbols with several spellings."""
     with reading() as db:
         record = spaces.find(db, space)
     found = space_actions.match_dataset(read_workspace(), record, dataset)
@@ -55,13 +55,13 @@ def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
 
 @cache_by("spaces", "datasets", entries=50)
 def knn_contents(dataset: str, names: tuple[str, ...]) -> dict[str, Any]:
-    """The hashes of what a kNN over the spaces of these names is made from in a dataset (id)."""
+    """Return the hashes of what a kNN over the spaces of these names is made from in a dataset (id)."""
     return component_loader.hash_contents(read_workspace(), dataset, names)
 
 
 @cache_by("datasets", entries=4, shared=True)
 def row_index(dataset: str) -> RowIndex:
-    """The rows of a dataset (id) as integer codes."""
+    """Return the rows of a dataset (id) as integer codes."""
     with reading() as db:
         record = datasets.find(db, dataset)
     return component_loader.load_index(read_workspace(), record)
@@ -69,7 +69,7 @@ def row_index(dataset: str) -> RowIndex:
 
 @cache_by("spaces", "datasets", entries=12, shared=True)
 def space_vectors(dataset: str, space: str) -> Space:
-    """The vectors of a space (name) for the symbols of a dataset (id)."""
+    """Return the vectors of a space (name) for the symbols of a dataset (id)."""
     with reading() as db:
         record = datasets.find(db, dataset)
     return component_loader.load_spaces(read_workspace(), row_index(dataset), record, [space])[0]
@@ -77,21 +77,21 @@ def space_vectors(dataset: str, space: str) -> Space:
 
 @cache_by("spaces", "datasets", entries=3, shared=True)
 def cosine_cache(dataset: str) -> dict[tuple[str, bool], NDArray[np.float64]]:
-    """The cosines of a dataset's symbols, filled as they are needed: (space, centred) → matrix."""
+    """Return the cosines of a dataset's symbols, filled as they are needed: (space, centred) → matrix."""
     del dataset  # part of the key only
     return {}
 
 
 @cache_by("spaces", "datasets", entries=3, shared=True)
 def prior_cache(dataset: str) -> dict[tuple[KnnSettings, int], Priors]:
-    """A dataset's priors, filled as they are needed: (settings, hash of the pair ids) → priors."""
+    """Return a dataset's priors, filled as they are needed: (settings, hash of the pair ids) → priors."""
     del dataset  # part of the key only
     return {}
 
 
 @cache_by("spaces", "datasets", entries=8, shared=True)
 def principal_axes(dataset: str, space: str) -> tuple[NDArray[np.float64], tuple[float, float]]:
-    """The first two principal components of a dataset's symbols in a space, and their shares of the variance.
+    """Return the first two principal components of a dataset's symbols in a space, and their shares of the variance.
 
     Components are of shape (n_symbols, 2).
     """
@@ -100,7 +100,7 @@ def principal_axes(dataset: str, space: str) -> tuple[NDArray[np.float64], tuple
 
 @cache_by("spaces", "datasets", entries=50)
 def most_similar(dataset: str, space: str, role: str, symbol: str, n: int = 15) -> pd.DataFrame:
-    """The perturbations or genes of a dataset (id) that are most similar to one: symbol, similarity, counts of labels."""
+    """Return the perturbations or genes of a dataset (id) that are most similar to one: symbol, similarity, counts of labels."""
     rows = dataset_rows(dataset)
     names = sorted(rows[role].unique())
     code_of = {name: i for i, name in enumerate(row_index(dataset).symbols)}
