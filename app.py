@@ -1,4 +1,7 @@
-"""PerturbDesk: `make app`, or `streamlit run app.py`. Only the router; pages are in pages/, all else in core/."""
+"""PerturbDesk: `make app`, or `streamlit run app.py`.
+
+This file is only the router; pages are in pages/, everything else in core/.
+"""
 
 import streamlit as st
 
@@ -7,7 +10,7 @@ from core.ui.shared.sidebar import MORE
 
 
 def page(file: str, title: str, icon: str) -> st.Page:
-    """Return a page of pages/, whose address is the file's name."""
+    """Return a page of pages/. Its address is the file's name."""
     return st.Page(f"pages/{file}.py", title=title, icon=f":material/{icon}:")
 
 

@@ -1,4 +1,4 @@
-"""Arguments: what do they all say?"""
+"""Arguments: what do all texts say?"""
 
 import streamlit as st
 
@@ -14,8 +14,8 @@ if run is None:
 
 
 st.caption(
-    "Rubrics: a question to every text · Label: answer it yourself · Worth: what answers say about being right · "
-    "Kinds: arguments that are alike · Claims: about genes, checked · Clash: points, answered or not"
+    "Rubrics: a question about every text · Label: answer it yourself · Worth: whether answers predict correct rows · Kinds: "
+    "similar arguments · Claims: statements about genes, checked · Clash: points, answered or ignored"
 )
 widgets.show_tabs(
     "tab",

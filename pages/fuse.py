@@ -1,4 +1,4 @@
-"""Fuse: what if we weigh it otherwise?"""
+"""Fuse: what if the weights were different?"""
 
 import streamlit as st
 
@@ -27,7 +27,7 @@ def show_fusion() -> None:
         if prepared is None:
             return
         version = explorer.show_explorer(choice, baseline, prepared)
-        with st.container(key="fusion-state"):  # takes no room, whatever is in it
+        with st.container(key="fusion-state"):  # takes no space on the page
             at_rest.say_all(choice, baseline, prepared, version)
     with places.saving:
         save_controls.show_save_controls(context, choice, baseline, prepared)

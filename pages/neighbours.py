@@ -34,7 +34,7 @@ st.markdown(f"### {widgets.pair_text(pair.pert, pair.gene)}")
 panels.show_priors(live, provenance, without_picked, pair.label)
 panels.show_masked_rows(live, pair.label)
 if not len(provenance.neighbours):
-    st.markdown("No labelled row that this row may use is similar to it in these spaces: there is no prior.")
+    st.markdown("This row has no prior: in these spaces, no labelled row that it may use is similar to it.")
     st.stop()
 
 panels.show_figures(context, live, rows, pair_id)

@@ -1,4 +1,4 @@
-"""One perturbation: every row it is in, and what the runs say."""
+"""One perturbation: all its rows, and the runs' predictions for them."""
 
 from core.ui.shared import shell
 from core.ui.symbol import panels

@@ -1,4 +1,4 @@
-"""Plan: how large has an experiment to be?"""
+"""Plan: how large does an experiment have to be?"""
 
 import streamlit as st
 

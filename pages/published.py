@@ -1,4 +1,4 @@
-"""Published numbers: which of them come out again?"""
+"""Published numbers: which of them can be reproduced?"""
 
 import streamlit as st
 

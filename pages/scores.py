@@ -25,7 +25,7 @@ if score.whole.n_labelled == 0:
 
 
 def show_baselines() -> None:
-    """Show what knows no biology, and what simple methods score on a split."""
+    """Show the scores of baselines without biology, and of simple methods on a split."""
     baselines.show_baselines(rows)
     split_baselines.show_where_possible(context)
 

@@ -1,4 +1,4 @@
-"""Search: where, in all runs, does this word or phrase stand?"""
+"""Search: where does this word or phrase occur in all runs?"""
 
 from core.ui.search import results
 from core.ui.shared import shell

@@ -22,7 +22,7 @@ def show_report() -> None:
         name = panels.show_name(context)
         selection = choices.choose(context, context.run)
     if selection is None:
-        widgets.show_empty("No run is chosen: choose those that the report is to show.")
+        widgets.show_empty("Choose the runs for the report.")
         return
     with view:
         files = st.container()

@@ -56,7 +56,7 @@ def _describe_debate(result: DebateAudit) -> str:
         result.summarize(),
         "",
         counts.map("{:,.0f}".format).rename_axis(columns=None).to_string(),
-        *([] if result.has_dossier else ["This file kept no dossier, so whether briefs cite it is not known."]),
+        *([] if result.has_dossier else ["This file has no dossier, so citations cannot be checked."]),
         "",
         f"Rows by how many of their advocates wrote {SHORT} characters or more:",
         rows.to_string(),

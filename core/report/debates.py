@@ -96,7 +96,7 @@ def _dossier(row: ChosenRow) -> Iterable[Html]:
         if any(event["kind"] == "observation" for event in row.events):
             yield element("p", "The tools' answers are among the steps below.", class_="muted")
         elif any(event["kind"] == "brief" for event in row.events):
-            yield element("p", "This file kept no dossier: what evidence the agents were given is not known.", class_="muted")
+            yield element("p", "This file has no dossier, so the agents' evidence is unknown.", class_="muted")
         return
     cards = [_card(item) for item in row.dossier]
     n = len(cards)

@@ -135,7 +135,7 @@ def _texts(run: Run, row: Row, events: Sequence[Event], cards: Sequence[Row]) ->
     }
 
 
-_NO_DOSSIER = "This file kept no dossier: what evidence the agents were given is not known."
+_NO_DOSSIER = "This file has no dossier, so the agents' evidence is unknown."
 
 
 def _by_stage(events: Sequence[Event]) -> Iterable[tuple[str, list[Event]]]:

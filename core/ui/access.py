@@ -1,7 +1,7 @@
-"""Who reaches what of a shared server, decided before anything of a request's body is read.
+"""Access control of a shared server, decided before a request's body is read.
 
-Streamlit opens sessions, takes uploads and shows its metrics without asking who is there: the sign-in on a page guards what that
-page shows. Here each request is held against the route that the app itself would take for it, and what is not listed is refused.
+Streamlit opens sessions, takes uploads and shows its metrics to everyone: the sign-in on a page protects only that page's
+content. Here each request is matched to the route that the app would take for it, and routes that are not listed are refused.
 """
 
 from __future__ import annotations
@@ -42,12 +42,15 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _ENFORCED = Event()
 _Refusal = tuple[int, str]
 _SIGN_IN_FIRST: _Refusal = (401, "Sign in first.")
-_NOT_FOR_YOU: _Refusal = (403, "Not for you, or not on a shared server.")
+_NOT_FOR_YOU: _Refusal = (403, "You may not open this, or a shared server does not offer it.")
 
 
 class Access:
-    """ASGI middleware of a shared server that lets through what a browser may ask for: to nobody what the sign-in needs, to who
-    has a role what pages need, and uploads to who may change something, into a session of their own."""
+    """ASGI middleware of a shared server that passes allowed requests.
+
+    Anybody may request what the sign-in needs, people with a role what pages need, and people who may change something may upload
+    files into their own session.
+    """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -69,7 +72,7 @@ class Access:
         await self.app(scope, receive, send)
 
     def _refuse(self, scope: Scope) -> _Refusal | None:
-        """Return why a request is refused; None if it is not."""
+        """Return the reason for refusing a request; None if it is allowed."""
         path, parameters = route_of(scope)
         reads = scope["method"] in ("GET", "HEAD")
         if path != HEALTH and not websocket.is_host_allowed(Headers(scope=scope).get("host")):
@@ -87,15 +90,17 @@ class Access:
         return _NOT_FOR_YOU
 
     def _may_upload(self, person: Person | None, session: str) -> bool:
-        """Return whether somebody may upload files, and a session is theirs."""
+        """Return whether a person may upload files and owns the session."""
         found = runtime.get_instance().get_app_session(session)
         may_change = may_upload(self.settings) and (person is None or person.role == "editor")
         return may_change and found is not None and owner_of(found, self.settings) == email_of(person)
 
 
 def route_of(scope: Scope) -> tuple[str | None, dict[str, str]]:
-    """Return the path of the route that the app takes for a request, below the base address, and its parameters; None if it
-    takes none: the first that matches, else the first that has the path for other methods, as in Starlette's router."""
+    """Return the path of a request's route, below the base address, and its parameters; None without a route.
+
+    As in Starlette's router, it is the first route that matches, else the first with this path for other methods.
+    """
     partial: tuple[str | None, dict[str, str]] = (None, {})
     base = config.get_option("server.baseUrlPath").strip("/")
     for route in scope["app"].routes:
@@ -120,7 +125,7 @@ def is_enforced() -> bool:
 
 
 def sessions() -> list[AppSession]:
-    """Return Streamlit's sessions: those with a tab, and those that wait for it to come back."""
+    """Return Streamlit's sessions: those with an open tab, and those that wait for a reconnection."""
     while True:
         try:
             return [info.session for info in runtime.get_instance()._session_mgr.list_sessions()]
@@ -129,26 +134,25 @@ def sessions() -> list[AppSession]:
 
 
 def uploaded_files() -> MemoryUploadedFileManager:
-    """Return what holds the uploads of all sessions."""
+    """Return the store of all sessions' uploads."""
     manager = runtime.get_instance().uploaded_file_mgr
     assert isinstance(manager, MemoryUploadedFileManager)
     return manager
 
 
 def email_of(person: Person | None) -> str:
-    """Return what tells people apart; empty for nobody in particular."""
+    """Return the email that identifies a person; empty if there is none."""
     return "" if person is None else person.email
 
 
 def owner_of(session: AppSession, settings: Settings) -> str:
-    """Return the address of who opened one of Streamlit's sessions; empty for nobody, and where nobody signs in."""
+    """Return the email of the person who opened a Streamlit session; empty if unknown, and on servers without sign-in."""
     account = account_of(session._user_info) if settings.sign_in else None
     return "" if account is None else email_of(sign_ins.person_of_account(account))
 
 
 def served_origin(settings: Settings) -> str | None:
-    """Return where a shared server's pages come from, as a browser writes it; None if neither a base address nor the sign-in
-    says so."""
+    """Return a shared server's origin in a browser's spelling; None if neither the base address nor the sign-in states it."""
     address = settings.base_url or get_origin_from_redirect_uri()
     if not address:
         return None

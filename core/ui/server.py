@@ -1,4 +1,4 @@
-"""The app behind a content-security policy, so that no text that it shows can make the browser contact another server.
+"""The app behind a content-security policy, so that no text on its pages can make the browser contact another server.
 
 Its page also tells the browser where the server is.
 """
@@ -30,18 +30,18 @@ from core.ui.shared.addresses import moved_to
 from core.ui.sign_ins import SIGNED_IN
 from core.ui.upload_limits import UploadLimits
 
-# While a page computes, what it has drawn waits for its thread to give way, and each message again: 5 ms unless told.
+# While a page computes, each message to the browser waits for its thread to yield: by default 5 ms.
 sys.setswitchinterval(0.0005)
 
 
-# Told nothing, Streamlit's page takes its own address for the server's, waits 0.1 s after it has failed, and tries the folder.
+# By default, Streamlit's page first tries its own address as the server's, fails, waits 0.1 s, and tries the folder.
 BASE_SCRIPT = 'window.__streamlit={BACKEND_BASE_URL:new URL(".",location.href).href}'
 _PAGE = Path(st.__file__).with_name("static").joinpath("index.html").read_bytes()
 _PAGE_WITH_BASE = _PAGE.replace(b"<head>", f"<head><script>{BASE_SCRIPT}</script>".encode(), 1)
 
 
 def _inline_script_hashes() -> str:
-    """Return the hashes of the inline scripts in Streamlit's page and of ours in it: no other inline script may run."""
+    """Return the hashes of the inline scripts in Streamlit's page and of our own: no other inline script may run."""
     scripts = re.findall(r"<script>(.*?)</script>", _PAGE_WITH_BASE.decode(), re.DOTALL)
     return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
 
@@ -60,7 +60,7 @@ _COOKIE = "Path=/; HttpOnly; SameSite=Lax"
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds HEADERS to every response, and keeps cookies to HTTPS where others reach the app by that."""
+    """ASGI middleware that adds HEADERS to every response, and restricts cookies to HTTPS if the app is reached by HTTPS."""
 
     def __init__(self, app: ASGIApp, address: str = "") -> None:
         self.app = app
@@ -82,7 +82,7 @@ class SecurityHeaders:
 
 
 class BaseScript:
-    """ASGI middleware that adds BASE_SCRIPT to Streamlit's page, and to no other file that a browser opens."""
+    """ASGI middleware that adds BASE_SCRIPT to Streamlit's page, and to no other file."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -91,7 +91,7 @@ class BaseScript:
         if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self.app(scope, receive, send)
             return
-        started: list[Message] = []  # waits for the body, which decides on the length
+        started: list[Message] = []  # waits for the body, which determines the length
 
         async def with_script(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -106,14 +106,14 @@ class BaseScript:
             await send(message)
 
         readable = MutableHeaders(scope=scope)
-        del readable["accept-encoding"]  # nothing can be added to a page that comes compressed
+        del readable["accept-encoding"]  # a compressed page cannot be changed
         await self.app(scope, receive, with_script)
 
 
 class ReturnAfterSignIn:
-    """ASGI middleware that keeps, in a cookie, the address that somebody opened before they signed in, and leads them back there.
+    """ASGI middleware that stores, in a cookie, the address opened before the sign-in, and redirects to it afterwards.
 
-    Streamlit itself leads everybody to the first page. The cookie is read once, and never leads to another server.
+    Streamlit itself redirects to the first page. The cookie is read once, and never redirects to another server.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -141,9 +141,9 @@ class ReturnAfterSignIn:
 
 
 class FormerAddresses:
-    """ASGI middleware that redirects an address that a page had before to the one that it has, with what else it names.
+    """ASGI middleware that redirects a page's former address to its present one, with all parameters.
 
-    The router would lead on as well, but leave the former address behind, to which a browser's "back" would go.
+    The router would redirect too, but leave the former address in the browser's history.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -163,14 +163,14 @@ class FormerAddresses:
 
 
 def _address_here(cookie: str) -> str:
-    """Return the address in a cookie; empty if it leads to another server, or is none."""
+    """Return the address in a cookie; empty if it is invalid or on another server."""
     address = unquote(cookie)
     here = address.startswith("/") and not address.startswith("//") and address.isascii() and address.isprintable()
     return address if here and "\\" not in address else ""
 
 
 def _record(error: Exception) -> None:
-    """Record an error that no page foresaw, such as one in a widget's callback; Streamlit shows it."""
+    """Log an unexpected error, such as one in a widget's callback; Streamlit shows it."""
     record_error("an error that no page foresaw", error)
 
 

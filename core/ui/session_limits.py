@@ -1,7 +1,7 @@
-"""What sessions may take: how many tabs, how long without a sign-in, how large a message; and their end, when all they hold goes.
+"""Limits of sessions: the number of tabs, the time without a sign-in, the size of messages. Ended sessions are freed.
 
-Streamlit keeps a session for a while after its tab has gone, since a connection that broke comes back. It forgets expired ones
-only when others come, and then without freeing what they hold until Python collects garbage.
+Streamlit keeps a session for a while after its tab has closed, since the browser may reconnect. It forgets expired sessions only
+when new ones start, and frees their memory only when Python collects garbage.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from core.config import Settings
 from core.memory import give_memory_back
 from core.ui.access import email_of, owner_of, person_at, sessions, uploaded_files
 
-NOBODYS_TABS = 50  # that are open at once without a sign-in; the oldest gives way
-NOBODYS_S = 900.0  # how long each is kept open
+NOBODYS_TABS = 50  # most that are open at once without a sign-in; the oldest is closed
+NOBODYS_S = 900.0  # how long each stays open
 NOBODYS_MESSAGE = 64_000  # bytes; the sign-in needs a few hundred
 PERSONS_TABS = 30  # of one person
 EVERYBODYS_TABS = 300  # where nobody signs in
@@ -52,7 +52,7 @@ class SessionLimits:
             await self._serve(who, scope, receive, send)
 
     async def _serve(self, who: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a tab of somebody's, unless they have too many."""
+        """Serve a tab of a person, unless they have too many."""
         if self._tabs[who] >= (PERSONS_TABS if who else EVERYBODYS_TABS):
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -63,7 +63,7 @@ class SessionLimits:
             self._tabs[who] -= 1
 
     async def _serve_nobody(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a tab in which nobody signed in, until its time is over or too many others have come."""
+        """Serve a tab without a sign-in, until its time is over or too many others are open."""
         try:
             async with asyncio.timeout(NOBODYS_S) as limit:
                 self._nobodys.append(limit)
@@ -75,15 +75,17 @@ class SessionLimits:
                 finally:
                     self._nobodys.remove(limit)
         except TimeoutError:
-            with suppress(OSError, RuntimeError):  # it has gone by itself meanwhile
+            with suppress(OSError, RuntimeError):  # it has closed meanwhile
                 await send({"type": "websocket.close", "code": 1008})
         finally:
             close_nobodys_sessions(self.settings)
 
 
 def _limit_messages(receive: Receive, size: int) -> None:
-    """Limit the bytes of a websocket's messages. ASGI hands over whole messages only, however large: uvicorn's connection, which
-    `receive` belongs to, reads no more than it is told here."""
+    """Limit the bytes of a websocket's messages.
+
+    ASGI passes whole messages only, however large, so the limit is set on uvicorn's connection, which `receive` belongs to.
+    """
     connection = getattr(getattr(receive, "__self__", None), "conn", None)
     if connection is not None:
         connection.max_message_size = size
@@ -91,7 +93,7 @@ def _limit_messages(receive: Receive, size: int) -> None:
 
 @asynccontextmanager
 async def ending_sessions(settings: Settings) -> AsyncIterator[None]:
-    """Close sessions whose tab has not come back, and drop files that no session has, while the server runs."""
+    """While the server runs, close sessions whose tab has not reconnected, and delete files without a session."""
     sweeping = asyncio.create_task(_sweep(settings))
     try:
         yield
@@ -111,7 +113,7 @@ async def _sweep(settings: Settings) -> None:
                 runtime.get_instance().close_session(session)
         close_nobodys_sessions(settings)
         for session in held - {session.id for session in sessions()}:
-            uploaded_files().remove_session_files(session)  # also what came after its session had ended
+            uploaded_files().remove_session_files(session)  # also files that arrived after their session ended
         if held - set(uploaded_files().file_storage):
             gc.collect()
             give_memory_back()

@@ -1,7 +1,7 @@
-"""What reaches the sessions of a shared server, before Streamlit acts on it.
+"""Check the messages to sessions of a shared server before Streamlit acts on them.
 
-Streamlit reads who signed in once, when a browser connects. It runs callbacks and fragments, and makes files for downloads,
-without the page that would ask again. So every message is looked at here first.
+Streamlit reads the sign-in once, when a browser connects. It runs callbacks and fragments, and makes files for downloads, without
+running the page, which checks the sign-in. So every message is checked here first.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from core.ui.sign_ins import SIGNED_IN
 FOR_EVERYBODY = frozenset({"rerun_script", "stop_script", "app_heartbeat"})
 FOR_PEOPLE = FOR_EVERYBODY | {"file_urls_request", "backend_operation_request"}
 OPERATIONS = frozenset({"deferred_file", "dataframe_chunk"})
-SIGN_IN_ENDED = 4001  # a code of our own: the browser connects anew, with the cookie that it has then
+SIGN_IN_ENDED = 4001  # a custom code: the browser reconnects with its present cookie
 
 
 class PageMessages:
-    """ASGI middleware that lets through what pages send, and nothing that clears caches or asks about the checkout.
+    """ASGI middleware that passes the messages of pages, but none that clear caches or ask about the checkout.
 
-    With a sign-in, who has no role gets whole pages alone, which are the sign-in, and a session ends with its sign-in.
+    With a sign-in, people without a role get only whole pages, which show the sign-in, and a session ends with its sign-in.
     """
 
     def __init__(self, app: ASGIApp, *, sign_in: bool) -> None:
@@ -62,7 +62,7 @@ class PageMessages:
         await self.app(scope, receive_checked, send)
 
     def _check(self, message: Message, cookies: Mapping[str, str]) -> Message | None:
-        """Return a message as it may go on; None if it may not."""
+        """Return a message in its permitted form; None if it is refused."""
         sent = BackMsg()
         try:
             sent.ParseFromString(message.get("bytes") or b"")
@@ -76,7 +76,7 @@ class PageMessages:
             return None
         if is_person or not sent.rerun_script.fragment_id:
             return message
-        sent.rerun_script.fragment_id = ""  # a part of a page knows nothing of the sign-in
+        sent.rerun_script.fragment_id = ""  # a fragment does not check the sign-in
         return {"type": "websocket.receive", "bytes": sent.SerializeToString()}
 
 

@@ -32,7 +32,7 @@ def test_it_says_what_the_app_says(small_workspace: Workspace) -> None:
         "judges: P(DE) 0.4000, P(up | DE) 0.7500",
         "up = 0.4000 × 0.7500 = 0.3000, down = 0.4000 × 0.2500 = 0.1000",
     ]
-    assert texts[0]["noDossier"] == "This file kept no dossier: what evidence the agents were given is not known."
+    assert texts[0]["noDossier"] == "This file has no dossier, so the agents' evidence is unknown."
     assert dict(run["facts"])["Model"] == "some/model"
     assert run["scores"][0] == "4 rows, 3 labelled, 2 with an effect"
 

@@ -38,9 +38,7 @@ def test_an_error_of_rays_own_says_that_no_cluster_could_be_joined(ray: Any, mon
         raise ray.exceptions.AuthenticationError("the token is not that of the cluster")
 
     monkeypatch.setattr(ray, "init", init)
-    with pytest.raises(
-        Unreachable, match=r"ray address auto: no cluster could be joined \(.*the token is not that of the cluster"
-    ):
+    with pytest.raises(Unreachable, match=r"ray address auto: cannot join a cluster \(.*the token is not that of the cluster"):
         Cluster("auto")
 
 

@@ -144,7 +144,7 @@ def test_an_empty_workspace_says_what_to_do(visit: Visit, workspace: Workspace, 
 def test_what_a_published_run_lacks_is_said_in_words(glance: Visit, real_workspace: Workspace) -> None:
     app = glance(real_workspace, "rows", run="track_b_sharp")
     text = text_of(app)
-    assert "This file kept no dossier" in text
+    assert "This file has no dossier" in text
     assert any(each.value.endswith(" no label") for each in app.markdown)
     assert {"Label", "Call"}.isdisjoint(widget.label for widget in (*app.multiselect, *app.selectbox))
     rows = drawn(app)
@@ -155,7 +155,7 @@ def test_what_a_published_run_lacks_is_said_in_words(glance: Visit, real_workspa
 def test_methods_without_briefs_have_no_debate_to_audit(glance: Visit, real_workspace: Workspace) -> None:
     for run, method in (("track_b_react", "react"), ("track_c_qwen3_4b", "local model")):
         text = text_of(glance(real_workspace, "rows", run=run, tab="Audit"))
-        assert f"method is {method}: its traces hold no briefs" in text
+        assert f"method is {method}, which writes no briefs" in text
 
 
 def test_the_audit_tells_what_the_published_briefs_are(glance: Visit, real_workspace: Workspace) -> None:

@@ -61,7 +61,7 @@ def test_a_test_row_sees_all_labelled_rows(glance: Visit, little_demo: Workspace
 
 def test_a_link_to_an_unknown_row_says_so(glance: Visit, little_demo: Workspace) -> None:
     app = glance(little_demo, "neighbours", row="nobody_nothing")
-    assert "not in this dataset" in app.warning[0].value
+    assert "does not have the linked row" in app.warning[0].value
 
 
 def test_without_a_space_it_says_what_to_do(visit: Visit, small_workspace: Workspace) -> None:
@@ -75,7 +75,7 @@ def test_a_space_from_these_labels_is_not_offered(visit: Visit, little_copy: Wor
         app = visit(little_copy, page, run=LABELLED)
         assert not app.exception
         assert "co" not in app.get("pills")[0].options if app.get("pills") else True
-    assert "It has to be rebuilt for each fold" in text_of(visit(little_copy, "neighbours"))
+    assert "It must be rebuilt for each fold" in text_of(visit(little_copy, "neighbours"))
 
 
 def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visit, little_copy: Workspace) -> None:

@@ -65,7 +65,7 @@ def test_a_fusion_becomes_a_stop_with_its_weights(visit: Visit, fused_copy: Work
     app.button(key="to-walk-fusion").click().run()
     [stop] = stops_of(fused_copy, walks.USUAL)
     assert (stop.kind, "in P(DE)" in stop.title) == ("what-if", True)
-    assert stop.sentence.startswith("Fused so, the mean changes by ")
+    assert stop.sentence.startswith("This fusion changes the mean by ")
     assert stop.figure is not None
     assert stop.figure["title"].startswith("Weights of ")  # the plane, with the weights on screen
 

@@ -1,4 +1,4 @@
-"""Read: which rubric is asked, and whose answers are shown; a link carries both."""
+"""Arguments: the choice of a rubric and of whose answers are shown; links contain both."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from core.ui.shared.loaders.cache import reading
 
 
 def all_rubrics(workspace: Workspace) -> list[Rubric]:
-    """Return those that come with PerturbDesk, then one's own."""
+    """Return the built-in rubrics, then the user's own."""
     found: list[Rubric] = rubrics.list_all(workspace)
     return found
 
 
 def asks_about(run: Run, rubric: Rubric) -> bool:
-    """Return whether a run has texts that a rubric asks about, its stages left aside."""
+    """Return whether a run has texts that a rubric asks about, whatever their stage."""
     roles = [role for kind, of_kind in loaders.text_counts(run.id).items() if kind in KINDS[rubric.unit] for role in of_kind]
     return any(not rubric.roles or role in rubric.roles for role in roles)
 
@@ -47,26 +47,26 @@ def finished_readings(run: Run, rubric: Rubric) -> list[Run]:
 
 
 def unfinished_readings(run: Run, rubric: Rubric) -> list[Run]:
-    """Return the readings of this run for a rubric as it is worded that are not done, oldest first."""
+    """Return this run's unfinished readings for a rubric in its present wording, oldest first."""
     of_run = [each for each in loaders.all_runs() if each.is_reading and each.parents == (run.id,) and each.status != "done"]
     return [each for each in of_run if readings.rubric_of(each).sha256 == rubric.sha256]
 
 
 def judges_of(run: Run, rubric: Rubric) -> dict[str, str]:
-    """Return what has answered a rubric about a run: "rule" or a reading's id → its title."""
+    """Return who answered a rubric about a run: "rule" or a reading's id → its title."""
     rule = {RULE: "its pattern" if rubric.pattern else "its rule"} if rubric.is_answered_by_rule else {}
     return rule | {each.id: f"{each.model or 'a model'}: {each.name}" for each in finished_readings(run, rubric)}
 
 
 def choose_judge(run: Run, rubric: Rubric, place: Any = st) -> str | None:
-    """Show the choice of whose answers are shown: "rule" or a reading's id; None if nothing has answered yet."""
+    """Show the choice of whose answers are shown: "rule" or a reading's id; None if there are no answers yet."""
     titles = judges_of(run, rubric)
     first = next(iter(titles), None)
     return choose_one(place.selectbox, "judge", "Answered by", titles, first, disabled=not titles, placeholder="nothing yet")
 
 
 def designs_for(run: Run, rubric: Rubric) -> list[Design]:
-    """Return the designs of a sample that go by nothing, or by answers that there are."""
+    """Return the sampling designs that are possible with the existing answers."""
     if finished_readings(run, rubric):
         return ["random", "stratified", "unsure"]
     return ["random", "stratified"] if rubric.is_answered_by_rule else ["random"]

@@ -1,4 +1,4 @@
-"""Arguments, tab Claims: what texts say about genes, such as "X activates Y", checked against the knowledge packs."""
+"""Arguments, tab Claims: statements about genes, such as "X activates Y", checked against the knowledge packs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from core.ui.shared.widgets import as_text, show_empty
 _FILTERS = ("subject", "relation", "object", "status")
 _ANY = {"relation": {"": "any"}, "status": {"": "any"}}
 _RULES = "rules"
-_MOST_SHOWN = 1_000  # claims in the table; the command gives all
+_MOST_SHOWN = 1_000  # claims in the table; the command lists all
 
 
 def show(context: PageContext, run: Run) -> None:
-    """Show who reads and which claims are asked for, how many there are of each role, and each with its row."""
+    """Show the choice of reader and claims, the counts by role, and each claim with its row."""
     if not loaders.text_counts(run.id):
-        show_empty(f"This run's method is {as_text(method_text(run.method))}: its traces hold no texts, so no claims.")
+        show_empty(f"This run's method is {as_text(method_text(run.method))}, which writes no texts and makes no claims.")
         return
     asked = make(ClaimsRequest, show_settings(ClaimsRequest, "claims", _FILTERS, columns=4, words=_ANY))
     reader = _choose_reader(run)
@@ -52,7 +52,7 @@ def show(context: PageContext, run: Run) -> None:
 
 
 def _choose_reader(run: Run) -> str:
-    """Show the choice of who reads: the rules, or a finished reading (id) by a model."""
+    """Show the choice of the reader: the rules, or a finished reading (id) by a model."""
     finished = choices.finished_readings(run, RULE.rubric)
     titles = {_RULES: "rules"} | {each.id: f"{each.model or 'a model'}: {each.name}" for each in finished}
     return (choose_one(st.selectbox, "claims_reader", "Read by", titles, _RULES) if finished else None) or _RULES
@@ -70,7 +70,7 @@ def _ask(run: Run, reader: str) -> Result:
 def _draw(run: Run, reader: str, asked: ClaimsRequest) -> None:
     found = _ask(run, reader)
     if not found.ready:
-        st.caption("The texts are being read, which takes some seconds for some thousands.")
+        st.caption("Reading the texts. Some thousand texts take some seconds.")
     elif found.value is None:
         st.error("The texts could not be read: the log says why.")
     else:
@@ -95,10 +95,10 @@ def _show(run: Run, found: RunClaims, asked: ClaimsRequest) -> None:
     claims = select_claims(found, asked)
     claims = claims[~claims["is_answer"]]
     if claims.empty:
-        st.caption("No claim is what was asked for.")
+        st.caption("No claim matches the filters.")
         return
     shown = claims.head(_MOST_SHOWN)
-    st.caption(f"{len(shown):,} of {len(claims):,} claims, without those that only answer the question of their own row")
+    st.caption(f"{len(shown):,} of {len(claims):,} claims. Claims that only answer their own row's question are left out.")
     row = [links.page_address("rows", dataset=run.dataset, run=run.id, row=pair_id) for pair_id in shown["pair_id"]]
     known = (shown["pack"] + ": " + shown["entry"]).where(shown["pack"] != "", "")
     table = shown[["subject", "relation", "object", "status"]].assign(known=known, role=shown["role"], row=row)
@@ -106,7 +106,7 @@ def _show(run: Run, found: RunClaims, asked: ClaimsRequest) -> None:
         table = table.assign(quote=shown["quote"])
     help_ = "; ".join(f"{kind}: {decides}" for kind, decides in DECIDES.items())
     columns = {
-        "known": st.column_config.TextColumn("what the pack has", help=help_),
+        "known": st.column_config.TextColumn("pack entry", help=help_),
         "row": st.column_config.LinkColumn("row", display_text=r"row=([^&]+)"),
     }
     tables.show_table(table, "claims", columns)
@@ -119,8 +119,8 @@ def _numbers(count: object) -> list[int]:
 _COUNTED = {
     "texts": "Texts of the role.",
     "claiming": "Texts that claim something.",
-    "answers": "Claims that the perturbation acts on the gene of their own row: the question itself, in no other column.",
+    "answers": "Claims that the row's perturbation acts on its gene: the question itself. No other column counts them.",
     "supported": "Claims that a pack lists.",
-    "contradicted": "Claims of the opposite of what a pack lists.",
+    "contradicted": "Claims whose opposite a pack lists.",
     "not known": "Claims about pairs that no pack lists.",
 }

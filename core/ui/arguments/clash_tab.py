@@ -1,4 +1,4 @@
-"""Arguments, tab Clash: which points of a run's debates are answered, ignored, or decide the judge, as a model reads them."""
+"""Arguments, tab Clash: a model's reading of which points in a run's debates were answered, ignored or decisive."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def show(context: PageContext, run: Run) -> None:
     """Show the counts of each side, the points with their quotations, and the form for a reading."""
     roles = [role for of_kind in loaders.text_counts(run.id).values() for role in of_kind]
     if not {"brief", "verdict"} <= loaders.text_counts(run.id).keys() or len(set(roles)) < 3:  # two sides and a judge
-        show_empty("This run holds no debate of two sides before a judge.")
+        show_empty("This run has no debates of two sides before a judge.")
         return
     finished = choices.finished_readings(run, SPEECHES)
     if finished:
@@ -39,8 +39,8 @@ def show(context: PageContext, run: Run) -> None:
         _show(run, _clash(run.id, chosen or finished[0].id))
     else:
         show_empty(
-            "No model has read these debates yet. A reader lists each side's points, and quotes what answers them and what the "
-            "judge takes up. Quotations that do not stand in the text are counted and not shown."
+            "No model has read these debates yet. A reading lists each side's points and quotes the other side's answers and "
+            "the judge. Quotations that are not in the text are counted but not shown."
         )
     for reading in choices.unfinished_readings(run, SPEECHES):
         watch_job(context.workspace, READING.name, reading.id)
@@ -84,10 +84,10 @@ def _show_points(run: Run, found: RunClash) -> None:
     side = choose_one(left.selectbox, "clash_side", "Side", sides, index=None, placeholder="any")
     statuses: dict[str, str] = {status: status for status in STATUSES}
     status = choose_one(middle.selectbox, "clash_status", "Points that are", statuses, index=None, placeholder="any")
-    decisive = right.toggle("Only those that the judge takes up", **bind("clash_decisive", False))
+    decisive = right.toggle("Only points that the judge takes up", **bind("clash_decisive", False))
     points = select_points(found.points, side or "", status or "", decisive=decisive)
     if points.empty:
-        st.caption("No point is what was asked for.")
+        st.caption("No point matches the filters.")
         return
     shown = points.head(_MOST_SHOWN)
     st.caption(f"{len(shown):,} of {len(points):,} points")
@@ -116,13 +116,13 @@ _NAMES = {
     "decisive_ignored": "decisive, ignored",
 }
 _HELP = {
-    "side": "Who makes the points.",
+    "side": "The side that makes the points.",
     "outcome": "Whether the most probable of up, down and none is the row's label.",
     "debates": "Debates that were read.",
-    "points": "Points whose sentence stands in the side's own text.",
+    "points": "Points whose quotation is in the side's own text.",
     "answered": "Points that a sentence of another side answers.",
-    "ignored": "Points that no side answers, by the reader.",
-    "unclear": "Points whose answer, as the reader quotes it, stands in no text of another side.",
-    "decisive": "Points that a sentence of the judge takes up, of those in debates whose judge gives reasons.",
+    "ignored": "Points that no side answers, according to the reader.",
+    "unclear": "Points whose quoted answer is in no text of another side.",
+    "decisive": "Points that the judge takes up, in debates whose judge gives reasons.",
     "decisive_ignored": "Points that the judge takes up although no side answered them.",
 }

@@ -1,4 +1,4 @@
-"""Read, tab Kinds: kinds of arguments among the texts of a run, how often their rows are hits, and typical texts."""
+"""Arguments, tab Kinds: kinds of arguments in the texts of a run, their rows' hit rates, and typical texts."""
 
 from __future__ import annotations
 
@@ -38,10 +38,12 @@ _LONGEST = 700  # characters of a typical text
 
 
 def show(run: Run) -> None:
-    """Show the choice of texts and of how they are sorted, and the kinds once they are found."""
+    """Show the choice of texts and of the sorting, and the kinds once they are found."""
     counts = loaders.text_counts(run.id)
     if not counts:
-        show_empty(f"This run's method is {as_text(method_text(run.method))}: its traces hold no texts, so no arguments to sort.")
+        show_empty(
+            f"This run's method is {as_text(method_text(run.method))}, which writes no texts, so there are no arguments to sort."
+        )
         return
     wanted = _choose(counts)
     draw_until_ready(lambda: _draw(run, wanted), lambda: _ask(run, wanted).ready)
@@ -59,8 +61,8 @@ def _choose(counts: dict[str, dict[str, int]]) -> _Wanted:
     how = choose_one(method.selectbox, "sorted_by", "Sorted by", METHODS, "kmeans") or "kmeans"
     k = _BY_RULE
     if how == "kmeans":
-        choices = {str(_BY_RULE): "the most that hold", **{str(n): f"{n}" for n in range(2, 2 * MOST_K + 1)}}
-        help_ = f"By default: the most, from {LEAST_K} to {MOST_K}, found again under other seeds and on samples of the rows."
+        choices = {str(_BY_RULE): "the most that are stable", **{str(n): f"{n}" for n in range(2, 2 * MOST_K + 1)}}
+        help_ = f"By default: the largest number from {LEAST_K} to {MOST_K} that other seeds and samples of rows reproduce."
         k = int(choose_one(number.selectbox, "kinds", "Number of kinds", choices, str(_BY_RULE), help=help_) or _BY_RULE)
     with seed:
         chosen = show_settings(KindSettings, "", ["seed"])
@@ -81,7 +83,7 @@ def _ask(run: Run, wanted: _Wanted) -> Result:
 def _draw(run: Run, wanted: _Wanted) -> None:
     found = _ask(run, wanted)
     if not found.ready:
-        st.caption("The texts are being sorted, which takes a quarter of a minute for some thousands.")
+        st.caption("Sorting the texts. Some thousand texts take about 15 seconds.")
     elif found.value is None:
         st.error("The texts could not be sorted: the log says why.")
     else:
@@ -98,7 +100,7 @@ def _show(run: Run, found: RunKinds) -> None:
         show_captioned(figures.of_run(found), "argument-kinds")
     _show_table(found)
     st.markdown("### Typical texts")
-    st.caption(f"The texts nearest to the mean of their kind, of different rows. {as_text(describe_masking())}")
+    st.caption(f"The texts nearest to the mean of their kind, from different rows. {as_text(describe_masking())}")
     for place, kind in enumerate(found.kinds):
         if kind.typical:
             _show_typical(run, kind, place)
@@ -114,11 +116,11 @@ def _show_table(found: RunKinds) -> None:
         shown,
         "kinds of arguments",
         {
-            "kind": column.TextColumn("kind, by its telling words"),
+            "kind": column.TextColumn("kind, by its typical words"),
             "n": column.NumberColumn("texts", format="localized"),
             "share": column.NumberColumn("share", format="percent"),
-            "rows": column.NumberColumn("rows with a label", format="localized", help="Each counted once in a kind."),
-            "rate": column.TextColumn("hit rate", help="Share of these rows whose most probable outcome is the label."),
+            "rows": column.NumberColumn("rows with a label", format="localized", help="Each row counts once in a kind."),
+            "rate": column.TextColumn("hit rate", help="Share of these rows whose most probable outcome equals the label."),
         },
         alt="Kinds of arguments",
     )

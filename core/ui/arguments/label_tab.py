@@ -1,4 +1,4 @@
-"""Read, tab Label: texts are drawn, and people answer the rubric for them, one text after the other."""
+"""Arguments, tab Label: people answer the rubric for sampled texts, one text after the other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DEFAULT_SIZE = 100
 def show(context: PageContext, run: Run) -> None:
     """Show the text to read next, or the form that draws texts."""
     if context.workspace.settings.read_only:
-        show_empty("This workspace is open for reading only: labels cannot be given here. The tab Rubrics shows what they say.")
+        show_empty("This workspace is read-only: you cannot label texts here. The tab Rubrics shows the results of labels.")
         return
     rubric_place, sample_place, person_place, new_place = st.columns([0.38, 0.3, 0.17, 0.15], vertical_alignment="bottom")
     rubric = choices.choose_rubric(context.workspace, run, rubric_place)
@@ -50,17 +50,17 @@ def show(context: PageContext, run: Run) -> None:
     sample = _choose_sample(samples, sample_place)
     if sample is None:
         show_empty(
-            "No texts are drawn for this rubric and run yet. Draw some: then one key answers and goes to the next text.",
+            "No texts are drawn for this rubric and run yet. Draw some, then answer each text with one key.",
             lambda: _show_form(context, run, rubric, len(samples)),
         )
         return
     with new_place.popover("Draw another", width="stretch"):
         _show_form(context, run, rubric, len(samples))
     if not author:
-        st.markdown("Say who reads: answers are kept by person.")
+        st.markdown("Enter your name: answers are stored by person.")
         return
 
-    @shell.fragment  # an answer draws nothing else
+    @shell.fragment  # an answer redraws nothing else
     def read() -> None:
         reader.show(reader.Reading(context.workspace, rubric, run, sample, author))
 
@@ -68,7 +68,7 @@ def show(context: PageContext, run: Run) -> None:
 
 
 def _choose_reader(context: PageContext, place: st.delta_generator.DeltaGenerator) -> str:
-    """Show who reads: whoever signed in, else the name that is typed."""
+    """Show the reader's name: the person signed in, else a name to type."""
     own = context.workspace.settings.author
     typed = place.text_input("Reader", own, key="name-reader", max_chars=120, disabled=context.workspace.person is not None)
     return own if context.workspace.person is not None else (typed or "").strip()
@@ -90,13 +90,13 @@ def _title(place: int, sample: Sample) -> str:
 
 
 def _show_form(context: PageContext, run: Run, rubric: Rubric, n_samples: int) -> None:
-    """Show how texts are drawn. A sample's seed is the number of samples before it, so another one has other texts."""
+    """Show the form that draws texts. A sample's seed is the number of earlier samples, so each sample has different texts."""
     chosen = show_settings(SampleRequest, "sample_", ["sample"], defaults={"sample": DEFAULT_SIZE})
     designs = {str(design): DESIGN_WORDS[design] for design in choices.designs_for(run, rubric)}
     by = choose_one(st.radio, "sample_by", "How they are drawn", designs, "random")
     design = next(each for each in labels.DESIGNS if each == by)
     if len(designs) < len(DESIGN_WORDS):
-        st.caption("Drawing by the judge's answers needs a rule or a model that has read this run; by its doubts, a model.")
+        st.caption("Drawing by the judge's answers needs answers of a rule or a model. Drawing by its doubts needs a model's.")
     if st.button("Draw texts", type="primary", key="draw-sample"):
         with explain_errors(), st.spinner("Drawing …"):
             sample = labels.draw_sample(context.workspace, rubric, run.id, chosen["sample"], design, n_samples)

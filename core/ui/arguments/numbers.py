@@ -1,4 +1,4 @@
-"""What the tabs Rubrics and Worth show of a rubric, kept until the run, its readings or its labels change.
+"""The numbers of a rubric in the tabs Rubrics and Worth, cached until the run, its readings or its labels change.
 
 judged_by: "rule", or the id of a reading by a model.
 """
@@ -24,7 +24,7 @@ RULE = "rule"
 
 @cache_by("run:{0}", "runs", entries=40, shared=True)
 def answers(run: str, rubric: Rubric, judged_by: str) -> pd.DataFrame:
-    """Return what the judge answered of a run's texts: the columns of `store.rubrics.readings`."""
+    """Return the judge's answers about a run's texts: the columns of `store.rubrics.readings`."""
     if judged_by == RULE:
         return readings.answers(read_workspace(), rubric, run, "rule")[0]
     return readings.answers(read_workspace(), rubric, run, "model", judged_by)[0]
@@ -46,7 +46,7 @@ def rates(run: str, rubric: Rubric, judged_by: str, answer: str) -> RubricRates:
 
 @cache_by("run:{0}", "runs", "datasets", entries=10, shared=True)
 def worth(run: str, judged: tuple[tuple[Rubric, str], ...]) -> list[RubricWorth]:
-    """Return what rubrics are worth on a run, all of them tried together."""
+    """Return what rubrics are worth on a run, all tested together."""
     rows = loaders.scored_rows(run)
     said = [(rubric, answers(run, rubric, judged_by)) for rubric, judged_by in judged]
     with reading() as db:
@@ -58,7 +58,7 @@ def worth(run: str, judged: tuple[tuple[Rubric, str], ...]) -> list[RubricWorth]
 def texts_with(run: str, rubric: Rubric, judged_by: str, answer: str) -> pd.DataFrame:
     """Return the texts of a run to which the judge gave an answer: pair_id, pert, gene, seq, role, p, passage, content.
 
-    passage: of the text, which decided the answer; "" where none was marked.
+    passage: the part of the text that decided the answer; "" if none was marked.
     """
     said = answers(run, rubric, judged_by)
     said = said if "passage" in said else said.assign(passage="")  # a rule marks none

@@ -1,8 +1,8 @@
-"""The reader: one text of a sample after the other, answered by keys. A component of our own, since a run of the script for
-each key takes too long; the browser holds the next few texts, and answers are stored as they arrive.
+"""The reader: one text of a sample after the other, answered by keys.
 
-Of a text it gets what a person needs to answer: the pair, role, stage and content. How probable the text was in the sample tells
-what a judge answered, so not even that goes to the browser; `revealed` does, of the text before, once somebody asks.
+It is a custom component, since running the script for each key would be too slow. The browser has the next few texts, and answers
+are stored as they arrive. Of each text it receives the pair, role, stage and content. The text's sampling probability would
+reveal the judge's answer, so it is not sent; `revealed` is, for the previous text, once the person asks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from core.store.runs import Run
 from core.ui.arguments import revealed
 from core.ui.shared import loaders
 
-AHEAD, AHEAD_CHARACTERS = 60, 200_000  # texts that the browser holds, at most: nobody types faster than the store can follow
+AHEAD, AHEAD_CHARACTERS = 60, 200_000  # most texts in the browser: enough for the store to keep up with fast typing
 _HERE = Path(__file__)
 _HTML = """<div class="reader"><div class="bar"><span class="progress" role="status"></span>
 <span class="line"><span></span></span><span class="state"></span>
@@ -46,9 +46,11 @@ Key = tuple[str, int]  # of a text: pair_id, seq
 
 @dataclass(slots=True)
 class Progress:
-    """How far a person is in a sample. acknowledged: the number of the last thing they did that is stored. skipped: texts that
-    come again at the end; first: one that was taken back; revealed: the text before, once somebody asked. error: why the next
-    thing cannot be stored."""
+    """A person's progress in a sample. acknowledged: the number of their last stored action.
+
+    skipped: texts that are shown again at the end; first: a text whose answer was taken back; revealed: the previous text, once
+    requested. error: why the next action cannot be stored.
+    """
 
     acknowledged: int = 0
     skipped: list[Key] = field(default_factory=list)
@@ -59,7 +61,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Who reads which sample."""
+    """The reader and the sample."""
 
     workspace: Workspace
     rubric: Rubric
@@ -69,7 +71,7 @@ class Reading:
 
     @property
     def token(self) -> str:
-        """Tells a person's reading of a sample from any other, in the browser too."""
+        """The id of a person's reading of a sample, also used in the browser."""
         return f"{self.sample.id}-{hashlib.sha256(self.author.encode()).hexdigest()[:8]}"
 
 
@@ -109,20 +111,20 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
 
 
 def own_labels(reading: Reading) -> list[TextLabel]:
-    """Return what the person answered about the run's texts, in this sample or another, in the order in which they did."""
+    """Return what the person answered about the run's texts, in this sample or another, in the order of answering."""
     found = loaders.labels(reading.run.id, reading.rubric)
     return [label for label in found if label.author == reading.author and label.given_by == "person"]
 
 
 def _in_order(left: Sequence[Key], progress: Progress) -> list[Key]:
-    """Return the texts that are left as they are to be read: one that was taken back first, skipped ones last."""
+    """Return the remaining texts in reading order: a text taken back first, skipped texts last."""
     first = [key for key in left if key == progress.first]
     skipped = [key for key in progress.skipped if key in left and key not in first]
     return [*first, *(key for key in left if key not in first and key not in skipped), *skipped]
 
 
 def _ahead(texts: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the first texts, as many as are not too long together, at least two."""
+    """Return the first texts within a limit on their total length, at least two."""
     ends = np.cumsum([len(text["content"]) for text in texts])
     return list(texts[: max(2, int((ends <= AHEAD_CHARACTERS).sum()))])
 
@@ -137,10 +139,10 @@ def name_of(key: Key) -> str:
 
 
 def apply(reading: Reading, progress: Progress, items: Sequence[Mapping[str, Any]]) -> None:
-    """Do what a person did, as far as it is not done yet: an answer is stored, a step back takes one out.
+    """Apply a person's new actions: store answers, and delete the last one for a step back.
 
-    items: n, key, act (answer, skip, back, reveal), answer. What comes twice is done once. The first that cannot be stored is
-    kept in `progress.error`, and so are all after it for the browser to send again.
+    items: n, key, act (answer, skip, back, reveal), answer. Repeated actions are applied once. If an action cannot be stored,
+    `progress.error` says why, and the browser sends it and all later ones again.
     """
     progress.error = ""
     by_name = {name_of((text.pair_id, text.seq)): text for text in reading.sample.texts}

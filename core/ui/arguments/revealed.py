@@ -1,4 +1,4 @@
-"""What else is known of a text that a person has answered: the row's label, the run's prediction, and the judge's answer."""
+"""Further facts about a text that a person has answered: the row's label, the run's prediction and the judge's answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.ui.shared.widgets import label_text, percent_text
 def describe(
     workspace: Workspace, rubric: Rubric, run: Run, label: TextLabel, texts: Mapping[tuple[str, int], Mapping[str, str]]
 ) -> dict[str, Any]:
-    """key, title, and lines of (name, value)."""
+    """Return the key, the title, and lines of (name, value)."""
     numbers = loaders.row_details(run.id, label.pair_id).numbers
     text = texts[label.pair_id, label.seq]
     shares = (numbers["p_de"], numbers["p_up_given_de"])
@@ -36,7 +36,7 @@ def describe(
 
 
 def _judged(workspace: Workspace, rubric: Rubric, run: Run, label: TextLabel) -> str:
-    """Return what the rule or the newest reading answered, in words; why there is none."""
+    """Return the answer of the rule or the newest reading in words, or why there is none."""
     try:
         answers, made_by = readings.answers(workspace, rubric, run.id)
     except DeskError:

@@ -1,4 +1,4 @@
-"""Arguments: forms that add a rubric and start a model's reading."""
+"""Arguments: the forms that add a rubric and start a model's reading."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def _show_rubric(context: PageContext, run: Run) -> None:
         known = ("EFFECT", "NULL", "UP", "DOWN") if run.method == "debate" else ()
         roles = st.multiselect("Roles", known, key="note-rubric-roles", placeholder="all", accept_new_options=True)
         pattern = st.text_input(
-            "Pattern, if one can answer it",
+            "Pattern (optional)",
             key="note-rubric-pattern",
             placeholder="pathway|signalling",
-            help="A regular expression, case ignored: yes where it is found. Without one, people and models answer.",
+            help="A regular expression, case ignored: the answer is yes if it matches. Without one, people and models answer.",
         )
         dossier = st.toggle("A model sees the row's dossier too", key="note-rubric-dossier")
     if st.button("Add rubric", type="primary", key="add-rubric-now", disabled=not (name and question)):
@@ -71,22 +71,22 @@ def _show_rubric(context: PageContext, run: Run) -> None:
                 pattern=pattern.strip(),
             )
             is_new = rubrics.add(context.workspace, rubric)
-            confirm(f"{rubric.name}: {'added' if is_new else 'was there already'}.")
+            confirm(f"{rubric.name}: {'added' if is_new else 'exists already'}.")
             links.set_parameter("rubric", rubric.name)
             st.session_state.pop("id-rubric", None)
             st.rerun()
 
 
 def show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
-    """Show the form that plans and starts a reading for a rubric, or of the clash of debates."""
+    """Show the form that plans and starts a reading for a rubric, or for the clash of debates."""
     left, right = st.columns(2)
     server = left.text_input("Model server", context.workspace.settings.endpoint, key="endpoint-reading", help="Ends in /v1.")
-    model = right.text_input("Model", placeholder="the only one that the server has", **bind("reading_model"))
+    model = right.text_input("Model", placeholder="the server's only model", **bind("reading_model"))
     passage = not readings.reads_quotations(rubric) and st.toggle(
         "Copy the sentence that decides",
-        help="The model also copies the sentence on which its answer rests. It is kept if it stands in the text word for "
-        "word, and is marked there. In the header of a row whose judge gave no reason, it says why. With it a reading is another "
-        "run.",
+        help="The model also copies the sentence on which its answer rests. If the text contains it word for word, it is "
+        "stored and marked there. If a row's judge gave no reason, the row's header shows it. A reading with this option "
+        "is a separate run.",
         **bind("reading_passage"),
     )
     try:
@@ -95,7 +95,7 @@ def show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
         st.markdown(f":orange[{as_text(error)}]")
         return
     wanted = (rubric.sha256, run.id, server, model, settings)
-    if st.button("See what it takes", key="plan-reading"):
+    if st.button("Show the cost", key="plan-reading"):
         with explain_errors(), st.spinner("Asking the server …"):
             plan = readings.plan_reading(
                 context.workspace, rubric, run.id, endpoint=server, model=model or None, settings=settings
@@ -111,14 +111,14 @@ def show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
         known = {each.id for each in loaders.all_runs()}
         with explain_errors(), st.spinner("Starting …"):
             started = readings.start_reading(context.workspace, rubric, run.id, detach=True, plan=plan)
-            said = "was there already" if started.id in known else "started"
+            said = "exists already" if started.id in known else "started"
             st.session_state.pop(_PLAN)
             confirm(f"{started.name}: {said}.", lambda: links.to_run_page(started, "Watch"))
             st.rerun()
 
 
 def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) -> str:
-    """Return what a reading is expected to take, in a line of Markdown."""
+    """Return the expected cost of a reading as a line of Markdown."""
     expected = estimate.expected
     parts = [
         f"**{estimate.texts:,} texts** by {as_text(plan.request.model)}",

@@ -1,4 +1,4 @@
-"""Read, tab Rubrics: how often the texts of a run have an answer, by role, and the texts themselves."""
+"""Arguments, tab Rubrics: how often the texts of a run have an answer, by role, and the texts."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _HEAD = {
     "role": "",
     "texts": "Texts that the rubric asks about.",
     "with it": "Texts to which the judge gives the answer.",
-    "as judged": "The judge's own rate: its interval knows nothing of the judge's errors.",
+    "as judged": "The judge's own rate. Its interval ignores the judge's errors.",
     "labels": "Texts that people labelled in a sample.",
-    "labels alone": "The rate that people's labels give by themselves, weighted by how they were drawn.",
+    "labels alone": "The rate from people's labels alone, weighted by their sampling probabilities.",
     "corrected": "The judge's rate, corrected by people's labels of some of its texts (prediction-powered).",
 }
 
@@ -60,7 +60,7 @@ def show(context: PageContext, run: Run) -> None:
 
 
 def _choose_other(context: PageContext, run: Run, rubric: Rubric, place: Any) -> Run | None:
-    """Show the choice of a run whose rates are compared with this one's: one that something has answered too."""
+    """Show the choice of a run whose rates are compared with this one's: a run that also has answers."""
     known = {each.id: each for each in context.runs if each.id != run.id and choices.judges_of(each, rubric)}
     titles = {key: each.name for key, each in known.items()}
     chosen = choose_one(place.selectbox, "against", "Compare with", titles, index=None, placeholder="no other run")
@@ -70,8 +70,8 @@ def _choose_other(context: PageContext, run: Run, rubric: Rubric, place: Any) ->
 def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str, other: Run | None) -> None:
     if judged_by is None:
         show_empty(
-            f"{as_text(rubric.question)} Nothing has answered this about {as_text(run.name)} yet. Let a model read it with the "
-            "form below; people answer it in the tab Label."
+            f"{as_text(rubric.question)} There are no answers about {as_text(run.name)} yet. Let a model read it with the form "
+            "below, or answer in the tab Label."
         )
         return
     texts = numbers.rate_texts(run.id, rubric, judged_by, answer)
@@ -98,19 +98,19 @@ def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str, o
 
 
 def _show_what_labels_say(found: RubricRates) -> None:
-    """Say what the rates are worth without labels, or how well judge and people agree with them."""
+    """Show how far the rates can be trusted without labels, or how well judge and people agree."""
     whole = [*found.roles.values()][-1]
     if whole.labels == 0:
         st.markdown(
-            "This rate is the judge's own: nobody has labelled a text, so how often the judge errs is not known. "
+            "This rate is the judge's own. Nobody has labelled a text, so the judge's error rate is unknown. "
             f"{whole.missing:,} labels would correct it: draw them in the tab Label."
         )
         return
     parts = []
     if whole.sensitivity is not None:
-        parts.append(f"the judge finds it in {interval_text(whole.sensitivity)} of the texts that have it")
+        parts.append(f"the judge finds it in {interval_text(whole.sensitivity)} of the texts with this answer")
     if whole.specificity is not None:
-        parts.append(f"finds none in {interval_text(whole.specificity)} of those that have not")
+        parts.append(f"does not find it in {interval_text(whole.specificity)} of the other texts")
     if parts:
         st.markdown(as_text(f"By people's labels {' and '.join(parts)} (sensitivity, specificity)."))
     if found.kappa is not None:
@@ -135,11 +135,11 @@ def _show_rates(run: Run, rubric: Rubric, found: RubricRates, answer: str) -> No
         cells[6].markdown(as_text(corrected))
     unread = [*found.roles.values()][-1].unread
     if unread:
-        st.caption(f"{unread:,} texts could not be read by the judge; they count in no rate as judged.")
+        st.caption(f"{unread:,} texts could not be read by the judge; the rate as judged leaves them out.")
 
 
 def _show_count(run: Run, rubric: Rubric, role: str, n: int, answer: str) -> None:
-    """Show how many texts have the answer: a link to their rows, or, for a rubric of one's own, to the texts below."""
+    """Show how many texts have the answer: a link to their rows, or, for the user's own rubric, to the texts below."""
     choice = filters.ANY if role == ALL else role, rubric.rule
     if n and answer == YES_NO[0] and rubric.rule in FINDINGS and choice in filters.BRIEF_CHOICES.values():
         links.to_rows(run, f"{n:,}", brief=filters.brief_choice(*choice))
@@ -193,7 +193,7 @@ def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
         "row": st.column_config.LinkColumn("row", display_text=r"row=([^&]+)"),
         "role": None if (shown["role"] == "").all() else "role",
         "p": None if shown["p"].isna().all() else st.column_config.NumberColumn(f"P({answer})", format="%.2f"),
-        "passage": None if shown["passage"].eq("").all() else st.column_config.TextColumn("what decided", width="large"),
+        "passage": None if shown["passage"].eq("").all() else st.column_config.TextColumn("deciding passage", width="large"),
     }
     tables.show_table(table, "rubric-texts", columns, height=360)
     if len(chosen) > len(shown):
@@ -201,7 +201,7 @@ def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
 
 
 def _show_list(run: Run, known: Sequence[Rubric]) -> None:
-    """Show every rubric with its question and what answers it."""
+    """Show every rubric with its question and who answers it."""
     with st.expander(f"All {len(known):,} rubrics"):
         table = pd.DataFrame(
             [
@@ -227,7 +227,7 @@ def _asked_of(rubric: Rubric) -> str:
 
 
 def _answered_by(run: Run, rubric: Rubric) -> str:
-    """Return what has answered a rubric about this run, in words."""
+    """Return who answered a rubric about this run, in words."""
     n_models = len(choices.finished_readings(run, rubric))
     n_labels = len({(label.pair_id, label.seq) for label in loaders.labels(run.id, rubric) if label.given_by == "person"})
     parts = [
@@ -235,4 +235,4 @@ def _answered_by(run: Run, rubric: Rubric) -> str:
         f"{n_models:,} reading{'s' * (n_models != 1)} by models" if n_models else "",
         f"people, {n_labels:,} texts" if n_labels else "",
     ]
-    return "; ".join(filter(None, parts)) or "nobody yet"
+    return "; ".join(filter(None, parts)) or "no one yet"

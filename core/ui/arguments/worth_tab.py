@@ -1,4 +1,4 @@
-"""Read, tab Worth: were the predictions better in rows where the answer to a rubric is yes than where it is no?"""
+"""Arguments, tab Worth: were predictions better in rows whose answer to a rubric is yes than in the others?"""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from core.ui.shared.linked import choose_several
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_captioned, show_empty
 
-FIRST_TRIED = ("argues", "cites", "genes", "own_side")  # of the built-in rubrics: the others say much the same
+FIRST_TRIED = ("argues", "cites", "genes", "own_side")  # of the built-in rubrics: the others are much alike
 
 
 def show(context: PageContext, run: Run) -> None:
-    """Show the table and the forest of the rubrics that are tried together."""
+    """Show the table and the forest plot of the rubrics that are tested together."""
     labelled = loaders.labelled_counts().set_index("run")["labelled"]
     if not labelled.get(run.id, 0):
-        show_empty(f"{as_text(run.name)} has no row with a label: nothing in it is known to be a hit or a miss.")
+        show_empty(f"{as_text(run.name)} has no labelled row, so hits and misses are unknown.")
         run_browser.offer_labelled_run(context, links.ARGUMENTS)
         return
     judged: dict[str, tuple[Rubric, str]] = {}
@@ -36,14 +36,14 @@ def show(context: PageContext, run: Run) -> None:
             judged[rubric.name] = (rubric, judge)
     if not judged:
         show_empty(
-            f"No rubric that asks about texts of {as_text(run.name)} has an answer yet. Start in the tab Rubrics, where one of "
+            f"No rubric that asks about texts of {as_text(run.name)} has an answer yet. Start in the tab Rubrics. A rubric of "
             "your own may ask about whole rows."
         )
         return
     default = [name for name, (rubric, _) in judged.items() if not rubric.rule or name in FIRST_TRIED]
-    tried = choose_several(st.multiselect, "tried", "Rubrics tried together", {name: name for name in judged}, default)
+    tried = choose_several(st.multiselect, "tried", "Rubrics tested together", {name: name for name in judged}, default)
     if not tried:
-        show_empty("No rubric is chosen. One of your own, about briefs, verdicts or whole rows, is added in the tab Rubrics.")
+        show_empty("No rubric is chosen. You can add your own in the tab Rubrics, about briefs, verdicts or whole rows.")
         return
     found = numbers.worth(run.id, tuple(judged[name] for name in tried))
 

@@ -1,4 +1,4 @@
-"""A row asked again: cards switched off or edited, what it costs, and the change beside what asking again brings."""
+"""A row asked again: with cards switched off or edited, the cost, and the change beside that of asking again without edits."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from core.ui.shared.shell import draw_until_ready, explain_errors
 from core.ui.shared.widgets import as_text, show_figure
 
 _ABOUT = (
-    "Switch cards of the dossier off, or write another text for one, and ask again. The same is asked again with nothing changed "
-    "as often, so that noise is not read as cause."
+    "Switch cards of the dossier off, or edit the text of one, and ask again. The unchanged row is asked again equally often, "
+    "to measure the noise."
 )
 _WHO = {"judge": "the judge alone", "debate": "the whole debate"}
-_WHO_HELP = "The judge alone reads the advocates' briefs as they are stored; the whole debate has new ones."
+_WHO_HELP = "The judge alone reads the advocates' briefs as they are stored; the whole debate writes new ones."
 _NONE = "none"
-_OWNER = "again_"  # the begin of keys and query parameters
+_OWNER = "again_"  # the beginning of keys and query parameters
 
 
 def show_again(run: Run, pair_id: str, *, workspace: Workspace, hides_label: bool = False) -> None:
-    """Show what was asked again about a row of a run, and the form that asks. hides_label: as in `further.show_again`."""
+    """Show a row's earlier repeats and the form that asks again. hides_label: as in `further.show_again`."""
     if not (run.method == DebateAgain.asks_again and "options" in run.spec):
-        st.markdown("Only a debate that was made here can be asked again: of others the settings are not known.")
+        st.markdown("Only debates that ran here can be asked again; the settings of others are unknown.")
         return
     st.caption(_ABOUT)
     with explain_errors():
@@ -104,7 +104,7 @@ def _show_asking(pair_id: str, unchanged: Run, changed: Run | None = None, *, hi
     if hides_label:
         return
     with st.container(horizontal=True):
-        for each, label in zip(made, ("Read the askings with nothing changed", "Read those with the change"), strict=False):
+        for each, label in zip(made, ("Read the unchanged repeats", "Read the changed repeats"), strict=False):
             links.to_row(each, pair_id, label)
 
 
@@ -147,13 +147,13 @@ def _show_form(workspace: Workspace, run: Run, pair_id: str) -> None:
     ask_again.start_apart(workspace, plan)
     st.session_state.pop("id-again_run", None)  # so that the choice is read from the address again
     links.set_parameter("again_run", plan.askings[-1].spec.key)
-    confirm(f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started, listed on the page Run.")
+    confirm(f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started; the page Run lists them.")
     st.rerun()
 
 
 def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
     names = [card_name(item.tool, item.key) for item in items]
-    # The title of a card without the label view, which is the same for all
+    # The title of a card without the label view, which all cards share
     titles = {
         name: as_text(describe.card_title({"tool": item.tool, "key": item.key.partition(" @ ")[0]}))
         for name, item in zip(names, items, strict=True)
@@ -165,11 +165,11 @@ def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
     texts = {}
     if card is not None and card != _NONE:
         before = text_of(items[names.index(card)], pair)
-        text = st.text_area("What it says instead", before, key=f"note-again-{run.id}-{pair.pair_id}-{card}", height=120)
+        text = st.text_area("New text", before, key=f"note-again-{run.id}-{pair.pair_id}-{card}", height=120)
         texts = {card: text}
     one, two, three = st.columns([0.45, 0.2, 0.35], vertical_alignment="bottom")
     with one:
-        who = choose_one(st.selectbox, f"{_OWNER}ask", "Who is asked", _WHO, "judge", help=_WHO_HELP)
+        who = choose_one(st.selectbox, f"{_OWNER}ask", "Ask", _WHO, "judge", help=_WHO_HELP)
     with two:
         chosen = show_settings(AgainRequest, _OWNER, ["repeats"])
     with three:

@@ -1,6 +1,6 @@
-"""One row that is argued: its title, what the person expects, the argument as it comes, and what can be done with it.
+"""One argued row: its title, the person's expectation, the argument as it comes, and further actions.
 
-What the person expects of a labelled pair. The label stays on the server until they have said so, or asked for it.
+The label of a labelled pair stays on the server until the person has stated an expectation or asked for it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, coloured_text, label_text, pair_text
 
 _HELP = (
-    "The first answer to a pair counts, and none once you have asked for its label. The best single answer is the one that, "
-    "given to every pair, would have been right most often."
+    "Your first answer for a pair counts, unless you asked for its label before. The best single answer is the one that is "
+    "right for most pairs."
 )
 
 
-_HIDDEN = "Rows shows the label too: the link comes once you have said what you expect."
+_HIDDEN = "Rows shows the label too: the link appears once you have answered."
 
 
 def show(context: PageContext, run: Run) -> None:
-    """Show the row of an ad-hoc run, or of another run whichever is predicted now."""
+    """Show the row of an ad-hoc run, or the row that another run predicts now."""
     if not run.is_asked:
         st.markdown(f"### A row of {as_text(run.name)}")
         row = following.show(context, run)
@@ -69,9 +69,9 @@ def _show_actions(context: PageContext, run: Run, row: LiveRow, *, is_hidden: bo
 
 
 def ask_expectation(workspace: Workspace, run: str, pair_id: str) -> bool:
-    """Show what can be said of a row, and the label once something was; return whether a label is still hidden."""
+    """Show the question about a row's label, and the label once it is answered; return whether a label is still hidden."""
     if not expectations.has_label(workspace, run, pair_id):
-        st.caption("This pair has no label here: nothing tells who is right.")
+        st.caption("This pair has no label here, so the right answer is unknown.")
         return False
     said = expectations.expectation_of(workspace, run, pair_id)
     with st.container(horizontal=True, vertical_alignment="center", key="expectation"):
@@ -85,7 +85,7 @@ def ask_expectation(workspace: Workspace, run: str, pair_id: str) -> bool:
 
 def _show_choice(workspace: Workspace, run: str, pair_id: str) -> None:
     if workspace.settings.read_only:
-        st.caption("This pair has a label, which is hidden: this workspace is open for reading only.")
+        st.caption("This pair's label is hidden: this workspace is read-only.")
         return
     st.markdown("This pair has a label. **What do you expect?**", width="content")
     for answer in EXPECTED:
@@ -103,7 +103,7 @@ def _say(workspace: Workspace, run: str, pair_id: str, expected: Expected | None
 def _describe(said: Expectation) -> str:
     label = coloured_text(label_text(said.label), theme.LABEL_COLOURS[said.label])
     if said.expected is None:
-        return f"label: **{label}**, which you asked for"
+        return f"label: **{label}*** (shown on request)"
     outcome = "hit" if said.is_right else "miss"
     return f"you expected {label_text(said.expected)} · label: **{label}** · {theme.OUTCOME_SIGNS[outcome]} {outcome}"
 
@@ -111,7 +111,7 @@ def _describe(said: Expectation) -> str:
 def _show_tally(workspace: Workspace) -> None:
     tally = expectations.tally(workspace)
     if tally.said:
-        shown = f"; {tally.shown} shown without an answer" if tally.shown else ""
+        shown = f"; {tally.shown} shown before an answer" if tally.shown else ""
         st.caption(
             f"You were right {tally.right} of {tally.said} times; the best single answer {tally.commonest}{shown}.",
             help=_HELP,

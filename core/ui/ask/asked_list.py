@@ -1,4 +1,4 @@
-"""What was asked before, each with a link to it."""
+"""Earlier questions, each with a link."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from core.ui.shared.widgets import show_empty
 
 
 def show(asked: Sequence[Run]) -> None:
-    """Show the ad-hoc runs of the dataset, the latest first."""
+    """Show the dataset's ad-hoc runs, latest first."""
     st.markdown("### Asked before")
     if not asked:
-        show_empty("Nothing was asked yet. Type a perturbation and a target gene above, and press Ask.")
+        show_empty("No questions yet. Type a perturbation and a target gene above, and press Ask.")
         return
     rows = [
         {

@@ -1,6 +1,6 @@
 """A row as HTML: its numbers, the cards of its dossier, and the texts of a stage side by side. All text is escaped.
 
-It is drawn many times a second while words arrive, so each part is one element, sent again only when it has changed.
+It is redrawn many times a second while words arrive, so each part is one element, sent only when it changes.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _SIMULATED = '<span class="ask-tag">simulated</span>'
 
 
 def pair(row: LiveRow) -> str:
-    """Return the pair, for a row that nobody typed."""
+    """Return the pair, for a row of a dataset."""
     return _div("pair", f"<i>{html.escape(row.pert)}</i> ⟶ <i>{html.escape(row.gene)}</i>")
 
 
 def numbers(row: LiveRow, simulated: bool) -> str:
-    """Return what is predicted so far, how long it took and how many tokens."""
+    """Return the prediction so far, the time and the tokens."""
     ending = row.ending or {}
     p_de = ending.get("p_de", row.p_of("de"))
     p_up = ending.get("p_up_given_de", row.p_of("dir"))
@@ -46,7 +46,7 @@ def _number(name: str, p: float | None, colour: str) -> str:
 
 
 def _outcome(ending: Mapping[str, Any]) -> str:
-    """Return up, down and none, once the row is over."""
+    """Return up, down and none, once the row is complete."""
     if ending.get("up") is None:
         return ""
     up, down = ending["up"], ending["down"]
@@ -56,7 +56,7 @@ def _outcome(ending: Mapping[str, Any]) -> str:
 
 
 def remarks(row: LiveRow) -> str:
-    """Return what is odd about a row that is over; "" if nothing is."""
+    """Return the warnings about a complete row; "" if there are none."""
     ending = (row.ending or {}) if row.is_over else {}
     said = [f"This row failed: {ending['error']}"] if ending.get("error") else []
     said += [str(FLAG_NAMES.get(flag, flag)) for flag in ending.get("flags", ())]
@@ -87,9 +87,9 @@ def _card(item: Mapping[str, Any], simulated: bool) -> str:
 
 
 def _card_of_nothing(items: Sequence[Mapping[str, Any]], simulated: bool) -> str:
-    """Return which tools gave nothing: they know nothing, or could not be asked."""
-    head = _div("title", _coloured("–", theme.NONE), f"<span>{len(items)} gave nothing</span>", _tag(simulated))
-    words = {"empty": "nothing known"}
+    """Return the tools without an answer: they found nothing, or could not be reached."""
+    head = _div("title", _coloured("–", theme.NONE), f"<span>{len(items)} without an answer</span>", _tag(simulated))
+    words = {"empty": "nothing found"}
     by_status: dict[str, list[str]] = {}
     for item in items:
         by_status.setdefault(words.get(item["status"], item["status"]), []).append(_title(item))
@@ -98,12 +98,12 @@ def _card_of_nothing(items: Sequence[Mapping[str, Any]], simulated: bool) -> str
 
 
 def _title(item: Mapping[str, Any]) -> str:
-    """Return a tool and what it was asked, without the label view that it saw."""
+    """Return a tool and its query, without its label view."""
     return describe.card_title({**item, "key": str(item["key"]).partition(" @ ")[0]}).replace(" ⟶ *", "").replace("* ⟶ ", "")
 
 
 def stage(row: LiveRow, name: str, simulated: bool) -> str:
-    """Return the texts of a stage: two sides beside each other, the judge below them; of another method one below the other."""
+    """Return the texts of a stage: two sides beside each other, the judge below; of other methods all in one column."""
     speeches = [speech for speech in row.speeches.values() if speech.stage == name]
     sides = row_words.SIDES.get(name, ())
     parts = [_div("stage-title", html.escape(row_words.stage_title(name)))]
@@ -131,17 +131,17 @@ def _speech(speech: Speech, simulated: bool) -> str:
 
 
 def _beginning_of(text: str) -> str:
-    """Return a text, cut where nobody reads on."""
+    """Return a text, cut to a readable length."""
     if len(text) <= _LONGEST_TEXT:
         return text
     return f"{text[:_LONGEST_TEXT]}… ({len(text):,} characters in all)"
 
 
 def _waiting(speech: Speech) -> str:
-    """Return what stands in the place of an answer before its first word."""
+    """Return the text shown until an answer's first word arrives."""
     if speech.reasoning:
         return f"thinking: {speech.reasoning}"
-    return "asked …" if speech.streams else "asked before anybody watched: its answer comes whole …"
+    return "asked …" if speech.streams else "its answer will come in one piece …"
 
 
 def _facts(speech: Speech) -> str:

@@ -1,7 +1,7 @@
-"""Follows a row while the page is open: an ad-hoc run's own, or of another run whichever is predicted.
+"""Follow a row while the page is open: an ad-hoc run's row, or the row that another run predicts now.
 
-A fragment looks into the run's folder for a second, many times, and sends what has changed; then the browser asks for the next
-second. A page that is closed asks no more, and the worker stops writing.
+A fragment polls the run's folder for a second and sends changes; then the browser requests the next second. After the page is
+closed, the worker stops writing.
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext, fragment, show_error
 from core.ui.shared.widgets import as_text
 
-LOOK_S = 0.04  # between two looks at the events
-EVERY_S = 1.0  # between two runs of the fragment; each looks a little longer, so that there is no gap
-_TICK_S = 0.5  # between two drawings in which nothing but the seconds has changed
+LOOK_S = 0.04  # between two reads of the events
+EVERY_S = 1.0  # between two runs of the fragment; each polls a little longer, so that there is no gap
+_TICK_S = 0.5  # between two drawings if only the seconds have changed
 _STYLE = Path(__file__).with_name("ask.css")
 
 
 @dataclass(slots=True)
 class Following:
-    """What a browser tab follows. lost: the state in which the run ended before the row did, with its cause; "" else. state_at:
-    when the run's state was looked at, in monotonic seconds."""
+    """The row that a browser tab follows. lost: the state in which the run ended before its row, with the cause, else "".
+
+    state_at: when the run's state was read, in monotonic seconds.
+    """
 
     watcher: Watcher
     row: LiveRow = field(default_factory=LiveRow)
@@ -45,11 +47,11 @@ class Following:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the row is complete or lost."""
         return self.row.is_over or bool(self.lost)
 
     def look(self, workspace: Workspace, run: Run) -> bool:
-        """Take in what is new; return whether there was anything."""
+        """Read new events; return whether there were any."""
         self.watcher.renew()
         is_new = self.row.take(self.watcher.read())
         if not is_new and not self.row.is_over and time.monotonic() - self.state_at > _TICK_S:
@@ -62,9 +64,9 @@ class Following:
 
 
 def show(context: PageContext, run: Run) -> LiveRow | None:
-    """Show the row of an ad-hoc run, or whichever row of another run is predicted; return it if it is over.
+    """Show the row of an ad-hoc run, or the row that another run predicts now; return it once it is complete.
 
-    Draws the page again once the row is over.
+    Redraw the page then.
     """
     workspace, key = context.workspace, f"_following-{run.id}"
     st.html(_STYLE)
@@ -73,13 +75,13 @@ def show(context: PageContext, run: Run) -> LiveRow | None:
         _draw(finished, run)
         return finished
     if workspace.settings.read_only:
-        st.caption("This workspace is open for reading only: no row can be watched.")
+        st.caption("This workspace is read-only: you cannot watch rows here.")
         return None
     if key not in st.session_state:
         st.session_state[key] = Following(ask.watch(workspace, run.id))
     following: Following = st.session_state[key]
     if following.lost and run.is_asked and (finished := _from_store(workspace, run)) is not None:
-        _draw(finished, run)  # it was over before its events could be read: its answers were in the cache, or it failed at once
+        _draw(finished, run)  # it ended before its events could be read: its answers were cached, or it failed at once
         return finished
     if following.is_over:
         _draw(following.row, run)
@@ -103,7 +105,7 @@ def forget(run: str) -> None:
 
 
 def _from_store(workspace: Workspace, run: Run) -> LiveRow | None:
-    """Return the row of an ad-hoc run that is over, None before that."""
+    """Return the row of an ad-hoc run once it has ended, else None."""
     if not run.done and not run.failed:
         return None
     details = loaders.row_details(run.id, ask.pair_of(workspace, run).pair_id)
@@ -111,7 +113,7 @@ def _from_store(workspace: Workspace, run: Run) -> LiveRow | None:
 
 
 def _follow(workspace: Workspace, run: Run, following: Following) -> None:
-    """Draw the row as it comes, for a little longer than the browser waits before it asks again."""
+    """Draw the row as it comes, for a little longer than the browser's interval between requests."""
     if run.is_asked and st.button("Stop", icon=":material/stop:", key=f"stop-{run.id}"):
         try:
             run_control.cancel(workspace, run.id)
@@ -134,14 +136,14 @@ def _draw(row: LiveRow, run: Run) -> None:
 
 
 class _Drawn:
-    """The elements of one row on the page, each with what it shows."""
+    """The elements of one row on the page, each with its content."""
 
     def __init__(self) -> None:
         self._elements: dict[str, tuple[Any, str]] = {}
         self._place = st.container()
 
     def update(self, row: LiveRow, run: Run) -> None:
-        """Send what has changed."""
+        """Send the changed elements."""
         simulated = run.model == SCRIPTED
         if not row.pair_id:
             self._set("numbers", '<div class="ask-line">Waiting for the worker …</div>')
@@ -159,7 +161,7 @@ class _Drawn:
 
 
 def _show_ending(workspace: Workspace, run: Run, following: Following) -> None:
-    """Say why a row ended without a prediction, and what can be done."""
+    """Show why a row ended without a prediction, and possible actions."""
     if not following.lost:
         if not run.is_asked and st.button("Watch the next row", icon=":material/visibility:", key=f"next-{run.id}"):
             forget(run.id)
@@ -167,7 +169,7 @@ def _show_ending(workspace: Workspace, run: Run, following: Following) -> None:
         return
     state = following.lost.partition(":")[0]
     st.markdown(as_text(f"The run is {WORDS.get(state, state)}{following.lost.removeprefix(state)}"))
-    if run.is_asked and state != "done" and st.button("Go on", icon=":material/play_arrow:", key=f"go-on-{run.id}"):
+    if run.is_asked and state != "done" and st.button("Resume", icon=":material/play_arrow:", key=f"go-on-{run.id}"):
         try:
             ask.resume(workspace, run.id)
         except DeskError as error:

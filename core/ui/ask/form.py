@@ -1,4 +1,4 @@
-"""The form of a question: a pair, a method, and who answers."""
+"""The form of a question: a pair, a method and a server."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
 _SERVERS = {"server": "A model server", "scripted": "Simulated, no model"}
-_SERVER_HELP = "The simulated server draws every text and number by a rule: it shows how the page works, and nothing else."
+_SERVER_HELP = "The simulated server makes up every text and number by a rule. It only shows how the page works."
 _PAIR_HELP = "A symbol of the dataset, in any case of its letters, or any other."
 
 
 def show(context: PageContext, dataset: Dataset) -> None:
-    """Show the form, and ask when somebody presses its button."""
+    """Show the form, and ask when its button is pressed."""
     pert, gene, method, server, button = st.columns([0.2, 0.2, 0.2, 0.25, 0.15], vertical_alignment="bottom")
     known = ask.methods_that_argue()
     typed = (
@@ -40,7 +40,7 @@ def show(context: PageContext, dataset: Dataset) -> None:
     default = "scripted" if dataset.origin == "simulated" else "server"
     who = choose_one(server.selectbox, "answered_by", "Answered by", _SERVERS, default, help=_SERVER_HELP) or default
     if context.workspace.settings.read_only:
-        st.caption("This workspace is open for reading only: nothing can be asked.")
+        st.caption("This workspace is read-only: you cannot ask here.")
         return
     server_asked = (SCRIPTED, SCRIPTED, None, CallSettings()) if who == "scripted" else _show_server(context.workspace)
     endpoint, model, health, calls = server_asked
@@ -53,7 +53,7 @@ def show(context: PageContext, dataset: Dataset) -> None:
 
 
 def send(context: PageContext, question: Question, health: Health | None = None) -> None:
-    """Ask a question, and draw the page again with its row."""
+    """Ask a question, and redraw the page with its row."""
     try:
         with st.spinner("Starting …"):
             asked = ask.ask(context.workspace, question, known_health=health)
@@ -66,7 +66,7 @@ def send(context: PageContext, question: Question, health: Health | None = None)
 
 
 def _show_server(workspace: Workspace) -> tuple[str, str, Health, CallSettings]:
-    """Show the model server and what it says; return its address, the model ("" for none), its health and how it is asked."""
+    """Show the model server and its state; return its address, the model ("" for none), its health and the call options."""
     address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint-ask", help="An address ending in /v1.")
     try:
         calls = show_calls("ask_")
@@ -79,7 +79,7 @@ def _show_server(workspace: Workspace) -> tuple[str, str, Health, CallSettings]:
         st.warning("No model answers there. Start one, for example on a machine with a GPU:", icon=":material/cloud_off:")
         st.code(START_COMMAND, language=None, wrap_lines=True)
         problem = health.problem.partition("; start a server")[0]
-        st.caption(f"{as_text(problem)}. Or choose the simulated server, which needs nothing.")
+        st.caption(f"{as_text(problem)}. Or choose the simulated server, which needs no model.")
         return address, "", health, calls
     model = st.selectbox("Model", health.models, **bind("ask_model")) if len(health.models) > 1 else health.models[0]
     return address, str(model), health, calls

@@ -1,4 +1,4 @@
-"""What a row that was argued can be asked further, folded: nothing of it is loaded before it is opened."""
+"""Further questions about an argued row, in expanders that load nothing before they are opened."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from core.ui.shared.widgets import as_text
 
 
 def show_again(run: Run, pair_id: str, *, workspace: Workspace, hides_label: bool = False) -> None:
-    """Show what asks a debate that was made here again, with another dossier; nothing for other runs. hides_label: shows no link
-    to Rows, where the row's label stands."""
+    """Show the form that asks a debate again with another dossier, if the debate ran here.
+
+    hides_label: show no link to Rows, which shows the row's label.
+    """
     if run.method != "debate" or "options" not in run.spec:
         return
     with st.expander("Ask again with another dossier", on_change="rerun", **bind("again")) as opened:
@@ -23,7 +25,7 @@ def show_again(run: Run, pair_id: str, *, workspace: Workspace, hides_label: boo
 
 
 def show_judge(run: Run) -> None:
-    """Show how sure the judge of a run is, by what asked the same under other seeds."""
+    """Show how sure the judge of a run is, from repeats under other seeds."""
     with st.expander(f"How sure is the judge of {as_text(run.name)}?", on_change="rerun", **bind("judge")) as opened:
         if opened.open:
             from core.ui.ask import judge_panel

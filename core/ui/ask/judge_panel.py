@@ -1,4 +1,4 @@
-"""How sure a run's judge is: how its answers vary when it is asked again, and what seeds are worth."""
+"""How sure a run's judge is: how its answers vary between repeats, and what more seeds are worth."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.ui.shared.widgets import as_text, show_figure
 
 
 def show_judge(run: Run) -> None:
-    """Show how sure the judge of a run is, from all that asked the same under other seeds; a sentence if nothing did."""
+    """Show how sure the judge of a run is, from all repeats under other seeds; show a sentence if there are none."""
     try:
         with st.spinner("Comparing the answers …"):
             found = loaders.seed_report(run.id)
@@ -28,9 +28,9 @@ def show_judge(run: Run) -> None:
 
 
 def show_seeds(noise: SeedNoise, name: str, title: str, caption: str) -> None:
-    """Show what askings of the same rows say: sentences, the figure of what seeds are worth, and its table.
+    """Show the results of repeats on the same rows: sentences, the figure of what seeds are worth, and its table.
 
-    name, title: as in `show_figure`; caption: the rows, and how often they were asked.
+    name, title: as in `show_figure`; caption: the rows and the number of repeats.
     """
     st.markdown(as_text(" ".join(judge_sentences(noise))))
     rows = pd.DataFrame(seed_table(noise))
@@ -43,7 +43,9 @@ def show_seeds(noise: SeedNoise, name: str, title: str, caption: str) -> None:
         st.caption(as_text(caption))
     number = st.column_config.NumberColumn
     columns = {f"SE of {metric}": number(format="%.4f") for metric in METRICS}
-    averaged = number(format="%.3f", help="AUROC of answers that are averaged over so many askings, over all choices of these.")
+    averaged = number(
+        format="%.3f", help="AUROC of answers averaged over this many repeats, averaged over all choices of repeats."
+    )
     if noise.tokens is not None:
         rows["tokens"] = rows["tokens"].round()
     tables.show_table(rows, name, {**columns, AVERAGED: averaged, "tokens": number(format="localized")})

@@ -1,4 +1,4 @@
-"""A row as far as it has come, from the events that its worker writes (`core.methods.row_feed`) or from the store."""
+"""A row in progress, read from its worker's events (`core.methods.row_feed`) or from the store."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _UNREAD, _AGAIN = "could not be read", "asked once more: "
 
 @dataclass(slots=True)
 class Speech:
-    """One answer of the model, as far as it has come.
+    """One answer of the model, complete or in progress. pieces: the number of chunks received, about the number of tokens.
 
-    pieces: how often words came, which is about as often as tokens. attempt: of its call. ended_at: None while it is written;
-    tokens: None until then. p: the number in it; error: why there is no answer, or why it could not be read.
+    attempt: that of its call. ended_at, tokens: None while it is written. p: the number in it; error: why there is no answer, or
+    why it could not be read.
     """
 
     stage: str
@@ -40,7 +40,7 @@ class Speech:
 
 @dataclass(slots=True)
 class LiveRow:
-    """A row as far as it has come. cards: the tools' answers by tool and key. ending: the last event, None before it."""
+    """A row, complete or in progress. cards: the tools' answers by tool and key. ending: the last event, None before it."""
 
     pair_id: str = ""
     pert: str = ""
@@ -58,12 +58,12 @@ class LiveRow:
 
     @property
     def is_over(self) -> bool:
-        """Whether the row has ended with a prediction or a failure; a row that was given up may go on."""
+        """Whether the row has ended with a prediction or a failure. An interrupted row may continue."""
         return self.ending is not None and not self.ending.get("given_up")
 
     @property
     def tokens(self) -> int:
-        """Prompt and completion tokens of what is answered, and the pieces of what is being written."""
+        """Prompt and completion tokens of finished answers, and the pieces of the answers in progress."""
         if self.ending is not None and self.ending.get("tokens") is not None:
             return int(self.ending["tokens"])
         return sum(speech.pieces if speech.tokens is None else speech.tokens for speech in self.speeches.values())
@@ -74,14 +74,14 @@ class LiveRow:
         return sum(read) / len(read) if read else None
 
     def give_up(self) -> None:
-        """End the answers that are being written: no more of them will come."""
+        """End the answers in progress: they will not be completed."""
         self.ending = self.ending or {"error": "", "given_up": True}
         for speech in self.speeches.values():
             if speech.ended_at is None:
                 speech.ended_at, speech.failed = self.at, True
 
     def take(self, events: Iterable[Mapping[str, Any]]) -> bool:
-        """Take events in; return whether there was any. One of kind `row` begins anew."""
+        """Apply events; return whether there were any. An event of kind `row` starts the row again."""
         is_any = False
         for event in events:
             is_any, self.at = True, event["at"]
@@ -110,9 +110,9 @@ def _take_asked(row: LiveRow, event: Mapping[str, Any]) -> None:
 
 def _take_words(row: LiveRow, event: Mapping[str, Any]) -> None:
     speech = row.speeches[event["call"]]
-    if event["attempt"] != speech.attempt:  # what came before was no answer
+    if event["attempt"] != speech.attempt:  # the text so far was not an answer
         speech.attempt, speech.content, speech.reasoning, speech.pieces = event["attempt"], "", "", 0
-    if event.get("is_anew"):  # what was taken for the answer was thinking
+    if event.get("is_anew"):  # the text taken for the answer was thinking
         speech.content = speech.reasoning = ""
     speech.content = _end_of(speech.content + event["content"])
     speech.reasoning = _end_of(speech.reasoning + event["reasoning"])
@@ -120,7 +120,7 @@ def _take_words(row: LiveRow, event: Mapping[str, Any]) -> None:
 
 
 def _end_of(text: str) -> str:
-    """Return the end of a text that is being written, which is sent and drawn again with every word."""
+    """Return the end of a text in progress, since it is sent and drawn again with every word."""
     return text if len(text) <= MOST_WRITTEN else f"…{text[1 - MOST_WRITTEN :]}"
 
 
@@ -175,7 +175,7 @@ _TAKES = {
 
 
 def of_store(numbers: Mapping[str, Any], events: Sequence[Mapping[str, Any]], dossier: Sequence[Mapping[str, Any]]) -> LiveRow:
-    """Return a row that is over, of what the store has of it: `predictions.row`, `traces.of_row`, `evidence.of_row`."""
+    """Return a complete row from the store's tables: `predictions.row`, `traces.of_row`, `evidence.of_row`."""
     row = LiveRow(numbers["pair_id"], numbers["pert"], numbers["gene"])
     row.cards = {(item["tool"], item["key"]): item for item in dossier}
     for place, event in enumerate(events):
@@ -194,7 +194,7 @@ def of_store(numbers: Mapping[str, Any], events: Sequence[Mapping[str, Any]], do
 
 
 def _error_of(kind: str, meta: Mapping[str, Any]) -> str:
-    """Return what is said below an answer: that it was rejected and why, or that it holds no number; "" if neither."""
+    """Return the remark below an answer: why it was rejected, or that it has no number; "" if neither."""
     if kind == "rejected":
         return f"{_AGAIN}{meta.get('why', '')}"
     return _UNREAD if kind == "verdict" and meta.get("p", 0.0) is None else ""

@@ -25,14 +25,16 @@ from core.ui.shared.widgets import as_text, label_text, show_captioned, show_emp
 LISTED = 15  # rows in each of the two tables
 PARTS = ("mean", "DE", "DIR")
 _MARGIN = (
-    "The largest difference of the mean that would not matter, named before looking. Two one-sided tests then say whether "
-    'the runs are equal within it. Without a margin, "no difference shown" is no evidence that they are equal.'
+    "The largest difference of the mean that would not matter, chosen before looking. Two one-sided tests then say whether "
+    'the runs are equal within it. Without a margin, "no difference shown" does not mean that they are equal.'
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a run is compared with: the baseline, further runs, and the difference that would not matter (None: not named)."""
+    """What a run is compared with: the baseline, further runs, and the largest difference that would not matter (None: not
+    chosen).
+    """
 
     baseline: Run
     also: tuple[Run, ...]
@@ -40,12 +42,12 @@ class Choice:
 
 
 def choose_baselines(context: PageContext, run: Run) -> Choice | None:
-    """Show the choice of runs to compare with; None, with a sentence, if no other run is on the same rows."""
+    """Show the choice of runs to compare with; show a sentence and return None if no other run is on the same rows."""
     shared = loaders.shared_row_counts(run.id)
     others = {other.id: other for other in context.runs if other.id in shared}
     if not others:
         show_empty(
-            "No other run of this dataset is on the same rows: there is nothing to compare this one with.",
+            "No other run of this dataset is on the same rows, so there is no run to compare with.",
             lambda: links.to_data("Import another"),
         )
         return None
@@ -76,7 +78,7 @@ def choose_baselines(context: PageContext, run: Run) -> Choice | None:
 
 
 def show_verdict(sentences: Sequence[str]) -> None:
-    """Show what can be concluded: the verdict first and in bold, then what has to be known to judge it."""
+    """Show the conclusion: first the verdict in bold, then what a reader needs to judge it."""
     verdict, *rest = sentences
     st.markdown(f"**{as_text(verdict)}**")
     if rest:
@@ -84,12 +86,12 @@ def show_verdict(sentences: Sequence[str]) -> None:
 
 
 def show_looked_at(context: PageContext, run: Run, others: Sequence[Run]) -> None:
-    """Count these comparisons among all that were looked at on the dataset, and show what is left of the first one's p."""
+    """Count these comparisons among all made on the dataset, and show the first one's corrected p-value."""
     found = [loaders.comparison(other.id, run.id).covered.mean.change.shown for other in others]
     asked = [(other.id, run.id, p_value(change)) for other, change in zip(others, found, strict=True)]
     first, *_ = look_at(context.workspace, run.dataset, asked)
     st.caption(
-        first.words, help="Each pair of runs counts once, whoever looks: the more pairs, the likelier one differs by chance."
+        first.words, help="Each pair of runs counts once for all people: the more pairs, the likelier one differs by chance."
     )
 
 
@@ -136,12 +138,12 @@ def show_gains_and_losses(pair: PairedRuns, baseline: Run, run: Run) -> None:
     rows = pair.a.frame[["pair_id", "pert", "gene", "label"]].assign(DE=de.contribution, DIR=direction.contribution)
     rows["mean"] = (rows["DE"] + rows["DIR"]) / 2
     gained, lost = (rows[rows["mean"] * sign > 0].sort_values("mean", ascending=sign < 0, kind="stable") for sign in (1, -1))
-    which = "exactly" if pair.a.headline == "mean" else "over all pairs of rows, whichever their genes"
+    which = "exactly" if pair.a.headline == "mean" else "over all pairs of rows, also of different genes"
     st.markdown("### Rows gained and lost")
     st.caption(
         f"A row gains where {as_text(run.name)} ranks it better than {as_text(baseline.name)} against rows of the other class. "
         f"DE: {de.wins:,} rows gain, {de.losses:,} lose, {de.even:,} stay even. DIR: {direction.wins:,} gain, "
-        f"{direction.losses:,} lose, {direction.even:,} stay even. What rows add or take sums to the change {which}."
+        f"{direction.losses:,} lose, {direction.even:,} stay even. The effects of all rows sum to the change {which}."
     )
     for column, part, word in zip(st.columns(2), (gained, lost), ("gained", "lost"), strict=True):
         with column:
@@ -149,7 +151,7 @@ def show_gains_and_losses(pair: PairedRuns, baseline: Run, run: Run) -> None:
 
 
 def _show_changed_rows(rows: pd.DataFrame, word: str, baseline: Run, run: Run) -> None:
-    """Show the first of the rows that gained or lost (the word says which), what all of them sum to, and links to them."""
+    """Show the first rows that gained or lost (as `word` says), the sum over all of them, and links to them."""
     shown = rows.head(LISTED)
     st.markdown(f"**{word.capitalize()} most: {len(shown):,} of {len(rows):,} rows**")
     st.caption(f"All {len(rows):,} together change the mean of DE and DIR by {number_text(rows['mean'].sum(), '+.3f')}.")

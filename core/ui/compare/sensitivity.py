@@ -14,13 +14,13 @@ from core.ui.shared.widgets import as_text
 
 _HELP = "Datasets with the same pairs, such as a screen that was labelled at another threshold. Pairs are matched by symbols."
 _NATURAL = (
-    "At the natural base rate a gene's rows without an effect stand for all of its pairs without one. It holds the screen's "
-    "effects to be all in the dataset."
+    "At the natural base rate, a gene's rows without an effect represent all its pairs without one. This assumes that the "
+    "dataset contains all effects of the screen."
 )
 
 
 def show(found: RunComparison, margin: float | None) -> None:
-    """Show the comparison under other weights and labels, folded. margin: the smallest difference worth having, if named."""
+    """Show the comparison under other weights and labels in an expander. margin: the smallest relevant difference."""
     with st.expander("Does the verdict depend on sampling and labels?", on_change="rerun", **bind("varied")) as box:
         if not box.open:
             return
@@ -31,7 +31,7 @@ def show(found: RunComparison, margin: float | None) -> None:
         labels |= loaders.labels_at_thresholds(here)
         usable = {name: of for name, of in labels.items() if any(label is not None for label in of[found.pair.a.positions])}
         for name in labels.keys() - usable.keys():
-            st.markdown(as_text(f"No label of these pairs: {name}."))
+            st.markdown(as_text(f"No labels of these pairs in: {name}."))
         result = vary(found, usable, margin)
         st.markdown(f"**{as_text(sensitivity_sentence(result))}**")
         _show_table(result)
@@ -44,7 +44,7 @@ def _show_table(found: Sensitivity) -> None:
             "variant": one.name,
             **{f"Δ {name}": interval_text(part.change.shown, signed=True) for name, part in one.result.parts.items()},
             "verdict": found.verdict(one),
-            "what is other": one.about,
+            "variation": one.about,
         }
         for one in found.variants
     ]

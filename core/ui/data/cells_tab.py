@@ -1,6 +1,5 @@
-"""The Cells tab of the Data page: a dataset made of a file of single cells, and the form that makes one.
-
-The form that makes a dataset of a file of cells, and how far those are that were started.
+"""The Cells tab of the Data page: how a dataset was made from a file of single cells, the form that makes one, and the progress
+of running jobs.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 _SHOWN_JOBS = 3
-_OWNER = "cells_"  # the begin of keys and query parameters
+_OWNER = "cells_"  # the beginning of keys and query parameters
 _COLUMNS = ("perturbation", "control", "batch", "guide", *READING[2:], "within")
 _OF_FILES = ("most_remaining", "in_memory")
 
@@ -41,7 +40,7 @@ _LABELS = ("up", "down", "none")
 
 
 def show(context: PageContext) -> None:
-    """Show how the chosen dataset was made of cells, if it was, and the form that makes one of a file."""
+    """Show how the chosen dataset was made from cells, if it was, and the form that makes one."""
     folder = None if context.dataset is None else cells.screen_folder(context.workspace, context.dataset)
     is_made = folder is not None and folder.is_whole
     if context.dataset is not None and folder is not None and is_made:
@@ -55,7 +54,7 @@ def show(context: PageContext) -> None:
         )
     show_jobs(context)
     if not context.workspace.settings.read_only:
-        with st.expander("Make a dataset of a file of cells", expanded=not is_made):
+        with st.expander("Make a dataset from a file of cells", expanded=not is_made):
             show_form(context)
 
 
@@ -107,20 +106,20 @@ def _show_effects(dataset: Dataset, perturbations: pd.DataFrame, least: int) -> 
         perturbations[["pert", "n_cells", *_LABELS, "left_out"]],
         "effect-counts",
         "Genes that each perturbation changes",
-        f"{dataset.name} · {len(perturbations):,} perturbations · all tested genes but the target itself",
+        f"{dataset.name} · {len(perturbations):,} perturbations · all tested genes except the target",
     )
 
 
 def _show_knockdown(dataset: Dataset, guides: pd.DataFrame, most_remaining: float) -> None:
     if guides.empty:
-        st.caption("No perturbed gene is among the genes, so that nobody can tell whether guides work.")
+        st.caption("None of the perturbed genes was measured, so whether guides work is unknown.")
         return
     n_guides = int((guides["guide"] != "").sum())
     show_figure(
         knockdown.figure(guides, most_remaining),
         guides,
         "knockdown",
-        "How much of its target each guide leaves",
+        "Remaining expression of each guide's target",
         f"{dataset.name} · ◆ all cells of a perturbation · ○ one of {n_guides:,} guides · orange: more than "
         f"{most_remaining:.0%} remains",
     )
@@ -132,12 +131,12 @@ def _show_sample(dataset: Dataset, perturbations: pd.DataFrame) -> None:
     counts = counts.reindex(columns=["split", *_LABELS, "de", "unlabelled"], fill_value=0)
     counts = counts.iloc[counts["split"].map({"train": 0, "validation": 1, "test": 2}).argsort()]
     chart = label_counts.figure(counts)
-    chart.update_layout(uniformtext={"minsize": 10, "mode": "hide"})  # numbers of small splits are in the table
+    chart.update_layout(uniformtext={"minsize": 10, "mode": "hide"})  # the table has the numbers of small splits
     show_figure(
         chart,
         counts,
         "cells-sample",
-        "Rows that the sampling kept",
+        "Sampled rows",
         f"{dataset.name} · {len(rows):,} rows · splits share no perturbation and no gene",
     )
     with st.expander("Every perturbation"):
@@ -147,7 +146,7 @@ def _show_sample(dataset: Dataset, perturbations: pd.DataFrame) -> None:
             "target left, %", format="%.0f", help="The target's mean expression, in percent of the control cells'."
         )
         columns["agreement"] = st.column_config.NumberColumn(
-            format="percent", help="The mean share of its replicates (guides or batches) that change a gene as its label says."
+            format="percent", help="The mean share of its replicates (guides or batches) that agree with a gene's label."
         )
         tables.show_table(shown, "perturbations of the screen", columns)
 
@@ -157,7 +156,7 @@ def show_form(context: PageContext) -> None:
     address = st.get_option("server.address")
     folders = import_folders(context.workspace.settings, address)
     if not folders:
-        st.caption("Off: this app listens beyond the machine that it runs on. Use the command `cells labels` instead.")
+        st.caption("Off, since other machines can reach this app. Use the command `cells labels` instead.")
         return
     path = st.text_input(
         "File on this machine (.h5ad), or folder of a Zarr store",
@@ -170,18 +169,20 @@ def show_form(context: PageContext) -> None:
         if not path.strip():
             return
         found = cells.describe_typed(context.workspace, path, settings, address)
-        st.code("\n".join(description_lines(found)), language=None, wrap_lines=True)  # its columns stand below one another
+        st.code("\n".join(description_lines(found)), language=None, wrap_lines=True)  # its columns are below one another
         name_side, context_side = st.columns(2)
         name = name_side.text_input("Name of the dataset", **bind("cells_name"))
-        about = context_side.text_input("What cells these are, for prompts", placeholder="K562 cells", **bind("cells_context"))
+        about = context_side.text_input(
+            "Description of the cells, for prompts", placeholder="K562 cells", **bind("cells_context")
+        )
         if st.button("Make the dataset", type="primary", disabled=not name.strip(), key="start-cells"):
             cells.start_labels(context.workspace, path, name.strip(), settings, address, about.strip())
-            confirm(f"{name.strip()} is being made in a process of its own.")
+            confirm(f"{name.strip()} is being made in a separate process.")
             st.rerun()
 
 
 def _show_settings() -> LabelSettings:
-    with st.expander("Columns, thresholds and sampling; the defaults are the challenge's"):
+    with st.expander("Columns, thresholds and sampling (defaults as in the challenge)"):
         chosen = show_settings(LabelSettings, _OWNER, _COLUMNS, columns=4)
         parts = (Thresholds, DesignSettings, GroupSettings, SamplingSettings)
         tests, design, groups, sampling = ([option.name for option in options_of(part)] for part in parts)
@@ -193,7 +194,7 @@ def _show_settings() -> LabelSettings:
 
 
 def show_jobs(context: PageContext) -> None:
-    """Show what was started last, until it is made and chosen."""
+    """Show the last started job until its dataset is made and chosen."""
     chosen = "" if context.dataset is None else context.dataset.name
     for job in job_control.list_jobs(context.workspace, [KIND])[:_SHOWN_JOBS]:
         if job.state != "done":

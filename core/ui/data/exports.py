@@ -1,4 +1,4 @@
-"""Data, tab Runs: what others are given of a run, as files."""
+"""Data, tab Runs: files of a run for other people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines"}
 
 
 def show(context: PageContext, run: Run) -> None:
-    """Show what others may be given of a run: the whole of it, its rows as tables, and a site to read."""
+    """Show the exports of a run: a bundle, its rows as tables, and a site to read."""
     with st.container(horizontal=True):
         with st.popover("Send to a colleague", icon=":material/ios_share:", width="content"):
             _show_bundle(context, run)
@@ -54,7 +54,7 @@ def _build(context: PageContext, run: Run, form: export.RunFormat, *, with_trace
 
 
 def _show_bundle(context: PageContext, run: Run) -> None:
-    """Show a button that packs the run with all that belongs to it into one file, and then its download."""
+    """Show a button that packs the run and its parts into one file, and then the download."""
     st.markdown(
         "One file with the run's rows, traces, evidence, calls and notes. A colleague who has the dataset imports it here."
     )
@@ -73,8 +73,8 @@ def _show_bundle(context: PageContext, run: Run) -> None:
 
 def _show_site(context: PageContext, run: Run) -> None:
     """Show a button that makes the run's site as one zip, and then its download."""
-    st.markdown("A folder of plain files: unpacked, any browser shows every debate, with filters and search, without the app.")
-    st.caption("It contains the labels, the dossiers and all texts of the run, and no notes.")
+    st.markdown("A folder of plain files. Any browser shows every debate, with filters and search, without the app.")
+    st.caption("It contains the labels, the dossiers and all texts of the run, but no notes.")
     names = [name for home, name, _ in loaders.all_walks() if home == run.dataset and name != walks.REPORT]
     chosen = st.multiselect("Walk-throughs in it", names, key=f"note-site-{run.id}", placeholder="none") if names else []
     if not st.button("Make the site", key=f"site-{run.id}"):
@@ -88,7 +88,7 @@ def _show_site(context: PageContext, run: Run) -> None:
 
 
 def _slides_of(context: PageContext, run: Run, names: Sequence[str]) -> list[tuple[str, bytes]]:
-    """Name and slides of walk-throughs, whose stops at the run's rows lead to the site."""
+    """Return name and slides of walk-throughs, whose stops at the run's rows link to the site."""
     to = replace(links_of_stops(), site=run.id)
     stops = {name: loaders.walk_stops(run.dataset, name) for name in names}
     with context.workspace.store.read() as db:

@@ -1,6 +1,6 @@
 """The tabs of the Data page about imports, runs and changes.
 
-Data, tab Runs: what a run is and how it was made, and below it the record with its ids and hashes.
+Data, tab Runs: the facts about a run, and below them the record with its ids and hashes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from core.ui.shared.widgets import as_text, show_empty
 _OF_RUNS = ("base", "with", "reference_runs")  # options that name runs by id
 
 
-_FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]  # those that matter most first
-_ZEROS = {"": "ask about it where many rows have it", "score": "a score", "not-covered": "that the row is not covered"}
+_FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]  # the most important first
+_ZEROS = {"": "ask if many rows have it", "score": "a score", "not-covered": "that the row is not covered"}
 FETCHABLE = {
     "challenge": "the challenge's train, test and sample files",
     "published": "the published entry's ten submissions, with their public scores, and two labelled pools",
@@ -36,9 +36,9 @@ FETCHABLE = {
 
 
 def show_import(context: PageContext) -> None:
-    """Show the ways to import: by upload, by path, from public sources; and the demo if it is not there yet."""
+    """Show the ways to import: by upload, by path, from public sources; and the demo if it does not exist yet."""
     if context.workspace.settings.read_only:
-        show_empty("This workspace is open for reading only: nothing can be imported.")
+        show_empty("This workspace is read-only: you cannot import here.")
         return
     after_import.show()
     with st.expander("Options"):
@@ -47,8 +47,10 @@ def show_import(context: PageContext) -> None:
         )
         strict = st.toggle("Refuse a file if one of its rows cannot be read", **bind("import_strict"))
         effect, direction = st.columns(2)
-        de = effect.text_input("External scores: column for DE", placeholder="each column a run", **bind("import_de"))
-        up = direction.text_input("External scores: column for DIR", placeholder="each column a run", **bind("import_dir"))
+        de = effect.text_input("External scores: column for DE", placeholder="each column becomes a run", **bind("import_de"))
+        up = direction.text_input(
+            "External scores: column for DIR", placeholder="each column becomes a run", **bind("import_dir")
+        )
         zeros = st.selectbox(
             "External scores: an exact 0 means",
             list(_ZEROS),
@@ -77,7 +79,7 @@ def _show_path(context: PageContext, options: ImportOptions) -> None:
     address = st.get_option("server.address")
     folders = import_folders(context.workspace.settings, address)
     if not folders:
-        st.caption("Off: this app listens beyond the machine that it runs on. Upload the file instead.")
+        st.caption("Off, since other machines can reach this app. Upload the file instead.")
         return
     path = st.text_input("File or folder", placeholder=str(folders[0] / "challenge"), **bind("import_path"))
     go = st.button("Import path", disabled=not path)
@@ -131,7 +133,7 @@ def show_imports(context: PageContext, files: pd.DataFrame) -> None:
 
 
 def _undo(context: PageContext, chosen: str, with_runs: bool) -> None:
-    """Undo an import, and say what went with it."""
+    """Undo an import, and show what was deleted with it."""
     before = loaders.all_runs()
     with explain_errors():
         found = undo.undo(context.workspace, chosen, with_runs=with_runs)
@@ -205,7 +207,7 @@ def _show_facts(run: Run, names: Mapping[str, str]) -> None:
 
 
 def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield what a person wants to know of a run, as (title, words), as far as it is known. names: of all runs, by id."""
+    """Yield the known facts about a run as (title, words). names: of all runs, by id."""
     track = f", track {run.track}" if run.track else ""
     yield "Method", f"{method_text(run.method)}{track}, {run.origin}"
     if run.model:
@@ -229,13 +231,13 @@ def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]
 
 
 def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield how the numbers of a run of predicted expression came about; nothing for other runs."""
+    """Yield how the numbers of a run of predicted expression were made; nothing for other runs."""
     maps = run.spec.get("maps")
     if not isinstance(maps, Mapping):
         return
     yield "Read as", ", ".join(f"{role}: {name}" for role, name in run.spec.get("read_as", {}).items())
     if run.has_rank_scores:
-        yield "Numbers", "ranks among the pairs that the file has"
+        yield "Numbers", "ranks among the pairs in the file"
     for name, fit in maps.items():
         if isinstance(fit, Mapping):
             fitted = f"{fit['n']:,} training pairs, {fit['positives']:,} of them positive"
@@ -245,7 +247,7 @@ def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _value_text(name: str, value: Any, names: Mapping[str, str]) -> str:
-    """Return the value of an option; runs by their names."""
+    """Return the value of an option, with runs as their names."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if name in _OF_RUNS:

@@ -1,4 +1,4 @@
-"""The Leakage tab of the Data page: what splits share, what gives labels away, and what the baselines score."""
+"""The Leakage tab of the Data page: what splits share, what reveals labels, and the baselines' scores."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import Number, as_text, show_captioned, show_empty, show_numbers
 
 _CEILING = (
-    "How well the vectors predict label shares, beside the noise ceiling: the most that is possible without seeing "
-    "these labels. Four standard errors above it are a finding."
+    "How well the vectors predict label shares, beside the noise ceiling, the best possible without seeing these labels. Four "
+    "standard errors above it are a finding."
 )
 _SPEARMAN = (
     f"Rank correlation of the run's {{number}} with the {NO_BIOLOGY}, {{control}}, in the split where it is largest. Above 0.9 "
@@ -31,8 +31,8 @@ _SPEARMAN = (
 )
 _SEEN = (
     f"AUROC over all rows, with its interval. A run is suspiciously good if the dataset's headline is {LIMIT:.2f} or more. It "
-    f"is suspiciously wrong from {1 - LIMIT:.2f} downwards. Both need more: pairs of rows from genes and perturbations of equal "
-    "rates have to be ordered so too. That is a reason to look, no proof."
+    f"is suspiciously wrong from {1 - LIMIT:.2f} downwards. Both also require the same order among rows from genes and "
+    "perturbations of equal rates. That is a reason to look, not a proof."
 )
 _COUNT = st.column_config.NumberColumn(format="localized")
 
@@ -42,7 +42,7 @@ def show(context: PageContext) -> None:
     if context.dataset is None:
         show_empty("There is no dataset yet.")
         return
-    with st.spinner("Looking for what splits, spaces and runs give away …"):
+    with st.spinner("Checking splits, spaces and runs for leaks …"):
         rows, audit = loaders.dataset_rows(context.dataset.id), loaders.leakage_audit(context.dataset.id)
     _show_findings(audit)
     _show_splits(audit)
@@ -59,12 +59,12 @@ def show(context: PageContext) -> None:
 
 
 def _show_findings(audit: LeakageAudit) -> None:
-    """Show every finding, or say what was looked for."""
+    """Show every finding, or what was checked."""
     st.markdown("**Findings**")
     if not audit.findings:
         st.markdown(
-            "None. No two splits share a perturbation or a target gene. No label was found by these probes in rows, texts, "
-            "spaces and runs, and no run copies the no-biology baseline."
+            "None. No two splits share a perturbation or a target gene. These probes found no label in rows, texts, spaces and "
+            "runs. No run copies the no-biology baseline."
         )
     for finding in audit.findings:
         st.markdown(f"**{as_text(finding.name)}**: {as_text(finding.what)}")
@@ -74,7 +74,7 @@ def _show_findings(audit: LeakageAudit) -> None:
 
 
 def _show_splits(audit: LeakageAudit) -> None:
-    """Show what any two splits share, and the paralogs among them, which are not leaks."""
+    """Show what two splits share, and paralogs, which are not leaks."""
     if not audit.splits:
         return
     st.markdown("**Splits**")
@@ -101,16 +101,16 @@ def _paralogs_text(group: Paralogs) -> str:
 
 
 def _show_spaces(audit: LeakageAudit) -> None:
-    """Show the probes of every space, one line for each axis and task, and how weak a leak they would still find."""
+    """Show the probes of every space, one line for each axis and task, and the weakest leak that they can find."""
     if not audit.spaces:
         return
     st.markdown("**Spaces**")
     found = pd.DataFrame([{"space": space.name, "found": describe_space(space)} for space in audit.spaces])
-    tables.show_table(found, "what was found in spaces")
+    tables.show_table(found, "findings in spaces")
     lines = [_probe_line(space.name, probe) for space in audit.spaces for probe in space.probes]
     if lines:
         tables.show_table(pd.DataFrame(lines), "probes of spaces", _probe_columns())
-    st.caption("How weak a leak would still be found, tried by planting one. A weaker one would pass.")
+    st.caption("The weakest leak that would be found, tested by planting leaks. A weaker one would pass.")
     power = [{"probe": line.describe()} for line in loaders.probe_power(audit.dataset.id)]
     tables.show_table(pd.DataFrame(power, columns=["probe"]), "power of the probes")
 
@@ -133,8 +133,8 @@ def _probe_columns() -> dict[str, Any]:
     limits = ", ".join(f"{LIMITS[task, 'similarity']:.2f} for {task}" for task in TASKS)
     columns = ", ".join(f"{LIMITS[task, 'column']:.2f} for {task}" for task in TASKS)
     within = (
-        "AUROC: which of a gene's perturbations moved it (of a perturbation, which genes), from the vectors alone. The smaller "
-        "of that within genes and that within perturbations. Suspect from {limits}."
+        "AUROC of which perturbations moved a gene (or which genes a perturbation moved), from the vectors alone. The smaller "
+        "of the values within genes and within perturbations. Suspect from {limits}."
     )
     helps = {
         "shares predicted": _CEILING,
@@ -146,7 +146,7 @@ def _probe_columns() -> dict[str, Any]:
 
 
 def _show_runs(audit: LeakageAudit) -> None:
-    """Show the score of every run beside the controls that its ranking may be a copy of."""
+    """Show the score of every run beside the controls that its ranking may copy."""
     if not audit.runs:
         return
     st.markdown("**Runs**")
@@ -162,8 +162,8 @@ def _show_runs(audit: LeakageAudit) -> None:
         for run, check in audit.runs
     ]
     helps = {
-        "like count-only": _SPEARMAN.format(number="P(DE)", control="which knows only how often each gene was measured"),
-        "like rarer gene": _SPEARMAN.format(number="P(up | DE)", control="here the rule that genes measured less often go up"),
+        "like count-only": _SPEARMAN.format(number="P(DE)", control="which uses only how often each gene was measured"),
+        "like rarer gene": _SPEARMAN.format(number="P(up | DE)", control="here the rule that rarely measured genes go up"),
     }
     tables.show_table(
         pd.DataFrame(lines),
@@ -176,24 +176,24 @@ def _show_runs(audit: LeakageAudit) -> None:
 
 
 def _largest(correlations: Iterable[float]) -> float | None:
-    """Return the correlation that is farthest from 0, to two decimals; None if all are undefined."""
+    """Return the correlation farthest from 0, to two decimals; None if all are undefined."""
     largest = max((value for value in correlations if value == value), key=abs, default=None)
     return None if largest is None else round(largest, 2) + 0.0  # adding 0 makes -0 a 0
 
 
 def _show_counts(counts: CountControls) -> None:
-    """Show what the no-biology baseline scores."""
+    """Show the score of the no-biology baseline."""
     st.markdown(
-        f"**The {NO_BIOLOGY}**  \nHow far the number of times that a gene was measured predicts its label. Such a score is a "
-        "control to compare a model with, never an input to one."
+        f"**The {NO_BIOLOGY}**  \nHow far the number of times that a gene was measured predicts its label. Use such a score as "
+        "a control for a model, never as its input."
     )
     controls = (
-        ("DE, count-only", counts.count_only_de, "AUROC of a score made from how often each gene was measured."),
+        ("DE, count-only", counts.count_only_de, "AUROC of the number of times that each gene was measured."),
         ("DE, without genes measured once", counts.count_only_de_without_singletons, "The same on the other rows."),
         (
             "DIR, rarer gene",
             counts.rarer_up_dir,
-            "AUROC of a rule: the less often a gene was measured, the more likely it goes up.",
+            "AUROC of the rule that genes measured less often go up.",
         ),
     )
     numbers = [Number(name, number_text(found.value), meaning, range_text(found.shown)) for name, found, meaning in controls]

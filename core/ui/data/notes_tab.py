@@ -1,4 +1,4 @@
-"""Data, tab Notes: what people wrote down about runs, rows and figures of the dataset."""
+"""Data, tab Notes: people's notes on runs, rows and figures of the dataset."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = ("rows", "figures", "runs")
 
 
 def show(context: PageContext) -> None:
-    """Show the notes of the dataset, newest first, with filters, downloads, and a way to delete one's own."""
+    """Show the notes of the dataset, newest first, with filters, downloads, and a form that deletes the user's own."""
     if context.dataset is None:
         show_empty("There is no dataset yet.")
         return
@@ -39,7 +39,7 @@ def show(context: PageContext) -> None:
 
 
 def _choose(notes: pd.DataFrame) -> pd.DataFrame:
-    """Show the filters; the notes that they leave."""
+    """Show the filters; return the matching notes."""
     by, about, text = st.columns(3)
     author = by.selectbox("Author", sorted(notes["author"].unique()), index=None, placeholder="anybody", **bind("note_author_of"))
     kinds = about.pills("About", KINDS, selection_mode="multi", **bind("note_about"))
@@ -53,13 +53,13 @@ def _choose(notes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _kind(notes: pd.DataFrame) -> pd.Series:
-    """Of each note, which of `KINDS` it is about."""
+    """Return, for each note, which of `KINDS` it is about."""
     kind = pd.Series("runs", index=notes.index).mask(notes["pair_id"].notna(), "rows")
     return kind.mask(notes["figure"].notna(), "figures")
 
 
 def _table(notes: pd.DataFrame, dataset: str) -> pd.DataFrame:
-    """When, who, on which run, what about (an address that ends in # and words), and the note."""
+    """Return the table of notes: time, author, run, subject (an address that ends in # and words), note."""
     about = [_about(dataset, note) for note in notes.astype(object).where(notes.notna(), None).to_dict("records")]
     return pd.DataFrame(
         {
@@ -73,7 +73,7 @@ def _table(notes: pd.DataFrame, dataset: str) -> pd.DataFrame:
 
 
 def _about(dataset: str, note: Mapping[Hashable, Any]) -> str:
-    """Return the address of what a note is about, and its name behind a #."""
+    """Return the address of a note's subject, and its name behind a #."""
     if note["figure"]:
         return f"{note['address']}#{note['figure']}"
     row = {} if note["pair_id"] is None else {"row": str(note["pair_id"])}
@@ -82,7 +82,7 @@ def _about(dataset: str, note: Mapping[Hashable, Any]) -> str:
 
 
 def _show_deletion(context: PageContext, notes: pd.DataFrame) -> None:
-    """Offer those of the notes for deletion that this author wrote."""
+    """Show the form that deletes notes of this author."""
     settings = context.workspace.settings
     own = notes[notes["author"] == settings.author]
     if settings.read_only or own.empty:
@@ -93,5 +93,5 @@ def _show_deletion(context: PageContext, notes: pd.DataFrame) -> None:
     if go.button("Delete the note", disabled=chosen is None) and chosen:
         with explain_errors():
             run_actions.delete_note(context.workspace, chosen)
-            confirm("The note is deleted; the audit log still has it.", lambda: links.to_data("Changes", tab="History"))
+            confirm("Deleted the note; the audit log still has it.", lambda: links.to_data("Changes", tab="History"))
             st.rerun()

@@ -19,8 +19,8 @@ from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.option_controls import show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 
-_OWNER = "predicted_"  # the begin of keys and query parameters
-_ROLES = {  # of the columns of a table → what they are called here
+_OWNER = "predicted_"  # the beginning of keys and query parameters
+_ROLES = {  # columns of a table → their titles here
     "pert": "Column of the perturbation",
     "gene": "Column of the target gene",
     "log2_fc": "Column of the log2 fold change",
@@ -34,7 +34,7 @@ ShowResults = Callable[[list[Imported]], None]
 
 
 def show_form(context: PageContext, show_results: ShowResults) -> None:
-    """Show the form that makes a run from predicted expression. show_results: shows what came of it, and runs the page again."""
+    """Show the form that makes a run from predicted expression. show_results: shows the results and reruns the page."""
     with st.expander("A run from predicted expression"):
         st.markdown(
             "What STATE, GEARS or another model predicts. Cells, or one profile a perturbation: `.h5ad`, `.vcc` or a zipped Zarr "
@@ -43,7 +43,7 @@ def show_form(context: PageContext, show_results: ShowResults) -> None:
         )
         names = {each.id: each.name for each in loaders.all_datasets()}
         if not names:
-            st.caption("There is no dataset yet whose pairs could be predicted.")
+            st.caption("There is no dataset with pairs to predict yet.")
             return
         which, called = st.columns(2, gap="medium")
         with which:
@@ -60,9 +60,9 @@ def show_form(context: PageContext, show_results: ShowResults) -> None:
 
 
 def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
-    """Ask how the file is to be read; what is left empty is found by names and values."""
-    with st.popover("How the file is read", width="content"):
-        st.caption("Left empty, columns are found by their names. What was found stands in the run's record.")
+    """Show the options for reading the file. Empty ones are inferred from names and values."""
+    with st.popover("How to read the file", width="content"):
+        st.caption("Columns left empty are found by their names. The run's record lists them.")
         cells_side, table_side = st.columns(2, gap="medium")
         with cells_side:
             st.markdown("**Cells or profiles**")
@@ -83,7 +83,7 @@ def _show_upload(context: PageContext, options: PredictionOptions, show_results:
     is_read = file is not None and _show_reading(
         lambda: cell_predictions.describe_uploaded(context.workspace, (file.name, file.getvalue()), second, options)
     )
-    if not st.button("Make a run of the upload", disabled=not is_read) or file is None:
+    if not st.button("Make a run from the upload", disabled=not is_read) or file is None:
         return
     with explain_errors(), st.spinner("Reading …"):
         made = cell_predictions.import_uploaded(context.workspace, (file.name, file.getvalue()), second, options)
@@ -91,7 +91,7 @@ def _show_upload(context: PageContext, options: PredictionOptions, show_results:
 
 
 def _show_reading(describe: Callable[[], list[str]]) -> bool:
-    """Show what a file is read as, before a run is made of it, or why it cannot be read; return whether it can."""
+    """Show how a file is read before a run is made from it, or why it cannot be read; return whether it can."""
     lines: list[str] = []
     with explain_errors():
         lines = describe()
@@ -103,14 +103,14 @@ def _show_path(context: PageContext, options: PredictionOptions, show_results: S
     address = st.get_option("server.address")
     folders = import_folders(context.workspace.settings, address)
     if not folders:
-        st.caption("From this machine: off, since this app listens beyond it. Upload the file instead.")
+        st.caption("From this machine: off, since other machines can reach this app. Upload the file instead.")
         return
     path = st.text_input("Predicted expression on this machine", placeholder=str(folders[0] / "…"), **bind("predicted_path"))
     real = st.text_input("Real control cells, if the predictions have none", **bind("predicted_real_path"))
     is_read = bool(path) and _show_reading(
         lambda: page_imports.describe_predictions(context.workspace, path, real or None, options, address)
     )
-    if not st.button("Make a run of the file", disabled=not is_read):
+    if not st.button("Make a run from the file", disabled=not is_read):
         return
     with explain_errors(), st.spinner("Reading …"):
         show_results([page_imports.import_predictions(context.workspace, path, real or None, options, address)])

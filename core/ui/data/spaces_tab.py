@@ -24,8 +24,8 @@ from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text, show_empty
 
-_PERMUTED = "The same space with its vectors exchanged at random among the genes that it covers, 99 times: mean and SD."
-_P = "The share of these that score as high, the space itself counted among them."
+_PERMUTED = "Mean and SD of the same space after 99 random permutations of its vectors among its genes."
+_P = "The share of permutations that score as high, with the space itself among them."
 NUMBERS_HELP = {
     "DE": "AUROC of any effect against none: 0.5 is chance.",
     "DIR": "AUROC of up against down, over rows with an effect: 0.5 is chance.",
@@ -34,10 +34,12 @@ NUMBERS_HELP = {
     **dict.fromkeys(("DE, permuted", "DIR, permuted", "mean, permuted"), _PERMUTED),
 }
 _ORGANISM_HELP = (
-    "The organism whose genes the pack describes, by how its symbols are written: Stat1 is mouse, STAT1 human. Runs on a dataset "
+    "The organism whose genes the pack describes, from the case of its symbols: Stat1 is mouse, STAT1 human. Runs on a dataset "
     "of another organism do not read it. If its symbols do not show the organism, runs on any dataset do."
 )
-SEEDED = "Seed of a randomized SVD: another one gives a slightly different space and score, for networks a visibly different one."
+SEEDED = (
+    "Seed of a randomized SVD. Other seeds give slightly different spaces and scores; for networks the difference is visible."
+)
 
 
 def show(context: PageContext) -> None:
@@ -65,7 +67,7 @@ def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
         {
             **{name: st.column_config.NumberColumn(format="localized") for name in ("genes", "columns")},
             **{
-                name: st.column_config.NumberColumn(format="percent", help=f"Rows of the dataset whose {what} the space has.")
+                name: st.column_config.NumberColumn(format="percent", help=f"Rows of the dataset whose {what} is in the space.")
                 for name, what in (
                     ("target gene", "target gene"),
                     ("perturbation", "perturbation"),
@@ -73,7 +75,7 @@ def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
                 )
             },
             "matched": st.column_config.TextColumn(
-                help="How many symbols were found by the same spelling, in another case, or by their ortholog."
+                help="How many symbols were found in the same spelling, in another case, or by their ortholog."
             ),
         },
     )
@@ -104,7 +106,7 @@ def _space_line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
 
 
 def _show_numbers(dataset: Dataset) -> None:
-    """Show what each space predicts of the dataset's labels by itself, beside the same with permuted vectors."""
+    """Show how well each space alone predicts the dataset's labels, beside the same space with permuted vectors."""
     usable = neighbour_controls.usable_spaces(dataset)
     if not usable or not len(loaders.row_index(dataset.id).known):
         return
@@ -119,9 +121,9 @@ def _show_numbers(dataset: Dataset) -> None:
         k, power = EvaluationProtocol().k, SimilaritySettings().weighting.power
         st.caption(
             as_text(
-                f"Each space by itself on all labelled rows of {dataset.name}, scored {UNSEEN}: {cuts.NAME}, inside {k}×{k} "
+                f"Each space alone on all labelled rows of {dataset.name}, scored {UNSEEN}: {cuts.NAME}, inside {k}×{k} "
                 f"cells, with 95% intervals. Power {power:g}, by target gene, base rates where nothing is similar."
-                + ("" if ready() else " What is missing is being computed.")
+                + ("" if ready() else " The missing numbers are being computed.")
             )
         )
 
@@ -162,7 +164,7 @@ def _show_build(context: PageContext) -> None:
         st.caption(f"Needs a knowledge pack of {needed.replace('_', ' ')}: import one first.")
         return
     if kind == "coresponse":
-        st.caption("Made from labels, so it is scored on them only if it is rebuilt for each fold.")
+        st.caption("Made from labels: it is scored only if it is rebuilt for each fold.")
     if st.button("Build", disabled=not name.strip() or (kind == "coresponse" and context.dataset is None), type="primary"):
         options: dict[str, Any] = {"columns": columns, "seed": seed} if columns else {}
         options |= {"model": actions.MINILM} if kind == "sentences" else {}
@@ -171,7 +173,7 @@ def _show_build(context: PageContext) -> None:
 
 
 def _link_to_neighbours(dataset: Dataset | None, space: SpaceRecord) -> None:
-    """Show a link to the neighbours in a space; to the recorded change if Neighbours does not offer the space."""
+    """Show a link to the neighbours in a space, or to the recorded change if Neighbours does not offer the space."""
     if dataset is None or space.built_from == dataset.name:
         links.to_data("Changes", tab="History")
         return
@@ -184,7 +186,7 @@ def _show_delete(context: PageContext, spaces: list[SpaceRecord]) -> None:
     name = st.selectbox(
         "Space", [s.name for s in spaces], index=None, key="space_gone", placeholder="choose", label_visibility="collapsed"
     )
-    st.caption("Runs that were made with it are kept.")
+    st.caption("Runs made with it stay.")
     if st.button("Delete space", disabled=name is None):
         with explain_errors():
             actions.delete(context.workspace, str(name))
@@ -196,7 +198,7 @@ def _show_packs() -> None:
     st.markdown("### Knowledge packs")
     packs = loaders.all_packs()
     if not packs:
-        show_empty("No knowledge pack is here: descriptions, networks, orthologs and more are imported like any file (Import).")
+        show_empty("No knowledge pack yet. Import descriptions, networks, orthologs and more like any file (Import).")
         return
     table = pd.DataFrame([_pack_line(pack) for pack in packs])
     columns = {

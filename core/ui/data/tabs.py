@@ -1,4 +1,4 @@
-"""The four tabs of the Data page, of the parts that belong together.
+"""The four tabs of the Data page, each with related parts.
 
 Data, tab Changes: who changed what, when.
 """
@@ -18,18 +18,18 @@ from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
 
 _HASH = re.compile(r"\b[0-9a-f]{64}\b")
-_HASH_DIGITS = 12  # of a SHA-256, which are enough to tell files apart
+_HASH_DIGITS = 12  # characters of a SHA-256, enough to distinguish files
 
 
 def show_import(context: PageContext) -> None:
-    """Show the ways to import, and below them what a screen of single cells was made into."""
+    """Show the ways to import, and below them the datasets made from screens of single cells."""
     import_tabs.show_import(context)
     st.markdown("### Screens of single cells")
     cells_tab.show(context)
 
 
 def show_spaces_and_leaks(context: PageContext) -> None:
-    """Show the gene spaces with their coverage, and what splits, spaces and runs give away of the labels."""
+    """Show the gene spaces with their coverage, and what splits, spaces and runs reveal of the labels."""
     st.markdown("### Gene spaces")
     spaces_tab.show(context)
     st.markdown("### Leaks")
@@ -37,7 +37,7 @@ def show_spaces_and_leaks(context: PageContext) -> None:
 
 
 def show_runs_and_notes(context: PageContext) -> None:
-    """Show the chosen run and what may be changed of it, and all notes of the dataset."""
+    """Show the chosen run with its forms, and all notes of the dataset."""
     st.markdown("### The chosen run")
     import_tabs.show_run(context)
     st.markdown("### Notes")
@@ -55,9 +55,9 @@ def show_history(context: PageContext) -> None:
 
 
 def _show_changes(changes: pd.DataFrame, finding: Finding) -> None:
-    """Show the last lines of the audit log in full, and whether all are as they were written.
+    """Show the last lines of the audit log in full, and whether the log is intact.
 
-    A static table breaks its lines, so that nothing is cut.
+    A static table wraps its lines, so nothing is cut.
     """
     chain_line.show(finding)
     if changes.empty:
@@ -72,14 +72,14 @@ def _show_changes(changes: pd.DataFrame, finding: Finding) -> None:
             "detail": changes["detail"].map(detail_text).map(as_text),
         }
     )
-    with st.container(key="changes"):  # the style sheet sets the widths of its columns
+    with st.container(key="changes"):  # the style sheet sets its column widths
         st.table(shown, border="horizontal", hide_index=True, alt="The latest changes")
 
 
 def detail_text(detail: str) -> str:
-    """Return the detail of a change, recorded as JSON, as "rows: 2,499, name: debate"; of a SHA-256 its beginning.
+    """Return the detail of a change, recorded as JSON, as "rows: 2,499, name: debate"; a SHA-256 is shortened.
 
-    What is no JSON object, since somebody changed the store's file, is shown as it is.
+    Text that is not a JSON object, since the store's file was edited, is shown unchanged.
     """
     try:
         recorded = json.loads(detail)

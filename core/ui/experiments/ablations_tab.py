@@ -1,4 +1,4 @@
-"""Ablations: choose a ready ablation, set it, run it, and read what came out."""
+"""Ablations: choose an ablation, set its options, run it, and read the results."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from core.ui.shared.option_controls import show_option
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
-_DONE = "_ablations"  # session key: what this visitor ran, by dataset, name, settings and the state of the workspace
+_DONE = "_ablations"  # session key: this visitor's results, by dataset, name, settings and the state of the workspace
 _MOST_KEPT = 20
 _INTERVALS = "95% intervals allow for shared perturbations and genes"
 
 
 def show(context: PageContext) -> None:
-    """Show the choice of an ablation, its settings, and its outcome once it was run."""
+    """Show the choice of an ablation, its settings, and its outcome after a run."""
     dataset = context.dataset
     if dataset is None:
         show_empty("This workspace has no dataset yet.", lambda: links.to_data("Import one"))
@@ -39,7 +39,7 @@ def show(context: PageContext) -> None:
     st.markdown(as_text(ablation.question))
     if missing:
         show_empty(as_text(f"It needs {'; and '.join(missing)}."), lambda: links.to_data("Import it"))
-    if find_missing(ablation.needs, material):  # no setting brings it
+    if find_missing(ablation.needs, material):  # no setting can add it
         return
     settings = _show_settings(dataset, ablation)
     done: dict[Any, AblationRun] = st.session_state.setdefault(_DONE, {})
@@ -60,7 +60,7 @@ def _show_settings(dataset: Dataset, ablation: Ablation) -> dict[str, object]:
 
 
 def _describe_baseline(table: pd.DataFrame) -> list[str]:
-    """Return what changes are changes from: the arm that has none, where others have."""
+    """Return the baseline of changes: the arm without a change, if others have one."""
     moved = table["change"].notna().groupby(table["arm"]).any()
     return [f"changes are paired, against {moved.index[~moved][0]}"] if moved.any() and not moved.all() else []
 

@@ -1,4 +1,4 @@
-"""Benchmark: arms compared blinded and in pairs, one of them at a time, and a form that starts one."""
+"""Benchmark: arms compared blinded and in pairs, one benchmark at a time, and a form that starts one."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def show(context: PageContext) -> None:
     saved = [each for each in loaders.saved_benchmarks() if context.dataset and each.dataset == context.dataset.id]
     if not saved:
         show_empty(
-            "No benchmark was started here. It compares arms that differ in one thing, inside the same cells. Each arm is a run "
-            "that saw no label of a row's perturbation or gene."
+            "No benchmark was started here. A benchmark compares arms that differ in one thing, inside the same cells. No arm "
+            "sees labels of a row's perturbation or gene."
         )
     else:
         names = {each.spec.name: each.spec.name for each in saved}
@@ -67,7 +67,7 @@ def _show_benchmark(context: PageContext, saved: SavedBenchmark) -> None:
 
 
 def _show_progress(name: str) -> None:
-    """Show how many runs of a benchmark its process has recorded by now."""
+    """Show how many runs of a benchmark are recorded so far."""
     saved = next(each for each in loaders.saved_benchmarks() if each.spec.name == name)
     done = sum(len(of_arm) for of_arm in saved.runs.values())
     st.markdown(f"Not finished: {done:,} of its runs are recorded.")
@@ -86,12 +86,12 @@ def _show_result(each: ArmResult, found: BenchmarkReport) -> None:
         f"benchmark-{each.arm.name}",
         f"{each.arm.name} minus {each.control.name}",
         f"{found.spec.name} · {each.found.comparison.n_labelled:,} labelled rows, {pair.scored} · paired 95% intervals · "
-        f"P(>0) {chances} · ■ how far the arm is from itself · ◆ what the change cannot touch",
+        f"P(>0) {chances} · ■ the arm against its repeat · ◆ rows that the change cannot affect",
     )
 
 
 def _show_in_ledger(context: PageContext, saved: SavedBenchmark) -> None:
-    """Show how the benchmark's hypothesis stands in the ledger, and record its result if that is not there yet."""
+    """Show the ledger's verdict on the benchmark's hypothesis, and a button that records the result if it is missing."""
     if saved.spec.hypothesis is None:
         return
     line = line_of_benchmark(loaders.ledger_lines(), saved.spec.name)
@@ -144,7 +144,7 @@ def _show_start(context: PageContext) -> None:
             spec = parse_benchmark(text)
             check_arms(spec)
             start_apart(context.workspace, spec)
-            confirm(f"{spec.name} was started in a process of its own; its runs are listed on the page Run.")
+            confirm(f"{spec.name} was started in a separate process; the page Run lists its runs.")
             st.session_state.pop("id-benchmark", None)  # so that the choice is read from the address again
             links.set_parameter("benchmark", spec.name)
             st.rerun()

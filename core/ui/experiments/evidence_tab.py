@@ -1,4 +1,4 @@
-"""Evidence: which tools moved the answers of a run, how sure its judge is, and a form that asks."""
+"""Evidence: which tools moved the answers of a run, how sure its judge is, and a form that starts an attribution."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 _ABOUT = (
-    "Each tool is left out of the dossier in turn. The same rows are asked again under the same seeds. The change stands "
-    "beside the change of asking again with nothing left out, so that noise is not read as cause."
+    "Each tool is left out of the dossier in turn, and the same rows are asked again under the same seeds. Asking again with "
+    "the full dossier measures the noise."
 )
 _SAMPLE = 100
-_OWNER = "evidence_"  # the begin of keys and query parameters
+_OWNER = "evidence_"  # the beginning of keys and query parameters
 
 
 def show(context: PageContext) -> None:
@@ -47,7 +47,7 @@ def show(context: PageContext) -> None:
     st.caption(_ABOUT)
     saved = {each.spec.key: each for each in loaders.saved_attributions() if each.spec.dataset == context.dataset.id}
     if not saved:
-        show_empty("No run of this dataset was asked about its evidence yet.")
+        show_empty("No run of this dataset has an attribution yet.")
     else:
         titles = {key: _title(each.spec) for key, each in saved.items()}
         key = choose_one(st.selectbox, "attribution", "Evidence of", titles, next(reversed(titles))) or next(reversed(titles))
@@ -57,7 +57,7 @@ def show(context: PageContext) -> None:
         further.show_judge(context.run)
         names_panel.show(context.workspace, context.run)
     if not context.workspace.settings.read_only:
-        with st.expander("Ask about a run's evidence", expanded=not saved):
+        with st.expander("Start an attribution", expanded=not saved):
             _show_start(context)
 
 
@@ -86,7 +86,7 @@ def _show_progress(saved: SavedAttribution) -> None:
 
 
 def _show_tools(found: Attribution) -> None:
-    """Show the figure, and a table with what the figure does not have."""
+    """Show the figure, and a table with further numbers."""
     ordered = sorted(found.tools, key=lambda each: -each.movement.both.value)
     shown = [(each, each.movement.both.shown) for each in ordered]
     lines = [(e.name, s.estimate, s.low, s.high, e.rows, e.p_holm, e.is_confirmed) for e, s in shown]
@@ -107,7 +107,7 @@ def _show_tools(found: Attribution) -> None:
         for each in ordered
     ]
     number = st.column_config.NumberColumn
-    help_text = "Change of the AUROC against asking again; shown, not tested."
+    help_text = "Change of the AUROC against asking again; it is not tested."
     columns = {
         **{name: number(format="%.4f") for name in ("one-sided p", "after Holm")},
         **{name: st.column_config.TextColumn(help=help_text) for name in ("ΔDE", "ΔDIR")},
@@ -116,7 +116,7 @@ def _show_tools(found: Attribution) -> None:
 
 
 def _show_start(context: PageContext) -> None:
-    """Show what is asked, what it would cost, and the button that starts it."""
+    """Show the choices, the cost, and the button that starts."""
     run = context.run
     try:
         given = () if run is None else tools_given(run)
@@ -124,7 +124,7 @@ def _show_start(context: PageContext) -> None:
         st.markdown(as_text(error))
         return
     if run is None or not given or not run.done:
-        st.markdown("Choose a run that was made here by a method with tools, such as debate.")
+        st.markdown("Choose a run that ran here with a method that has tools, such as debate.")
         return
     try:
         request = _show_choices(run, given)
@@ -150,7 +150,7 @@ def _show_choices(run: Run, given: tuple[str, ...]) -> AttributionRequest:
         chosen = show_settings(AttributionRequest, _OWNER, ["repeats"])
     names = {name: name.replace("_", " ") for name in given}
     tools = choose_several(
-        st.multiselect, f"{_OWNER}tools", "Tools to leave out", names, placeholder="all that answered about these rows"
+        st.multiselect, f"{_OWNER}tools", "Tools to leave out", names, placeholder="all that answered for these rows"
     )
     chosen |= show_settings(AttributionRequest, _OWNER, ["endpoint"])
     chosen |= show_more(AttributionRequest, _OWNER, ("rows", "tools", *chosen))
@@ -161,7 +161,7 @@ def _show_choices(run: Run, given: tuple[str, ...]) -> AttributionRequest:
 def _start(context: PageContext, request: AttributionRequest) -> None:
     plan = plan_attribution(context.workspace, request)
     start_apart(context.workspace, plan)
-    confirm(f"{plan.left:,} runs were started in a process of their own; they are listed on the page Run.")
+    confirm(f"{plan.left:,} runs were started in a separate process; the page Run lists them.")
     st.session_state.pop("id-attribution", None)  # so that the choice is read from the address again
     links.set_parameter("attribution", plan.spec.key)
     st.rerun()

@@ -1,4 +1,4 @@
-"""Forms of the ledger: register a hypothesis, record its result, import what others published."""
+"""Forms of the ledger: register a hypothesis, record its result, import published results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from core.ui.shared.widgets import as_text
 
 
 def show(context: PageContext, lines: Sequence[LedgerLine]) -> None:
-    """Show the forms; a reader has none."""
+    """Show the forms, unless the workspace is read-only."""
     if context.workspace.settings.read_only:
         return
     waiting = {line.registration.first: line.registration for line in lines if line.registration and line.entry.source == HERE}
@@ -29,20 +29,20 @@ def show(context: PageContext, lines: Sequence[LedgerLine]) -> None:
         _show_registration(context)
     with st.expander("Record a result", key="ledger-record"):
         _show_recording(context, waiting)
-    with st.expander("Import what others published", key="ledger-import", expanded=not lines):
+    with st.expander("Import published results", key="ledger-import", expanded=not lines):
         _show_import(context)
 
 
 def _show_registration(context: PageContext) -> None:
     if context.dataset is None:
-        st.markdown("A hypothesis is about a dataset, and there is none yet: import one on Data.")
+        st.markdown("A hypothesis needs a dataset, and there is none yet: import one on Data.")
         return
     left, right = st.columns(2, gap="medium")
     with left:
         name = st.text_input("Name", key="note-ledger-name", max_chars=120)
-        claim = st.text_area("Hypothesis", key="note-ledger-claim", placeholder="what is claimed", height=68)
+        claim = st.text_area("Hypothesis", key="note-ledger-claim", placeholder="the claim", height=68)
         prediction = st.text_area(
-            "Prediction", key="note-ledger-prediction", placeholder="what will be seen if it is true", height=68
+            "Prediction", key="note-ledger-prediction", placeholder="the prediction if it is true", height=68
         )
     with right:
         rule = _choose_rule()
@@ -55,7 +55,7 @@ def _show_registration(context: PageContext) -> None:
             confirm(f"Registered {entry.name}{late}.", _link_to_changes)
             st.rerun()
     st.caption(
-        "A registration stands for good. A later one of the same name is added to it; the rule of the first goes on deciding."
+        "A registration cannot be changed. A later one of the same name is added to it, but the rule of the first decides."
     )
 
 
@@ -69,10 +69,10 @@ def _choose_rule() -> DecisionRule:
 
 
 def _choose_runs(context: PageContext, name: str, *, optional: bool = False) -> tuple[str, str]:
-    """Show the choice of two runs of the dataset, as ids; "" for one that is not chosen."""
+    """Show the choice of two runs of the dataset, as ids; "" if not chosen."""
     titles = {run.id: run.name for run in context.runs}
     words = "not made yet" if optional else "choose a run"
-    sides = (("a", "Run to beat"), ("b", "Run that is to beat it"))
+    sides = (("a", "Baseline run"), ("b", "Run that should beat it"))
     a, b = (
         choose_one(column.selectbox, f"ledger_{name}_{side}", title, titles, index=None, placeholder=words) or ""
         for column, (side, title) in zip(st.columns(2), sides, strict=True)
@@ -90,7 +90,9 @@ def _show_recording(context: PageContext, waiting: Mapping[str, Entry]) -> None:
         return
     registration = waiting[chosen]
     if registration.benchmark is not None:
-        st.markdown(as_text(f"The benchmark {registration.benchmark} records it when it is done: start or resume it there."))
+        st.markdown(
+            as_text(f"The benchmark {registration.benchmark} records the result when it is done. Start or resume it there.")
+        )
         links.to_page(links.BENCHMARK, "Benchmark", benchmark=registration.benchmark)
         return
     if registration.rubric is not None:
@@ -105,10 +107,10 @@ def _show_recording(context: PageContext, waiting: Mapping[str, Entry]) -> None:
     is_public = st.toggle("Compare public scores instead of labelled rows", **bind("ledger_public"))
     noise = None
     if is_public:
-        st.caption("What public scores can show comes from two labelled runs that were made alike.")
+        st.caption("Two similar labelled runs show what public scores can show.")
         noise = _choose_runs(context, "noise")
     ready = (has_runs or bool(a and b)) and (noise is None or all(noise))
-    st.caption("The result is computed from the two runs; it cannot be typed in.")
+    st.caption("The result is computed from the two runs.")
     if st.button("Record result", type="primary", key="record-result", disabled=not ready):
         _record(context, registration, Recording(a, b, noise))
 
@@ -139,7 +141,7 @@ def _confirm_result(entry: Entry) -> None:
 def _show_import(context: PageContext) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        st.markdown("The nine steps that the challenge's published entry took, with their public scores and paired z.")
+        st.markdown("The nine steps of the challenge's published entry, with their public scores and paired z.")
         if st.button("Import the published ladder", key="import-ladder", icon=":material/stairs:"):
             with explain_errors():
                 _say_imported(ledger.import_published_ladder(context.workspace))

@@ -18,19 +18,19 @@ from core.ui.shared.widgets import as_text, show_captioned, show_empty
 
 _HELP = {
     "p": "Two-sided, of a difference of 0.",
-    "p (Holm)": "Corrected for all results of the same source and dataset, and for all comparisons of runs looked at on it. "
-    "Below 0.05, some claim among them is wrong in 5%.",
-    "p (BH)": "Benjamini and Hochberg: of the claims with less than 0.05, 5% are wrong on average.",
-    "detectable": "The smallest true difference that would have been seen with 80% power.",
+    "p (Holm)": "Corrected for all results of the same source and dataset, and for all comparisons of runs made on it. Claims "
+    "below 0.05 include a wrong one with a probability of 5%.",
+    "p (BH)": "Benjamini and Hochberg: on average, 5% of the claims below 0.05 are wrong.",
+    "detectable": "The smallest true difference detectable with 80% power.",
 }
 
 
 def show(context: PageContext) -> None:
-    """Show the ledger of the workspace, of all datasets, and the forms that add to it."""
+    """Show the ledger of the workspace for all datasets, and the forms that add to it."""
     lines = loaders.ledger_lines()
     if not lines:
         can_write = not context.workspace.settings.read_only
-        words = "No hypothesis has been written down yet: register one below before its runs are made"
+        words = "No hypothesis is registered yet: register one below before its runs are made"
         show_empty(f"{words}, or import the published ladder. Runs come from Run and Data." if can_write else f"{words}.")
     of_ledger, _ = loaders.chain_findings()
     if not of_ledger.is_intact:
@@ -48,14 +48,14 @@ def show(context: PageContext) -> None:
 
 
 def _show_table(lines: Sequence[LedgerLine]) -> None:
-    """Show one line for each result, and for each registration that has none yet."""
+    """Show one line for each result, and for each registration without a result."""
     table = build_table(lines)
     columns: dict[str, Any] = {
         **{name: st.column_config.NumberColumn(name, format="%.4f", help=_HELP[name]) for name in ("p", "p (Holm)", "p (BH)")},
         "detectable": st.column_config.TextColumn("detectable", help=_HELP["detectable"]),
     }
     tables.show_table(table, "ledger of hypotheses", columns, alt="The ledger of hypotheses")
-    st.caption("Lines are only ever added: nothing here can be changed or deleted.")
+    st.caption("Lines are only added, never changed or deleted.")
 
 
 def build_table(lines: Sequence[LedgerLine]) -> pd.DataFrame:

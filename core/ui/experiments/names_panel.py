@@ -1,4 +1,4 @@
-"""Memory or reasoning: what the chosen run loses without gene names, or why that cannot be known; and a form that asks."""
+"""Memory or reasoning: what the chosen run loses without gene names, or why that is unknown; and a form that asks."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text, show_figure
 
 _ABOUT = (
-    "The same rows are asked again with names coded, with names swapped, with the row's two genes hidden, and with "
-    "names alone. What the score loses says whether it rests on names or on the dossier."
+    "The same rows are asked again with coded names, with swapped names, with the row's two genes hidden, and with names "
+    "alone. The loss shows whether the score rests on names or on the dossier."
 )
 _SAMPLE = 300
-_OWNER = "names_"  # the begin of keys and query parameters
+_OWNER = "names_"  # the beginning of keys and query parameters
 
 
 def show(workspace: Workspace, run: Run) -> None:
-    """Show the experiments on a run that are done or on their way, and a form that starts one; or what cannot be known."""
+    """Show the finished and running experiments on a run and a form that starts one, or why there can be none."""
     st.markdown("**Memory or reasoning?**")
     for unfinished in loaders.unfinished_contaminations(run.id):
         watch_job(workspace, PAGE, unfinished.spec.key)
@@ -81,7 +81,7 @@ def _show_form(workspace: Workspace, run: Run) -> None:
             st.markdown(as_text(cost + questions_sentence(plan.questions)))
             return
         start_apart(workspace, plan)
-        confirm(f"{plan.left:,} runs were started in a process of their own; they are listed on the page Run.")
+        confirm(f"{plan.left:,} runs were started in a separate process; the page Run lists them.")
         st.rerun()
 
 

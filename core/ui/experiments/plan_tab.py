@@ -1,4 +1,4 @@
-"""Plan: how large an experiment has to be, and where the variance of one that was made came from."""
+"""Plan: how large an experiment has to be, and the sources of variance in an earlier one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from core.ui.shared.linked import choose_one
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
-OWN = ""  # of the choice: a specification that is written here
+OWN = ""  # value of the choice: a specification written here
 
 
 def show(context: PageContext) -> None:
     """Show the plan of a benchmark that was started here, or of a specification."""
     if context.dataset is None:
-        show_empty("There is no dataset, so nothing to plan an experiment on.")
+        show_empty("There is no dataset to plan an experiment on.")
         return
     saved = {each.spec.name: each.spec for each in loaders.saved_benchmarks() if each.dataset == context.dataset.id}
     titles = {**{name: name for name in saved}, OWN: "a specification …"}
@@ -27,7 +27,7 @@ def show(context: PageContext) -> None:
     if chosen:
         text = saved[chosen].text
     else:
-        st.caption("Say, before a benchmark is started, how small a change its rows can show and how many more it needs.")
+        st.caption("Before a benchmark starts, see how small a change its rows can show and how many more it needs.")
         text = show_spec_box("plan")
         if not st.button("Plan", type="primary", disabled=not text.strip()):
             return
@@ -59,8 +59,10 @@ def _show_needs(plan: ArmPlan, name: str) -> None:
         name,
         {
             "here": number(format="localized"),
-            "standard error": number(format="%.4f", help="Of the change, on the rows that the variances come from."),
-            "needed": number(format="localized", help="How many show the smallest effect, if they alone were independent."),
+            "standard error": number(format="%.4f", help="Of the change, on the rows used for the variances."),
+            "needed": number(
+                format="localized", help="How many are needed for the smallest effect if only they were independent."
+            ),
         },
     )
 
@@ -75,7 +77,7 @@ def _show_components(plan: ArmPlan, name: str) -> None:
         table,
         name,
         {
-            "variance": number(format="%.2e", help="Of the change; of the cut and the seed: of a single one."),
-            "share": number(format="percent", help="Of the variance of the experiment as it was made."),
+            "variance": number(format="%.2e", help="Of the change; for cut and seed, of a single one."),
+            "share": number(format="percent", help="Share of the variance of the earlier experiment."),
         },
     )

@@ -1,4 +1,4 @@
-"""Published numbers: which of them come out again from the files of this workspace."""
+"""Published numbers: which of them the files of this workspace reproduce."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from core.ui.shared.shell import PageContext, draw_until_ready
 from core.ui.shared.widgets import as_text, show_captioned
 
 _ABOUT = (
-    "Every published number that the files of this workspace allow, computed anew by the functions that pages and commands use. "
+    "All published numbers that can be computed from the files of this workspace, with the functions of pages and commands. "
     "Nothing is saved. `perturbdesk reproduce` prints the same."
 )
 Found = tuple[Reproduced, ...]
-MOST_NAMED = 4  # numbers of one reason that are named one by one
+MOST_NAMED = 4  # most numbers that are listed for one reason
 
 
 @dataclass(slots=True)
 class _Progress:
-    """How far a computation is."""
+    """The progress of a computation."""
 
     share: float = 0.0
     name: str = ""
@@ -38,7 +38,7 @@ class _Progress:
 
 @st.cache_resource(show_spinner=False)
 def _asked() -> dict[str, _Progress]:
-    """Return what visitors of this server have asked for, by the content of the files at hand."""
+    """Return the computations that visitors of this server requested, by the content of the files."""
     return {}
 
 
@@ -48,7 +48,7 @@ def _key() -> str:
 
 
 def show(context: PageContext) -> None:
-    """Show the published numbers beside ours once somebody has asked for them; until then, the published ones alone."""
+    """Show the published numbers, beside ours once somebody has requested them."""
     st.caption(_ABOUT)
     key, asked = _key(), _asked()
     if key not in asked:
@@ -78,7 +78,7 @@ def _ask(key: str) -> Result:
 def _draw(key: str, whose: str) -> None:
     found, state = _ask(key), _asked()[key]
     if not found.ready:
-        st.progress(state.share, as_text(f"computing {state.name}" if state.name else "waiting to begin"))
+        st.progress(state.share, as_text(f"computing {state.name}" if state.name else "waiting to start"))
         return
     if found.value is None:
         st.error("The published numbers could not be computed: the log says why.")
@@ -92,8 +92,8 @@ def _draw(key: str, whose: str) -> None:
 
 
 def _show_reasons(table: pd.DataFrame) -> None:
-    """Show why numbers differ or cannot be computed, each reason once with the numbers that it is of."""
-    for verdict, title in (("differs", "What differs"), ("not computed", "What cannot be computed here")):
+    """Show why numbers differ or cannot be computed, each reason once with its numbers."""
+    for verdict, title in (("differs", "Differences"), ("not computed", "Numbers that cannot be computed here")):
         part = table[table["verdict"] == verdict]
         if part.empty:
             continue
@@ -103,7 +103,7 @@ def _show_reasons(table: pd.DataFrame) -> None:
 
 
 def _list_numbers(table: pd.DataFrame) -> str:
-    """Return the groups of some numbers, each with its numbers in words, or with how many they are if there are many."""
+    """Return the groups of numbers, each with its numbers in words, or their count if there are many."""
     of_groups = table.groupby("group", sort=False)["number"]
     if len(table) > MOST_NAMED:
         return "; ".join(f"{group} ({n})" for group, n in of_groups.size().items())

@@ -1,4 +1,4 @@
-"""What the explorer of a fusion asks of the server once the hand rests: the noise of cuts, the optimism, mixes and links."""
+"""The explorer's requests to the server after a weight has changed: the noise of cuts, the optimism, mixes and links."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.widgets import flush
 
 _NOISE = "_cut_noise"  # session key: the cuts of the fusion on screen, with its key
-_COMPUTING = "How much less weights score that were chosen on other perturbations and genes is being computed."
+_COMPUTING = "Computing the loss with weights chosen on other perturbations and genes."
 
 
 def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: str) -> None:
-    """Tell the explorer its weights at once, and what takes longer when it is there."""
+    """Send the explorer its weights at once, and slower results when they are ready."""
     state = _state_at_once(choice)
     if not choice.labelled:
         explorer.say_state(version, state, "rest")
@@ -40,7 +40,7 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
 
 
 def find_noise(choice: FusionChoice, baseline: Run) -> CutNoise | None:
-    """Return the noise of the cuts of the fusion on screen, made once while only weights move; None where it is not known."""
+    """Return the noise of the cuts of the fusion on screen, computed once while only weights change; None if unknown."""
     kept = _kept_noise(choice, baseline)
     if kept is None:
         rows = fusion_controls.rows_of_baseline(choice, baseline)
@@ -72,7 +72,7 @@ def _caution(asked: Result) -> str:
 
 
 def _ask_optimism(choice: FusionChoice, baseline: Run, prepared: LiveFusion, position: int) -> Callable[[], Result]:
-    """Return how to ask for the optimism of choosing a component's weights."""
+    """Return the task that computes the optimism of choosing a component's weights."""
     weights = weight_grid.move_one(position, choice.w_de, choice.w_dir)
     held: Sequence[tuple[float, ...]] = [part[:position] + part[position + 1 :] for part in (choice.w_de, choice.w_dir)]
     key = ("optimism", fusion_controls.key_against(choice, baseline), position, *held)

@@ -1,4 +1,4 @@
-"""The explorer of a fusion on its page: what it gets, and what it sends once the hand rests."""
+"""The explorer of a fusion on its page: its content, and the weights that it sends back."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from core.ui.fuse.fusion_controls import FusionChoice
 from core.ui.shared import links, loaders
 
 KEY = "fusion-explorer"
-_CONTENT = "_explorer_content"  # session key: what the explorer got last, with the key of its fusion
-# The page's other part, which changes at each rest of the hand: a few bytes, where the content may be a megabyte.
+_CONTENT = "_explorer_content"  # session key: the explorer's last content, with the key of its fusion
+# The state, which changes with the weights: a few bytes, whereas the content may be a megabyte.
 _SAY_STATE = """export default ({ data }) => {
   globalThis.fusionState = data;
   document.dispatchEvent(new CustomEvent("fusion-state", { detail: data }));
@@ -31,9 +31,9 @@ _state = st.components.v2.component("fusion_state", html="<div></div>", js=_SAY_
 
 
 def show_explorer(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> str:
-    """Show the explorer of a fusion, without its state (see `say_state`); the version of its content.
+    """Show the explorer of a fusion without its state (see `say_state`); return the version of its content.
 
-    What it sends once the hand rests becomes the weights in the session, which the page reads in its next run.
+    The weights that it sends are stored in the session, which the page reads in its next run.
     """
     packed = _pack_content(choice, baseline, prepared)
 
@@ -47,12 +47,12 @@ def show_explorer(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> 
 
 
 def say_state(version: str, state: Mapping[str, Any], key: str) -> None:
-    """Tell the explorer of a content its weights and what the server computes; key: another one where one run says both."""
+    """Send the explorer its weights and the server's results. key: differs if one run sends both."""
     _state(key=f"{KEY}-{key}", data={"of": version, **state})
 
 
 def keep_weights(choice: FusionChoice, sent: Mapping[str, Any]) -> None:
-    """Keep the weights, and the component that the plane moves, that a browser sent; nothing that is none."""
+    """Store the weights and the chosen component that a browser sent; ignore invalid ones."""
     n, position = len(choice.others), sent.get("position")
     de, up = (_read_weights(sent.get(name), n) for name in ("de", "up"))
     if de is None or up is None:
@@ -77,14 +77,14 @@ def row_links(choice: FusionChoice) -> dict[str, str]:
 
 
 def name_rows(choice: FusionChoice, baseline: Run) -> FusionRows:
-    """Return what the rows and components of a fusion are called on its page."""
+    """Return the names of a fusion's rows and components on its page."""
     rows = loaders.run_rows(choice.base.id)
     names = [choice.base.name, *(fusion_controls.title_of(key) for key in choice.others)]
     return FusionRows(rows["pair_id"].tolist(), rows["pert"].tolist(), rows["gene"].tolist(), names, choice.others, baseline.name)
 
 
 def _pack_content(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> bytes:
-    """Return the content as JSON behind its hash, kept while only weights move; app.js reads both."""
+    """Return the content as JSON behind its hash, cached while only weights change; app.js reads both."""
     key = fusion_controls.key_against(choice, baseline)
     kept: tuple[Any, bytes] | None = st.session_state.get(_CONTENT)
     if kept is None or kept[0] != key:

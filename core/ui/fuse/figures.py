@@ -1,4 +1,4 @@
-"""The explorer's plane and rows as figures with their tables, to download; drawn once somebody opens them.
+"""The explorer's weight map and rows as figures with tables, to download; drawn once they are opened.
 
 The rows that a fusion moves most, as a table and a figure.
 """
@@ -30,7 +30,7 @@ MOVED = {"P(DE)": "the DE score", "P(up | DE)": "the DIR score"}  # a fusion's n
 
 
 def show_figures(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison) -> None:
-    """Show what the explorer draws as figures, folded until somebody opens it: the plane or the ranks, and the rows that move."""
+    """Show the explorer's figures in an expander: the weight map or the ranks, and the rows that move."""
     folded = st.expander("As figures and tables, to download", **bind("figures", default=False))
     if not folded.open:
         return
@@ -49,10 +49,7 @@ def _show_weight_grid(choice: FusionChoice, prepared: LiveFusion) -> None:
 
 
 def draw_plane(choice: FusionChoice, prepared: LiveFusion) -> CaptionedFigure | None:
-    """Return the mean over all weights of a component, and the plateau within a standard error of the best.
-
-    None for one class only.
-    """
+    """Return the figure of the mean over all weights of a component, with the plateau. None with one class only."""
     position = fusion_controls.moved_component(choice)
     try:
         found = weight_grid.weight_grid(prepared, weights=weight_grid.move_one(position, choice.w_de, choice.w_dir))
@@ -89,7 +86,7 @@ def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
         if table.empty:
             st.markdown("No row moves at these weights.")
             return
-        left, right = st.columns([0.48, 0.52], gap="medium")  # the table whole at 1280 px
+        left, right = st.columns([0.48, 0.52], gap="medium")  # the table is not cut at 1280 px
         with left:
             _show_table(choice, table)
         with right:
@@ -128,8 +125,8 @@ def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:
         "rows that move",
         {
             "places": st.column_config.NumberColumn(
-                width=80,  # as written, which is wider than the bare number
-                help="How many ranks the row rises (+) or falls (−); rank 1 is the largest, tied rows share a rank.",
+                width=80,  # as formatted, which is wider than the bare number
+                help="How many ranks the row rises (+) or falls (−). Rank 1 is the highest; tied rows share a rank.",
             ),
             "debate": link(display_text="open"),
             "neighbours": link(display_text="open"),
@@ -138,5 +135,5 @@ def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:
 
 
 def _places_text(moved: Any) -> str:
-    """Return how far a row moves, "−1,187"; the half ranks of tied rows are in the table to download."""
+    """Return how far a row moves, "−1,187". Half ranks of tied rows are in the download."""
     return number_text(moved, "+,.0f")

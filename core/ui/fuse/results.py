@@ -1,4 +1,4 @@
-"""What stands below the explorer: how its numbers were made, and what they must be read with."""
+"""The text below the explorer: how its numbers were made, and their caveats."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ def prepare_or_say(choice: FusionChoice, baseline: Run) -> LiveFusion | None:
         n = f"{choice.base.total:,} rows of {as_text(choice.base.name)}"
         spaces = f" ({as_text(', '.join(choice.knn.spaces))})" if choice.knn is not None else ""
         st.markdown(
-            f"**Nothing to fuse yet.** What is chosen above{spaces} covers none of the {n}. None of their genes "
-            "is in the space, or none of the rows in the run. Choose another space in the settings below, or another run above."
+            f"***Nothing to fuse yet.** The choice above{spaces} covers none of the {n}. The space has none of their genes, or "
+            "the run none of the rows. Choose another space in the settings below, or another run above."
         )
         return None
 
 
 def show_caveats(choice: FusionChoice, prepared: LiveFusion) -> None:
-    """Show what the numbers must be read with: how they are scored, and what the neighbours score by themselves."""
+    """Show the caveats: how the numbers are scored, and the score of the neighbours alone."""
     if not choice.labelled:
         return
     scored = describe_scoring(fusion_controls.protocols_of(choice))
     kind = choice.knn.protocol.kind if choice.knn is not None else "folds" if "cells" in scored else ""
     said = f"Scored {scored}" + (f": {_SCORED[kind]}" if kind in _SCORED else "")
     if prepared.cells is not None:
-        said += ". The intervals include how much the numbers vary over ten cuts of the folds; while the hand moves, "
-        said += "as they vary at the weights where it rested last"
+        said += ". The intervals include the variation over ten cuts of the folds; while you drag, "
+        said += "that of the last weights is used"
     st.caption(as_text(f"{said}."), help=terms.explain(said))
     if sentence := fusion_controls.live_knn_sentence(choice):
         st.caption(as_text(f"{sentence[0].upper()}{sentence[1:]}."), help=terms.explain(sentence))
@@ -58,7 +58,7 @@ def show_caveats(choice: FusionChoice, prepared: LiveFusion) -> None:
 
 
 def show_remarks(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison) -> None:
-    """Show how the numbers were made, and where a component changes no order."""
+    """Show how the numbers were made, and which components change no order."""
     for sentence in constant_sentences(
         find_constant_components(prepared.percentiles.de, prepared.percentiles.up, prepared.cells),
         [choice.base.name, *map(fusion_controls.title_of, choice.others)],
@@ -69,18 +69,18 @@ def show_remarks(choice: FusionChoice, prepared: LiveFusion, found: FusionCompar
     if choice.knn is not None:
         parts.append(f"Neighbours: {choice.knn.describe()}")
     if uncovered:
-        parts.append(f"Rows that lack a component, scored by the others: {uncovered:,}")
+        parts.append(f"Rows without a component, scored by the others: {uncovered:,}")
     parts.append(
         "Ranked among these rows: a row's number depends on which other rows there are"
         if choice.reference == "population"
         else "Ranked against labelled rows: a row's number does not depend on the other rows"
     )
-    parts.append("A fusion's numbers are rank scores, no probabilities")
+    parts.append("A fusion's numbers are rank scores, not probabilities")
     st.caption(as_text(". ".join(parts) + "."))
 
 
 def show_headline(choice: FusionChoice, found: FusionComparison) -> None:
-    """Show, on a dataset that is judged by averages over genes, what the fusion has there; the other numbers are pooled."""
+    """Show, on a dataset that is judged by averages over genes, the fusion's average; the other numbers are pooled."""
     if choice.dataset.headline == "mean" or not choice.labelled:
         return
     rows = replace(loaders.scored_rows(choice.base.id), scores=found.fused.scores())

@@ -1,7 +1,4 @@
-"""Save what Fuse shows: as a preset, as a run, or applied to a test run.
-
-Take the fusion on the screen along: one HTML file in which a colleague weighs it anew.
-"""
+"""Save the fusion on screen: as a preset, as a run, applied to a test run, or as one HTML file with movable weights."""
 
 from __future__ import annotations
 
@@ -35,11 +32,11 @@ from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
-_NOW = "as on the page"  # the mix that the file begins at
+_NOW = "as on the page"  # the first mix of the file
 
 
 def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> None:
-    """Show presets, taking along, saving and the test run in one row; a reader has the first two."""
+    """Show presets, the file, saving and the test run in one row; a read-only workspace has the first two."""
     one, four, two, three, five = st.columns([0.19, 0.22, 0.23, 0.28, 0.08], vertical_alignment="bottom")
     with four.popover("Take along", width="stretch", icon=":material/download:"):
         show_take_along(context.workspace, choice, baseline, prepared)
@@ -58,7 +55,7 @@ def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run
 
 
 def _make_stop(choice: FusionChoice, baseline: Run, prepared: LiveFusion, walk: str) -> Stop:
-    """Return the fusion on screen as a stop: its weights, what they score, the plane, and the view that has them."""
+    """Return the fusion on screen as a stop: its weights, scores, weight map and view."""
     parts = zip(map(title_of, choice.others), choice.w_de, choice.w_dir, strict=True)
     shares = "; ".join(f"{name} by {de:.2f} in P(DE), {up:.2f} in P(up | DE)" for name, de, up in parts)
     title = f"{choice.base.name} with {shares}, against {baseline.name}"
@@ -68,14 +65,14 @@ def _make_stop(choice: FusionChoice, baseline: Run, prepared: LiveFusion, walk: 
     if plane is None:
         return stop
     change = prepared.score_at(choice.settings().weights()).mean.change.shown
-    said = f"Fused so, the mean changes by {interval_text(change, signed=True)} against {baseline.name}."
+    said = f"This fusion changes the mean by {interval_text(change, signed=True)} against {baseline.name}."
     return replace(stop, sentence=said[: walks.LONGEST], figure=keep_figure(plane))
 
 
 def show_baseline(context: PageContext, choice: FusionChoice, place: DeltaGenerator) -> Run:
-    """Show the choice of the run that changes are measured against: the base, or another that has all of its rows.
+    """Show the choice of the baseline of changes: the base, or another run with all of its rows.
 
-    Without labels no change is measured, and there is nothing to choose.
+    Show nothing without labels, since no change can be measured.
     """
     base = choice.base
     if not choice.labelled:
@@ -110,7 +107,7 @@ def _link_to_changes() -> None:
 
 
 def _widget_values(choice: FusionChoice) -> dict[str, Any]:
-    """Return the values of the widgets that the choice is made with."""
+    """Return the values of the choice's widgets."""
     keys = [
         *neighbour_controls.KEYS,
         "over",
@@ -129,7 +126,7 @@ def _show_save(context: PageContext, choice: FusionChoice) -> None:
     usual = f"{choice.base.name} + {_join_names(context, choice)}"
     name = st.text_input("Name of the new run", placeholder=usual, **bind("mix_name")) or usual
     if choice.knn is not None:
-        st.caption("The neighbours are saved as a run of their own, which the fusion names as its parent.")
+        st.caption("The neighbours are saved as a separate run, the fusion's parent.")
     if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
         _save_fusion(context.workspace, choice, name, choice.base, {})
 
@@ -139,7 +136,7 @@ def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
     known = loaders.labelled_counts().set_index("run")["training"]
     test = {run.id: run for run in context.runs if known.get(run.id, 0) == 0}
     if not test:
-        st.markdown("No run of this dataset is on test rows alone.")
+        st.markdown("No run of this dataset has only test rows.")
         return
     base = _show_test_run(f"In place of {choice.base.name}", test, "twin")
     methods = {run.id: run.method for run in context.runs}
@@ -211,7 +208,7 @@ def _save_component(workspace: Workspace, choice: FusionChoice, key: str, name: 
 
 
 def show_take_along(workspace: Workspace, choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> None:
-    """Show whether labels travel, and the button that makes the file."""
+    """Show the choice whether the file has labels, and the button that makes it."""
     labels = choice.labelled and st.toggle("With the labels of its rows", value=True, **bind("take_labels", default=True))
     weights = fusion_controls.slider_weights(choice)
     now = Mix(_NOW, tuple(weights["de"]), tuple(weights["up"]))
@@ -228,8 +225,12 @@ def show_take_along(workspace: Workspace, choice: FusionChoice, baseline: Run, p
         "HTML file", build, f"{file_name_of('fusion')}.html", key="take-along", on_click="ignore", icon=":material/download:"
     )
     if choice.labelled:
-        with_labels = "Scores, intervals and plane follow the hand." if labels else "Labels stay here: ranks follow the hand."
-        st.caption(f"{with_labels} It opens in a browser without a network, and asks nothing of any server.")
+        with_labels = (
+            "Scores, intervals and the weight map update as you drag."
+            if labels
+            else ("Labels are not in the file; ranks update as you drag.")
+        )
+        st.caption(f"{with_labels} It opens in a browser offline and contacts no server.")
 
 
 def _make(workspace: Workspace, fusion: Fusion, now: Mix, saved: list[Mix], *, labels: bool) -> bytes:

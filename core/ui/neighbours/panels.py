@@ -24,20 +24,21 @@ from core.ui.shared.neighbour_controls import LiveNeighbours
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import Number, as_text, show_figure, show_numbers
 
-PER = ("gene", "row")  # what a point of the figure, and a line of the table, stands for
+PER = ("gene", "row")  # the unit of a point in the figure and of a line in the table
 LISTED = 400  # neighbours in the table; the others are counted
-MAPPED = 0.5  # nearly every gene has some weight: the map marks only those that make up this share of the prior
+MAPPED = 0.5  # share of the prior whose genes the map marks: nearly every gene has some weight
 
 
 def choose_row(dataset: Dataset, linked: str | None) -> str:
-    """Show the choice of a row, by perturbation and target gene; its id. At first the linked row, else the dataset's first.
+    """Show the choice of a row, by perturbation and target gene; return its id.
 
-    The address names a row that was chosen. The first it leaves out: naming it would add a step for the browser's "back".
+    The default is the linked row, else the dataset's first. The address names a chosen row, but not the first: naming it would
+    add a step to the browser's history.
     """
     rows = loaders.dataset_rows(dataset.id)
     named = rows[rows["pair_id"] == linked]
     if linked is not None and named.empty:
-        st.warning("The row that this link names is not in this dataset; showing another.")
+        st.warning("This dataset does not have the linked row; another is shown.")
     row = (rows if named.empty else named).iloc[0]
     left, right = st.columns(2)
     perts = sorted(rows["pert"].unique())
@@ -53,7 +54,7 @@ def choose_row(dataset: Dataset, linked: str | None) -> str:
 
 
 def show_number(dataset: Dataset, settings: KnnSettings) -> None:
-    """Show what a kNN of these settings scores over all labelled rows of the dataset, under folds."""
+    """Show the score of a kNN with these settings over all labelled rows of the dataset, under folds."""
     task = space_numbers.task_on_rows(dataset.id, dataset.name, replace(settings, protocol=EvaluationProtocol()), None)
     if len(task.labels):
         space_numbers.show_sentence(task, "These settings")
@@ -66,19 +67,19 @@ def explain_priors(live: LiveNeighbours, without: Sequence[int] = ()) -> Provena
 
 
 def find_picked_rows(live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> list[int]:
-    """Return the labelled rows of the neighbours that are picked in the table, or named by the link that was just opened."""
+    """Return the labelled rows of the neighbours picked in the table, or named by the opened link."""
     lines = rows.head(LISTED)
     picked = select_rows(_table_key(live, pair_id), "without", lines["neighbour"].tolist())
     return [position for at in picked for position in lines["positions"].iloc[at]]
 
 
 def _is_grouped() -> bool:
-    """Return whether the visitor groups neighbours by gene; a link says so before its widget is drawn."""
+    """Return whether neighbours are grouped by gene; a link may set it before the widget is drawn."""
     return bool(st.session_state.get("per", st.query_params.get("per", PER[0])) == PER[0])
 
 
 def _unit(live: LiveNeighbours) -> str:
-    """Return what a neighbour is in the sentence, the table and the figure: a gene or a perturbation if grouped, else a row."""
+    """Return the unit of neighbours in sentence, table and figure: gene or perturbation if grouped, else row."""
     axis = live.settings.similarity.weighting.axis
     return {"gene": "gene", "pert": "perturbation", "both": "row"}[axis] if _is_grouped() else "row"
 
@@ -95,7 +96,7 @@ def _moved_text(before: float, after: float) -> str:
 
 
 def _table_key(live: LiveNeighbours, pair_id: str) -> str:
-    """Return the key of the table: another row, or other settings, make another table with nothing picked."""
+    """Return the key of the table: a different row or setting makes a new table with nothing picked."""
     return f"picked {pair_id} {live.settings.describe()} {_is_grouped()}"
 
 
@@ -114,11 +115,11 @@ def show_priors(live: LiveNeighbours, provenance: Provenance, without_picked: Pr
     rows = "" if unit == "row" else f"with {n_rows:,} labelled rows"
     help_ = f"{unit.capitalize()}s whose labelled rows have a weight above 0; the figure and the table count the same."
     numbers.append(Number(f"Neighbour {unit}s", f"{_count(live, without_picked):,}", help_, rows))
-    meaning = "The result of the screen; the priors are computed without it."
+    meaning = "The result of the screen; the priors do not use it."
     numbers.append(Number("Label", widgets.label_text(label), meaning))
     show_numbers("priors", numbers, 4)
     if live.settings.similarity.strength:
-        st.caption("Shown without the support strength, which Fuse and runs apply: it moves the prior of an effect to 0.5.")
+        st.caption("Shown without the support strength of Fuse and runs, which moves the prior of an effect towards 0.5.")
 
 
 def show_masked_rows(live: LiveNeighbours, label: str | None) -> None:
@@ -127,7 +128,7 @@ def show_masked_rows(live: LiveNeighbours, label: str | None) -> None:
     known = index.known.rows
     n = len(known)
     if parts is None:
-        what = "has no label" if label is None else "is of the test split, whose labels nothing learns from"
+        what = "has no label" if label is None else "is in the test split, whose labels are not used"
         st.caption(f"This row {what}: it may use all {n:,} labelled rows of the training split.")
         return
     pert, gene = int(live.neighbourhood.queries.pert[0]), int(live.neighbourhood.queries.gene[0])
@@ -140,7 +141,7 @@ def show_masked_rows(live: LiveNeighbours, label: str | None) -> None:
         st.markdown(
             f"{int(by_pert.sum()):,} {where} {whose[0]}, {int(by_gene.sum()):,} {where} {whose[1]}, "
             f"{int((by_pert & by_gene).sum()):,} both. The {int((own_pert | own_gene).sum()):,} that share the perturbation or "
-            "the gene itself, and would be the most informative:"
+            "the gene would be the most informative:"
         )
         tables.show_table(_masked_rows(live, np.flatnonzero(own_pert | own_gene)), "rows left out", height=200)
 
@@ -168,7 +169,7 @@ def _pair(live: LiveNeighbours, at: int) -> str:
 
 
 def list_neighbours(live: LiveNeighbours, provenance: Provenance) -> pd.DataFrame:
-    """Return the neighbours as `neighbour_table` gives them, grouped as the visitor chose."""
+    """Return the table of neighbours, grouped as the visitor chose."""
     return neighbour_table(live, provenance, _is_grouped())
 
 
@@ -213,7 +214,7 @@ def _majority_label(counts: pd.DataFrame) -> pd.Series:
 def show_neighbours(
     live: LiveNeighbours, rows: pd.DataFrame, pair_id: str, provenance: Provenance, without_picked: Provenance
 ) -> None:
-    """Show the table of neighbours, in which some can be picked, and above it the priors without them."""
+    """Show the table of neighbours, and above it the priors without the picked ones."""
     shown = rows.head(LISTED).drop(columns=["symbol", "positions"])
     if _is_grouped() and live.settings.similarity.weighting.axis != "both":
         shown = shown.drop(columns="label")
@@ -248,7 +249,7 @@ def show_neighbours(
 
 
 def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> None:
-    """Show how the prior is shared among the neighbours, and where they are on a map of genes."""
+    """Show the neighbours' shares of the prior, and their places on a map of genes."""
     assert context.dataset is not None
     labelled, unit = f"{rows['positions'].map(len).sum():,} labelled rows", _unit(live)
     count = labelled if unit == "row" else f"{len(rows):,} {unit}s with {labelled}"
@@ -256,12 +257,12 @@ def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame,
     st.segmented_control("Group by", PER, default=PER[0], **bind("per"), required=True)
     left, right = st.columns(2, gap="medium")
     with left:
-        st.markdown("**Who carries the prior**")
+        st.markdown("***Shares of the prior**")
         chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)", _unit(live))
         shown = rows[["neighbour", "label", "share", "cumulative"]]
         show_figure(chart, shown, "shares", "Shares of the neighbours", f"{caption} · shares, so no interval")
     with right:
-        st.markdown("**Where they are among the genes**")
+        st.markdown("***Places among the genes**")
         _show_map(context.dataset, live, rows, caption)
 
 
@@ -288,7 +289,7 @@ def _show_map(dataset: Dataset, live: LiveNeighbours, rows: pd.DataFrame, captio
         }
     )
     if table[["x", "y"]].dropna().empty:
-        st.markdown(f"{space} covers none of these genes: there is no map to draw.")
+        st.markdown(f"{space} covers none of these genes, so there is no map.")
         return
     axes = tuple(f"principal component {i + 1} ({variance:.0%} of the variance)" for i, variance in enumerate(variances))
     chart = gene_map.figure(table, of_query, (axes[0], axes[1]))

@@ -1,4 +1,4 @@
-"""Overview: what needs attention before a number is believed, the first of it on the first screen, all of it further down."""
+"""Overview: what to check before trusting a number, the most urgent on the first screen, all of it further down."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text
 
-_WATCH_S = 5.0  # between two looks at the states of runs
+_WATCH_S = 5.0  # between two reads of the states of runs
 MOST_FIRST = 3  # on the first screen
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing to look at: of what, and what draws it, a text or a link to where it is seen."""
+    """One thing to check: its group and the function that draws it, as text or as a link."""
 
     of: str
     show: Callable[[], object]
@@ -34,7 +34,7 @@ class Line:
 
 
 def show_first(context: PageContext) -> None:
-    """Show the most urgent of what needs attention, and how much more there is further down."""
+    """Show the most urgent things to check, and how many more there are below."""
     lines = _collect(context)
     st.markdown("**Needs attention**")
     if not lines:
@@ -49,12 +49,12 @@ def show_first(context: PageContext) -> None:
 
 
 def show_all(context: PageContext) -> None:
-    """Show everything to check before believing a number; first the work that waits for a person."""
+    """Show everything to check before trusting a number, first the work that waits for a person."""
     lines = _collect(context)
     if not lines:
         st.caption(
-            "Nothing. No run or other work ended early, no row lacks an answer or a seed, every role argued its side. "
-            "No row was rejected, and there is no leak."
+            "Nothing. No run or other work ended early. No row lacks an answer or a seed. Every role argued its side. No row "
+            "was rejected. No leak was found."
         )
     if any(line.is_leak for line in lines):
         links.to_data("How splits, spaces and runs were checked for leaks", tab="Spaces and leaks")
@@ -69,7 +69,7 @@ def show_all(context: PageContext) -> None:
 
 
 def _collect(context: PageContext) -> list[Line]:
-    """Return every thing to look at, the work that waits for a person first."""
+    """Return everything to check, the work that waits for a person first."""
     by_run = {run.id: run for run in context.runs}
     found = find_concerns([_facts(run) for run in context.runs], len(loaders.rejected_rows()))
     waiting = {each.run for each in found if each.on_run_page}
@@ -95,12 +95,12 @@ def _line_of_concern(concern: Concern, run: Run) -> Line:
 
 
 def _line_of_job(job: Job) -> Line:
-    """Return a job that is no run of the table above, with a link to where it can be resumed."""
+    """Return the line of a job that is not a run, with a link to the page that can resume it."""
     return Line(job.name, partial(links.to_job, job, f"{kinds()[job.kind].title}: {job.words}"), job.cause or "")
 
 
 def watch_states(context: PageContext) -> None:
-    """Draw the page again when the state of a run or other job changes, as long as a process is on one."""
+    """Redraw the page when the state of a run or job changes, as long as one is running."""
     drawn = {run.id: run.status for run in context.runs} | {job.key: job.state for job in loaders.other_jobs()}
     if any(state in (*LIVE_STATES, "waiting") for state in drawn.values()) or any(job.is_live for job in loaders.other_jobs()):
         shell.fragment(lambda: _draw_again_if_changed(drawn), every_s=_WATCH_S)()
@@ -130,5 +130,5 @@ def _facts(run: Run) -> RunFacts:
 
 
 def _leave_one_out_sentences(run: Run) -> tuple[str, ...]:
-    """Return what each leave-one-out kNN scores beside what no gene information scores, which leave-one-out favours too."""
+    """Return the score of each leave-one-out kNN beside that without gene information, which leave-one-out inflates too."""
     return tuple(sentence for kind, sentence in loaders.protocol_sentences(run.id) if kind == "loo")

@@ -1,6 +1,6 @@
-"""Overview: the table of runs, by the rows that they are on.
+"""Overview: the table of runs, grouped by their rows, with time, tokens and cost in words.
 
-Overview: what a run took, in words: time, tokens and cost. What is not known is left out, never guessed.
+Unknown values are left out, never guessed.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _USUAL: dict[str, str | int] = {"origin": "imported", "status": "done", "failed"
 _MORE = ("method", "model", "origin", "fallbacks", "fewer seeds", "collapsed", "failed")
 _INTERVAL = f"95% interval {TWO_WAY}, over the rows with a label."
 _VERDICTS = (
-    "Whether the run beats the no-biology baseline, which knows only how often each gene was measured. That is count-only on "
-    "DE, rarer gene on DIR. On a cell line of PerturbQA: whether the mean over genes of their AUROC is above 0.5. "
-    "Above: the interval of the difference lies above 0. Below: it lies below 0. Cannot tell: it holds 0."
+    "Whether the run beats the no-biology baseline, which uses only how often each gene was measured: count-only on DE, rarer "
+    "gene on DIR. On a cell line of PerturbQA: whether the mean AUROC over genes is above 0.5. Above: the interval of the "
+    "difference is above 0. Below: it is below 0. Cannot tell: it contains 0."
 )
 _COLLAPSED = "Rows in which a brief answers the multiple-choice question instead of arguing."
 _COST = (
-    "At the prices of the run's server and model, else of the settings. Cached answers cost nothing. A range "
-    "where only the sum of prompt and answer tokens is known."
+    "At the prices of the run's server and model, else of the settings. Cached answers cost nothing. A range if only the sum "
+    "of prompt and answer tokens is known."
 )
 _WORDS = {"yes": "above", "no": "below"}
 
@@ -58,16 +58,14 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
     runs, table = _build_table(context.runs, prices)
     columns = [name for name in table if name != "run"]
     hint, choice = st.columns([0.8, 0.2], vertical_alignment="bottom")
-    hint.caption(
-        "Runs on the same rows stand together, the best first, the baseline below them. Tick a run to read it row by row."
-    )
+    hint.caption("Runs on the same rows are grouped, the best first, the baseline last. Tick a run to read it row by row.")
     with choice.popover("Columns", width="stretch", icon=":material/view_column:"):
         default = [name for name in columns if name not in _MORE]
         shown = st.multiselect("Columns", columns, default, label_visibility="collapsed", **bind("columns", default))
         if not prices:
             st.caption(
-                "Set PERTURBDESK_PRICE_PROMPT and PERTURBDESK_PRICE_COMPLETION, prices of a million tokens, to see costs; or set "
-                f"those of a server in {ENDPOINT_FILE}."
+                "To see costs, set PERTURBDESK_PRICE_PROMPT and PERTURBDESK_PRICE_COMPLETION per million tokens, or a server's "
+                f"prices in {ENDPOINT_FILE}."
             )
     chosen = tables.show_table(
         table[["run", *(name for name in columns if name in shown)]],
@@ -85,7 +83,7 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
 
 
 def _find_prices(context: PageContext) -> dict[str, Price]:
-    """Return what tokens cost, by run id; of a file of endpoints that cannot be read, why, and none."""
+    """Return token prices by run id; none, and the reason, if the file of endpoints cannot be read."""
     try:
         return prices_of_runs(context.workspace, context.runs)
     except InputError as error:
@@ -94,7 +92,7 @@ def _find_prices(context: PageContext) -> dict[str, Price]:
 
 
 def _build_table(runs: Sequence[Run], prices: Mapping[str, Price]) -> tuple[list[Run | None], pd.DataFrame]:
-    """Return the table of runs, and the run of each of its lines; None for the no-biology baseline on the rows of a group."""
+    """Return the table of runs, and the run of each line; None for a group's no-biology baseline."""
     standings = {run.id: loaders.standing(run.id) for run in runs}
     spent = loaders.tokens_by_run() if prices else {}
 
@@ -178,10 +176,10 @@ def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
         "scored": text(help=f"Which pairs of rows count. Inside cells: {UNSEEN}."),
         "against no biology": text(help=_VERDICTS),
         "time": text(help="From the start to the end of a finished run; unknown for imported ones."),
-        "tokens": text(help="Sum over the rows; ≥ where the count is missing for some rows."),
+        "tokens": text(help="Sum over the rows; ≥ if the count is missing for some rows."),
         "cost": text(help=_COST),
-        "fallbacks": number("no answer", format="localized", help="Rows in which a constant or a base rate replaces an answer."),
-        "fewer seeds": number(format="localized", help="Rows whose mean is over fewer seeds than asked."),
+        "fallbacks": number("no answer", format="localized", help="Rows in which a constant or a base rate replaces the answer."),
+        "fewer seeds": number(format="localized", help="Rows whose mean has fewer seeds than requested."),
         "collapsed": number("did not argue", format="localized", help=_COLLAPSED),
     }
 

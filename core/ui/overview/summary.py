@@ -1,6 +1,6 @@
-"""Overview, first screen: one verdict, one picture, what needs attention, what to do next, how to bring one's own data.
+"""Overview, first screen: one verdict, one picture, what to check, what to do next, how to add one's own data.
 
-Overview: public scores, and the noise that they have.
+Also public scores and their noise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from core.ui.shared.widgets import as_text, flush, show_captioned, show_empty
 
 
 def show_first_screen(context: PageContext) -> None:
-    """Show the verdict across the page, and below it the picture beside what needs attention and what to do next."""
+    """Show the verdict across the page, and below it the picture beside the things to check and to do next."""
     verdict = st.container(key="verdict")
     picture, side = st.columns([0.68, 0.32], gap="large")
     place = verdict.empty()
@@ -49,7 +49,7 @@ def show_first_screen(context: PageContext) -> None:
 
 
 def _load_standings(runs: Sequence[Run], place: st.delta_generator.DeltaGenerator) -> dict[str, Standing]:
-    """Return the standing of each run (id); while they are computed, the place says of which."""
+    """Return the standing of each run (id). While they are computed, the place shows the run."""
     found = {}
     bar = place.empty()
     for at, run in enumerate(runs):
@@ -88,12 +88,12 @@ def _show_next(context: PageContext) -> None:
 
 
 def _show_bring_your_own(context: PageContext) -> None:
-    """Show the upload, and the command that does the same; nothing of it to who may only read."""
+    """Show the upload and the equivalent command; nothing in a read-only workspace."""
     if context.workspace.settings.read_only:
         return
     with st.expander("Bring your own data", icon=":material/upload:"):
         after_import.show_upload(context.workspace, "-overview", ImportOptions())
-        st.caption("Or `perturbdesk import FOLDER`. Data has more ways.")
+        st.caption("Or `perturbdesk import FOLDER`. Data has more options.")
 
 
 def noise_of(context: PageContext, n_unlabelled: int) -> PublicNoise | None:
@@ -102,7 +102,7 @@ def noise_of(context: PageContext, n_unlabelled: int) -> PublicNoise | None:
 
 
 def show_published(context: PageContext, noise: PublicNoise | None) -> None:
-    """Show the public scores of runs that have one, which are of other rows than any score here."""
+    """Show the public scores of runs. They are on other rows than the scores here."""
     published = ladder.published_of(context.runs)
     if published:
         dataset, chosen = context.dataset.name if context.dataset else "", context.run.id if context.run else None

@@ -1,4 +1,4 @@
-"""The Audit tab of Rows: did the advocates argue? Each number is how often a rubric's rule says yes, and links to its rows."""
+"""The Audit tab of Rows: did the advocates argue? Each number counts a rubric's yes answers and links to their rows."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _ARGUMENTS = {
     "other_side": "conclude for the other",
     "cites": "cite the dossier",
 }
-# Finding → what the question of its rubric leaves open.
+# Finding → details that its rubric's question omits.
 _HELP = {
-    "answers": "A, B or C first, alone or behind “Answer”, before a bracket, a full stop, a colon or nothing else.",
+    "answers": "A, B or C at the start, perhaps after “Answer”, alone or before a bracket, a full stop or a colon.",
     "answers_against": "It contradicts EFFECT by C, NULL by A or B, UP by B or C, DOWN by A or C.",
     "option": "The narrower count: only A, B or C with a closing bracket.",
     "against": "The narrower count of contradictions.",
@@ -44,18 +44,18 @@ _HELP = {
 
 
 def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame) -> None:
-    """Show in a sentence whether the advocates argued, then the counts by role with links, and the lengths of briefs."""
+    """Show a sentence on whether the advocates argued, the counts by role with links, and the lengths of briefs."""
     if audit.roles.empty:
-        show_empty(f"This run's method is {method_text(run.method)}: its traces hold no briefs, so there is no debate to audit.")
+        show_empty(f"This run's method is {method_text(run.method)}, which writes no briefs, so there is no debate to audit.")
         return
     st.markdown(f"**{audit.summarize()}**")
     flush()
     _show_counts(audit, _ANSWERS)
     _show_rows_by_arguing(audit)
-    st.markdown("### What the briefs are like")
+    st.markdown("### The briefs")
     _show_counts(audit, _ARGUMENTS)
     if not audit.has_dossier:
-        st.caption("This file kept no dossier, so whether briefs cite it cannot be checked.")
+        st.caption("This file has no dossier, so citations cannot be checked.")
     _show_rows_with_flags(audit)
     show_captioned(brief_lengths.of_run(run, audit, lengths), "brief-lengths")
 
@@ -78,12 +78,12 @@ def _show_counts(audit: DebateAudit, titles: Mapping[str, str]) -> None:
 
 
 def _help(finding: str) -> str:
-    """Return the question that the column counts as answered with yes, and the name under which a rubric asks it."""
+    """Return the question whose yes answers the column counts, and the name of its rubric."""
     return f"{rule_named(finding).question} {_HELP.get(finding, '')} Rubric: {as_text(finding)}."
 
 
 def _show_count(role: str, finding: str, n: float, briefs: int) -> None:
-    """Show a number of briefs with its share, as a link where it leads somewhere; a dash if it is not known."""
+    """Show a number of briefs with its share, as a link if possible; a dash if unknown."""
     choice = filters.ANY if role == "all" else role, finding
     text = "–" if n != n else f"{int(n):,} ({100 * n / briefs:.0f}%)"
     if n > 0 and choice in filters.BRIEF_CHOICES.values():
@@ -93,7 +93,7 @@ def _show_count(role: str, finding: str, n: float, briefs: int) -> None:
 
 
 def _show_rows_by_arguing(audit: DebateAudit) -> None:
-    """Show in how many rows no advocate, one, two, … wrote more than a line, each with a link to these rows."""
+    """Show the number of rows in which no advocate, one, two, … wrote more than a line, with links to these rows."""
     rows = audit.rows_by_arguing
     st.markdown(f"### Rows by how many of their advocates wrote {SHORT} characters or more")
     for advocates, (place, n) in enumerate(zip(st.columns(len(rows)), rows, strict=True)):
@@ -108,13 +108,11 @@ def _show_rows_by_arguing(audit: DebateAudit) -> None:
     total = audit.totals
     long = total["n"] - total["short"]
     if long > total["argues"]:
-        st.caption(
-            f"Of the {long:,} briefs that long, {long - total['argues']:,} open with an answer to the question all the same."
-        )
+        st.caption(f"Of the {long:,} long briefs, {long - total['argues']:,} still begin with an answer to the question.")
 
 
 def _show_rows_with_flags(audit: DebateAudit) -> None:
-    """Show how many rows collapsed or fell back on a constant, and how many distinct verdicts there are."""
+    """Show how many rows collapsed or used a constant, and the number of distinct verdicts."""
     counts = {
         "role_collapse": ("rows with a role that did not argue its side", f"{audit.collapsed:,} of {audit.rows:,}"),
         "de_fallback": ("unreadable verdicts on the effect", f"{audit.de_fallbacks:,}"),

@@ -1,4 +1,4 @@
-"""The calls of a language model behind a row: how long each took, its tokens, what was asked and what came back."""
+"""The calls of a language model behind a row: time, tokens, request and answer of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.ui.shared.widgets import as_text
 
 
 def show(run: Run, pair_id: str, calls: Sequence[Call], events: Sequence[Event]) -> None:
-    """Show every request to a language model for the row with its raw answer; what the trace knows if no call was kept."""
+    """Show every request to a language model for the row with its raw answer; facts from the trace if no call was stored."""
     if not calls:
         _show_events(run, events)
         return
@@ -40,7 +40,7 @@ def show(run: Run, pair_id: str, calls: Sequence[Call], events: Sequence[Event])
 
 
 def thinking_of(call: Call) -> str:
-    """Return what the model thought before it answered, however its server sent that; "" for nothing."""
+    """Return the model's thinking before its answer, in any form that servers send; "" if none."""
     answer = read_answer(call.reply) if call.reply else None
     return answer.reasoning if isinstance(answer, Answer) else ""
 
@@ -61,7 +61,7 @@ def call_table(calls: Sequence[Call]) -> pd.DataFrame:
 
 
 def _knows_tokens(call: Call) -> bool:
-    """Return whether a call's tokens are known: a request has some, so a server that says 0 does not count them."""
+    """Return whether a call's tokens are known: every request has some, so 0 means that the server does not count them."""
     return call.prompt_tokens > 0 or call.completion_tokens > 0
 
 
@@ -72,9 +72,9 @@ def _remark(call: Call) -> str:
 
 
 def event_table(events: Sequence[Event]) -> pd.DataFrame:
-    """Return one line per event of a trace of which seconds or tokens are known: step, seconds, tokens; None if not known.
+    """Return one line per event of a trace with known seconds or tokens: step, seconds, tokens; None if unknown.
 
-    No tokens beside a text are unknown tokens: a model cannot have written it for nothing.
+    A text with 0 tokens has an unknown number: a model cannot have written it with none.
     """
     rows = [
         {
@@ -94,15 +94,15 @@ def _show_events(run: Run, events: Sequence[Event]) -> None:
         return
     table = event_table(events)
     if table.empty:
-        if not has_steps(events):  # whose tree says so itself
-            st.caption("Seconds and tokens of the single steps were not kept with this run.")
+        if not has_steps(events):  # whose tree shows it already
+            st.caption("This run has no seconds and tokens of single steps.")
         return
     with st.expander(f"{len(table)} of {len(events)} steps with seconds or tokens{describe_total(table)}"):
         _show_table(run, table)
 
 
 def describe_total(table: pd.DataFrame) -> str:
-    """Return the seconds and tokens of all lines, as far as each knows them, for a title."""
+    """Return the known seconds and tokens of all lines, for a title."""
     tokens = table[[name for name in ("sent", "answered", "tokens") if name in table]]
     said = []
     if table["seconds"].notna().all():
@@ -117,7 +117,7 @@ def describe_total(table: pd.DataFrame) -> str:
 
 
 def _show_table(run: Run, table: pd.DataFrame) -> None:
-    """Show the lines with a bar for their seconds, as long as the longest."""
+    """Show the lines with bars for their seconds, scaled to the longest."""
     longest = float(table["seconds"].dropna().max()) if table["seconds"].any() else 1.0
     bar = st.column_config.ProgressColumn(format="%.1f", min_value=0.0, max_value=longest, color="gray")
     titles: dict[str, Any] = {"sent": "tokens sent", "answered": "tokens answered", "seconds": bar}
@@ -128,5 +128,5 @@ def _pretty(text: str) -> str:
     """Return JSON on several lines; text that is not JSON unchanged."""
     try:
         return json.dumps(parse_json(text), indent=1, ensure_ascii=False)
-    except (ValueError, RecursionError):  # RecursionError: of writing it again
+    except (ValueError, RecursionError):  # RecursionError: raised when it is written again
         return text

@@ -1,4 +1,4 @@
-"""What the briefs of a row claim about genes, under each of them; the packs are read in the background, so that no row waits."""
+"""The claims about genes in the briefs of a row, below each brief. The packs are read in the background, so that no row waits."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ _SIGNS: Mapping[str, tuple[str, str]] = {
 
 
 def find(details: RowDetails) -> Mapping[str, Sequence[RowClaim]]:
-    """Return the claims of each brief and rebuttal of a row, by its text; none without a pack that could decide one, or before
-    the packs have been read."""
+    """Return the claims of each brief and rebuttal of a row, by its text; none without a pack that can check them, or before the
+    packs are read.
+    """
     row, events = details.numbers, details.events
     if not _can_be_checked(events):
         return {}
@@ -40,7 +41,7 @@ def find(details: RowDetails) -> Mapping[str, Sequence[RowClaim]]:
 
 
 def wait(details: RowDetails) -> None:
-    """Draw the page anew once the packs have been read, if the row has claims to check; say so if they cannot be."""
+    """Redraw the page once the packs are read if the row has claims to check; show a message if they cannot be read."""
     if not _can_be_checked(details.events):
         return
     dataset = str(details.numbers["dataset"])
@@ -50,7 +51,7 @@ def wait(details: RowDetails) -> None:
 
 
 def show(claims: Sequence[RowClaim]) -> None:
-    """Show the claims of a text, one a line, with what is known of each; not that it answers the question in a way not known."""
+    """Show the claims of a text, one per line, with their status; leave out answers to the row's question with unknown status."""
     shown = [each for each in claims if not each.is_answer or each.verdict.status != "not known"]
     if shown:
         st.caption("\\\n".join(map(_line, shown)))

@@ -1,4 +1,4 @@
-"""The dossier of a row: the evidence that the agents were given, one card per answer of a tool."""
+"""The dossier of a row: the evidence shown to the agents, one card per answer of a tool."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from core.ui.shared.widgets import as_text
 
 
 def show(items: Sequence[dict[str, Any]], events: Sequence[Event], marks: Marks, parameter: str) -> None:
-    """Show the evidence that the agents were given, folded unless the words stand in it that were searched for.
+    """Show the evidence shown to the agents, folded unless it contains the searched words.
 
-    At first the answer is chosen in which they stand. parameter: the query parameter that carries which answer is shown.
+    The first answer with these words is chosen. parameter: the query parameter of the chosen answer.
     """
     if not items:
         if not any(e["kind"] == "observation" for e in events):  # else the tools' answers are among the steps
-            st.caption("This file kept no dossier: what evidence the agents were given is not known.")
+            st.caption("This file has no dossier, so the agents' evidence is unknown.")
         return
     hits = [marks.count_hits(json.dumps(item["body"], ensure_ascii=False)) for item in items]
     cards = _name_cards(items)
@@ -38,7 +38,7 @@ def show(items: Sequence[dict[str, Any]], events: Sequence[Event], marks: Marks,
 
 
 def _name_cards(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of answers in a link: their tools', numbered from the second of a tool on.
+    """Return the names of answers in a link: their tools', numbered from a tool's second answer on.
 
     The next row shows the same card.
     """
@@ -54,7 +54,7 @@ def _title(item: Mapping[str, Any], hits: int) -> str:
 
 def _show_item(item: Mapping[str, Any], marks: Marks) -> None:
     if item["status"] != "ok":
-        st.caption(f":orange[⚠ {item['status']}]: this tool gave the agents nothing")
+        st.caption(f":orange[⚠ {item['status']}]: the agents got no answer from this tool")
     lines, lists = describe.split_body(item["body"])
     for entries in lists:
         _show_table(entries, marks)
@@ -64,7 +64,7 @@ def _show_item(item: Mapping[str, Any], marks: Marks) -> None:
 
 
 def _show_table(entries: Sequence[Mapping[str, Any]], marks: Marks) -> None:
-    """Show entries of short values as a table, with the cells marked in which the searched words stand."""
+    """Show entries of short values as a table, and mark the cells with the searched words."""
     table = pd.DataFrame(entries)
     floats = table.select_dtypes("float").columns
     table[floats] = table[floats].map(quantity_text)

@@ -1,4 +1,4 @@
-"""The filters of a run's rows. The address holds each one under its widget's key."""
+"""The filters of a run's rows. The address has each one under its widget's key."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ BRIEF_CHOICES = {f"{role}: {words}": (role, finding) for role in ROLES for findi
 ARGUING = {str(n): n for n in range(5)}  # none to all of four advocates
 STEP_METHODS = ("react", "coordinator", "inspect")  # whose traces are of steps
 UNLIKE = "most disagreement with the run compared with first"
-# What an order counts, where that is neither of both probabilities.
+# The quantity of an order, if it is neither probability.
 COUNTED: dict[str, Quantity] = {
-    CONFIDENTLY_WRONG: Quantity("wrong by", "The probability that the run gives to what is not the label, the highest first."),
-    MOST_ARGUED: Quantity("argued", f"How many briefs have {SHORT} characters or more and do not just answer A, B or C.", 0),
+    CONFIDENTLY_WRONG: Quantity("wrong by", "The probability of all outcomes except the label, highest first."),
+    MOST_ARGUED: Quantity("argued", f"How many briefs have {SHORT} characters or more and do more than answer A, B or C.", 0),
     ADVOCATES_DISAGREE: Quantity("disagree", "In how many questions both advocates take their own side: 0, 1 or 2.", 0),
     MOST_STEPS: Quantity("steps", "How many tools the agent called; of equally many, the longest trace first.", 0),
     MOST_TOOLS: Quantity("tools", "How many different tools the agent called.", 0),
     MOST_ERRORS: Quantity("errors", "How many of the agent's calls failed.", 0),
     LONGEST: Quantity("length", "The characters of all texts of the trace.", 0),
-    UNLIKE: Quantity("ranks apart", "By how many ranks of P(DE) the row lies apart in both runs.", 0),
+    UNLIKE: Quantity("ranks apart", "The difference between the row's ranks of P(DE) in both runs.", 0),
 }
 TITLES = {
     **{"label": "label", "call": "call", "flags": "flag", "q": "search", "p_de": "P(DE)", "p_up": "P(up | DE)"},
@@ -60,7 +60,7 @@ TITLES = {
     },
     **{"brief": "briefs", "arguing": "advocates who argued", "noted": "only with notes", "failed": "only failed"},
 }
-_OFF: dict[str, object] = {  # the value of each filter that restricts nothing
+_OFF: dict[str, object] = {  # the value of each inactive filter
     **{"label": [], "flags": [], "q": "", "p_de": (0.0, 1.0), "p_up": (0.0, 1.0), "noted": False, "failed": False},
     **dict.fromkeys(("call", "pert", "gene", "symbol", "gene_rows", "split", "brief", "arguing")),
 }
@@ -72,9 +72,9 @@ def brief_choice(role: str, finding: str) -> str:
 
 
 def show_rows_button(label: str, **chosen: str | list[str]) -> None:
-    """Show a button that opens the rows which these filters leave, by key, all others being off.
+    """Show a button that opens the rows with these filters (by key) and no others.
 
-    A link to the page that shows it changes neither its address nor its widgets, so the button sets these.
+    A link to the current page changes neither its address nor its widgets, so the button sets them.
     """
     key = f"rows-{'-'.join(map(str, chosen.values()))}"
     st.button(label, key=key, on_click=_open_rows, args=(chosen,), type="tertiary")
@@ -82,7 +82,7 @@ def show_rows_button(label: str, **chosen: str | list[str]) -> None:
 
 def _open_rows(chosen: dict[str, str | list[str]]) -> None:
     _take_off_filters()
-    links.set_parameters({**dict.fromkeys(("row", *_OFF)), **chosen})  # the filters are not on screen to do it themselves
+    links.set_parameters({**dict.fromkeys(("row", *_OFF)), **chosen})  # the filters are not on screen
     st.session_state.update(chosen, tab="Rows")
 
 
@@ -93,24 +93,24 @@ def _take_off_filters() -> None:
 
 
 def show_no_match(run: Run) -> None:
-    """Say that no row matches the filters, and offer to take them off."""
+    """Show that no row matches the filters, and a button that removes them."""
 
     def take_off() -> None:
         if st.button("Show all rows", on_click=_take_off_filters, type="tertiary"):
-            st.rerun()  # the filters too, which the fragment around this does not draw
+            st.rerun()  # the filters too, which are outside this fragment
 
     show_empty(f"None of the {run.done:,} rows matches these filters.", take_off)
 
 
 def choose_rows(context: PageContext, run: Run, wanted: RowFilter) -> ListedRows:
-    """Show the choice of the rows' order; the rows that the filter leaves, in that order.
+    """Show the choice of the rows' order; return the filtered rows in that order.
 
-    Another run counts if the page shows one beside this.
+    The order by disagreement needs another run on the page.
     """
     names = {other.id: other.name for other in context.runs if other.id != run.id}
     other = next((key for key in st.query_params.get_all("with") if key in names), None)
     orders: list[Order | str] = [order for order in get_args(Order) if _applies(run, order)] + ([UNLIKE] if other else [])
-    if loaders.says_all_or_nothing(run.id):  # whose probabilities tell no rows apart
+    if loaders.says_all_or_nothing(run.id):  # whose probabilities do not distinguish rows
         orders.sort(key=lambda order: order not in BY_STEPS)
     chosen = st.selectbox("Order", orders, **bind("order", orders[0]), label_visibility="collapsed")
     if chosen == UNLIKE and other:
@@ -130,15 +130,13 @@ def _applies(run: Run, order: Order) -> bool:
 
 
 def show_active() -> None:
-    """Show each filter that restricts as a button that takes it off."""
+    """Show each active filter as a button that removes it."""
     active = {key: value for key, off in _OFF.items() if (value := st.session_state.get(key, off)) != off and value}
     if not active:
         return
     with st.container(horizontal=True, gap="small", key="active-filters"):
         for key, value in active.items():
-            st.button(
-                f"{_describe(key, value)} ✕", key=f"off-{key}", on_click=_take_off, args=(key,), help="Take this filter off"
-            )
+            st.button(f"{_describe(key, value)} ✕", key=f"off-{key}", on_click=_take_off, args=(key,), help="Remove this filter")
         if "q" in active:
             links.to_search(str(active["q"]), "in all runs")
 
@@ -158,7 +156,7 @@ def _take_off(key: str) -> None:
 
 
 def show(run: Run) -> RowFilter:
-    """Show the filters that apply to a run; the chosen filter."""
+    """Show the filters that apply to a run; return the chosen filter."""
     choices = loaders.filter_choices(run.id)
     labelled = choices["label"] != [NO_LABEL]
     labels: list[str] = []
@@ -185,19 +183,19 @@ def show(run: Run) -> RowFilter:
 
 
 def _in_line(placeholder: str) -> dict[str, Any]:
-    """Return the arguments of a filter in the one line of filters: what it is stands in it while it is off."""
+    """Return the arguments of a filter in the line of filters: an inactive filter shows its name."""
     return {"label_visibility": "collapsed", "placeholder": placeholder}
 
 
 def _rename_in_link() -> None:
-    """Read a link that was made when rows without a label were called unknown."""
+    """Read an old link, in which rows without a label are called unknown."""
     wanted = st.query_params.get_all("label")
     if "unknown" in wanted and "label" not in st.session_state:
         st.session_state["label"] = [NO_LABEL if label == "unknown" else label for label in wanted]
 
 
 def _choose_call(run: Run) -> str:
-    """Show the filter by hit and miss, which rank scores do not have; empty for any."""
+    """Show the filter by hit and miss, which rank scores lack; return "" for any."""
     if run.has_rank_scores:
         return ""
     return st.selectbox("Call", ["hit", "miss"], index=None, **bind("call"), **_in_line("hit or miss")) or ""
@@ -221,6 +219,6 @@ def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> RowFilter:
 
 
 def _choose_one(label: str, options: list[str], key: str) -> str:
-    """Show a filter that is off at first; the chosen option, empty if none."""
+    """Show a filter that is inactive by default; return the chosen option, "" if none."""
     chosen = st.selectbox(label, options, index=None, placeholder="any", **bind(key))
     return chosen or ""

@@ -1,4 +1,4 @@
-"""What a row of a run that calls no model is made from: a kNN's neighbours, or the runs that are fused."""
+"""The sources of a row in a run without a model: a kNN's neighbours, or the fused runs."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from core.ui.shared.loaders import RowDetails
 from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.widgets import as_text
 
-LISTED = 10  # neighbours, the heaviest
-SAME = 1e-6  # probabilities no further apart are the same
+LISTED = 10  # neighbours with the largest weights
+SAME = 1e-6  # largest difference of equal probabilities
 _SHARE = "%.2f"
 
 
 def show(dataset: Dataset, run: Run, details: RowDetails) -> bool:
-    """Show what a predicted row is made from as it is now, and return True.
+    """Show the present sources of a predicted row and return True.
 
-    If what the run was made from is gone or cannot be used, show a sentence that says so and return False.
+    If they were deleted or cannot be used, show the reason and return False.
     """
     pair_id = details.numbers["pair_id"]
     try:
@@ -43,7 +43,7 @@ def show(dataset: Dataset, run: Run, details: RowDetails) -> bool:
         else:
             _show_components(run, parents_table(run, pair_id))
     except (InputError, NotFound, StateError) as error:
-        st.caption(f":orange[⚠ What this row is made from cannot be shown again:] {as_text(error)}")
+        st.caption(f":orange[⚠ The sources of this row cannot be shown:] {as_text(error)}")
         return False
     return True
 
@@ -54,11 +54,11 @@ def _show_neighbours(dataset: Dataset, run: Run, details: RowDetails) -> None:
     provenance = live.neighbourhood.explain(0, settings.spaces, settings.similarity)
     n = len(provenance.neighbours)
     st.markdown(f"**Neighbours** · {n:,} labelled rows have a weight · {as_text(settings.describe())}")
-    prior = provenance.prior_de  # before the support strength, which other rows decide on
-    if not settings.similarity.strength and abs(prior - row["p_de"]) > SAME:  # NaN is no larger
+    prior = provenance.prior_de  # before the support strength, which depends on other rows
+    if not settings.similarity.strength and abs(prior - row["p_de"]) > SAME:  # False for NaN
         st.caption(f":orange[⚠ Spaces or labels have changed since this run]: today P(DE) would be {prior:.2f}.")
     if not n:
-        st.markdown("No labelled row that this row may use is similar to it: base rates stand in.")
+        st.markdown("No labelled row that this row may use is similar to it, so base rates are used.")
         return
     table = neighbour_table(live, provenance, grouped=True)
     shown = table[["neighbour", "up", "down", "none", "similarity"]].assign(
@@ -75,13 +75,13 @@ def _show_neighbours(dataset: Dataset, run: Run, details: RowDetails) -> None:
         },
     )
     more = {"dataset": dataset.id, "run": run.id, "row": row["pair_id"], **neighbour_controls.link_parameters(dataset, settings)}
-    listed = f"the heaviest {LISTED} of {len(table):,} above" if len(table) > LISTED else f"all {len(table):,} above"
+    listed = f"the first {LISTED} of {len(table):,} above" if len(table) > LISTED else f"all {len(table):,} above"
     st.page_link(links.NEIGHBOURS, label=f"Open in Neighbours ({listed})", query_params=more, width="content")
 
 
 @cache_by("run:{0}", "runs", "datasets", "spaces", entries=4, shared=True)
 def _load_fused_components(run_id: str) -> tuple[dict[str, int], list[Component], Percentiles]:
-    """Of a fusion (id): the place of each row, its components, and their percentiles."""
+    """Return the index of each row of a fusion (id), its components, and their percentiles."""
     run, dataset = _run_and_dataset(run_id)
     settings = _settings_of(run)
     rows, components = load_components(CachedComponents(dataset), settings)
@@ -96,22 +96,22 @@ def _run_and_dataset(run_id: str) -> tuple[Run, Dataset]:
 
 
 def _settings_of(run: Run) -> FusionSettings:
-    """Return what a fusion fused. Raise NotFound for a run of version 0.1.0 that does not say it as options."""
+    """Return the settings of a fusion. Raise NotFound for a run of version 0.1.0 that did not record them as options."""
     if "options" not in run.spec:
-        raise NotFound(f"{run.name}: made by an earlier version, whose record of the components can no longer be read")
+        raise NotFound(f"{run.name}: made by an earlier version, whose record of components cannot be read")
     return read_fusion_settings(run.spec["options"])
 
 
 def fusion_table(run: Run, pair_id: str) -> pd.DataFrame:
-    """Return the components of a row of a fusion, the base first; NaN where one does not cover the row.
+    """Return the components of a row of a fusion, the base first; NaN for a component without the row.
 
     Columns: component, row (its address), P(DE), percentile DE, weight DE, P(up | DE), percentile DIR, weight DIR. Raise NotFound
-    for a component that was deleted, InputError and StateError for one that cannot be used any more.
+    for a component that was deleted, InputError or StateError for one that cannot be used.
     """
     settings = _settings_of(run)
     places, components, percentiles = _load_fused_components(run.id)
     if pair_id not in places:
-        raise NotFound(f"row {pair_id!r}: no longer in the base run")
+        raise NotFound(f"row {pair_id!r}: not in the base run")
     at = places[pair_id]
     weights = weights_in_rows(percentiles.take(np.array([at])), settings.weights())
     return pd.DataFrame(
@@ -133,7 +133,7 @@ def parents_table(run: Run, pair_id: str) -> pd.DataFrame:
     known = {each.id: each for each in loaders.all_runs()}
     missing = [key for key in run.parents if key not in known]
     if missing:
-        raise NotFound(f"run {missing[0]!r}: not in this workspace any more")
+        raise NotFound(f"run {missing[0]!r}: not in this workspace")
     rows = [loaders.row_details(key, pair_id).numbers for key in run.parents]
     return pd.DataFrame(
         {
@@ -146,7 +146,7 @@ def parents_table(run: Run, pair_id: str) -> pd.DataFrame:
 
 
 def _row_addresses(run: Run, parts: Sequence[str], pair_id: str) -> list[str]:
-    """Return where the row is shown in each run (name or id)."""
+    """Return the address of the row in each run (name or id)."""
     ids = {name: each.id for each in loaders.all_runs() for name in (each.name, each.id)}
     return [links.page_address("rows", dataset=run.dataset, run=ids[part], row=pair_id) for part in parts]
 
@@ -163,4 +163,4 @@ def _show_components(run: Run, table: pd.DataFrame) -> None:
         },
     )
     if np.isnan(table[numbers].to_numpy(dtype=float)).any():
-        st.caption("A component without a number does not cover this row: the weights of the others count in proportion.")
+        st.caption("A component without a number does not cover this row. The other weights are scaled up in proportion.")

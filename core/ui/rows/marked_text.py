@@ -1,8 +1,8 @@
-"""Texts of models and papers as Markdown that can do no harm: a few marks are kept, all else appears as it was written.
+"""Texts of models and papers as safe Markdown.
 
-Kept are bold, italics, headings, lists and line breaks. Links, images and HTML stay text. Tags that models are asked for
-are shown as what they mean. Added are marks on what was searched for and on passages that decided a reading, links to the pages
-of genes here, and links to PubMed, which a browser opens only on a click.
+Bold, italics, headings, lists and line breaks are rendered; links, images and HTML stay plain text. Tags that prompts ask for are
+shown by their meaning. Searched words and passages that decided a reading are marked. Genes link to their pages, and articles to
+PubMed, which a browser opens only on a click.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from core.store.text_search import pattern_of
 from core.ui.shared import links
 from core.ui.shared.widgets import as_text
 
-# The end of a thinking that was not kept, or that was none, says nothing.
+# An end of thinking without stored thinking is not shown.
 _NOTHING_THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>\s*)?</think(?:ing)?>\s*", re.IGNORECASE)
 _THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _PMID = r"\bPMID:?\s{0,2}(?P<pmid>\d{1,8})\b"
@@ -32,10 +32,10 @@ _LINE_BREAK = "\\\n"
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What is marked in the texts of a row: the words that were searched for, passages, and symbols that lead to their page.
+    """The marks in the texts of a row: searched words, passages, and symbols with links. sought: "" for nothing.
 
-    sought: "" for nothing. pages: symbol in capitals → address of its page here. passages: text → what is marked in it, as it
-    stands there. claims: text → what it claims about genes.
+    pages: symbol in capitals → address of its page. passages: text → the parts to mark, verbatim. claims: text → its claims about
+    genes.
     """
 
     sought: str = ""
@@ -50,15 +50,17 @@ class Marks:
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes one text. passage: finds what of a line belongs to a passage. linked: symbols that have their link already, since
-    one link a text is enough."""
+    """A writer of one text. passage: finds the part of a line that belongs to a passage.
+
+    linked: symbols that have a link already, since one per text is enough.
+    """
 
     marks: Marks
     passage: re.Pattern[str] | None = None
     linked: set[str] = field(default_factory=set)
 
     def line(self, text: str) -> str:
-        """Return one line with its bold and italic words, and passages in it marked."""
+        """Return one line with bold and italic words and marked passages."""
         if self.passage is None:
             return self._emphasised(text)
         return _replace(self.passage, text, lambda found: f":violet-background[{self._emphasised(found[0])}]", self._emphasised)
@@ -67,7 +69,7 @@ class _Writer:
         return _replace(_STRONG_OR_EMPHASIS, text, self._strong_or_emphasis, self.words)
 
     def words(self, text: str) -> str:
-        """Return words without marks of their own; tags as what they mean."""
+        """Return words without Markdown, and tags by their meaning."""
         return _replace(TAG, text, self._answer, lambda rest: _replace(_THINKING, rest, _thinking, self._link_references))
 
     def _strong_or_emphasis(self, found: re.Match[str]) -> str:
@@ -102,7 +104,7 @@ class _Writer:
 def _replace(
     pattern: re.Pattern[str], text: str, write_found: Callable[[re.Match[str]], str | None], write_rest: Callable[[str], str]
 ) -> str:
-    """Return a text with what a pattern finds written by one function (None: it is nothing special), and the rest by another."""
+    """Return a text with a pattern's matches written by one function (None: leave it), and the rest by another."""
     parts, end = [], 0
     for found in pattern.finditer(text):
         written = write_found(found)
@@ -133,7 +135,7 @@ def to_markdown(text: str, marks: Marks) -> str:
 
 
 def _pattern_of_lines(passages: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return what finds each line of some passages; None without passages."""
+    """Return the pattern of each line of these passages; None without passages."""
     found = lines_of(passages)
     return re.compile("|".join(map(re.escape, found))) if found else None
 
@@ -145,12 +147,12 @@ def lines_of(passages: Iterable[str]) -> list[str]:
 
 
 def without_emphasis(line: str) -> str:
-    """Return a line as it reads once its bold and italic words are drawn."""
+    """Return a line without the marks of bold and italic words."""
     return _STRONG_OR_EMPHASIS.sub(lambda found: found["strong"] or found["emphasis"], line)
 
 
 def to_lines(text: str, marks: Marks) -> str:
-    """Return a text that is no Markdown, line by line as it was written."""
+    """Return a plain text line by line, unchanged."""
     writer = _Writer(marks)
     blocks = []
     for line in text.splitlines():
@@ -161,12 +163,12 @@ def to_lines(text: str, marks: Marks) -> str:
 
 
 def _guard(line: str) -> str:
-    """Return the line, which must not make a heading of the one above it."""
+    """Return the line, escaped if it would turn the line above it into a heading."""
     return f"\\{line}" if line.startswith("=") else line
 
 
 def _join(blocks: list[tuple[str, str]]) -> str:
-    """Return the blocks with what stands between two of them: a line break, the next item, or a new paragraph."""
+    """Return the blocks joined by a line break, a list item or a paragraph break."""
     between = {("line", "line"): _LINE_BREAK, ("item", "item"): "\n"}
     parts, before = [], ""
     for kind, markdown in blocks:

@@ -27,7 +27,7 @@ COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up
 
 
 def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]) -> None:
-    """Show everything about one row of those that are listed (ids), and the same row in the runs that are compared."""
+    """Show everything about one of the listed rows (ids), and the same row in the compared runs."""
     row = details.numbers
     compare = row_header.show(context, run, details, ids)
     flush()
@@ -67,10 +67,10 @@ def marks_of(context: PageContext, details: RowDetails) -> Marks:
 
 
 def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:
-    """Show what was said about the row; narrow: in one column."""
+    """Show the trace of the row. narrow: in one column."""
     if run.method in MODEL_FREE and context.dataset is not None:
         is_shown = False
-        if run.method not in MADE_ELSEWHERE:  # their files' numbers are all that is known of these
+        if run.method not in MADE_ELSEWHERE:  # for these, only their files' numbers are known
             is_shown = details.numbers["error"] or made_from.show(context.dataset, run, details)
         with st.expander("As the run recorded it", expanded=not is_shown):
             trace.show(run, details, marks, narrow=narrow)
@@ -79,7 +79,7 @@ def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Mark
 
 
 def _show_sources(context: PageContext, run: Run, details: RowDetails, marks: Marks) -> None:
-    """Show what a run was given for the row, and the calls of its model, folded; nothing for a run that asks no model."""
+    """Show a run's evidence for the row and the calls of its model in expanders; nothing for a run without a model."""
     if run.method in MODEL_FREE:
         return
     is_beside = context.run is not None and run.id != context.run.id
@@ -88,7 +88,7 @@ def _show_sources(context: PageContext, run: Run, details: RowDetails, marks: Ma
 
 
 def _show_clash(details: RowDetails) -> None:
-    """Show what became of each point of the row's debates, folded."""
+    """Show the outcome of each point of the row's debates in an expander."""
     with st.expander(f"Clash ({len(details.clash)})"):
         for stage in dict.fromkeys(stage for stage, _ in details.clash):
             st.markdown(f"**{as_text(stage_title(stage))}**")
@@ -101,18 +101,18 @@ def _show_clash(details: RowDetails) -> None:
                 )
 
 
-_BECAME = {"ignored": "Nobody answers.", "unclear": "The answer that the reader quotes stands in no text."}
+_BECAME = {"ignored": "No side answers.", "unclear": "The quoted answer is in no text."}
 
 
 def _show_genes(context: PageContext, run: Run, row: dict[str, Any]) -> None:
-    """Show what both genes are, and where else they stand, folded."""
+    """Show facts about both genes and links to their other rows in an expander."""
     with st.expander("Both genes"):
         for role, name, description in (
             ("pert", row["pert"], row["pert_description"]),
             ("gene", row["gene"], row["description"]),
         ):
             links.to_symbol(role, name, f"All rows of {symbol_text(name)}")
-            st.text(description or "No description of this gene is in the workspace.")
+            st.text(description or "This workspace has no description of this gene.")
             if context.dataset is not None and links.is_at_ncbi(context.dataset):
                 st.markdown(f"[{symbol_text(name)} at NCBI]({links.ncbi_gene_address(name, context.dataset.organism)})")
         if row["split"] != ASKED:
@@ -120,7 +120,7 @@ def _show_genes(context: PageContext, run: Run, row: dict[str, Any]) -> None:
 
 
 def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: Marks) -> None:
-    """Show the same row in up to three runs (ids): the numbers in one table, then all of each side by side."""
+    """Show the same row in up to three runs (ids): the numbers in one table, then the rows side by side."""
     runs = {run.id: run for run in context.runs}
     rows = {key: loaders.row_details(key, pair_id) for key in shown}
     table = pd.DataFrame(
@@ -140,7 +140,7 @@ def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: 
 
 
 def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFrame) -> None:
-    """Show people's notes on the row, and a form for another."""
+    """Show people's notes on the row, and a form for a new one."""
     with st.container(key="notes"), st.expander(f"Notes ({len(notes)})", expanded=len(notes) > 0):
         for note in notes.itertuples():
             st.caption(as_text(f"{note.author}, {note.written_at:%Y-%m-%d %H:%M}"))
@@ -150,7 +150,7 @@ def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFram
         with st.form("note", clear_on_submit=True, border=False):
             text = st.text_area("Add a note", key="note_text", height=68)
             author = context.workspace.settings.author
-            if context.workspace.person is None:  # who signed in writes under no other name
+            if context.workspace.person is None:  # a person who signed in writes only under their own name
                 author = st.text_input("Author", value=author, key="note_author")
             if st.form_submit_button("Add note") and text.strip():
                 run_actions.add_note(context.workspace, run.id, pair_id, text, author)

@@ -1,4 +1,4 @@
-"""What stays in sight above a row, in two lines or three: the pair, the answer, right or wrong; and why."""
+"""The fixed header above a row, in two or three lines: the pair, the answer, right or wrong, and why."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ OUTCOMES = {"hit": "right", "miss": "wrong"}
 
 
 def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]) -> list[str]:
-    """Show the header of a row of those that are listed (ids); return the ids of the runs to compare with.
+    """Show the header of one of the listed rows (ids); return the ids of the runs to compare with.
 
-    The style sheet keeps the container in sight while the row scrolls.
+    The style sheet fixes the container while the row scrolls.
     """
     row = details.numbers
     with st.container(key="row-header", gap=None):
@@ -52,7 +52,7 @@ def linked_pair(context: PageContext, row: dict[str, Any]) -> str:
 
 
 def describe_answer(run: Run, row: dict[str, Any]) -> str:
-    """Return what a run answers for a row, as Markdown: P(DE) and the shares of up, down and none, or its rank scores."""
+    """Return a run's answer for a row, as Markdown: P(DE) and the shares of up, down and none, or its rank scores."""
     if run.has_rank_scores:
         values = {"P(DE)": None if Flag.NO_DE in row["flags"] else row["p_de"], "P(up | DE)": row["p_up_given_de"]}
         return " · ".join(
@@ -68,7 +68,7 @@ def describe_answer(run: Run, row: dict[str, Any]) -> str:
 
 
 def explain_numbers(run: Run, row: dict[str, Any]) -> str:
-    """Return what the numbers and flags of a row mean, for its one help mark."""
+    """Return the meaning of a row's numbers and flags, for its help mark."""
     rank = run_browser.rank_sentence(run, row)
     if run.has_rank_scores:
         parts = [f"{rank} {RANK_HELP}"]
@@ -77,14 +77,14 @@ def explain_numbers(run: Run, row: dict[str, Any]) -> str:
         parts = [
             f"P(DE): {PROBABILITY_HELP['P(DE)']} {rank}",
             f"P(up | DE) = {up}: {PROBABILITY_HELP['P(up | DE)']}",
-            "▲ up, ▼ down and ● none: the shares that the run submitted.",
+            "▲ up, ▼ down and ● none: the submitted shares.",
         ]
     parts += [f"⚠ {FLAG_NAMES.get(flag, flag)}: {FLAG_HELP.get(flag, '')}" for flag in row["flags"]]
     return "\n\n".join(as_text(part) for part in parts)
 
 
 def describe_label(row: dict[str, Any]) -> str:
-    """Return the label of a row as Markdown, after whether the run is right or wrong if that can be said."""
+    """Return the label of a row as Markdown, preceded by whether the run is right or wrong if that is defined."""
     known = row["label"] or "unknown"
     sign = coloured_text(theme.LABEL_SIGNS[known], theme.LABEL_COLOURS[known])
     outcome = row["outcome"]
@@ -102,5 +102,5 @@ def describe_reason(details: RowDetails) -> str:
         said = [f"“{as_text(reason.quote)}” — {as_text(reason.source)}" if reason.quote else as_text(alone)]
     if reason is not None and reason.sides:
         said.append(as_text(reason.sides))
-    shown = [flag for flag in row["flags"] if not (len(said) > 1 and flag == Flag.ROLE_COLLAPSE)]  # as the sides say
+    shown = [flag for flag in row["flags"] if not (len(said) > 1 and flag == Flag.ROLE_COLLAPSE)]  # in the words of the sides
     return " · ".join([*said, *(f":orange[⚠ {as_text(FLAG_NAMES.get(flag, flag))}]" for flag in shown)])

@@ -1,4 +1,4 @@
-"""What was said about a row: a debate side by side, an agent's steps as a tree, anything else in order."""
+"""The texts about a row: a debate side by side, an agent's steps as a tree, anything else in order."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from core.ui.shared.loaders import RowDetails
 from core.ui.shared.widgets import as_text, heading_text, percent_text
 
 Event = dict[str, Any]
-NARROW = 0.26  # of the width, for a side that only answers
+NARROW = 0.26  # share of the width for a side that only answers
 
 
 def show(run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:
     """Show a row's trace stage by stage: a debate side by side, an agent's steps as a tree, anything else in order."""
     events = details.events
     if not events:
-        st.caption("This file kept no trace of this row.")
+        st.caption("This file has no trace of this row.")
     for stage in dict.fromkeys(e["stage"] for e in events):
         of_stage = [e for e in events if e["stage"] == stage]
         if trace_tree.has_steps(of_stage):
@@ -78,7 +78,7 @@ def _show_speech(event: Event, suffix: str, marks: Marks) -> None:
 
 
 def _show_event(event: Event, marks: Marks) -> None:
-    """Show one event that is no part of a debate or of an agent's steps, with the numbers that it predicts."""
+    """Show one event outside debates and agents' steps, with the numbers that it predicts."""
     title = row_words.step_title(event["role"], event["kind"], event["meta"])
     heading = heading_text(title, theme.ROLE_COLOURS.get(event["role"], theme.NONE))
     with st.container(border=True):

@@ -1,4 +1,4 @@
-"""An agent's trace as a tree: the answer on top, then its steps, folded to a line each, with the agents that a step called."""
+"""An agent's trace as a tree: the answer on top, then its steps, each folded to one line, with the agents called."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Passages = Mapping[str, tuple[str, ...]]  # as `Marks.passages`
 NO_PASSAGES: Passages = {}
 STEP_KINDS = {"thought", "tool_call", "observation"}
 WARNING_KINDS = {"cut short", "shortened", "rejected"}
-ANSWER_KEYS = ("answer", "prediction", "label", "choice")  # of what an agent hands in
+ANSWER_KEYS = ("answer", "prediction", "label", "choice")  # of an agent's final answer
 _SHORT_ARGUMENTS = 48  # characters
 _FAILED = re.compile(FAILED, re.IGNORECASE)
 _OPTION = re.compile(r"\b(?:answer|option|choose|submit)\b\W{0,4}(?:is\W{1,3}|with\W{1,3})?([ABC])\b", re.IGNORECASE)
 _CODE = re.compile(r"^\s*(?:Traceback \(|def |class |import |from \w+ import |SELECT |[{\[<])|Traceback \(most recent")
 _HERE = Path(__file__)
-_TEXT = REPOSITORY / "core" / "site" / "static" / "text.js"  # draws text as text, with the few marks that are kept
+_TEXT = REPOSITORY / "core" / "site" / "static" / "text.js"  # draws text literally, with a few marks
 _tree = st.components.v2.component(
     "trace_tree",
     html='<div class="trace"></div>',
@@ -74,19 +74,16 @@ def content(events: Sequence[Event], tokens: int | None = None, passages: Passag
 
 
 def _sums(n: int, calls: Mapping[str, int], errors: int, tokens: int, times_ms: Sequence[float]) -> str:
-    """Return an agent's n calls of a tool, its tools, and what it took, in words."""
+    """Return an agent's n calls of a tool, its tools, and the cost, in words."""
     parts = [f"{n} step{'s' * (n != 1)}", f"{len(calls)} tool{'s' * (len(calls) != 1)}"]
     parts += [f"{errors} failed"] if errors else []
-    parts += [f"{tokens:,} tokens" if tokens else "tokens not known"]
+    parts += [f"{tokens:,} tokens" if tokens else "unknown tokens"]
     parts += [f"{number_text(sum(times_ms) / 1000, '.1f')} s"] if times_ms else []
     return " · ".join(parts)
 
 
 def _answer(events: Sequence[Event], passages: Passages) -> dict[str, Any]:
-    """Return the final answer: title, the text with which it was handed in, and the lines that are marked in it.
-
-    Empty texts where the trace has none.
-    """
+    """Return the final answer: title, text, and its marked lines. Texts are empty if the trace has none."""
     for event in reversed(events):
         if event["kind"] == "tool_call" and (handed_in := _object(event["content"])):
             answer = next((str(handed_in[key]) for key in ANSWER_KEYS if key in handed_in), "")
@@ -100,12 +97,12 @@ def _answer(events: Sequence[Event], passages: Passages) -> dict[str, Any]:
 
 
 def _marked_lines(event: Event, passages: Passages) -> list[str]:
-    """Return the lines that readings marked in an event, as they read once drawn."""
+    """Return the lines that readings marked in an event, without Markdown."""
     return [without_emphasis(line) for line in lines_of(passages.get(event["content"], ()))]
 
 
 def _with_said(events: Sequence[Event]) -> list[Event]:
-    """Return the events, of which an answer that goes on with a tool's call is something said on the way."""
+    """Return the events, with an answer that is followed by a tool's call as an intermediate remark."""
     after = [*events[1:], None]
     return [
         {**event, "kind": "said"} if event["kind"] == "answer" and other is not None and other["kind"] == "tool_call" else event
@@ -209,7 +206,7 @@ def _draw_part(event: Event) -> dict[str, Any]:
 
 
 def _format(text: str) -> tuple[str, str]:
-    """Return a tool's text as it is read best, and how: JSON on several lines ("code"), code as it is, else lines ("text")."""
+    """Return a tool's readable text and its kind: JSON on several lines ("code"), code unchanged, else lines ("text")."""
     try:
         value = parse_json(text)
         if isinstance(value, dict | list):
@@ -233,7 +230,7 @@ def _short_arguments(text: str) -> str:
 
 
 def _error(event: Event) -> str:
-    """Return why a tool's call failed: its mark, or the first line of an answer that reads so; "" if it did not."""
+    """Return why a tool's call failed: its mark, or the first line of an answer that reports an error; "" if it did not."""
     if event["kind"] != "observation":
         return ""
     if marked := event["meta"].get("error"):
@@ -242,7 +239,7 @@ def _error(event: Event) -> str:
 
 
 def _leaning(events: Sequence[Event]) -> str:
-    """Return the option A, B or C that a step names last, in what is thought or handed in; "" for none."""
+    """Return the last option A, B or C in a step's thought or answer; "" for none."""
     said = [event for event in events if event["kind"] in ("thought", "said", "answer")]
     named = [letter for event in said for letter in _OPTION.findall(event["content"])]
     handed_in = [str(_object(e["content"]).get("answer", "")) for e in events if e["kind"] == "tool_call"]
@@ -250,7 +247,7 @@ def _leaning(events: Sequence[Event]) -> str:
 
 
 def _open_turn(steps: Sequence[dict[str, Any]]) -> None:
-    """Open the step at which the agent came to its answer from another one, if there was another."""
+    """Open the step at which the agent changed to its final answer, if it changed."""
     leaning = [(step, step["leaning"]) for step in steps if step["leaning"]]
     for (_, before), (step, now) in reversed([*pairwise(leaning)]):
         if before != now:
@@ -264,7 +261,7 @@ def _walk(steps: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
 
 
 def _total(values: Sequence[Any]) -> Any:
-    """Return the sum of those that are known; None if none is. No tokens beside a text are unknown tokens."""
+    """Return the sum of the known values; None if there are none. A text with 0 tokens has an unknown number."""
     known = [value for value in values if value]
     return sum(known) if known else None
 
@@ -278,5 +275,5 @@ def _numbers(event: Event) -> str:
     """Return the probabilities in an event, and whether base rates replace them; empty if it has none."""
     p_de, p_up = event["meta"].get("p_de"), event["meta"].get("p_up_given_de")
     numbers = [f"{name} {percent_text(p)}" for name, p in (("P(DE)", p_de), ("P(up | DE)", p_up)) if p is not None]
-    fallback = " – base rates replace what could not be read" if event["meta"].get("fallback") else ""
+    fallback = " – base rates replace unreadable answers" if event["meta"].get("fallback") else ""
     return f" ({', '.join(numbers)}){fallback}" if numbers else fallback

@@ -13,8 +13,8 @@ _TITLES: dict[BackendName, str] = {"local": "this machine", "ray": "a Ray cluste
 _LABEL = "Rows are predicted on"
 _ADDRESS_LABEL = "Address of the cluster"
 _ADDRESS_HELP = (
-    "HOST:PORT as `ray start --head` prints it, or auto for the cluster that this machine is in. Without one, Ray is started "
-    "here and ended with the run. Answers, journal and store stay on this machine."
+    "HOST:PORT as `ray start --head` prints it, or auto for this machine's cluster. Without an address, Ray starts here and "
+    "ends with the run. Answers, journal and store stay on this machine."
 )
 _PLACEHOLDER = "none: start one here"
 
@@ -30,7 +30,7 @@ def choose_backend() -> dict[str, Any]:
 
 
 def change_backend(run: str, present: ExecutionSettings) -> dict[str, Any]:
-    """Show the choice for a run that goes on; return backend and ray_address of its settings."""
+    """Show the choice for a run to resume; return backend and ray_address of its settings."""
     one, two = st.columns(2)
     names = list(_TITLES)
     place = names.index(present.backend)

@@ -1,4 +1,4 @@
-"""Run, tab Fine-tune: the fine-tunes of this workspace, how far the chosen one is, and a form that starts one."""
+"""Run, tab Fine-tune: the fine-tunes of this workspace, the progress of the chosen one, and a form that starts one."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def show(context: PageContext, dataset: Dataset) -> None:
 def _show_details(folder: FinetuneFolder) -> None:
     spec, status = folder.spec(), status_of(folder)
     st.caption(
-        f"{spec.train:,} rows train · {spec.validation:,} validate and share no perturbation or gene with them · "
-        f"{spec.left_out:,} share one with either and are left out"
+        f"{spec.train:,} training rows · {spec.validation:,} validation rows without a shared perturbation or gene · "
+        f"{spec.left_out:,} left out because they share one with both"
     )
     if status.state == "done":
         st.markdown("Serve it, then start a run of `local_model` with it on the tab Runs:")
@@ -58,10 +58,10 @@ def _show_details(folder: FinetuneFolder) -> None:
 
 def _show_form(workspace: Workspace, dataset: Dataset) -> None:
     chosen = show_settings(FinetuneRequest, "finetune_", defaults={"base": BASE})
-    with st.expander(f"{len(OPTIONS)} settings; the defaults are set"):
+    with st.expander(f"{len(OPTIONS)} settings, with defaults"):
         options = {option.name: show_option(dataset, "finetune", option) for option in OPTIONS}
     if st.button("Start fine-tune", type="primary", icon=":material/play_arrow:", key="start-finetune"):
         with explain_errors(), st.spinner("Starting …"):
             finetunes.start(workspace, make(FinetuneRequest, {**chosen, "dataset": dataset.id, "options": options}))
-            confirm(f"Fine-tuning {short_name(str(chosen['base']))} on {dataset.name} in a process of its own.")
+            confirm(f"Fine-tuning {short_name(str(chosen['base']))} on {dataset.name} in a separate process.")
             st.rerun()

@@ -1,4 +1,4 @@
-"""The form that starts a run: a widget for each option of a method, and what the run is expected to take."""
+"""The form that starts a run: a widget for each option of a method, and the run's expected cost."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
 ADDRESS_HELP = (
-    "An address ending in /v1. Several, joined by commas, share the requests. So do those in a file of one address a line, "
-    "which is read again while the run goes on."
+    "An address ending in /v1. Several addresses, joined by commas, share the requests. So do the addresses in a file, one per "
+    "line; a running run rereads the file."
 )
 LABELS = {
     "auto": "labels of other folds for labelled rows, all training labels for the others",
@@ -41,7 +41,7 @@ LABELS = {
 
 
 def show_form(context: PageContext, dataset: Dataset) -> None:
-    """Show everything that a run needs, what it is expected to take, and the button that starts it."""
+    """Show the settings of a run, its expected cost, and the button that starts it."""
     known = launchable_methods()
     left, right = st.columns([0.5, 0.5], gap="medium")
     with left:
@@ -49,7 +49,7 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
         name = choose_one(st.selectbox, "method", "Method", titles, _default_method(known)) or _default_method(known)
         method = known[name]
         st.caption(as_text(method.about))
-        derived = isinstance(method, DerivedMethod)  # it knows its rows, and keeps labels away by itself
+        derived = isinstance(method, DerivedMethod)  # it chooses its rows and hides their labels itself
         rows, labels = ("", "auto") if derived else (_show_rows(dataset), _show_labels())
         wanted = RunRequest(name, dataset.name, show_options(dataset, method), rows, labels=labels)
         wanted = replace(wanted, name=st.text_input("Name of the run", placeholder=launch.name_of(wanted), **bind("run_name")))
@@ -61,21 +61,20 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
 def launchable_methods() -> dict[str, Method]:
     """Return the methods that can be started here, by name.
 
-    One that reads texts needs a rubric, which is chosen on the page Arguments, and one that asks again a row, which is chosen in
-    Rows.
+    Methods that read texts start on the page Arguments, and methods that ask a row again in Rows.
     """
     return {name: method for name, method in methods().items() if not isinstance(method, ReadsTexts | AsksAgain)}
 
 
 def _show_labels() -> str:
-    """Show the choice of labels that may be seen."""
+    """Show the choice of labels that the run may use."""
     chosen = choose_one(
         st.selectbox,
         "labels",
-        "Labels that may be seen",
+        "Labels that the run may use",
         {key: f"{key}: {words}" for key, words in LABELS.items()},
         next(iter(LABELS)),
-        help="Evidence from labelled rows, examples and base rates come from these alone.",
+        help="Evidence from labelled rows, examples and base rates use only these labels.",
     )
     return chosen or next(iter(LABELS))
 
@@ -85,7 +84,7 @@ def _default_method(known: Mapping[str, Method]) -> str:
 
 
 def _show_rows(dataset: Dataset) -> str:
-    """Show the choice of rows and return it as the command line writes it."""
+    """Show the choice of rows and return it in the form of the command line."""
     splits = sorted(loaders.dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test")
     one, two, three = st.columns(3, vertical_alignment="bottom")
     split = one.selectbox("Rows of split", splits, **bind("launch_split"))
@@ -101,18 +100,18 @@ def show_options(dataset: Dataset, method: Method) -> dict[str, object]:
     needed = [option for option in method.options if option.kind in SOURCES]  # they have no default
     values = {option.name: show_option(dataset, f"option-{method.name}", option) for option in needed}
     rest = [option for option in method.options if option not in needed]
-    with st.expander(f"{len(rest)} more options; the defaults are set"):
+    with st.expander(f"{len(rest)} more options, with defaults"):
         values |= {option.name: show_option(dataset, f"option-{method.name}", option) for option in rest}
     return {option.name: values[option.name] for option in method.options if values[option.name] != option.default}
 
 
 def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:
-    """Show the model server, what it can do, and how many calls it gets; nothing for methods that need none."""
+    """Show the model server, its abilities, and the number of calls at once; nothing for methods without a model."""
     if not method.needs_model:
         st.markdown("This method needs no model.")
         return wanted, None
     if workspace.settings.read_only:
-        st.caption("This workspace is open for reading only: no model server is asked.")
+        st.caption("This workspace is read-only, so no model server is asked.")
         return wanted, Health(False)
     address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint", help=ADDRESS_HELP)
     try:
@@ -129,7 +128,7 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
         st.caption(as_text(health.problem))
         st.markdown("Start one, for example on a machine with a GPU:")
         st.code(START_COMMAND, language=None, wrap_lines=True)
-    model = st.selectbox("Model", health.models, disabled=not health.models, placeholder="none answers", **bind("model"))
+    model = st.selectbox("Model", health.models, disabled=not health.models, placeholder="no server answers", **bind("model"))
     if len(health.models) > 1 and model:
         found = read_health(workspace, address, calls, model)
         health = replace(model_servers.combine(found), models=health.models)
@@ -143,7 +142,7 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
 
 
 def _show_what_it_can(health: Health, model: str, n_servers: int) -> None:
-    """Show what a server can do with a model, and what stands against a run."""
+    """Show a server's abilities with a model, and what prevents a run."""
     facts = f"log-probabilities {describe_logprobs(health)} · longest context {health.max_model_len or 'unknown'}"
     if not health.problem or n_servers > 1:
         st.success(f"{as_text(model)} answers · {facts}", icon=":material/check_circle:")
@@ -157,7 +156,7 @@ def _cached_health(address: str, calls: CallSettings | None, model: str | None, 
 
 
 def _show_each(found: Mapping[str, Health]) -> None:
-    """Show for each of several model servers whether it can be in the run, and why not."""
+    """Show, for each of several model servers, whether the run can use it, and why not."""
     fit = sum(not health.problem for health in found.values())
     st.markdown(f"**{fit} of {len(found)} servers** can be used.")
     for address, health in found.items():
@@ -168,15 +167,15 @@ def _show_each(found: Mapping[str, Health]) -> None:
             icon = ":material/block:" if health.models else ":material/cloud_off:"
             st.markdown(f":orange[{icon} {as_text(address)}: {as_text(why)}]")
     if any(health.models and health.problem for health in found.values()):
-        st.markdown("Take those out that differ from the first: no run starts with them.")
+        st.markdown("Remove the servers that differ from the first: no run starts with them.")
 
 
 def read_health(
     workspace: Workspace, address: str, calls: CallSettings | None = None, model: str | None = None
 ) -> dict[str, Health]:
-    """Return what each server can do, as of the last 20 seconds, with a button that asks again for the list of models."""
+    """Return each server's abilities, at most 20 seconds old. Show a button that reads the list of models again."""
     try:
-        workspace.refuse_if_read_only("endpoint", address)  # also where the answer is cached
+        workspace.refuse_if_read_only("endpoint", address)  # also if the answer is cached
         found = _cached_health(address, calls, model, workspace)
     except DeskError as error:
         record_error(f"endpoint {address}", error)
@@ -188,14 +187,14 @@ def read_health(
 
 
 def _show_start(context: PageContext, wanted: RunRequest, health: Health | None) -> None:
-    """Show what the run is expected to take, and the button that starts it."""
+    """Show the expected cost of the run, and the button that starts it."""
     if health is not None and not health.models:
         return
     try:
         spec = launch.resolve(context.workspace, wanted, known_health=health)
         expected = launch.estimate(context.workspace, spec, wanted.concurrency, endpoint=wanted.endpoint)
         not_asked = launch.describe_not_asked(context.workspace, wanted, spec)
-    except InputError as error:  # what is still to be chosen, say
+    except InputError as error:  # for example, because a choice is missing
         st.markdown(f":orange[{as_text(error)}]")
         return
     except DeskError as error:
@@ -205,7 +204,7 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
     if not_asked:
         st.markdown(f":orange[{as_text(not_asked)}]")
     if context.workspace.settings.read_only:
-        st.caption("This workspace is open for reading only: nothing can be started.")
+        st.caption("This workspace is read-only: you cannot start runs here.")
         return
     if st.button("Start run", type="primary", icon=":material/play_arrow:", key="start-run"):
         known = {run.id for run in loaders.all_runs()}
@@ -230,7 +229,7 @@ def _describe_estimate(spec: RunSpec, expected: Expectation) -> str:
     if expected.calls:
         parts.append(f"**{expected.calls:,} calls**")
         if expected.prompt_tokens is None or expected.completion_tokens is None or expected.seconds is None:
-            parts.append("tokens and time unknown until this method has asked this model once")
+            parts.append("tokens and time are unknown before this method's first run with this model")
         else:
             parts.append(f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens")
             parts.append(f"about {describe_duration(expected.seconds)}")

@@ -1,4 +1,4 @@
-"""The runs that workers make: how far they are, what can be done to them, and what they logged."""
+"""The runs of workers: their progress, their buttons and their logs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from core.ui.shared.widgets import as_text, show_empty
 
 TABLE = "started-runs"  # widget key
 _COLUMNS = {
-    # What changes while a run goes on has a width of its own, so that no column moves.
+    # Values that change during a run have a fixed width, so that no column moves.
     **{name: st.column_config.TextColumn(width=width) for name, width in (("state", 80), ("time left", 105))},
     "progress": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
     **{
@@ -49,14 +49,14 @@ _NODE_COLUMNS = {
     "state": st.column_config.TextColumn(width=80),
     **{
         name: st.column_config.NumberColumn(format="localized", width=width)
-        for name, width in (("processes", 80), ("in flight", 70), ("rows", 80), ("given back", 85))
+        for name, width in (("processes", 80), ("in flight", 70), ("rows", 80), ("returned", 85))
     },
     "rows/s": st.column_config.NumberColumn(format="%.2f", width=70),
 }
 
 
 def show_runs(context: PageContext) -> None:
-    """Show the runs of this workspace's workers and what can be done to the chosen one, again and again while one is live."""
+    """Show the runs of this workspace's workers and the buttons of the chosen one; refresh while one is live."""
 
     def draw() -> None:
         _draw_runs(context)
@@ -142,8 +142,7 @@ def _show_details(workspace: Workspace, run: Run, status: Status) -> None:
         _show_nodes(status)
     if counts.unanswered and status.state not in LIVE_STATES:
         st.caption(
-            f"{counts.unanswered:,} requests were on their way when a worker ended. Tokens of answers that the server may have "
-            "sent are not among the tokens spent."
+            f"{counts.unanswered:,} requests were pending when a worker ended. The tokens spent do not include their answers."
         )
     if counts.failed:
         kinds_of_failure = read_progress(workspace.run_folder(run.id).rows).kinds
@@ -155,12 +154,12 @@ def _show_links(run: Run, status: Status) -> None:
     links.to_rows(run, "Open rows")
     if status.state in LIVE_STATES and run.expected_calls and not run.is_reading:
         links.to_ask(run, "Watch a debate" if run.method == "debate" else "Watch a row", ":material/visibility:")
-    if status.counts.failed and not run.is_reading:  # whose link leads to the rows of the run that it reads
+    if status.counts.failed and not run.is_reading:  # whose link opens the rows of the run that it reads
         links.to_rows(run, "Open failed rows", failed="true")
 
 
 def _show_servers(status: Status) -> None:
-    """Show how each of several model servers is doing, or did."""
+    """Show the state of each of several model servers."""
     live = status.state in LIVE_STATES
     rows = [
         {
@@ -182,7 +181,7 @@ def _show_servers(status: Status) -> None:
 
 
 def _show_nodes(status: Status) -> None:
-    """Show how each node of a cluster is doing, or did."""
+    """Show the state of each node of a cluster."""
     live = status.state in LIVE_STATES
     rows = [
         {
@@ -191,7 +190,7 @@ def _show_nodes(status: Status) -> None:
             "processes": node.processes if live else None,
             "in flight": node.in_flight if live else None,
             "rows": node.done,
-            "given back": node.given_back,
+            "returned": node.given_back,
             "rows/s": round(node.rows_per_s, 2) if live else None,
             "why": node.problem if live else "",
         }
@@ -202,9 +201,9 @@ def _show_nodes(status: Status) -> None:
 
 
 def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, Any]:
-    """Show how a run that can go on would be carried out; return what was chosen there, as `change_settings` takes it.
+    """Show the settings with which a run can be resumed; return the choices as arguments of `change_settings`.
 
-    A run that asks no model has nothing to choose, nor has one whose worker lives: it keeps the settings it began with.
+    There are none for a run without a model, or while its worker lives.
     """
     present = run_control.settings_of(workspace, run.id)
     over = status.state == "done" and not status.counts.failed
@@ -236,7 +235,7 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
 
 
 def _buttons(workspace: Workspace, run: Run, status: Status, changes: Mapping[str, Any]) -> dict[str, Button]:
-    """Return what can be done to a run beside stopping it. changes: of the settings with which it goes on."""
+    """Return the buttons of a run besides stop. changes: the new settings for resuming it."""
 
     def go_on(action: Callable[..., Run]) -> None:
         present = run_control.settings_of(workspace, run.id)

@@ -1,4 +1,4 @@
-"""Scores: what knows no biology scores on the same rows."""
+"""Scores: baselines without biology on the same rows."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from core.ui.shared import loaders, tables
 from core.ui.shared.widgets import as_text, show_captioned
 
 _AXES: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "dir"))
-_INSIDE = "the kNN without biology are scored inside the cells of doubly-disjoint folds, but for the one that says leave-one-out"
+_INSIDE = "the kNN without biology are scored inside the cells of doubly-disjoint folds, except the leave-one-out one"
 _SPACES = (
-    "A kNN whose vectors hold no biology has 0.5 inside the cells of doubly-disjoint folds, however alike its vectors are. "
-    "Leave-one-out has not: what it takes away from a row's knowledge base pushes equal weights against the label."
+    "A kNN whose vectors contain no biology scores 0.5 inside the cells of doubly-disjoint folds. Leave-one-out does not: "
+    "leaving out a row's own label biases equal weights against it."
 )
 _FINGERPRINT = (
-    "These means use labels of other rows of the same gene or perturbation. No method may see those here, so they are nothing "
-    "to beat. In the challenge, a gene's unchanged rows were sampled to match its changed ones. The means then point away from "
-    "the label and score high when reversed: they describe how the rows were sampled."
+    "These means use labels of other rows of the same gene or perturbation. No method may see those here, so a run need not "
+    "beat them. In the challenge, a gene's unchanged rows were sampled to match its changed ones. The means then point away "
+    "from the label and score high when reversed. They describe the sampling."
 )
 
 
 def show_baselines(rows: RunRows) -> None:
-    """Show whether the run beats what knows no biology, all such controls, and apart from them the sampling's fingerprint."""
+    """Show whether the run beats the controls without biology, the controls, and separately the fingerprint of the sampling."""
     with st.spinner("Permuting labels …"):
         found = loaders.run_controls(rows.run.id)
     _show_verdicts(found)
@@ -49,7 +49,7 @@ def show_baselines(rows: RunRows) -> None:
     _show_controls_table([found.own, *both.controls], "baselines")
     st.caption(as_text(caption))
     st.caption(_SPACES)
-    st.markdown("**What the sampling gives away**")
+    st.markdown("***What the sampling reveals**")
     st.caption(_FINGERPRINT)
     _show_controls_table(found.fingerprint, "fingerprint of the sampling", is_reversed=True)
 
@@ -62,17 +62,17 @@ def _show_verdicts(found: RunControls) -> None:
 
 
 def _show_controls_table(controls: Sequence[Control], name: str, *, is_reversed: bool = False) -> None:
-    """Show the scores of controls in a table, and what each of them is; name: of a file of the table."""
+    """Show the scores of controls in a table, and a description of each. name: of the table's file."""
     lines = []
     for each in controls:
         line = {"name": each.name, "DE": _text(each.de), "DIR": _text(each.dir), "mean": _text(each.mean)}
         pooled = {"DE, pooled": _text(each.pooled_de), "DIR, pooled": _text(each.pooled_dir)}
-        line |= {**pooled, "what the pooled ones mean": each.note}
+        line |= {**pooled, "how to read the pooled ones": each.note}
         if is_reversed:
             line |= {"DE reversed": _reverse_text(each.de), "DIR reversed": _reverse_text(each.dir)}
         lines.append(line)
     tables.show_table(pd.DataFrame(lines).dropna(axis="columns", how="all"), name)
-    with st.expander("What each of these is"):
+    with st.expander("Descriptions"):
         st.markdown("\n".join(f"- **{as_text(each.name)}**: {as_text(each.about)}" for each in controls))
 
 

@@ -21,8 +21,8 @@ from core.ui.shared.score_box import range_text
 from core.ui.shared.widgets import Number, as_text, show_captioned, show_numbers
 
 _MACRO = "The mean of three AUROCs: up, down and none, each against the other two, by its own probability."
-_LOG_LOSS = "The mean of −log p of what happened. The classes' shares alone have the number below."
-_BRIER = "The mean squared distance of the three probabilities from what happened; 0 is perfect, 2 the worst."
+_LOG_LOSS = "The mean of −log p of the true class. The number below is that of the class shares alone."
+_BRIER = "The mean squared distance of the three probabilities from the true class; 0 is perfect, 2 the worst."
 
 
 def show_groups(run: Run) -> None:
@@ -34,8 +34,8 @@ def show_groups(run: Run) -> None:
     st.markdown(as_text(found.sentence))
     show_captioned(found, f"groups-{axis}-{metric}")
     st.caption(
-        "A raw AUROC of a few rows is mostly chance: the highest and the lowest are. Partial pooling keeps the share of its "
-        "distance from the mean that chance does not explain."
+        "A raw AUROC of a few rows is mostly chance, above all the highest and the lowest. Partial pooling keeps only the part "
+        "of its distance from the mean that exceeds chance."
     )
 
 
@@ -43,14 +43,14 @@ def show_classes(run: Run) -> None:
     """Show a run as three classes: AUROCs, losses, the decision curve, hits per hundred validated."""
     found = loaders.class_scores(run.id)
     show_numbers("classes", _class_numbers(found), 3)
-    st.caption("Up and down are told from all other rows here, not only from rows with an effect.")
+    st.caption("Here up and down are each compared with all other rows, not only with rows that have an effect.")
     left, right = st.columns([0.55, 0.45], gap="medium")
     with left:
         show_captioned(decision_curve.of_scores(run.name, found), "decision-curve")
     with right:
         _show_hits(found)
     curves = risk_coverage.of_curves(run.name, loaders.abstain_curves(run.id))
-    st.markdown("**If it may abstain**")
+    st.markdown("***With abstention**")
     st.markdown(as_text(curves.sentence))
     show_captioned(curves, "risk-coverage")
 
@@ -93,8 +93,8 @@ def _show_hits(found: ClassScores) -> None:
     rates = [found.effects[0].base_rate, found.directed[0].base_rate] if len(table) else []
     if rates:
         st.caption(
-            f"Rows picked at random: {100 * rates[0]:.0f} have an effect, {100 * rates[1]:.0f} the predicted direction. "
-            "The left column takes the highest P(DE), the right one the highest P(up) or P(down)."
+            f"Random rows: {100 * rates[0]:.0f} have an effect, {100 * rates[1]:.0f} the predicted direction. "
+            "The left column uses the highest P(DE), the right one the highest P(up) or P(down)."
         )
 
 
@@ -102,7 +102,7 @@ def show_distance(run: Run, score: RunScore) -> None:
     """Show the score by distance to the training rows, in a gene space or the network."""
     known = loaders.distances(run.dataset)
     if not known:
-        st.markdown("Distances need a gene space that knows no labels, or a network: build or import one on the page Data.")
+        st.markdown("Distances need a network, or a gene space made without labels. Build or import one on the page Data.")
         return
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     by = left.selectbox("Distance in", known, **bind("distance-by"))

@@ -1,6 +1,6 @@
-"""The tabs of the page Scores that ask the rows in other ways than the score: inside genes, at the top, for calibration.
+"""The tabs of the page Scores with other scores: inside genes, at the top, calibration.
 
-Scores, tab Other ways to score: what cell-eval says of the file that a run of predicted expression was made from.
+The tab Other ways to score also shows cell-eval's table for the file of a run of predicted expression.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from core.ui.shared.widgets import Number, as_text, show_captioned, show_numbers
 _BEST = {"one": "1", "zero": "0", "none": "–"}
 _GROUPS = (
     ("expression", ("pearson_delta", "mse", "mae")),
-    ("telling perturbations apart", ("discrimination_score", "pearson_edistance", "clustering_agreement")),
+    ("distinguishing perturbations", ("discrimination_score", "pearson_edistance", "clustering_agreement")),
     ("differential expression", ("",)),
 )
 
@@ -36,19 +36,22 @@ _FOLDS_SEED = 0
 
 
 def show_ways(run: Run, rows: RunRows) -> None:
-    """Show the AUROC of the same rows scored in several ways, most of which cannot be raised by how often a gene was measured."""
+    """Show the AUROC of the same rows scored in several ways.
+
+    In most of them, the number of measurements of a gene has no influence.
+    """
     name = st.segmented_control("Metric", list(METRICS), default="DE", **bind("way-metric")) or "DE"
     show_captioned(score_ways.of_run(rows, *loaders.other_scores(run.id), name), f"ways-{name}")
     st.caption(
-        "Within a gene, and with matched negatives, how often the gene was measured gives nothing away. How often the "
-        "perturbation was measured still may, as the diamonds show. A mean over genes counts each gene with both classes "
-        "equally; by pairs, genes with many rows count more."
+        "Within a gene, and with matched negatives, the number of measurements of the gene reveals nothing. That of the "
+        "perturbation still may, as the diamonds show. A mean over genes weights each gene with both classes equally; by "
+        "pairs, genes with many rows weigh more."
     )
     _show_cell_evaluation(run)
 
 
 def show_top(run: Run, rows: RunRows) -> None:
-    """Show what the rows at the top of the list hold: the area under the precision-recall curve, precision at k."""
+    """Show how good the top of the list is: the area under the precision-recall curve, and precision at k."""
     found, _ = loaders.other_scores(run.id)
     for column, (name, metric) in zip(st.columns(2, gap="medium"), METRICS.items(), strict=True):
         auprc = found.auprc[metric]
@@ -68,7 +71,7 @@ def show_top(run: Run, rows: RunRows) -> None:
                 f"top of {name}",
                 {
                     "top": st.column_config.NumberColumn("top rows", format="localized"),
-                    "precision": st.column_config.TextColumn(help="Rows that tie at the end of the list count in part."),
+                    "precision": st.column_config.TextColumn(help="Rows tied at the end of the list count in part."),
                 },
             )
     ranked = "" if rows.cells is None else "; a row's rank is its percentile inside its cell"
@@ -76,14 +79,14 @@ def show_top(run: Run, rows: RunRows) -> None:
 
 
 def show_calibration(run: Run, rows: RunRows) -> None:
-    """Show how often rows of each predicted probability have an effect, or go up; AUROC does not depend on it."""
+    """Show how often rows of each predicted probability have an effect, or go up. AUROC does not depend on it."""
     if run.has_rank_scores:
         st.markdown(reliability.RANKS)
         return
     left, right = st.columns([0.62, 0.38])
     left.caption(
-        "AUROC depends on the order of the probabilities alone; calibration depends on their values. In grey, the dots of a "
-        "calibrated model in 95 of 100 data sets with as many perturbations and genes."
+        "AUROC depends only on the order of the probabilities; calibration depends on their values. Grey: where the dots of a "
+        "calibrated model lie in 95 of 100 data sets with as many perturbations and genes."
     )
     recalibrated = right.toggle(
         "Recalibrate on other perturbations",
@@ -96,7 +99,7 @@ def show_calibration(run: Run, rows: RunRows) -> None:
 
 
 def _show_cell_evaluation(run: Run) -> None:
-    """Show cell-eval's table for the file of a run; how to make it where there is none. Nothing for other runs."""
+    """Show cell-eval's table for the file of a run; or how to make it. Nothing for other runs."""
     if run.method not in (PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS):
         return
     st.markdown("#### cell-eval's table for the same file")
@@ -112,7 +115,7 @@ def _show_cell_evaluation(run: Run) -> None:
         {
             **{name: st.column_config.NumberColumn(format="%.4f") for name in ("mean", "SD", "lowest", "highest")},
             "n": st.column_config.NumberColumn(
-                "perturbations", format="localized", help="For which cell-eval defines the metric."
+                "perturbations", format="localized", help="The perturbations or genes for which cell-eval defines the metric."
             ),
             "best": st.column_config.TextColumn(help="The value of a perfect prediction; – for a count."),
         },
@@ -125,7 +128,7 @@ def _show_cell_evaluation(run: Run) -> None:
 
 
 def table_of(evaluation: CellEvaluation) -> pd.DataFrame:
-    """Return the lines of the table, by what they ask: about, metric, mean, SD, lowest, highest, n, best."""
+    """Return the lines of the table by question: about, metric, mean, SD, lowest, highest, n, best."""
     rows = [
         (_group_of(one.name), one.name, one.mean, one.sd, one.low, one.high, one.n, _BEST[one.best]) for one in evaluation.metrics
     ]
@@ -141,7 +144,7 @@ def _group_of(metric: str) -> str:
 def _caption(stored: StoredEvaluation, found: CellEvaluation) -> str:
     cells = f"{found.n_predicted:,} predicted and {found.n_real:,} real cells"
     drawn = f", at most {found.sample:,} drawn of each perturbation" if found.sample is not None else ""
-    tested = "" if found.profile == "full" else "; too few cells of a perturbation to test for differential expression"
+    tested = "" if found.profile == "full" else "; too few cells per perturbation to test for differential expression"
     when = f", {stored.measured_at:%Y-%m-%d}" if stored.measured_at else ""
     return (
         f"cell-eval {found.version} on all genes of both files, against {as_text(stored.real_file)}{when}: "
@@ -153,8 +156,8 @@ def _caption(stored: StoredEvaluation, found: CellEvaluation) -> str:
 def _how_to_make(run: Run) -> str:
     file = str(run.spec.get("file", ""))
     if not file.endswith(".h5ad"):
-        return "The run was made from a table of predicted changes; cell-eval compares predicted cells."
+        return "The run was made from a table of predicted changes, but cell-eval needs predicted cells."
     return (
-        "Not compared yet. cell-eval, the field's own suite, compares the predicted cells with real ones. Its table is kept with "
-        f"the run:\n\n```\nperturbdesk cells evaluate {file} --real REAL.h5ad --run {run.id}\n```"
+        "Not compared yet. cell-eval, the field's own suite, compares the predicted cells with real ones. Its table is stored "
+        f"with the run:\n\n```\nperturbdesk cells evaluate {file} --real REAL.h5ad --run {run.id}\n```"
     )

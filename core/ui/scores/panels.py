@@ -30,7 +30,7 @@ PARAMETERS = {
 
 
 def show_slices(run: Run, rows: RunRows, score: RunScore) -> None:
-    """Show one kind of slice, costliest first, as figure and table; each slice links to its rows."""
+    """Show one kind of slice, the costliest first, as figure and table; each slice links to its rows."""
     left, right = st.columns([0.42, 0.58], vertical_alignment="bottom")
     kinds = slices.available_slices(rows.frame)
     titles = {kind: slices_figure.KINDS.get(kind, kind) for kind in kinds}
@@ -43,7 +43,7 @@ def show_slices(run: Run, rows: RunRows, score: RunScore) -> None:
 
 
 def _with_links(run: Run, by: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the slices, each with the address of its rows in Rows where a filter leads there."""
+    """Return the slices, each with the address of its rows in Rows if a filter exists."""
     address = {"dataset": run.dataset, "run": run.id}
     rows = [
         links.page_address("rows", **address, **{PARAMETERS[by]: _filter_value(by, name)}) if by in PARAMETERS else None
@@ -55,7 +55,7 @@ def _with_links(run: Run, by: str, table: pd.DataFrame) -> pd.DataFrame:
 def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
     number = st.column_config.NumberColumn
     cost = "How much the slice lowers the whole score beyond its share of rows; costs sum to 0."
-    clusters = "The smaller number of perturbations and genes in the slice, which decides how wide its interval is."
+    clusters = "The smaller of the numbers of perturbations and genes in the slice. It determines the width of the interval."
     tables.show_table(
         table,
         "slices",
@@ -92,5 +92,5 @@ def show_histograms(rows: RunRows) -> None:
 
 
 def show_ties(rows: RunRows) -> None:
-    """Say how many values of the DE score are distinct, and how far breaking ties could move the score."""
+    """Show how many values of the DE score are distinct, and how far breaking ties could change the score."""
     st.caption(as_text(score_spread.ties_sentence(rows)))

@@ -1,4 +1,4 @@
-"""Scores: where a run's score lies between no biology and a replicate of the screen, which a person names."""
+"""Scores: a run's score between no biology and a replicate of the screen, which the user chooses."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from core.ui.shared.linked import choose_one
 from core.ui.shared.widgets import Number, as_text, show_numbers
 
 _CHOICE = (
-    "The same screen done again, with other guides or in another batch, as a dataset of the same pairs. Another cell line is no "
-    "replicate. Nothing says by itself that a dataset is one, so you name it."
+    "A repeat of the same screen, with other guides or in another batch, as a dataset of the same pairs. Another cell line is "
+    "not a replicate. Datasets do not record this, so choose one."
 )
 _HELP = (
-    "(score − no biology) / (replicate − no biology), as AUROCs on the rows that both have. What knows no biology has 0, "
-    f"and the replicate 1. The interval is by {RESAMPLES} bootstraps of perturbations."
+    "(score − no biology) / (replicate − no biology), as AUROCs on the rows that both have. No biology is 0, the replicate 1. "
+    f"The interval is from {RESAMPLES} bootstraps of perturbations."
 )
 
 
 def show(run: Run) -> None:
-    """Show the choice of a replicate, and both questions on its scale; nothing without another dataset of these pairs."""
+    """Show the choice of a replicate, and DE and DIR on its scale; nothing without another dataset of these pairs."""
     known = dict(loaders.datasets_sharing(run.dataset))
     if not known:
         return
     choice, numbers = st.columns([0.3, 0.7], vertical_alignment="bottom")
     titles = {name: f"{name} ({n:,} pairs)" for name, n in known.items()}
     chosen = choose_one(
-        choice.selectbox, "replicate", "Replicate of the screen", titles, index=None, placeholder="none named", help=_CHOICE
+        choice.selectbox, "replicate", "Replicate of the screen", titles, index=None, placeholder="none chosen", help=_CHOICE
     )
     if chosen is None:
         return

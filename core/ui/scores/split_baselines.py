@@ -1,4 +1,4 @@
-"""Scores, tab Baselines: what simple methods score on a split that has labels, beside what was published."""
+"""Scores, tab Baselines: simple methods on a labelled split, beside published scores."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from core.ui.shared.widgets import as_text, show_figure
 _QUESTIONS: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "dir"))
 _ABOUT = (
     "Simple methods on the labelled rows of a split, from the training rows and the knowledge packs of this workspace. The first "
-    "number is the mean over genes of each gene's AUROC. A base rate by gene cannot raise it. Nothing is saved. "
-    "`perturbdesk baselines` prints the same, and trains graph attention networks with `--attention`."
+    "number is the mean over genes of each gene's AUROC. A base rate by gene cannot raise it. Nothing is saved. `perturbdesk "
+    "baselines` prints the same; `--attention` also trains graph attention networks."
 )
 
 
 def show_where_possible(context: PageContext) -> None:
-    """Show the baselines of a split under their heading; nothing for a dataset that has no such split."""
+    """Show the baselines of a split under their heading; nothing for a dataset without such a split."""
     if context.dataset is not None and predictable_splits(loaders.dataset_rows(context.dataset.id)):
         st.markdown("### Simple methods on a split")
         show(context.dataset)
@@ -57,7 +57,7 @@ def _choose_split(splits: list[str]) -> str:
 
 
 def _choose_training(dataset: Dataset) -> str | None:
-    """Return the id of the dataset whose training rows are learned from; None for the dataset itself."""
+    """Return the id of the dataset with the training rows; None for the dataset itself."""
     names = {each.id: each.name for each in loaders.all_datasets() if each.organism == dataset.organism}
     if len(names) == 1:
         return None
@@ -77,7 +77,7 @@ def _ask(request: BaselineRequest) -> Result:
 def _draw(request: BaselineRequest) -> None:
     found = _ask(request)
     if not found.ready:
-        st.caption("The baselines are being computed, which takes a minute for a cell line of PerturbQA.")
+        st.caption("Computing the baselines. A cell line of PerturbQA takes a minute.")
     elif found.value is None:
         st.error("The baselines could not be computed: the log says why.")
     else:
@@ -98,21 +98,21 @@ def _show(found: SplitBaselines) -> None:
             show_figure(chart, table, f"baselines-{question}", title, f"{caption}{marked}")
     st.markdown("**In numbers**")
     tables.show_table(pd.DataFrame([_line(each) for each in found.all]).dropna(axis="columns", how="all"), "baselines of a split")
-    with st.expander("What each of these is"):
+    with st.expander("Descriptions"):
         st.markdown("\n".join(f"- **{as_text(name)}**: {as_text(each.about)}" for name, each in knowledge_baselines().items()))
     _show_hops(found)
     _show_published(found)
 
 
 def _coverage_sentence(found: SplitBaselines) -> str:
-    """Return how much of the split the knowledge packs cover; what they cannot say anything about gets base rates."""
+    """Return the share of the split that the knowledge packs cover; other rows get base rates."""
     if found.table is None or not found.table.reach:
-        return "No knowledge pack here is of a network or of descriptions."
+        return "This workspace has no knowledge pack with a network or descriptions."
     parts = []
     for each in found.table.reach:
         counts = ((each.perts, "perturbations"), (each.genes, "genes"), (each.rows, "rows"))
         parts.append(f"{each.knowledge}: " + ", ".join(f"{n:,} of {of:,} {what}" for (n, of), what in counts))
-    return f"Covered by the knowledge packs: {'; '.join(parts)}. A row that a baseline can say nothing about gets the base rate."
+    return f"Covered by the knowledge packs: {'; '.join(parts)}. A row that a baseline does not cover gets the base rate."
 
 
 def _figure_table(found: SplitBaselines, question: Literal["de", "dir"]) -> pd.DataFrame:
@@ -182,7 +182,7 @@ def _show_published(found: SplitBaselines) -> None:
             "DE by gene": None if each.de is None else number_text(each.de, ".2f"),
             "DIR by gene": None if each.dir is None else number_text(each.dir, ".2f"),
             "beside": each.beside or None,
-            "what differs": each.differs,
+            "difference": each.differs,
         }
         for each in found.published
     ]

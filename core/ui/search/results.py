@@ -1,8 +1,7 @@
-"""A word or phrase in all runs of a dataset: how many texts hold it by run and role, then the texts around it.
+"""A word or phrase in all runs of a dataset: the number of texts with it by run and role, then the hits.
 
-What was searched for lately in this browser, and what can be searched for.
-
-The list of hits: a component of our own, since hundreds of links and marked words are too many elements for Streamlit.
+Also this browser's recent searches, and examples. The list of hits is a custom component, since hundreds of links and marked
+words are too many elements for Streamlit.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ PAGE_ROLES = {"pert": "perturbation", "gene": "target gene"}
 
 
 def show(context: PageContext) -> None:
-    """Show the field for a phrase, what holds it, and links to the rows."""
+    """Show the field for a phrase, the texts with it, and links to the rows."""
     st.markdown("## Search")
     if context.dataset is None or not context.runs:
         run_browser.show_no_run(context)
@@ -60,9 +59,7 @@ def show(context: PageContext) -> None:
         type="search",
     )
     if not phrase or not phrase.strip():
-        st.caption(
-            "Searches what the runs wrote and were given: briefs, verdicts, agents' steps, dossiers. Case does not matter."
-        )
+        st.caption("Searches the runs' texts and evidence: briefs, verdicts, agents' steps, dossiers. Case is ignored.")
         show_recent("", [*loaders.dataset_rows(context.dataset.id)["pert"].head(1), *EXAMPLES])
         return
     shell.set_title(phrase, "Search")
@@ -72,7 +69,7 @@ def show(context: PageContext) -> None:
 
 
 def _show_symbols(dataset: str, phrase: str) -> None:
-    """Show links to the pages of a gene whose symbol the phrase is."""
+    """Show links to the pages of a gene if the phrase is its symbol."""
     rows = loaders.dataset_rows(dataset)
     for role, title in PAGE_ROLES.items():
         for symbol in rows.loc[rows[role].str.lower() == phrase.lower(), role].unique():
@@ -80,10 +77,10 @@ def _show_symbols(dataset: str, phrase: str) -> None:
 
 
 def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> None:
-    """Show how many texts hold the phrase, by run and role, and those that are asked for. names: of runs, by id."""
+    """Show the number of texts with the phrase, by run and role, and the chosen hits. names: of runs, by id."""
     found = loaders.search_texts(dataset, wanted)
     if not found.counts:
-        show_empty(f"No text of {len(names)} run{'s' * (len(names) != 1)} holds “{as_text(wanted.phrase)}”.")
+        show_empty(f"No text of {len(names)} run{'s' * (len(names) != 1)}  contains “{as_text(wanted.phrase)}”.")
         return
     of_runs: Counter[str] = Counter()
     for (run, _), n in found.counts.items():
@@ -102,23 +99,23 @@ def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> No
 
 
 def _choose(title: str, parameter: str, counts: Mapping[str, int], names: Mapping[str, str]) -> str:
-    """Show a choice with how many texts each option has; the chosen one, empty for all. names: of options, if they have some."""
+    """Show a choice with the number of texts of each option; return the chosen one, "" for all. names: titles of options."""
     titles = {option: f"{as_text(names.get(option, option.replace('_', ' ')))} · {n:,}" for option, n in counts.items()}
     return choose_one(st.pills, parameter, title, titles, wrap=True) or ""
 
 
 def _sentence(n: int, n_runs: int, n_listed: int) -> str:
-    """Return how many texts of how many runs hold the phrase, and which of them are listed."""
+    """Return how many texts of how many runs contain the phrase, and which of them are listed."""
     of_runs = f" in {n_runs:,} run{'s' * (n_runs != 1)}"
     said = f"**{n:,} text{'s' * (n != 1)}{of_runs}**"
     if n_listed == n:
         return said
     in_turn = "one of each run in turn" if n_runs > 1 else "in file order"
-    return f"{said}. Listed are {n_listed:,}, {in_turn}; choose a run or a role to see its others."
+    return f"{said}. Listed are {n_listed:,}, {in_turn}; choose a run or a role to see more."
 
 
 def show_recent(phrase: str, examples: Sequence[str]) -> None:
-    """Show earlier phrases and examples as links where nothing is searched for; keep the phrase that is."""
+    """Show earlier phrases and examples as links if nothing is searched; else store the phrase."""
     address = links.page_address("search", **links.dataset_and_run())
     _recent(key="recent-searches", data={"phrase": phrase, "examples": list(examples), "address": address})
 
@@ -126,7 +123,7 @@ def show_recent(phrase: str, examples: Sequence[str]) -> None:
 def show_hits(names: Mapping[str, str], dataset: str, phrase: str, hits: Iterable[Hit]) -> None:
     """Show hits below the pair of their row, each with links to that row on the page Rows.
 
-    names: run (id) → its name, in order. The same words of a row stand once, with every run that has them: fusions keep their
+    names: run (id) → its name, in order. The same words of a row appear once, with every run that has them: fusions have their
     parents' texts.
     """
     of_rows: dict[str, dict[tuple[str, ...], list[Hit]]] = {}

@@ -1,6 +1,6 @@
-"""What a report is to show, chosen on the page; the address carries every choice.
+"""The choices of a report on the page; the address contains every choice.
 
-Keeps an abstract that is not saved yet: in the browser's tab, so that a reload does not lose it.
+An unsaved abstract is stored in the browser's tab, so that a reload does not lose it.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ _DRAFT_KEEPER = Path(__file__).with_name("draft_keeper.js").read_text("utf-8")
 _keeper = st.components.v2.component("draft_keeper", html="<div></div>", js=_DRAFT_KEEPER)
 
 
-EXPLORERS: dict[str, Explorers] = {"with the labels of their rows": "labels", "by ranks alone": "ranks", "no": "no"}
-_EXPLORERS_HELP = "With labels, scores and intervals follow the hand. Without, labels stay here, and ranks follow alone."
+EXPLORERS: dict[str, Explorers] = {"with the labels of their rows": "labels", "only ranks": "ranks", "no": "no"}
+_EXPLORERS_HELP = "With labels, scores and intervals update as you drag. Without, the file has no labels, and only ranks update."
 _NO_WALK = "-"
-_KEPT = "_kept_abstracts"  # session key: what was written, by the runs that the report is about
-_WALK_HELP = "What “Add to report” kept of rows, figures and comparisons, or the stops of a walk-through."
+_KEPT = "_kept_abstracts"  # session key: the texts, by the runs of the report
+_WALK_HELP = "Rows, figures and comparisons added with “Add to report”, or the stops of a walk-through."
 _ABSTRACT_HELP = (
-    "If this is empty, the report has the draft, marked as one. What is written here is saved with the report. Until then this "
-    "tab keeps it, also when the page is loaded anew."
+    "If this is empty, the report has the draft, marked as such. Your text is saved with the report. Until then this tab "
+    "stores it, even after a reload."
 )
-_REPLICATE_HELP = "The same screen done again: scores are also put on a scale from no biology (0) to it (1)."
-_ROWS_HELP = "Each with its dossier, what was said and the audit, in every chosen run that has it. The page Rows shows the ids."
+_REPLICATE_HELP = "A repeat of the same screen: scores are also shown on a scale from no biology (0) to the repeat (1)."
+_ROWS_HELP = "Each with its dossier, texts and audit, in every chosen run that has it. The page Rows shows the ids."
 
 
 def choose(context: PageContext, run: Run) -> ReportSelection | None:
-    """Show the choices that decide what is in a report; None without a run. Raise InputError for rows that no chosen run has."""
+    """Show the choices of a report and return them; None without a run. Raise InputError for rows that no chosen run has."""
     names = {each.id: each.name for each in context.runs}
     questions = {str(question): title for question, title in TITLES.items()}
-    question = choose_one(st.selectbox, "question", "It answers", questions, placeholder="by what is chosen")
-    chosen = choose_several(st.multiselect, "runs", "Runs, the first of which stands out", names, [run.id])
+    question = choose_one(st.selectbox, "question", "It answers", questions, placeholder="by the choice of runs")
+    chosen = choose_several(st.multiselect, "runs", "Runs (the first is highlighted)", names, [run.id])
     shared = {key: loaders.shared_row_counts(key) for key in chosen}
     pairs = {f"{a}|{b}": f"{names[b]} against {names[a]}" for a, b in permutations(chosen, 2) if shared[a].get(b)}
     against_first = [pair for pair in pairs if pair.endswith(f"|{chosen[0]}")]
@@ -62,7 +62,7 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
     with st.expander("Figures and rows"):
         titles = {name: kind.title for name, kind in KINDS.items()}
         figures = choose_several(
-            st.multiselect, "figures", "Figures", titles, placeholder="six that answer the question, the others as an appendix"
+            st.multiselect, "figures", "Figures", titles, placeholder="six for the question, the others in an appendix"
         )
         rows = st.text_area("Rows in full, one id a line", height=100, help=_ROWS_HELP, **bind("rows"))
         replicate = _choose_replicate(run)
@@ -77,7 +77,7 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
 
 
 def _choose_replicate(run: Run) -> str:
-    """Show the other datasets of these pairs, one of which may be a replicate of the screen; its name, "" for none."""
+    """Show the other datasets of these pairs, one of which may be a replicate of the screen; return its name, "" for none."""
     known = {name: f"{name} ({n:,} pairs)" for name, n in loaders.datasets_sharing(run.dataset)}
     if not known:
         return ""
@@ -94,7 +94,7 @@ def _choose_replicate(run: Run) -> str:
 
 
 def _choose_walk(context: PageContext) -> str:
-    """Show which kept rows and figures are in the report: by default those of "Add to report"; the name of the list."""
+    """Show the choice of the list of added rows and figures, by default that of "Add to report"; return its name."""
     dataset = context.dataset
     counts = {name: n for home, name, n in loaders.all_walks() if dataset is not None and home == dataset.id}
     titles = {_NO_WALK: "none", **{name: f"{name} ({n:,})" for name, n in counts.items()}}
@@ -104,7 +104,7 @@ def _choose_walk(context: PageContext) -> str:
 
 
 def write_texts(parts: Parts) -> ReportSelection:
-    """Show the fields for title, abstract and authors, with what was drafted; the selection with what stands in them."""
+    """Show the fields for title, abstract and authors, with the draft; return the selection with these texts."""
     selection = parts.selection
     title = st.text_input(
         "Finding, as a title", placeholder=find_title(parts.material, selection), max_chars=200, **bind("finding")
@@ -112,7 +112,7 @@ def write_texts(parts: Parts) -> ReportSelection:
     draft, _ = find_abstract(parts.material, selection)
     kept = st.session_state.setdefault(_KEPT, {})
     is_new = selection.runs not in kept
-    if "note-abstract" not in st.session_state:  # the page was left since: what was written there stays
+    if "note-abstract" not in st.session_state:  # the page was left meanwhile: its text stays
         st.session_state["note-abstract"] = kept.get(selection.runs, "")
     abstract = st.text_area("Abstract", key="note-abstract", height=180, placeholder=draft, help=_ABSTRACT_HELP)
     kept[selection.runs] = abstract
@@ -128,9 +128,9 @@ def _write_abstract(text: str) -> None:
 
 
 def _choose_explorers() -> Explorers:
-    """Show what of a fusion can be weighed anew in the file."""
+    """Show the choice of fusions with movable weights in the file."""
     chosen = st.segmented_control(
-        "Fusions can be weighed anew in the file",
+        "Fusions with movable weights in the file",
         list(EXPLORERS),
         default=next(iter(EXPLORERS)),
         **bind("explorers"),
@@ -149,7 +149,7 @@ def apply_saved(saved: Mapping[str, Any], name: str) -> None:
         "figures": list(selection.figures),
     }
     one = {"question": selection.question, "added": selection.walk or _NO_WALK, "report_replicate": selection.replicate or None}
-    # In the address too: of another run, the page is a new view, whose choices come from there.
+    # Also in the address: for another run, the page is a new view, which reads its choices there.
     links.set_parameters({"dataset": selection.dataset, "run": selection.runs[0], **chosen, **one})
     st.session_state.update({f"id-{choice}": value for choice, value in (chosen | one).items()})
     st.session_state.update({"finding": selection.title, "note-abstract": selection.abstract, "authors": selection.authors})
@@ -158,9 +158,9 @@ def apply_saved(saved: Mapping[str, Any], name: str) -> None:
 
 
 def _keep_draft(of: str, text: str, take: Callable[[str], object], *, is_new: bool) -> None:
-    """Keep a text, which the tab then holds by what it is about (of); is_new: nobody has written in this session yet.
+    """Store a text in the tab under its subject `of`. is_new: this session has no text yet.
 
-    take: is called with what the tab kept of an earlier session, before the page is drawn again.
+    take: called with the text of an earlier session before the page is redrawn.
     """
     key = "draft-keeper"
 

@@ -22,7 +22,7 @@ from core.ui.shared.linked import bind
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text
 
-# What a file is called on its button, and how its name ends.
+# A file's title on its button, and the end of its name.
 _FORMS = {
     "html": ("The report", "html"),
     "slides": ("The slides", "html"),
@@ -32,7 +32,7 @@ _FORMS = {
 
 
 def show_name(context: PageContext) -> str:
-    """Show the field for the report's name, and the saved reports; the name."""
+    """Show the field for the report's name, and the saved reports; return the name."""
     left, right = st.columns([0.55, 0.45], vertical_alignment="bottom")
     usual = f"Report on {context.dataset.name}" if context.dataset else "Report"
     name = left.text_input("Name", placeholder=usual, max_chars=60, **bind("title")) or usual
@@ -55,7 +55,7 @@ def _show_saved(workspace: Workspace, saved: Mapping[str, Mapping[str, Any]]) ->
 
 
 def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> None:
-    """Show the button that saves the choices under the name; a reader has none."""
+    """Show the button that saves the choices under the name, unless the workspace is read-only."""
     if workspace.settings.read_only:
         return
     known = loaders.all_presets(reports.PAGE).get(name)
@@ -89,9 +89,9 @@ def show_downloads(workspace: Workspace, parts: Parts) -> None:
                 icon=":material/download:",
                 type="primary" if form == "html" else "secondary",
             )
-    st.caption("One file each, with its figures inside: it opens without network, and asks nothing of any server.")
+    st.caption("One file each, with its figures inside. It opens offline and contacts no server.")
     if reason:
-        st.caption("PDF is printed by Chromium, which is not installed here: open the report in a browser and print it.")
+        st.caption("PDF needs Chromium, which is not installed here. Open the report in a browser and print it.")
 
 
 def make_file(workspace: Workspace, parts: Parts, form: str) -> bytes:

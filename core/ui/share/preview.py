@@ -1,4 +1,4 @@
-"""What a report will say, beside its form: the parts of the file, as they change."""
+"""The preview of a report beside its form."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from core.ui.shared.widgets import as_text
 
 
 def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
-    """Return the parts of a report by who looks, of today; their numbers are computed once for a selection."""
+    """Return the parts of a report with the reader's name and today's date; numbers are computed once per selection."""
     shown = sorted({*selection.runs, *(run for pair in selection.compare for run in pair)})
-    looked = repr(looked_by_dataset(workspace))  # which has no version: it is no part of the store
+    looked = repr(looked_by_dataset(workspace))  # without a version, since it is not in the store
     versions = (*(loaders.run_version(run) for run in shown), looked)
     parts = _load(json.dumps(to_json(replace(selection, title="", abstract="", authors="")), sort_keys=True), versions)
     byline = Byline(workspace.settings.author, date.today())
@@ -47,7 +47,7 @@ def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
 
 @cache_by("runs", "datasets", "labels", "rubrics", "ledger", "walks", entries=3, shared=True)
 def _load(selection: str, _versions: tuple[object, ...]) -> Parts:
-    """Return the parts of a selection, as JSON. _versions: of its runs and of what was looked at, part of the key only."""
+    """Return the parts of a selection, as JSON. _versions: of its runs and of the tested hypotheses, only for the key."""
     workspace = read_workspace()
     find = Finders(
         partial(kept_vectors, workspace),
@@ -62,7 +62,7 @@ def _load(selection: str, _versions: tuple[object, ...]) -> Parts:
 
 
 def show(parts: Parts) -> None:
-    """Show the finding, the abstract, the answer and the figures that come first; and what follows them."""
+    """Show the finding, the abstract, the answer and the main figures, and a list of the rest."""
     material, selection = parts.material, parts.selection
     text, is_draft = find_abstract(material, selection)
     with st.container(border=True, key="report-preview"):
@@ -104,7 +104,7 @@ def _draw(key: str, found: CaptionedFigure) -> None:
 
 
 def _show_rest(parts: Parts) -> None:
-    """Say what follows the figures."""
+    """Show a list of the parts after the figures."""
     rows = len(parts.selection.rows)
     kinds = [f"{KINDS[kind].title} ({len(figures)})" for kind, figures in parts.appendix.items()]
     lines = [

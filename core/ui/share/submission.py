@@ -1,4 +1,4 @@
-"""Share, tabs Package a run and Check a file: a run packaged as a submission, a file, and the problems of either."""
+"""Share, tabs Package a run and Check a file: a run as a submission, a file, and their problems."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ SIGNS = {"error": "✗ error", "warning": "⚠ warning"}
 ABOUT = {
     "A": "one prompt per row, three seeds, no tools",
     "B": "evidence tools, one language model",
-    "C": "a small model of one's own",
+    "C": "your own small model",
 }
 FIXED_BY = {
     "prompt_missing": "Add it under “Prompt and tools” above.",
     "tools_missing": "Add them under “Prompt and tools” above.",
     "trace_differs": "The switch above adds the arithmetic to every trace.",
 }
-# What people read for a check whose key says too little.
+# Titles of checks whose keys are unclear.
 CHECKS = {"fallbacks": "no answer", "learned": "learned from labels", "uncounted": "not counted"}
-LISTED = 8  # rows seen at once of those that a problem concerns
-MESSAGE_PX = 270  # at least; longer messages go on in the next line
+LISTED = 8  # rows of a problem that are visible at once
+MESSAGE_PX = 270  # at least; longer messages wrap
 
 
 def show_run(context: PageContext) -> None:
-    """Show the chosen run as a submission, or why there is none."""
+    """Show the chosen run as a submission, or why it cannot be one."""
     if context.run is None:
         run_browser.show_no_run(context)
     elif context.dataset is not None and context.dataset.headline == "macro":
         name = as_text(context.dataset.name)
-        show_empty(f"{name} is a cell line of PerturbQA: there is nothing to submit, its test rows have labels.")
+        show_empty(f"{name} is a cell line of PerturbQA, whose test rows have labels: there is nothing to submit.")
     else:
         show_package(context.run)
 
@@ -60,7 +60,7 @@ def show_package(run: Run) -> None:
     option, more, download = st.columns([0.36, 0.32, 0.32], vertical_alignment="bottom")
     fusion_trace = _needs_fusion_trace(run) and option.toggle(
         "Add the fusion's arithmetic to each trace",
-        help="Appends the arithmetic from the debate's probabilities to the submitted ones to every trace.",
+        help="Adds to every trace how the submitted probabilities follow from the debate's.",
         **bind("fusion_trace"),
     )
     with more.popover("Prompt and tools", width="stretch", icon=":material/attach_file:"):
@@ -100,13 +100,13 @@ def show_check(context: PageContext) -> None:
         show_empty("There is no dataset to check a file against.", lambda: links.to_data("Go to Data"))
         return
     if not may_upload():
-        show_empty("Readers upload no file here. The command `perturbdesk check FILE` checks one on your own machine.")
+        show_empty("Readers cannot upload files here. Use `perturbdesk check FILE` on your own machine.")
         return
     track = _choose_track("B", "check_track")
     upload, rows = st.columns([0.6, 0.4], gap="medium")
     file = upload.file_uploader("A submission: zip or CSV", type=["zip", "csv"], key="check_file")
     labelled = rows.toggle(
-        "It predicts labelled rows",
+        "The file predicts labelled rows",
         help="Without this, every row of the test split is expected, once and in order.",
         **bind("check_labelled"),
     )
@@ -135,7 +135,7 @@ def _choose_track(default: Track, key: str) -> Track:
 
 
 def _needs_fusion_trace(run: Run) -> bool:
-    """Return whether the traces may lead to other numbers than the submitted ones."""
+    """Return whether the numbers in the traces may differ from the submitted ones."""
     flags = loaders.run_rows(run.id)["flags"]
     return run.method == "fusion" or any(Flag.TRACE_DIFFERS in row for row in flags)
 
@@ -143,9 +143,9 @@ def _needs_fusion_trace(run: Run) -> bool:
 def _choose_attachments(track: Track) -> tuple[str | None, tuple[tuple[str, bytes], ...]]:
     """Show uploads for a prompt and tools; the prompt's text and the tools' (name, content), if any."""
     if not may_upload():
-        st.caption("Readers upload no file. An editor adds the prompt and tools of an imported run.")
+        st.caption("Readers cannot upload files. An editor adds the prompt and tools of an imported run.")
         return None, ()
-    st.caption("A run made here includes its own. For an imported run, add those that it was made with.")
+    st.caption("A run made here includes its own. For an imported run, add the files that it used.")
     prompt = st.file_uploader("prompt.txt", type=["txt", "md"], key="prompt_file")
     tools = st.file_uploader("Tools", type=["py"], accept_multiple_files=True, key="tool_files") if track == "B" else []
     return (
@@ -158,7 +158,7 @@ def _choose_attachments(track: Track) -> tuple[str | None, tuple[tuple[str, byte
 def _make_package(
     run: str, track: Track, prompt: str | None, tools: tuple[tuple[str, bytes], ...], fusion_trace: bool, version: tuple[int, ...]
 ) -> CheckedPackage:
-    """Return the package of a run and its problems; cached while the counters in `version` stand still."""
+    """Return the package of a run and its problems; cached while the counters in `version` are unchanged."""
     del version  # part of the key only
     with temporary_folder("package") as folder:
         if prompt is not None:
@@ -195,7 +195,7 @@ def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
             "": table["severity"].map(SIGNS),
             "check": table["rule"].map(_check_name),
             "rows": table["n"],
-            "found, and what was expected": table["message"],
+            "found, and expected": table["message"],
         }
     )
     rules = [problem.rule for problem in problems]
@@ -206,7 +206,7 @@ def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
         "problems",
         {
             "rows": st.column_config.NumberColumn(format="localized"),
-            "found, and what was expected": st.column_config.TextColumn(width=MESSAGE_PX),
+            "found, and expected": st.column_config.TextColumn(width=MESSAGE_PX),
         },
         key=key,
         on_select="rerun",
@@ -228,7 +228,7 @@ def _show_problem(problem: Problem, run: Run | None) -> None:
         if run is not None and problem.rule in FIXED_BY:
             st.caption(FIXED_BY[problem.rule])
         if not problem.rows:
-            st.caption("It concerns the file, not single rows.")
+            st.caption("The problem is in the file, not in single rows.")
             return
         table = pd.DataFrame({"row": [str(row) for row in problem.rows]})
         config = {}

@@ -1,4 +1,4 @@
-"""The parts of the page Share's tab Walk-throughs: choose one, word and order its stops, play and export it.
+"""The parts of the page Share's tab Walk-throughs: choose one, edit and order its stops, play and export it.
 
 Slides that play in the page, and full-screen by a click: the file itself, in a frame.
 """
@@ -67,7 +67,7 @@ def show(context: PageContext) -> None:
 
 
 def _show_new(workspace: Workspace) -> None:
-    """Show which walk-through stops are added to, and let a person begin another."""
+    """Show the walk-through that receives new stops, and a form for a new one."""
     if workspace.settings.read_only:
         return
     with st.popover(
@@ -80,7 +80,7 @@ def _show_new(workspace: Workspace) -> None:
 
 
 def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
-    """Show a stop with its link, and what can be changed about it."""
+    """Show a stop with its link and its controls."""
     with st.container(border=True, gap="small", key=f"stop-{stop.id}"):
         title, tools = st.columns([0.72, 0.28], vertical_alignment="top")
         title.markdown(f"**{place + 1}** · [{as_text(stop.title)}]({stop.address})")
@@ -91,12 +91,12 @@ def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
             st.text(stop.sentence)
             return
         said = st.text_area(
-            "What is to be seen here, in a sentence",
+            "What this stop shows, in a sentence",
             stop.sentence,
             key=f"note-{stop.id}",
             height="content",
             max_chars=walks.LONGEST,
-            placeholder="What is to be seen here, in a sentence",
+            placeholder="What this stop shows, in a sentence",
             label_visibility="collapsed",
         )
         if said != stop.sentence:
@@ -106,9 +106,9 @@ def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
 
 def _show_tools(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
     tools = (
-        ("up", ":material/arrow_upward:", "One place up", place == 0, partial(walks.move_stop, workspace, stop.id, -1)),
-        ("down", ":material/arrow_downward:", "One place down", place == n - 1, partial(walks.move_stop, workspace, stop.id, 1)),
-        ("out", ":material/close:", "Take this stop out", False, partial(walks.delete_stop, workspace, stop.id)),
+        ("up", ":material/arrow_upward:", "Move up", place == 0, partial(walks.move_stop, workspace, stop.id, -1)),
+        ("down", ":material/arrow_downward:", "Move down", place == n - 1, partial(walks.move_stop, workspace, stop.id, 1)),
+        ("out", ":material/close:", "Remove this stop", False, partial(walks.delete_stop, workspace, stop.id)),
     )
     for name, icon, words, is_off, act in tools:
         if st.button("", icon=icon, help=words, key=f"stop-{name}-{stop.id}", type="tertiary", disabled=is_off):
@@ -117,7 +117,7 @@ def _show_tools(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
 
 
 def _show_slides(workspace: Workspace, dataset: str, name: str, stops: Sequence[Stop]) -> None:
-    """Show the walk-through as it plays, and its files."""
+    """Show a player of the walk-through, and its files."""
     page = make_walk_file(workspace, dataset, name, stops)
     # Show slides; the arrow keys move through them once they are clicked or play
     version = hashlib.sha256(page).hexdigest()
@@ -130,7 +130,7 @@ def _show_slides(workspace: Workspace, dataset: str, name: str, stops: Sequence[
             st.download_button(
                 "Slides as PDF", build, f"{file}.pdf", key="walk-pdf", on_click="ignore", icon=":material/download:"
             )
-    st.caption("One file that plays without a network; each stop is a link to its view.")
+    st.caption("One file that plays offline; each stop links to its view.")
 
 
 def make_walk_file(workspace: Workspace, dataset: str, name: str, stops: Sequence[Stop]) -> bytes:
@@ -145,7 +145,7 @@ def _show_delete(workspace: Workspace, dataset: str, name: str) -> None:
     if workspace.settings.read_only:
         return
     with st.popover("Delete the walk-through", icon=":material/delete:"):
-        st.markdown(f"Its stops go; files that were exported stay: {as_text(name)}.")
+        st.markdown(f"This deletes its stops; exported files stay: {as_text(name)}.")
         if st.button("Delete it", key="delete-walk"):
             walks.delete_walk(workspace, dataset, name)
             st.rerun()

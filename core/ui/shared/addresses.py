@@ -1,11 +1,11 @@
-"""The addresses of pages, and where one that a page had before leads now: links that were copied or saved go on opening."""
+"""The addresses of pages, and redirects from former addresses, so that old links still open."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-# Former address → the file in pages/, which is its address too, that shows it now.
+# Former address → the present file in pages/, which is also its address.
 FORMER = {
     **{"debates": "rows", "read": "arguments", "breakdown": "scores", "what_if": "fuse", "launch": "run", "report": "share"},
     **{"submit": "share", "experiments": "ledger"},
@@ -39,7 +39,7 @@ class Place(NamedTuple):
 
 
 def moved_to(address: str, parameters: Mapping[str, list[str]]) -> Place | None:
-    """Return where a link leads whose address, or whose tab, a page had before; None for one that a page has today."""
+    """Return the present place of a link with a page's former address or tab; None for a present address."""
     tab = "".join(parameters.get("tab", [])[:1])
     found = _FORMER_TABS.get(address, {}).get(tab)
     if found is not None:

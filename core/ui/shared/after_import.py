@@ -1,6 +1,6 @@
-"""After an import: the dataset and the best run of what came are chosen, and a box leads to what it gets wrong.
+"""After an import: choose the imported dataset and its best run, and show a box with links.
 
-The upload of one's own files: tables, packs and embeddings, recognised by their content.
+Also the upload of files: tables, packs and embeddings, recognised by content.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text
 
 NOTHING = ("failed", "unknown")  # kinds of files of which nothing was imported
-_OUTCOMES = "_imported"  # session key: the outcomes of the latest import, while its box is shown
+_OUTCOMES = "_imported"  # session key: outcomes of the latest import, while its box is shown
 _OF_RUNS = ("submission", "bundle", "external_score", "predicted_expression", "inspect_log")
 
 
 def take(results: Sequence[Imported], on_step: Callable[[float, str], object]) -> None:
-    """Choose what came for the pages, note what is to be said of it, and run the page again. on_step: as of an import."""
+    """Choose the imported content for the pages, store the message about it, and rerun the page. on_step: as in an import."""
     loaders.refresh()
     imported = [each for each in results if each.kind not in NOTHING]
     runs = _runs_of(imported)
@@ -44,7 +44,7 @@ def take(results: Sequence[Imported], on_step: Callable[[float, str], object]) -
 
 
 def show() -> None:
-    """Show what the latest import brought, where it leads, and every file of which something was rejected or has to be said."""
+    """Show the latest import: what it added, links, and every file with rejected rows or a remark."""
     results: list[Imported] = st.session_state.get(_OUTCOMES, [])
     if not results:
         return
@@ -64,7 +64,7 @@ def _ways(imported: Sequence[Imported]) -> list[Callable[[], object]]:
     """Return links to the imported content: the best run's errors and score; else the dataset, or the spaces."""
     best = _choose_best(_runs_of(imported), lambda *_: None)
     if best is not None:
-        return [lambda: _link_to_rows(best), lambda: links.to_overview(best, "Where it stands")]
+        return [lambda: _link_to_rows(best), lambda: links.to_overview(best, "Its score")]
     if (dataset := _dataset_of(imported)) is not None:
         return [lambda: links.to_dataset(dataset.id, "Open the dataset")]
     return [lambda: links.to_data("Open spaces and packs", tab="Spaces and leaks")] if imported else []
@@ -73,25 +73,25 @@ def _ways(imported: Sequence[Imported]) -> list[Callable[[], object]]:
 def _link_to_rows(run: Run) -> None:
     name, icon = as_text(run.name), ":material/arrow_forward:"
     if _labelled(run) and not run.has_rank_scores:
-        links.to_rows(run, f"What {name} gets wrong", icon=icon, order=CONFIDENTLY_WRONG)
+        links.to_rows(run, f"Errors of {name}", icon=icon, order=CONFIDENTLY_WRONG)
     else:
-        links.to_rows(run, f"The rows of {name}", icon=icon)
+        links.to_rows(run, f"Rows of {name}", icon=icon)
 
 
 def _dataset_of(imported: Sequence[Imported]) -> Dataset | None:
-    """Return the dataset that one of these files became."""
+    """Return the dataset made from these files."""
     names = {each.name for each in imported}
     return next((each for each in loaders.all_datasets() if each.name in names), None)
 
 
 def _runs_of(imported: Sequence[Imported]) -> list[Run]:
-    """Return the runs that these files became, each the newest of its name."""
+    """Return the runs made from these files, each the newest of its name."""
     names = {each.name for each in imported if each.kind in _OF_RUNS}
     return list({run.name: run for run in loaders.predicting_runs() if run.name in names}.values())
 
 
 def _choose_best(runs: Sequence[Run], on_step: Callable[[float, str], object]) -> Run | None:
-    """Return the run with the highest score, of probabilities before rank scores; the latest where none has labels."""
+    """Return the run with the highest score, of probabilities before rank scores; the latest run if none has labels."""
     labelled = [run for run in runs if _labelled(run)]
     for at, run in enumerate(labelled if len(labelled) > 1 else []):
         on_step(at / len(labelled), f"scoring {run.name}")
@@ -110,11 +110,11 @@ def _describe(results: Sequence[Imported]) -> str:
     imported = [each for each in results if each.kind not in NOTHING]
     new = [each for each in imported if each.new]
     if not results:
-        return "Nothing to import was found there."
+        return "No file to import was found there."
     if not imported:
         return "Nothing was imported."
     if not new:
-        return "Nothing new: what these files hold is here already."
+        return "Nothing new: the content of these files is here already."
     if len(new) > 1:
         return f"Imported {len(new)} files, {sum(each.rows for each in new):,} rows."
     [file] = new
@@ -123,7 +123,7 @@ def _describe(results: Sequence[Imported]) -> str:
 
 
 def _show_problem(result: Imported) -> None:
-    """Show of a file that nothing was imported, how many rows were rejected, or a remark; nothing where all went well."""
+    """Show that nothing of a file was imported, how many rows were rejected, or a remark; nothing on success."""
     name = as_text(Path(result.path).name)
     if result.kind in NOTHING:
         st.error(f"{name}: nothing imported. {as_text(result.message)}", icon=":material/error:")
@@ -134,7 +134,7 @@ def _show_problem(result: Imported) -> None:
 
 
 def show_upload(workspace: Workspace, key: str, options: ImportOptions) -> None:
-    """Show the upload and its button; afterwards what came is chosen on the page."""
+    """Show the upload and its button; afterwards choose the imported content on the page."""
     label = "Tables, knowledge packs, embeddings: recognised by content"
     files = st.file_uploader(label, accept_multiple_files=True, key=f"upload{key}")
     if st.button("Import uploaded files", disabled=not files, type="primary"):
@@ -145,6 +145,6 @@ def show_upload(workspace: Workspace, key: str, options: ImportOptions) -> None:
 
 
 def show_progress() -> OnFile:
-    """Show a bar, and return what moves it and names what begins."""
+    """Show a progress bar, and return the function that moves it and names the step."""
     bar = st.progress(0.0, "Reading …")
     return lambda share, what: bar.progress(share, as_text(f"{what} …"))

@@ -1,8 +1,8 @@
-"""Results that take long, computed one after the other by one thread of the server while its pages go on.
+"""Slow results, computed one after the other in one background thread of the server. Pages do not wait but poll.
 
-Nobody waits: a page asks again every now and then. What was asked for last is computed first, and not before nobody has
-asked for anything new for a moment, so that a slider that moves starts nothing. A computation pauses while a page runs, and for a
-moment after, in which the browser draws it; one that nobody asks for any more gives way if another waits.
+The latest request is computed first, once there has been no new one for a moment, so that a moving slider starts nothing. A
+computation pauses while a page runs and shortly after, while the browser draws it. It is abandoned if no page polls for it and
+another waits.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ import streamlit as st
 
 from core import log
 
-QUIET_S = 3.0  # since the last new request, before a computation begins
-FORGOTTEN_S = 10.0  # since a result was last asked for, before its computation gives way
-MAX_WAITING = 32  # the oldest is dropped; whoever still wants it asks again
+QUIET_S = 3.0  # since the last new request, before a computation starts
+FORGOTTEN_S = 10.0  # since the last poll for a result, before its computation is abandoned
+MAX_WAITING = 32  # the oldest is dropped and computed again on request
 MAX_RESULTS = 256
-NICENESS = 10  # of the thread: pages go first
+NICENESS = 10  # of the thread: pages have priority
 REST_S = 1.5  # after a page has run
-LONGEST_PAUSE_S, LEAST_WORK_S = 10.0, 1.0  # so that a computation gets on while pages never rest
-_PAUSE_S = 0.01  # between two looks at whether pages rest
+LONGEST_PAUSE_S, LEAST_WORK_S = 10.0, 1.0  # so that a computation progresses even if pages run all the time
+_PAUSE_S = 0.01  # between two checks whether pages run
 
 Progress = Callable[[float], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What is known of a result: whether it is there, and its value; None if the computation failed, as the log says."""
+    """The state of a result: whether it is ready, and its value; None if the computation failed, see the log."""
 
     ready: bool
     value: Any = None
 
 
 class Abandoned(Exception):
-    """A computation that nobody waits for any more was stopped."""
+    """A computation without a waiting page was stopped."""
 
 
 class Background:
@@ -50,8 +50,8 @@ class Background:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._results: dict[Hashable, Result] = {}
-        self._waiting: dict[Hashable, Callable[[Progress], Any]] = {}  # the last is next
-        self._asked: dict[Hashable, float] = {}  # when each missing result was last asked for
+        self._waiting: dict[Hashable, Callable[[Progress], Any]] = {}  # the last is computed next
+        self._asked: dict[Hashable, float] = {}  # when each missing result was last polled
         self._current: Hashable | None = None
         self._last_request = 0.0
         self._pages_running = 0
@@ -59,9 +59,9 @@ class Background:
         self._thread: threading.Thread | None = None
 
     def ask(self, key: Hashable, compute: Callable[[Progress], Any]) -> Result:
-        """Return the result of a key; one that is not there is computed as soon as may be.
+        """Return the result of a key; queue it if it is missing. compute: gets a function to call often with the share done.
 
-        compute: is given a function to call often, with the share that is done. It must not use what belongs to a page.
+        It must not use objects of a page.
         """
         with self._lock:
             if key in self._results:
@@ -82,7 +82,7 @@ class Background:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Keep computations waiting, at their next report of progress, while a page runs inside the block and just after."""
+        """Pause computations at their next report of progress while a page runs inside the block, and shortly after."""
         with self._lock:
             self._pages_running += 1
         try:
@@ -97,7 +97,7 @@ class Background:
         self._asked.pop(key, None)
 
     def _work(self) -> None:
-        if sys.platform == "linux":  # where a thread has a niceness of its own
+        if sys.platform == "linux":  # on systems where a thread has its own niceness
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
         while (taken := self._take()) is not None:
             key, compute = taken
@@ -107,13 +107,13 @@ class Background:
             except Abandoned:
                 result = None
             except Exception as error:  # noqa: BLE001
-                # Nobody else would see it: the page that asked has gone on.
+                # Log it here: the page that asked does not wait.
                 log.record_error(f"in the background: {type(error).__name__}", error)
                 result = Result(ready=True)
             self._put(key, result)
 
     def _take(self) -> tuple[Hashable, Callable[[Progress], Any]] | None:
-        """Return what to compute next, once no new request has come for a moment; None, for the thread to end, without any."""
+        """Return the next request, once there has been no new one for a moment; None without requests, which ends the thread."""
         while True:
             with self._lock:
                 if not self._waiting:
@@ -126,7 +126,7 @@ class Background:
             time.sleep(wait_s)
 
     def _give_way(self, _share: float) -> None:
-        """Wait for pages. Raise Abandoned if nobody has asked for the current result for long, and another waits."""
+        """Wait for pages. Raise Abandoned if the current result has not been polled for long, and another waits."""
         self._wait_for_pages()
         with self._lock:
             if self._waiting and self._asked.get(self._current, 0.0) < time.monotonic() - FORGOTTEN_S:

@@ -1,4 +1,4 @@
-"""What runs are made from, loaded for a page and cached while nothing in the store changes."""
+"""The components of runs, loaded for a page and cached while the store is unchanged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CachedComponents:
     def run(self, name: str) -> Run:
         found = next((run for run in loaders.all_runs() if name in (run.id, run.name)), None)
         if found is None:
-            raise NotFound(f"run {name!r}: not in this workspace any more")
+            raise NotFound(f"run {name!r}: not in this workspace")
         return refuse_reading(found)
 
     def predictions(self, run: str) -> pd.DataFrame:
@@ -45,7 +45,7 @@ class CachedComponents:
         return loaders.row_index(self.dataset.id)
 
     def priors(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> Priors:
-        """Return the priors of these rows (None: of all that the protocol predicts), from the cache if only weights changed."""
+        """Return the priors of these rows (None: all rows that the protocol predicts), from the cache if only weights changed."""
         index = self.index()
         rows = pair_ids or [index.pair_ids[row] for row in rows_to_predict(index, settings.protocol)]
         cache, key = loaders.prior_cache(self.dataset.id), (settings, hash(tuple(rows)))

@@ -1,4 +1,4 @@
-"""Whether the audit log or the ledger is as it was written: a quiet line if it is, an error at full size if not."""
+"""Whether the audit log or the ledger is intact: a small line if it is, an error if not."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from core.ui.shared.widgets import as_text
 
 
 def show(finding: Finding) -> None:
-    """Show what was found of a chain; nothing of one without entries."""
+    """Show the state of a chain; nothing for an empty one."""
     if not finding.is_intact:
         st.error(as_text(finding.sentence), icon=":material/error:")
     elif finding.entries:
-        st.caption(as_text(finding.sentence), help="Note the head elsewhere: `perturbdesk ledger verify --head` finds it again.")
+        st.caption(as_text(finding.sentence), help="Store the head elsewhere: `perturbdesk ledger verify --head` checks it.")

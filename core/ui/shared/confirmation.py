@@ -1,4 +1,4 @@
-"""One line that says what an action did, with links to it. It outlives the rerun by which the page shows the change."""
+"""A line that confirms an action, with links. It survives the rerun that shows the change."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Callable
 
 import streamlit as st
 
-_DONE = "_done"  # session key: what the last action did, until the page's next run says it
-_SHOWN = "_confirmation"  # session key: what the page on screen says
+_DONE = "_done"  # session key: the confirmation for the page's next run
+_SHOWN = "_confirmation"  # session key: the confirmation on screen
 
 
 def confirm(text: str, *show_links: Callable[[], object]) -> None:
-    """Have the page's next run say in one line what an action did, with these links beside it; the caller runs the page again."""
+    """Let the page's next run confirm an action in one line with these links; the caller reruns the page."""
     st.session_state[_DONE] = (text, show_links)
 
 
 def repeat_confirmation() -> None:
-    """Have the page's next run say the same again: it runs by itself, and nobody did anything meanwhile."""
+    """Let the page's next run repeat the confirmation: the page reruns without an action of the user."""
     if _SHOWN in st.session_state:
         st.session_state.setdefault(_DONE, st.session_state[_SHOWN])
 
 
 def show_confirmation() -> None:
-    """Say what the last action did; nothing if the page runs for another reason.
+    """Show the confirmation of the last action; nothing if the page runs for another reason.
 
-    The line floats above the page, so that nothing moves when it comes and goes.
+    The line floats above the page, so that nothing else moves.
     """
     with st.container(key="confirmation", horizontal=True, vertical_alignment="center", gap="medium"):
         st.session_state.pop(_SHOWN, None)
@@ -35,4 +35,4 @@ def show_confirmation() -> None:
         st.html(f'<span role="status">✓ {html.escape(text)}</span>', width="content")
         for show_link in show_links:
             show_link()
-        st.button("✕", type="tertiary", key="dismiss", help="Dismiss")  # any click runs the page again, without the line
+        st.button("✕", type="tertiary", key="dismiss", help="Dismiss")  # any click reruns the page without the line

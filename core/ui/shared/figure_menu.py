@@ -28,7 +28,7 @@ _ABOUT = "_figures_are_about"  # a session key: fragments run without the page
 
 
 def begin_page(workspace: Workspace, dataset: Dataset | None, run: Run | None) -> None:
-    """Say what the page's figures are about, for the headings and names of their files and for notes."""
+    """Set the subject of the page's figures, for headings, file names and notes."""
     st.session_state[_ABOUT] = (workspace, dataset, run)
 
 
@@ -69,7 +69,7 @@ def show_parquet_button(table: pd.DataFrame, name: str, file: str) -> None:
 
 
 def _show_figure_buttons(chart: go.Figure, name: str, title: str, heading: str, file: str) -> None:
-    """Show buttons that download the figure; without a browser that draws images, HTML alone, and why."""
+    """Show buttons that download the figure; without a browser for images, only HTML and the reason."""
     reason = printed.why_no_images()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("Figure", width="content")
@@ -82,12 +82,12 @@ def _show_figure_buttons(chart: go.Figure, name: str, title: str, heading: str, 
 
 
 def _show_button(label: str, file: str, key: str, build: Callable[[], bytes]) -> None:
-    """A button whose file is built when it is pressed, which runs nothing else of the page."""
+    """Show a button whose file is built when it is pressed, without rerunning the page."""
     st.download_button(label, build, file, key=key, on_click="ignore", type="tertiary")
 
 
 def show_notes_button(name: str, title: str) -> None:
-    """Show a button, with how many notes the run has on a figure, that opens them and a form for another."""
+    """Show a button with the number of a run's notes on a figure; it opens them and a form for a new one."""
     workspace, dataset, run = _about()
     if dataset is None or run is None:
         return

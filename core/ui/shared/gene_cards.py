@@ -1,4 +1,4 @@
-"""What a gene is, beside its name: a card at the pointer or the keyboard, and a click that opens its page in this tab."""
+"""Gene cards: facts about a gene beside its name, on hover or focus; a click opens its page in this tab."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ _cards = st.components.v2.component(
 
 
 def pages_of(dataset: Dataset, run: str | None, pair: tuple[str, str], texts: Iterable[str]) -> dict[str, str]:
-    """Return the addresses of the pages of the symbols that texts name, by the symbol in capitals; those of the pair always.
-
-    A symbol without a digit, such as Impact or Max, may be a word: only as one of the pair it counts.
+    """Return the addresses of the pages of the symbols that texts name, by the symbol in capitals; the pair's own symbols are
+    always included. Another symbol without a digit, such as Impact or Max, may be a word and does not count.
     """
     facts = loaders.symbol_facts(dataset.id)
     words = {word.rstrip(".-") for text in texts for word in _WORD.findall(text)}
@@ -39,13 +38,13 @@ def _role(facts: Mapping[str, Any]) -> str:
 
 
 def show(dataset: Dataset, symbols: Iterable[str]) -> None:
-    """Give the cards of these symbols, in capitals, to whatever names one with a link to its page."""
+    """Attach the cards of these symbols (in capitals) to all links to their pages."""
     facts = {name.upper(): each for name, each in loaders.symbol_facts(dataset.id).items()}
     _cards(key="gene-cards", data={"cards": {name: _card(dataset, facts[name]) for name in symbols if name in facts}})
 
 
 def _card(dataset: Dataset, facts: Mapping[str, Any]) -> dict[str, str]:
-    description = str(facts["description"] or "No description of this gene is in the workspace.")
+    description = str(facts["description"] or "This workspace has no description of this gene.")
     labels = [f"{sign} {name} {facts[name]:,}" for name, sign in theme.LABEL_SIGNS.items() if facts.get(name)]
     labels += [f"{facts['unlabelled']:,} without a label"] if facts["unlabelled"] else []
     rows = [

@@ -1,4 +1,4 @@
-"""A few lines of explanation that a person can put away for good: their browser remembers."""
+"""A short explanation that a person can dismiss for good; the browser remembers it."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ _hint = st.components.v2.component("hint", html=_HTML, css=_CSS, js=_JS)
 
 
 def show(name: str, lines: Sequence[str]) -> None:
-    """Show these lines, unless this browser's user has put the hint of this name away."""
+    """Show these lines, unless this browser's user dismissed the hint of this name."""
     _hint(key=f"hint-{name}", data={"name": name, "lines": list(lines)})

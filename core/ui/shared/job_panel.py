@@ -1,4 +1,4 @@
-"""A background job on a page, whatever its kind: how it is, how far, what it waits for, its error, its buttons, its log."""
+"""A background job of any kind on a page: its state, progress, waiting reason, error, buttons and log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AFTER_ERRORS = ("failed", "crashed", "stopped")  # states whose log is open
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button of a job. said: what the page says once `act` has been done, with these links beside it."""
+    """A button of a job. said: the confirmation shown after `act`, with these links."""
 
     label: str
     act: Callable[[], object]
@@ -30,8 +30,10 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a page adds to a job. details: drawn below its state. buttons: more of them, by label; one called Resume stands in the
-    place of the usual one. links: drawn beside the buttons."""
+    """A page's additions to a job. details: drawn below its state.
+
+    buttons: more buttons by label; one called Resume replaces the usual one. links: drawn beside the buttons.
+    """
 
     details: Callable[[], object] | None = None
     buttons: Callable[[], Mapping[str, Button]] = dict
@@ -39,7 +41,7 @@ class Parts:
 
 
 def watch_job(workspace: Workspace, kind: str, key: str, parts: Parts | None = None) -> None:
-    """Show the job of a kind and key, again and again while it is live, and then the page once more; nothing without the job."""
+    """Show the job of a kind and key, refreshed while it is live, then rerun the page; show nothing without the job."""
 
     def look() -> Job | None:
         return job_control.find(workspace, kind, key)
@@ -52,12 +54,12 @@ def watch_job(workspace: Workspace, kind: str, key: str, parts: Parts | None = N
 
 
 def is_live(job: Job | None) -> bool:
-    """Return whether a job is worth another look."""
+    """Return whether a job may still change."""
     return job is not None and job.is_live
 
 
 def show_job(workspace: Workspace, job: Job, parts: Parts | None = None) -> None:
-    """Show a job as it is now, and what can be done to it."""
+    """Show the present state of a job, and its buttons."""
     parts = parts or Parts()
     st.markdown(f"**{as_text(job.name)}**")
     share = min(max(job.share or 0.0, 0.0), 1.0)
@@ -74,11 +76,11 @@ def show_job(workspace: Workspace, job: Job, parts: Parts | None = None) -> None
         st.caption(as_text(job.last_line))
     if lines or job.is_live:
         with st.expander("Log", expanded=job.state in _AFTER_ERRORS):
-            st.text("\n".join(lines) or "nothing yet")
+            st.text("\n".join(lines) or "none yet")
 
 
 def _show_controls(workspace: Workspace, job: Job, parts: Parts) -> None:
-    """Show the buttons that make sense in this state, none of them to who may only read, and the links."""
+    """Show the buttons for this state, none in a read-only workspace, and the links."""
     buttons = {} if workspace.settings.read_only else _buttons(workspace, job) | dict(parts.buttons())
     if not buttons and parts.links is None:
         return
@@ -94,7 +96,7 @@ def _show_controls(workspace: Workspace, job: Job, parts: Parts) -> None:
 
 
 def _buttons(workspace: Workspace, job: Job) -> dict[str, Button]:
-    stop = Button("Stop", lambda: job_control.stop(workspace, job), f"{job.name} stops; what it has made is kept.")
+    stop = Button("Stop", lambda: job_control.stop(workspace, job), f"{job.name} stops; its results so far stay.")
     resume = Button("Resume", lambda: job_control.resume(workspace, job), f"Resumed {job.name}.")
     possible = ((stop, job.can_stop), (resume, job.can_resume))
     return {button.label: button for button, can in possible if can}

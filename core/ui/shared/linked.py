@@ -1,9 +1,8 @@
-"""Controls whose values the address carries, so that a copied link shows the same screen elsewhere.
+"""Controls whose values are in the address, so that a copied link shows the same screen elsewhere.
 
-Every control is made in one of four ways: with the arguments of `bind`; by `choose_one` or `choose_several`, if it chooses
-among things that have ids; as a table under the key that `select_rows` takes too; or under a key that begins as one of
-CARRIED_BY or NOT_CARRIED does. What a component of our own sets is kept by `keep_shares` and `keep_one`. Defaults stay out of
-the address.
+Every control is made in one of four ways: with the arguments of `bind`; by `choose_one` or `choose_several`, if it chooses among
+things that have ids; as a table under the key that `select_rows` takes too; or under a key that begins as one of CARRIED_BY or
+NOT_CARRIED does. Values set by custom components use `keep_shares` and `keep_one`. Defaults are not in the address.
 """
 
 from __future__ import annotations
@@ -18,32 +17,32 @@ from streamlit.runtime.scriptrunner import RerunException, get_script_run_ctx
 
 from core.ui.shared import links
 
-# What the key of a control begins with that a parameter of another name carries.
+# Beginnings of keys of controls whose parameter has another name.
 CARRIED_BY = {
     **{"choose_": "dataset and run", "pert-": "row", "gene-": "row"},
     **{"runs": "run, in Rows, which a choice opens", "started-runs": "watched"},
 }
-# What the key of a control begins with that no link carries, and why.
+# Beginnings of keys of controls that are in no link, and why.
 NOT_CARRIED = {
-    "endpoint": "whoever opens a link would have this machine send its key to a server that somebody else chose",
+    "endpoint": "a link could make this machine send its key to a server that somebody else chose",
     "address-": "as endpoint",
-    "budget-": "belongs to the run, and is stored when it goes on",
+    "budget-": "belongs to the run, and is stored when it is resumed",
     "calls-": "as budget-",
     "upload": "a file of one's own",
     "check_file": "as upload",
     "prompt_file": "as upload",
     "tool_files": "as upload",
     "spec-": "as upload",
-    "note": "being written, or chosen to go; stored when it is saved",
+    "note": "being written or chosen for deletion; stored when saved",
     "name-": "as note",
     "score-": "as note",
     "preset_name": "as note",
-    "preset_gone": "what goes for good is chosen by whoever removes it",
+    "preset_gone": "the person who deletes something chooses it",
     "space_gone": "as preset_gone",
     "undo_": "as preset_gone",
-    "call-": "inside of what is folded; what is folded is so again",
+    "call-": "inside an expander, which is folded again",
 }
-# Parameters that a view may have without a control that takes them: the router's, and the row while another tab is open.
+# Parameters without a control on the view: the router's, and the row while another tab is open.
 _UNTAKEN = ("dataset", "run", "row", "with")
 # Session keys: what the view is of, the controls that it showed, what it could not make sense of in its link, defaults, and
 # the last value of each bound control beside what the address held for it.
@@ -54,10 +53,10 @@ Widget = Callable[..., Any]
 
 
 def bind(name: str, default: Any = None) -> dict[str, Any]:
-    """Return the arguments that let the query parameter `name`, which is also the key, carry a widget's value.
+    """Return the arguments that bind a widget's value to the query parameter `name`, which is also the key.
 
-    default: the widget's, if it depends on other controls or on the run. A value that nobody chose follows it, and one that was
-    chosen goes on standing in the address.
+    default: the widget's, if it depends on other controls or on the run. A value that nobody chose follows it; a chosen value
+    stays in the address.
     """
     _controls()[name] = True
     _follow_default(name, default)
@@ -68,16 +67,16 @@ def bind(name: str, default: Any = None) -> dict[str, Any]:
 def choose_one(
     widget: Widget, name: str, label: str, titles: Mapping[str, str], default: str | None = None, **options: Any
 ) -> str | None:
-    """Show a choice among ids by their titles, which the query parameter `name` carries by id; the chosen id.
+    """Show a choice among ids by their titles and return the chosen id, which is in the query parameter `name`.
 
-    widget: st.selectbox, st.pills, or one of a column's. A link may hold a title in the place of an id.
+    widget: st.selectbox, st.pills, or one of a column's. A link may have a title in place of an id.
     """
     key = f"id-{name}"
     if _is_new(name, key):
         st.session_state[key] = next(iter(_read_ids(name, titles)), default)
     _follow_default(key, default)
     value = st.session_state[key]
-    # It is stated in every run: a popover that is opened for the first time shows what the latest run has stated.
+    # Set it in every run: a popover that is opened for the first time shows the value set by the latest run.
     st.session_state[key] = value if value in (None, *titles) else default
     chosen = widget(label, list(titles), format_func=lambda option: titles[option], key=key, **options)
     links.set_parameter(name, None if chosen == default else chosen)
@@ -87,23 +86,23 @@ def choose_one(
 def choose_several(
     widget: Widget, name: str, label: str, titles: Mapping[str, str], default: Sequence[str] = (), **options: Any
 ) -> list[str]:
-    """Show a choice of several ids by their titles, which the query parameter `name` carries by id; the chosen ids.
+    """Show a choice of several ids by their titles and return the chosen ids, which are in the query parameter `name`.
 
-    widget, and titles in a link: as in `choose_one`. None chosen, where the default is some, is an empty value in the link.
+    widget, and titles in a link: as in `choose_one`. An empty choice with a non-empty default is an empty value in the link.
     """
     key = f"id-{name}"
     if _is_new(name, key):
         found = _read_ids(name, titles)[: options.get("max_selections")]
         st.session_state[key] = found or ([] if st.query_params.get_all(name) == [""] else list(default))
     _follow_default(key, list(default))
-    st.session_state[key] = [value for value in st.session_state[key] if value in titles]  # stated again, as in `choose_one`
+    st.session_state[key] = [value for value in st.session_state[key] if value in titles]  # set again, as in `choose_one`
     chosen = list(widget(label, list(titles), format_func=lambda option: titles[option], key=key, **options))
     links.set_parameter(name, None if chosen == list(default) else chosen or "")
     return chosen
 
 
 def keep_one(name: str, titles: Mapping[str, str], default: str) -> str:
-    """As `choose_one`, of what a component of our own chooses: it sets the session's `id-NAME`."""
+    """Return the id chosen in a custom component, as `choose_one` does: the component sets the session's `id-NAME`."""
     return str(choose_one(lambda *_, key, **__: st.session_state[key], name, "", titles, default))
 
 
@@ -122,7 +121,7 @@ def keep_shares(defaults: Mapping[str, float]) -> dict[str, float]:
 
 
 def _read_share(name: str, default: float) -> float:
-    """Return the number from 0 to 1 that the query parameter `name` holds; others are left to `describe_unknown`."""
+    """Return the number from 0 to 1 in the query parameter `name`; `describe_unknown` reports other values."""
     try:
         value = float(st.query_params.get(name, default))
     except ValueError:
@@ -137,9 +136,9 @@ def read_ids(name: str, ids: Sequence[str]) -> list[str]:
 
 
 def select_rows(key: str, name: str, ids: Sequence[str], default: Sequence[int] = ()) -> list[int]:
-    """Return the rows (positions) that are selected in the table `key`, which is drawn after this; `name` carries their ids.
+    """Return the rows (positions) selected in the table `key`, which is drawn after this; `name` has their ids.
 
-    At first they are those that the link which was just opened names, else the default ones.
+    At first they are those of the opened link, else the default ones.
     """
     is_opened = name not in _controls()
     _controls()[name] = False
@@ -155,7 +154,7 @@ def select_rows(key: str, name: str, ids: Sequence[str], default: Sequence[int] 
 
 
 def _read_ids(name: str, titles: Mapping[str, str]) -> list[str]:
-    """Return the ids that the query parameter `name` holds, by themselves or by title; others are left to `describe_unknown`."""
+    """Return the ids in the query parameter `name`, as ids or titles; `describe_unknown` reports other values."""
     ids = {title: key for key, title in titles.items()} | {key: key for key in titles}
     wanted = [value for value in st.query_params.get_all(name) if value]
     st.session_state.setdefault(_UNKNOWN, {}).update({(name, value): None for value in wanted if value not in ids})
@@ -163,16 +162,16 @@ def _read_ids(name: str, titles: Mapping[str, str]) -> list[str]:
 
 
 def _is_new(name: str, key: str) -> bool:
-    """Return whether a control takes its value from the address, since the view did not show it before."""
+    """Return whether a control reads its value from the address because it is new on the view."""
     known = name in _controls() and key in st.session_state
-    if not known:  # what the address says was chosen, even if it is what another view had by default
+    if not known:  # a value in the address was chosen, even if it is the default of another view
         st.session_state.setdefault(_DEFAULTS, {}).pop(key, None)
     _controls()[name] = False
     return not known
 
 
 def _follow_default(key: str, default: Any) -> None:
-    """Move a value that nobody chose to a default that is another one than before; state again one that was chosen."""
+    """Move a value that nobody chose to the changed default; set a chosen value again."""
     defaults = st.session_state.setdefault(_DEFAULTS, {})
     before = defaults.setdefault(key, default)
     if before != default and key in st.session_state:
@@ -181,9 +180,9 @@ def _follow_default(key: str, default: Any) -> None:
 
 
 def _restate_unwritten(name: str) -> None:
-    """State again a value that changed while the address did not: Streamlit then writes it there.
+    """Set again a value that changed while the address did not, so that Streamlit writes it there.
 
-    A browser forgets that a control writes to the address when the control moves because another above it comes or goes.
+    The browser loses a control's binding to the address when the control moves because one above it appears or disappears.
     """
     value, in_address = st.session_state.get(_WRITTEN, {}).get(name, (None, None))
     if in_address == st.query_params.get_all(name) and value != st.session_state.get(name, value):
@@ -197,12 +196,12 @@ def _controls() -> dict[str, bool]:
 
 
 def names_of_ids() -> list[str]:
-    """Return the query parameters that are about one dataset: all that are not bound to a widget."""
+    """Return the query parameters of a dataset: all that are not bound to a widget."""
     return [name for name in st.query_params if not _controls().get(name)]
 
 
 def begin_view(*view: str | None) -> dict[str, list[str]]:
-    """Begin a run of what `view` names, a page, a dataset and a run; the parameters of its link if it was just opened."""
+    """Begin a run of a view (page, dataset and run); return the parameters of its link if it was just opened."""
     context = get_script_run_ctx()
     if st.session_state.get(_VIEW) == view and not (context and context.is_history_navigation):
         return {}
@@ -212,9 +211,9 @@ def begin_view(*view: str | None) -> dict[str, list[str]]:
 
 @contextmanager
 def note_at_end() -> Iterator[None]:
-    """Note what controls and the address hold when the outermost of these blocks ends, for the next run's `_restate_unwritten`.
+    """Record the values of controls and address when the outermost of these blocks ends, for the next run's `_restate_unwritten`.
 
-    A run that another one interrupts notes nothing: it may not have drawn the control that has changed.
+    An interrupted run records nothing: it may not have drawn the changed control.
     """
     token, is_whole = _is_inside.set(True), True
     try:
@@ -230,18 +229,18 @@ def note_at_end() -> Iterator[None]:
 
 
 def describe_unknown(opened: Mapping[str, Sequence[str]]) -> list[str]:
-    """Say in a sentence each what the page could not take from the link that was opened: it shows defaults instead."""
+    """Return a sentence for each value of the opened link that the page could not use; it shows defaults instead."""
     found: dict[tuple[str, str], None] = st.session_state.pop(_UNKNOWN, {})
     found |= {(name, value): None for name, values in opened.items() for value in _untaken_values(name, values)}
     unheard = [name for name in opened if name not in _controls() and name not in _UNTAKEN]
     return [
-        *(f"This link sets {name} to “{value}”, which is not known here: left out." for name, value in found),
-        *(f"This link sets {name}, which nothing on this page has: left out." for name in unheard),
+        *(f"This link sets {name} to “{value}”, which is unknown here and ignored." for name, value in found),
+        *(f"This link sets {name}, which this page does not have; it is ignored." for name in unheard),
     ]
 
 
 def _untaken_values(name: str, values: Sequence[str]) -> list[str]:
-    """Return the values of a bound widget in the link that it did not take: Streamlit removes them without a word."""
+    """Return the values of a bound widget in the link that it did not accept: Streamlit removes them silently."""
     if name not in st.session_state:  # chosen by id, or not on this page
         return []
     value = st.session_state[name]

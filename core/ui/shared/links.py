@@ -1,6 +1,6 @@
-"""Links between pages, and the query parameters that they carry. A link names a run by its id, so renaming breaks none.
+"""Links between pages, and their query parameters. A link names a run by its id, so renaming breaks no link.
 
-The controls whose values a link carries are in `linked`.
+Controls whose values are in links are in `linked`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared.server_workspace import read_workspace
 
-SCRIPT = Path(__file__).with_suffix(".js").read_text("utf-8")  # before the script of a component that has links
+SCRIPT = Path(__file__).with_suffix(".js").read_text("utf-8")  # put before the script of a component with links
 ARGUMENTS = "pages/arguments.py"
 ASK = "pages/ask.py"
 BENCHMARK = "pages/benchmark.py"
@@ -39,7 +39,7 @@ def read_parameters() -> dict[str, list[str]]:
 
 
 def dataset_and_run() -> dict[str, str]:
-    """Return the query parameters that a link carries to every other page."""
+    """Return the query parameters that links to all other pages have."""
     return {name: st.query_params[name] for name in ("dataset", "run") if name in st.query_params}
 
 
@@ -49,7 +49,7 @@ def set_parameter(name: str, value: str | Sequence[str] | None) -> None:
 
 
 def set_parameters(parameters: Mapping[str, str | Sequence[str] | None]) -> None:
-    """Set several query parameters at once: each write is one more step for the browser's "back"."""
+    """Set several query parameters at once: each write adds a step to the browser's history."""
     wanted = {name: [value] if isinstance(value, str) else list(value or ()) for name, value in parameters.items()}
     changed = {name: values for name, values in wanted.items() if values != st.query_params.get_all(name)}
     for name in [name for name, values in changed.items() if not values]:
@@ -59,12 +59,12 @@ def set_parameters(parameters: Mapping[str, str | Sequence[str] | None]) -> None
 
 
 def base_address() -> str:
-    """Return where others reach the app, without a slash at its end; "" if the settings do not say."""
+    """Return the app's public address, without a slash at its end; "" if the settings have none."""
     return read_workspace().settings.base_url.rstrip("/")
 
 
 def relative_address() -> str:
-    """Return the address of the view on screen, relative to any page's: it holds wherever the app is served."""
+    """Return the address of the view on screen, relative to any page's, so that it is valid wherever the app is served."""
     return page_address(urlsplit(st.context.url or "").path.rpartition("/")[2], **read_parameters())
 
 
@@ -90,7 +90,7 @@ def ncbi_gene_address(symbol: str, organism: str) -> str:
 
 
 def to_page(page: str, label: str, icon: str | None = None, **parameters: str | list[str]) -> None:
-    """Show a link to a page about the dataset and run that are chosen."""
+    """Show a link to a page about the chosen dataset and run."""
     st.page_link(page, label=label, icon=icon, query_params={**dataset_and_run(), **parameters}, width="content")
 
 
@@ -106,7 +106,7 @@ def to_row(run: Run, pair_id: str, label: str) -> None:
 
 
 def to_search(phrase: str, label: str) -> None:
-    """Show a link to a phrase in all runs of the dataset that is chosen."""
+    """Show a link to a phrase in all runs of the chosen dataset."""
     st.page_link(SEARCH, label=label, query_params={**dataset_and_run(), "phrase": phrase})
 
 
@@ -124,7 +124,7 @@ def to_report(run: Run, baseline: Run, label: str) -> None:
 
 
 def to_ask(run: Run, label: str, icon: str | None = None) -> None:
-    """Show a link to Ask, where a row of a run that is under way can be watched."""
+    """Show a link to Ask, where a row of a live run can be watched."""
     st.page_link(ASK, label=label, icon=icon, query_params={"dataset": run.dataset, "asked": run.id}, width="content")
 
 

@@ -1,4 +1,4 @@
-"""The settings of a live kNN, chosen with widgets, and the neighbours that they give for rows of a dataset."""
+"""The settings of a live kNN, chosen with widgets, and the resulting neighbours of rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from core.ui.shared.widgets import as_text, show_empty
 PROTOCOLS: dict[str, Kind] = {"folds": "folds", "leave-one-out": "loo"}
 AXES: dict[str, Axis] = {"target gene": "gene", "perturbation": "pert", "both": "both"}
 NEAREST = ("all", 10, 25, 50, 100, 200, 400)
-# Keys of the widgets that set a kNN, which are also query parameters and the keys of presets.
+# Keys of the widgets of a kNN, also used as query parameters and keys of presets.
 KEYS = ("space", "power", "centre", "axis", "nearest", "protocol", "strength")
 HELP = {
     "space": "Embeddings in which genes are compared; several are averaged if they cover both genes.",
@@ -34,7 +34,7 @@ HELP = {
     "axis": "What is compared: the target gene, the perturbation, or both (the product of their similarities).",
     "nearest": "How many of the most similar genes are used.",
     "protocol": f"Folds: {terms.FOLDS} Leave-one-out: {terms.LEAVE_ONE_OUT}",
-    "strength": "How far the best supported priors of an effect are moved towards 0.5. Above 0, the power for DE is 1.",
+    "strength": "How far the priors of an effect with the best support move towards 0.5. Above 0, the power for DE is 1.",
 }
 
 
@@ -50,32 +50,32 @@ class LiveNeighbours:
 
 
 def usable_spaces(dataset: Dataset) -> list[SpaceRecord]:
-    """Return the spaces that can be evaluated on a dataset's labels at once: those that are not built from them."""
+    """Return the spaces that can be evaluated on a dataset's labels directly: those not built from them."""
     return [space for space in loaders.all_spaces() if space.built_from != dataset.name]
 
 
 def show_unusable_spaces(dataset: Dataset) -> None:
-    """Name the spaces that are built from the dataset's labels, and the command that evaluates them."""
+    """Show the spaces built from the dataset's labels, and the command that evaluates them."""
     for space in loaders.all_spaces():
         if space.built_from == dataset.name:
             st.caption(
                 f"{as_text(space.name)} is built from the labels of {as_text(dataset.name)}, so it is not offered here. "
-                "It has to be rebuilt for each fold, as the command knn does."
+                "It must be rebuilt for each fold; the command knn does this."
             )
 
 
 def show_no_space() -> None:
-    """Say what to do in a workspace without a gene space."""
+    """Show what to do in a workspace without a gene space."""
     show_empty(
-        "No gene space is here yet. Build one from a knowledge pack, or import an embedding.",
+        "No gene space yet. Build one from a knowledge pack, or import an embedding.",
         lambda: links.to_data("Go to Data", tab="Spaces and leaks"),
     )
 
 
 def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bool) -> KnnSettings | None:
-    """Show the widgets that set a kNN; the settings, or None, with a sentence, if no space is chosen.
+    """Show the widgets of a kNN and return the settings; show a sentence and return None if no space is chosen.
 
-    training: whether labelled training rows are predicted, whose own labels a protocol has to keep away.
+    training: labelled training rows are predicted, so a protocol must hide their own labels.
     """
     names = [space.name for space in spaces]
     first, second, third = st.columns([0.44, 0.3, 0.26], vertical_alignment="bottom")
@@ -102,9 +102,9 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bo
 
 
 def link_parameters(dataset: Dataset, settings: KnnSettings) -> dict[str, str | list[str]]:
-    """Return the query parameters that a link to a dataset's neighbours needs for a kNN's settings.
+    """Return the query parameters of a kNN's settings for a link to a dataset's neighbours.
 
-    Defaults are left out: Streamlit takes each of them out of the address in one more step for the browser's "back".
+    Defaults are left out: Streamlit removes each from the address in a separate step of the browser's history.
     """
     spaces = usable_spaces(dataset)
     defaults = parameters_of(KnnSettings((_widest_space(dataset, spaces),))) | {"axis": _default_axis(dataset)} if spaces else {}
@@ -112,7 +112,7 @@ def link_parameters(dataset: Dataset, settings: KnnSettings) -> dict[str, str | 
 
 
 def parameters_of(settings: KnnSettings) -> dict[str, str | list[str]]:
-    """Return the query parameters under which the widgets show a kNN's settings, as far as they can."""
+    """Return the query parameters that set the widgets to a kNN's settings, as far as possible."""
     weighting, strength = settings.similarity.weighting, settings.similarity.strength
     parameters: dict[str, str | list[str]] = {
         "space": list(settings.spaces),
@@ -128,12 +128,12 @@ def parameters_of(settings: KnnSettings) -> dict[str, str | list[str]]:
 
 
 def _default_axis(dataset: Dataset) -> str:
-    """Return what is compared unless somebody chooses: perturbations, where scores are inside genes."""
+    """Return the default axis: perturbations if scores are inside genes."""
     return "perturbation" if dataset.headline == "macro" else "target gene"
 
 
 def _widest_space(dataset: Dataset, spaces: list[SpaceRecord]) -> str:
-    """Return the space that covers most rows of the dataset."""
+    """Return the space that covers the most rows of the dataset."""
     covered = {space.name: loaders.space_coverage(space.id, dataset.id) for space in spaces}
     return max(covered, key=lambda name: found.rows_by_gene if (found := covered[name]) else 0.0)
 

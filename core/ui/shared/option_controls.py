@@ -20,12 +20,12 @@ from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.run_choice import option_text
 from core.ui.shared.sign_in import may_upload
 
-_LONG = 60  # characters of a text that gets several lines
+_LONG = 60  # characters from which a text gets several lines
 SOURCES = ("spaces", "run", "runs")  # kinds of options that name what is in the workspace
 
 
 def show_option(dataset: Dataset, owner: str, option: Option) -> Any:
-    """Show the control of an option and return its value; owner: the begin of its key and query parameter."""
+    """Show the control of an option and return its value; owner: the beginning of its key and query parameter."""
     key, title = f"{owner}-{option.name}", option_text(option.name)
     return _show_sources(dataset, key, title, option) if option.kind in SOURCES else _show_control(option, key, title)
 
@@ -41,8 +41,8 @@ def show_settings(
 ) -> dict[str, Any]:
     """Show a control for each setting of a record, or for those named, in order; return the values by name.
 
-    owner: the begin of their keys and query parameters. What a form leaves out (`Option.not_on_form`) has no control. columns: in
-    how many they stand. words: of a setting's choices. defaults: where a form proposes another value.
+    owner: the beginning of their keys and query parameters. Settings with `Option.not_on_form` have no control. columns: the
+    number of columns. words: titles of a setting's choices. defaults: other defaults for the form.
     """
     known = {option.name: option for option in options_of(record) if not option.not_on_form}
     chosen = [*known.values()] if names is None else [known[name] for name in names]
@@ -60,8 +60,7 @@ def show_settings(
 
 
 def show_more(record: type, owner: str, shown: Collection[str], *, columns: int = 3) -> dict[str, Any]:
-    """Show the settings of a record that are not shown yet, folded; return their values by name. Those of `show_calls` are none
-    of them."""
+    """Show the remaining settings of a record in an expander, without those of `show_calls`; return their values by name."""
     not_here = {*shown, *(option.name for option in options_of(CallSettings))}
     rest = [option for option in options_of(record) if not option.not_on_form and option.name not in not_here]
     if not rest:
@@ -71,13 +70,13 @@ def show_more(record: type, owner: str, shown: Collection[str], *, columns: int 
 
 
 def show_calls(owner: str) -> CallSettings:
-    """Show how a model server is asked, folded; return it. Raise InputError for what cannot be sent."""
-    with st.expander("How the server is asked, where it is not as others"):
+    """Show the call options of a model server in an expander and return them. Raise InputError for values that cannot be sent."""
+    with st.expander("Call options for unusual servers"):
         return make(CallSettings, show_settings(CallSettings, owner, columns=2))
 
 
 def key_of(option: Option, owner: str) -> str:
-    """Return the key of a setting's control, and its query parameter; no link carries that of a server."""
+    """Return the key of a setting's control, also its query parameter; links leave out that of a server."""
     return f"endpoint{_of_server(owner)}" if option.kind == "server" else f"{owner}{option.key or option.name}"
 
 
@@ -86,14 +85,14 @@ def _of_server(owner: str) -> str:
 
 
 def title_of(option: Option) -> str:
-    """Return what a setting is called on a form."""
+    """Return the title of a setting on a form."""
     return option.title or option_text(option.name)
 
 
 def _show_control(option: Option, key: str, title: str, words: Mapping[str, str] = MappingProxyType({})) -> Any:
     if option.kind == "prompts":
         if not may_upload():
-            st.caption(f"{title}: readers upload no file.")
+            st.caption(f"{title}: readers cannot upload files.")
             return option.default
         file = st.file_uploader(title, ["csv", "jsonl"], help=option.help, key=f"upload-{key}")
         return option.default if file is None else prompt_files.of_upload(file.name, file.getvalue())

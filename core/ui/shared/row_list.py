@@ -1,4 +1,4 @@
-"""The list of a run's rows: a component of our own, since the built-in table opens a row only by its checkbox."""
+"""The list of a run's rows: a custom component, since the built-in table opens a row only by its checkbox."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HTML = """<div class="row-list"><div class="head"><span class="count"></span>
 <span class="sign" title="label">○</span>
 <span class="marks" title="✓ right, ✗ wrong, ⚠ flags, ✎ notes">✓✗</span></div>
 <div class="rows" role="listbox" tabindex="0" aria-label="Rows"><div class="space"></div></div></div>"""
-# The page's other part, which says which row is open: a few bytes for each step, where the list may be a megabyte.
+# The component that sets the open row: a few bytes for each step, whereas the list may be a megabyte.
 _SAY_OPENED = """export default ({ data }) => {
   globalThis.openedRow = data.row;
   document.dispatchEvent(new CustomEvent("row-opened", { detail: data.row }));
@@ -42,7 +42,7 @@ _opened = st.components.v2.component("opened_row", html="<div></div>", js=_SAY_O
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a list shows beside each row: its short name, what it means, and with how many decimals."""
+    """A quantity beside each row of a list: its short name, its meaning, and its decimals."""
 
     name: str
     meaning: str = ""
@@ -51,10 +51,9 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class ListedRows:
-    """The rows of a list: their ids in order, the order, and what it counts.
+    """The rows of a list: their ids in order, the order, and its quantity.
 
-    other: the run (id) whose ranks the order compares with, "" where it compares with none; the order is then that of the store
-    that it departs from.
+    other: the run (id) whose ranks the order compares with, else "".
     """
 
     ids: list[str]
@@ -65,9 +64,9 @@ class ListedRows:
 
 @cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)
 def load(run: str, pair_ids: tuple[str, ...], order: Order, other: str, quantity: Quantity, count: str) -> bytes:
-    """Return what the component draws of the named rows of a run (id); order, other, quantity: as of `ListedRows`.
+    """Return the component's content for the named rows of a run (id). order, other, quantity: see `ListedRows`.
 
-    Count: how many rows these are.
+    count: the number of these rows.
     """
     rows = loaders.list_rows(run, pair_ids, order)
     if other:
@@ -76,10 +75,10 @@ def load(run: str, pair_ids: tuple[str, ...], order: Order, other: str, quantity
 
 
 def content(rows: pd.DataFrame, quantity: Quantity, count: str) -> bytes:
-    """Return what the component draws of rows as `predictions.list_rows` returns them; count: as in `load`.
+    """Return the component's content for the rows of `predictions.list_rows`. count: as in `load`.
 
-    JSON behind its hash of `HASH_BYTES` characters, by which the browser knows that it has drawn it. As bytes it is not written
-    and hashed again at every step to another row.
+    It is JSON after its hash of `HASH_BYTES` characters, by which the browser recognises content that it has drawn. Bytes need no
+    new serialisation and hash at every step to another row.
     """
     labels = [label if isinstance(label, str) else _NO_LABEL for label in rows["label"]]
     facts = [_facts(*row) for row in zip(rows["outcome"], rows["flags"], rows["notes"], strict=True)]
@@ -105,13 +104,13 @@ def content(rows: pd.DataFrame, quantity: Quantity, count: str) -> bytes:
 
 
 def _facts(outcome: object, flags: Sequence[str], notes: int) -> list[str]:
-    """Return what is to be marked of a row: its outcome if it has one, and whether it has flags and notes."""
+    """Return the marks of a row: its outcome, if any, and whether it has flags and notes."""
     told = [outcome] if isinstance(outcome, str) else []
     return [*told, *(["flags"] if len(flags) else []), *(["notes"] if notes else [])]
 
 
 def show(drawn: bytes, opened: str, key: str, on_open: Callable[[str], None]) -> None:
-    """Show the rows as `content` gives them, with one of them open; `on_open` gets the id of a row that is chosen."""
+    """Show the rows of `content` with one of them open; `on_open` gets the id of a chosen row."""
 
     def open_row() -> None:
         chosen = st.session_state[key]["row"]

@@ -1,8 +1,7 @@
 """Browsing a run's rows: the list, previous and next, and a choice of runs to compare with.
 
-A switch for showing rows to others: larger type, nothing but the row, and the keys and buttons that go to the next.
-
-A button that copies the link to the view on screen, by one click or by the key c of the list of rows.
+A presentation mode with larger type and only the row. A button that copies the link to the view on screen, also by the key c of
+the list of rows.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ _COPY_LINK = Path(__file__).with_name("copy_link.js").read_text("utf-8")
 _button = st.components.v2.component("copy_link", html=_HTML, css=_CSS, js=_COPY_LINK)
 
 
-_HELP = "Larger type, without the list and the filters. The arrow keys walk through the rows that the filters leave."
-# The list is out of sight rather than gone: it hears the keys.
+_HELP = "Larger type, without the list and the filters. The arrow keys move through the filtered rows."
+# The list is moved off screen rather than removed, since it handles the keys.
 _STYLE = """<style>
 html { font-size: 19px !important; }
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stTabs"] [role="tablist"], .st-key-notes,
@@ -54,28 +53,28 @@ html { font-size: 19px !important; }
 [data-testid="stMainBlockContainer"] { padding-top: 1rem; }
 </style>"""
 PART_ROWS = 20_000  # in one list
-MOST_BESIDE = 2  # runs beside the one that is read
+MOST_BESIDE = 2  # runs beside the open one
 _STEP_HELP = {"left": "previous row", "right": "next row"}
 
 
 def choose_row(ids: Sequence[str]) -> str:
-    """Return the id of the row that the address names, or of the first; the address then names that one."""
+    """Return the id of the row in the address, else of the first row, which is then put into the address."""
     wanted = st.query_params.get("row")
     chosen = wanted if wanted is not None and wanted in ids else ids[0]
     if wanted is not None and wanted != chosen:
-        st.caption(":orange[The row that this link names is not among these; showing the first.]")
+        st.caption(":orange[The linked row is not among these rows; the first is shown.]")
         links.set_parameter("row", chosen)
     return chosen
 
 
 def beside(ids: Sequence[str], pair_id: str) -> list[str]:
-    """Return the ids of the next row and of the previous one, as far as there are any."""
+    """Return the ids of the next and the previous row, if they exist."""
     place = ids.index(pair_id)
     return [*ids[place + 1 : place + 2], *ids[max(place - 1, 0) : place]]
 
 
 def show_list(run: Run, rows: ListedRows, opened: str) -> None:
-    """Show the list of rows, or the part of a very long one that holds the row that is open; a click opens another."""
+    """Show the list of rows, or the part of a very long one around the open row; a click opens another."""
     ids = rows.ids
     place = ids.index(opened)
     part = place // PART_ROWS
@@ -90,15 +89,12 @@ def show_list(run: Run, rows: ListedRows, opened: str) -> None:
 
 
 def row_pane() -> DeltaGenerator:
-    """Return a place beside the list that scrolls by itself.
-
-    The style sheet and the list's script let it end where the window does.
-    """
+    """Return a container beside the list that scrolls separately. The style sheet and the list's script fit it to the window."""
     return st.container(key="row-pane", height=600, border=False, gap="small")
 
 
 def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: str, runs_with_row: Sequence[str]) -> list[str]:
-    """Show previous, next, copy link, and what is needed less often; return the ids of the runs to compare with."""
+    """Show previous, next, copy link and rarer controls; return the ids of the runs to compare with."""
     place = ids.index(pair_id)
     names = {r.id: r.name for r in context.runs if r.id in runs_with_row and r.id != run.id}
     with st.container(key="row-tools", horizontal=True, vertical_alignment="center", width="content"):
@@ -113,12 +109,12 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
                 st.caption("No other run has this row.")
             chosen = choose_several(st.pills, "with", "Compare with", names, selection_mode="multi", wrap=True)
             if len(chosen) > MOST_BESIDE:
-                st.caption(f":orange[At most {MOST_BESIDE} runs stand beside this one: the first of those chosen.]")
+                st.caption(f":orange[At most {MOST_BESIDE} runs fit beside this one; the first of the chosen runs are shown.]")
     return chosen[:MOST_BESIDE]
 
 
 def _stop_of_row(run: Run, pair_id: str, walk: str) -> Stop:
-    """Return a row as a stop, with the choices that the address carries."""
+    """Return a row as a stop, with the choices in the address."""
     address = links.page_address(
         "rows", **(links.read_parameters() | {"dataset": [run.dataset], "run": [run.id], "row": [pair_id]})
     )
@@ -129,7 +125,7 @@ def _stop_of_row(run: Run, pair_id: str, walk: str) -> Stop:
 def _show_step(key: str, ids: Sequence[str], place: int) -> None:
     """Show the button that opens the row at `place`; the arrow key `key`, "left" or "right", presses it.
 
-    Its sign is that key's arrow; the style sheet leaves its words to screen readers.
+    Its sign is that key's arrow; the style sheet hides its words except from screen readers.
     """
 
     def go() -> None:
@@ -157,13 +153,13 @@ def rank_sentence(run: Run, row: dict[str, Any]) -> str:
 
 
 def show_no_run(context: PageContext) -> None:
-    """Say that there is no run to show, and what to do next."""
+    """Show that there is no run, and what to do next."""
     where = f"Dataset {as_text(context.dataset.name)} has no runs yet." if context.dataset else "This workspace is empty."
     show_empty(f"{where} Import a submission to read its debates.", lambda: links.to_data("Go to Data"))
 
 
 def offer_labelled_run(context: PageContext, page: str) -> None:
-    """Show a link to the same page with the latest run of the dataset that has rows with a label, if the chosen one has none."""
+    """Show a link to the same page with the dataset's latest labelled run, if the chosen run has no labels."""
     labelled = loaders.labelled_counts().set_index("run")["labelled"]
     found = next((run for run in reversed(context.runs) if labelled.get(run.id, 0)), None)
     if found is not None and context.run is not None and not labelled.get(context.run.id, 0):
@@ -174,7 +170,7 @@ def offer_labelled_run(context: PageContext, page: str) -> None:
 def show_switch() -> None:
     """Show the switch; while it is on, the page shows the row alone."""
     is_on = st.toggle("Present", help=_HELP, **bind("present"))
-    st.html(_STYLE if is_on else "<style></style>")  # a fragment that leaves a style out does not take it away
+    st.html(_STYLE if is_on else "<style></style>")  # a fragment cannot remove a style by leaving it out
 
 
 def _show_copy_link(**parameters: str) -> None:

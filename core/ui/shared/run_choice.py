@@ -1,8 +1,6 @@
-"""Which dataset and run a page opens on: those of its link, else those last shown, else a run that it can show something of.
+"""The dataset and run that a page opens with: those of its link, else the last shown, else a run that suits the page.
 
-What the app has chosen it says, with the reason; what a person has chosen stays, whatever the page.
-
-What people read for methods and for their options, whose own names are for the command line and for links.
+The app shows the reason for its own choices; a person's choice stays on all pages. Also the titles of methods and their options.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared import loaders
 
-# Of options whose names are short; the others are read as they are, with blanks.
+# Titles of options with short names; other names are shown with blanks.
 _OPTIONS = {
     "base": "run that is fused",
     "with": "runs to fuse with it",
@@ -36,14 +34,14 @@ _OPTIONS = {
 _METHODS = {"knn": "kNN"}
 
 
-_RUN, _DATASET, _WHY = "_run", "_dataset", "_why"  # session keys: ids of what was last shown, and why the app chose that run
-_NEED_LABELS = ("scores", "compare", "fuse")  # addresses of the pages that show next to nothing of a run without labels
+_RUN, _DATASET, _WHY = "_run", "_dataset", "_why"  # session keys: ids last shown, and why the app chose that run
+_NEED_LABELS = ("scores", "compare", "fuse")  # addresses of pages that show almost nothing for a run without labels
 _NEED_BRIEFS = ("arguments",)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is shown. why: the reason for which the app chose the run; "" where a person chose it. warning: "" or what to say."""
+    """The dataset and run shown. why: the app's reason for the run; "" if a person chose it. warning: a message, or ""."""
 
     dataset: Dataset | None
     run: Run | None
@@ -52,7 +50,7 @@ class Choice:
 
 
 def choose(address: str, datasets: Sequence[Dataset], runs: Sequence[Run]) -> Choice:
-    """Return what the page of this address opens on, and remember it for the next page."""
+    """Return the dataset and run for the page of this address, and remember them for the next page."""
     wanted_run, wanted_dataset = st.query_params.get("run"), st.query_params.get("dataset")
     shown = st.session_state.get(_RUN)
     if wanted_run is None and wanted_dataset is None:
@@ -69,20 +67,20 @@ def choose(address: str, datasets: Sequence[Dataset], runs: Sequence[Run]) -> Ch
 
 
 def open_next(run: Run, why: str) -> None:
-    """Let the next page open on a run, for this reason, as the app's own choice."""
+    """Let the next page open with a run as the app's own choice, with this reason."""
     st.session_state.update({_RUN: run.id, _DATASET: run.dataset, _WHY: why})
     st.query_params.update({"dataset": run.dataset, "run": run.id})
 
 
 def open_dataset_next(dataset: str) -> None:
-    """Let the next page open on a dataset (id)."""
+    """Let the next page open with a dataset (id)."""
     forget()
     st.query_params.pop("run", None)
     st.query_params["dataset"] = dataset
 
 
 def forget() -> None:
-    """Forget which run was shown: another was chosen, or it is no longer there."""
+    """Forget the run last shown, since another was chosen or it was deleted."""
     st.session_state.pop(_RUN, None)
     st.session_state.pop(_WHY, None)
 
@@ -96,7 +94,7 @@ def describe_dataset(dataset: Dataset) -> str:
 
 
 def describe_run(run: Run) -> str:
-    """Return how many rows of a run have a label, and by which method it was made: "no labels · debate"."""
+    """Return how many rows of a run have a label, and its method: "no labels · debate"."""
     labelled = _labelled(run)
     has = "no labels" if not labelled else f"{labelled:,} labelled" if labelled < run.done else f"{labelled:,} rows, all labelled"
     return f"{has} · {method_text(run.method)}"
@@ -108,7 +106,7 @@ def _labelled(run: Run) -> int:
 
 
 def _choose_for(address: str, runs: Sequence[Run], run: Run | None, why: str) -> tuple[Run | None, str]:
-    """Return the run that a page opens on, and why: the one last shown if the page can show something of it, else the best."""
+    """Return the run for a page, and why: the last shown run if it suits the page, else the best."""
     if run is not None and _suits(run, address):
         return run, why
     found = max(reversed(runs), key=lambda each: _merits(each, address), default=None)

@@ -1,4 +1,4 @@
-"""A score as every page shows it: value, both intervals, number of rows, chance."""
+"""A score on all pages: value, both intervals, number of rows, chance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.texts import number_text, rows_behind
 from core.ui.shared import links, loaders
 from core.ui.shared.widgets import Number, as_text, show_numbers
 
-_INTERVALS = f"{TWO_WAY}, by rows alone"  # what stands below every score
+_INTERVALS = f"{TWO_WAY}, by rows alone"  # the caption of every score
 
 
 def score_text(value: Estimate) -> str:
@@ -28,14 +28,14 @@ def score_text(value: Estimate) -> str:
 
 
 def shown_text(value: Interval) -> str:
-    """Return the same of the interval that is shown."""
+    """Return a score with the interval shown."""
     if value.estimate != value.estimate:
         return "one class" if value.n else "no labels"
     return interval_text(value)
 
 
 def show_run_score(found: RunScore) -> None:
-    """Show a run's score side by side, and below how it was scored."""
+    """Show a run's scores side by side, and below them how they were computed."""
     if found.headline.genes is None:
         show_score(found.whole)
     else:
@@ -45,13 +45,13 @@ def show_run_score(found: RunScore) -> None:
 
 
 def show_marks(marks: LabelMarks) -> None:
-    """Show what has to be known of the labels beside any score on them; nothing where there is nothing."""
+    """Show the caveats about the labels beside scores on them, if there are any."""
     if marks.sentence:
         (st.warning if marks.marked else st.caption)(as_text(marks.sentence))
 
 
 def show_same_runs(run: Run) -> None:
-    """Show, and link to, the runs that have the predictions of this one under another name."""
+    """Show and link the runs with the same predictions under another name."""
     others = loaders.same_runs(run.id)
     if others:
         st.caption(as_text(same_runs_sentence(run.name, [other.name for other in others])))
@@ -94,7 +94,7 @@ def _show_headline(found: RunScore) -> None:
         )
         for name, value, pooled, n in parts
     ]
-    if len(numbers) != 1:  # else the headline is that question
+    if len(numbers) != 1:  # else the headline is that score
         value = headline.value
         spread = f"{range_text(value)} {axes_text(value)}" if parts else "no labels of both classes"
         numbers.insert(0, Number(headline.name, number_text(value.estimate), terms.HEADLINE_HELP, spread))
@@ -107,12 +107,12 @@ def range_text(interval: Interval) -> str:
 
 
 def show_no_labels(n: int) -> None:
-    """Say that a run of `n` rows has no labels here."""
+    """Show that a run of `n` rows has no labels here."""
     st.markdown(f"**No labels here.** None of these {n:,} rows is labelled, so there is no score, no hit and no miss.")
 
 
 def show_protocols(run: str) -> None:
-    """Say what each kNN that a run is made from scores by itself, under leave-one-out beside what no gene information scores."""
+    """Show the score of each kNN in a run; under leave-one-out, beside the score without gene information."""
     for kind, sentence in loaders.protocol_sentences(run):
-        biased = " Leave-one-out is biased if all genes are about equally similar: base claims on folds." if kind == "loo" else ""
+        biased = " Leave-one-out is biased if all genes are about equally similar. Base claims on folds." if kind == "loo" else ""
         st.caption(as_text(f"{sentence}.{biased}"), help=terms.explain(sentence))

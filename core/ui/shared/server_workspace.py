@@ -1,9 +1,8 @@
-"""The workspace as the server itself has it open, whoever is at a browser, and the little that is done in it.
+"""The server's own workspace, independent of who uses a browser.
 
-A page changes things in the workspace of its person, which `shell.open_page` hands it, and in no other. What is loaded for every
-visitor alike is read in a workspace that refuses every change. `tests/test_whose_workspace.py` holds who may import what of this.
-
-A thread that brings the store up to date with runs whose worker has died, so that no page waits for it.
+A page makes changes only in the workspace of its user, which `shell.open_page` passes to it. Data for all visitors are read in a
+workspace that refuses every change. `tests/test_whose_workspace.py` checks who may import this. A thread records runs whose
+worker has died, so that no page waits for it.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from core.version import describe
 _BUSY = threading.Lock()
 
 
-LookUp = Callable[[], Person | None]  # who somebody is now
+LookUp = Callable[[], Person | None]  # the present identity of a person
 
 
 @st.cache_resource(show_spinner=False)
 def _own_workspace() -> Workspace:
-    """Return the server's own workspace, which no page gets; its log is opened with it."""
+    """Return the server's own workspace, which no page gets, and open its log."""
     found = open_workspace()
     log.scrub_output(found.settings)
     log.configure(found.settings, "app", console=True)
@@ -42,14 +41,14 @@ def _own_workspace() -> Workspace:
 
 @st.cache_resource(show_spinner=False)
 def read_workspace() -> Workspace:
-    """Return the workspace for whatever every visitor sees alike: it refuses every change and has no key."""
+    """Return the workspace for data shown to all visitors: it refuses every change and has no key."""
     return _own_workspace().for_reading("what all visitors see is only read")
 
 
 def open_for(look_up: LookUp) -> Workspace | None:
-    """Return the workspace as a person may use it; None if they have no role.
+    """Return the workspace with a person's permissions; None if they have no role.
 
-    Without a sign-in, whoever reaches the app is its user.
+    Without a sign-in, everybody who reaches the app is its user.
     """
     own = _own_workspace()
     if not own.settings.sign_in:
@@ -59,19 +58,19 @@ def open_for(look_up: LookUp) -> Workspace | None:
 
 
 def settle_runs(recorded: Sequence[Run]) -> None:
-    """Record in the background what died while nobody looked, runs and other jobs, if anything did."""
+    """Record runs and other jobs that died unnoticed, in the background."""
     own = _own_workspace()
     if jobs.unsettled_runs(own, recorded) or jobs.find_unsettled(own):
         _settle_apart(own)
 
 
 def keep_null(inputs: KnnInputs, labels: NDArray[np.object_], k: int, progress: Progress) -> PermutationNull:
-    """Return the null of a kNN, which the server keeps in its cache once it is computed."""
+    """Return the null of a kNN, which the server caches once it is computed."""
     return knn_numbers.find_null(_own_workspace(), inputs, labels, k, progress=progress)
 
 
 def _settle_apart(workspace: Workspace) -> None:
-    """Settles the runs of a workspace in a thread, unless one is at it."""
+    """Settle the runs of a workspace in a thread, unless one is doing so."""
     if _BUSY.acquire(blocking=False):
         threading.Thread(target=_settle, args=(workspace,), name="settle runs", daemon=True).start()
 
@@ -80,6 +79,6 @@ def _settle(workspace: Workspace) -> None:
     try:
         jobs.settle_ended(workspace)
     except Exception as error:  # noqa: BLE001
-        log.record_error("settling runs in the background", error)  # nobody else would see it
+        log.record_error("settling runs in the background", error)  # the thread has no caller to report to
     finally:
         _BUSY.release()

@@ -60,5 +60,5 @@ def test_a_run_without_texts_says_so(little_demo: Workspace, monkeypatch: pytest
     monkeypatch.setattr(kinds_tab.loaders, "text_counts", lambda _run: {})
     app = open_tab(little_demo, monkeypatch, "simulated debate")
     assert not app.exception
-    assert "its traces hold no texts" in app.markdown[0].value
+    assert "which writes no texts" in app.markdown[0].value
     forget()

@@ -117,7 +117,7 @@ def test_a_reader_without_the_right_to_write_cannot_label(
     drawn(small_workspace)
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     app = visit(small_workspace, "arguments", run="debate", tab="Label")
-    assert "labels cannot be given here" in "\n".join(str(each.value) for each in app.main.markdown)
+    assert "you cannot label texts here" in "\n".join(str(each.value) for each in app.main.markdown)
     assert "reader" not in {each.proto.component_name for each in app.get("bidi_component")}
     assert not app.main.button
 

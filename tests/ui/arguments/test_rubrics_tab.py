@@ -19,7 +19,7 @@ def test_without_labels_the_rate_is_said_to_be_the_judges_own(small_workspace: W
     assert not app.exception
     assert not app.error
     text = text_of(app)
-    assert "This rate is the judge's own: nobody has labelled a text" in text
+    assert "This rate is the judge's own. Nobody has labelled a text" in text
     assert f"{FEWEST_LABELS} labels would correct it" in text
     assert "11 of 12 texts" in text  # all briefs of tests/cases.py but one speak of a program
     assert app.button(key="texts-of-UP").label == "2"
@@ -75,7 +75,7 @@ def test_a_reader_sees_rates_and_no_forms(small_workspace: Workspace, visit: Vis
     app = visit(small_workspace, "arguments", run="debate")
     assert not app.exception
     assert not app.text_area
-    assert {"Add rubric", "Start reading", "See what it takes"}.isdisjoint(button.label for button in app.button)
+    assert {"Add rubric", "Start reading", "Show the cost"}.isdisjoint(button.label for button in app.button)
 
 
 @pytest.mark.soak

@@ -50,7 +50,7 @@ def argued(workspace: Workspace, pert: str = "Pa", gene: str = "Ga") -> str:
 
 def test_a_pair_is_asked_of_the_simulated_server_and_shown(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "ask", answered_by="scripted")
-    assert "Nothing was asked yet" in text_of(app)
+    assert "No questions yet" in text_of(app)
     assert app.button(key="ask").disabled
     app = press(fill(app, "Pa", "Unheard1"), "Ask")
     assert not app.exception
@@ -96,7 +96,7 @@ def test_a_label_that_is_asked_for_counts_for_nothing(visit: Visit, small_worksp
     app = visit(small_workspace, "ask", asked=argued(small_workspace))
     assert not any("Rows, with" in link.proto.label for link in app.get("page_link"))
     text = text_of(app.button(key="expect-shown").click().run())
-    assert "which you asked for" in text
+    assert "shown on request" in text
     assert "You were right" not in text
 
 
@@ -105,8 +105,8 @@ def test_who_only_reads_asks_nothing(visit: Visit, small_workspace: Workspace, m
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     app = visit(small_workspace, "ask", asked=run)
     text = text_of(app)
-    assert "nothing can be asked" in text
-    assert "which is hidden" in text
+    assert "you cannot ask here" in text
+    assert "label is hidden" in text
     assert "ask-speech" in text  # what was argued can be read
     assert not [button for button in app.main.button if button.label in ("Ask", "Ask again", "▲ up")]
 
@@ -151,7 +151,7 @@ def test_a_row_that_is_under_way_is_drawn_and_a_lost_run_says_so(
     assert "The run is crashed; can be resumed" in text_of(app).replace("\\", "")
     assert "reaches▍" not in text_of(app)  # nothing is written any more
     assert "1.0 s" in text_of(app)  # from the row's beginning to its end, whatever the time is
-    assert any(button.label == "Go on" for button in app.main.button)
+    assert any(button.label == "Resume" for button in app.main.button)
     assert "This row failed" not in text_of(app)
 
 

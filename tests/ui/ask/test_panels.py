@@ -86,11 +86,11 @@ def test_an_edited_text_is_asked_with(visit: Visit, world: World, monkeypatch: p
     monkeypatch.setattr(ask_again, "start_apart", lambda _workspace, plan: started.append(plan))
     link = {"again": "true", "again_card": "base_rates:all rows in view", "again_repeats": "2"}
     app = visit(world.workspace, "rows", run=world.run.id, row=world.row, **link)
-    [area] = [each for each in app.text_area if each.label == "What it says instead"]
+    [area] = [each for each in app.text_area if each.label == "New text"]
     assert area.value.startswith("base rates, all rows in view: ")
     app.button(key="start-again").click().run()
     assert "is what the card says already, expected another" in text_of(app)
-    [area] = [each for each in app.text_area if each.label == "What it says instead"]
+    [area] = [each for each in app.text_area if each.label == "New text"]
     area.set_value("base rates: not known").run()
     app.button(key="start-again").click().run()
     [plan] = started
@@ -108,7 +108,7 @@ def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, mon
     assert said.count("outside of what asking again brings") == 2
     assert "would show 4 times in 5" in said
     assert f"without {MOVES}:" in app.selectbox(key="id-again_run").options[0]
-    read = "Read the askings with nothing changed"
+    read = "Read the unchanged repeats"
     assert read in [link.proto.label for link in app.get("page_link")]
     monkeypatch.setattr(further, "show_again", partial(further.show_again, hides_label=True))
     hidden = visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true")

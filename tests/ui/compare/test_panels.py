@@ -64,6 +64,6 @@ def test_the_verdict_is_tried_under_labels_of_another_dataset(visit: Visit, litt
         dataset=run.dataset,
     )
     assert not app.exception
-    shown = next(each.value for each in app.dataframe if "what is other" in each.value)
+    shown = next(each.value for each in app.dataframe if "variation" in each.value)
     assert list(shown["variant"]) == ["as sampled and labelled", "natural base rate", "labels of other"]
-    assert "100.0% of the shared ones" in shown["what is other"].iloc[-1]
+    assert "100.0% of the shared ones" in shown["variation"].iloc[-1]

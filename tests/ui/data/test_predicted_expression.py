@@ -11,7 +11,7 @@ from core.store import runs
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
 
-PATH, MAKE = "predicted_path", "Make a run of the file"
+PATH, MAKE = "predicted_path", "Make a run from the file"
 
 
 @pytest.fixture

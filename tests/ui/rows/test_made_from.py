@@ -50,7 +50,7 @@ def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, fused_copy: Workspace
     assert table["similarity"].max() == pytest.approx(why.similarity.max())
     assert table["share"].is_monotonic_decreasing
     assert table["share"].sum() <= 100 + 1e-6
-    assert "kept no dossier" not in text_of(app)
+    assert "has no dossier" not in text_of(app)
     assert "have changed since" not in text_of(app)
     assert not app.exception
 
@@ -79,14 +79,14 @@ def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, fused_copy
         True,
         True,
     ]
-    assert "kept no dossier" not in text_of(app)
+    assert "has no dossier" not in text_of(app)
     recovered = save_recovered(fused_copy, base.id, fused.id, (0.25, 0.5), "recovered")
     again = visit(fused_copy, "debates", run=recovered.id, row=pair_id)
     [parents] = [each.value for each in again.dataframe if "component" in each.value]
     assert parents["P(DE)"].tolist() == [table["P(DE)"][0], row["p_de"]]
     run_actions.delete(fused_copy, knn.id)
     without = visit(fused_copy, "debates", run=fused.id, row=pair_id)
-    assert "cannot be shown again" in text_of(without)
+    assert "cannot be shown" in text_of(without)
     assert next(each for each in without.expander if each.label == "As the run recorded it").proto.expanded
     assert not without.exception
 

@@ -93,7 +93,7 @@ def test_a_live_one_shows_its_progress_and_can_be_stopped(visit: Visit, here: Wo
     beat(folder.worker, {"state": "training", "step": 1, "steps": 4, "rows": 4, "all_rows": 16, "loss": 2.0, "left_s": 9.0})
     app = visit(here, "run", tab="Fine-tune")
     assert "training · step 1 of 4 · 4 of 16 rows · loss 2.000 · 9 s left" in progress_of(app)
-    assert "9 rows train · 9 validate" in text_of(app)
+    assert "9 training rows · 9 validation rows" in text_of(app)
     assert len(app.main.get("plotly_chart")) == 1
     assert {"Stop", "Resume"} & {button.label for button in app.button} == {"Stop"}
     press(app, "Stop")

@@ -75,7 +75,7 @@ def test_a_run_with_a_model_keeps_what_was_asked_and_answered(
     monkeypatch.setenv("PERTURBDESK_API_KEY", "a-secret-key-0815")
     app = visit(small_workspace, "run", method="prompt_only")
     assert "6 calls" in text_of(app)  # two rows, three seeds
-    assert "tokens and time unknown until" in text_of(app)
+    assert "tokens and time are unknown before" in text_of(app)
     press(app, "Start run")
     assert not app.error
     run = ended(small_workspace, "prompt_only split=test")

@@ -50,7 +50,7 @@ def test_requests_whose_answer_nobody_read_are_told(visit: Visit, tmp_path: Path
     workspace = workspace_with(tmp_path, 8)
     with serving_prompt_only(workspace) as (run, _):
         folder = workspace.run_folder(run.id)
-        assert "on their way" not in text_of(visit(workspace, "run", watched=run.id))
+        assert "were pending" not in text_of(visit(workspace, "run", watched=run.id))
         folder.done.unlink()  # as if its worker had been killed
         folder.spending.write_text("[2, 30, 3]\n")
         for trace in (folder.heartbeat, folder.control):
@@ -58,7 +58,7 @@ def test_requests_whose_answer_nobody_read_are_told(visit: Visit, tmp_path: Path
         assert until_state(workspace, run, "crashed").counts.unanswered == 3
         app = visit(workspace, "run", watched=run.id)
     assert not app.exception
-    assert "3 requests were on their way when a worker ended" in text_of(app)
+    assert "3 requests were pending when a worker ended" in text_of(app)
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def test_a_run_may_go_on_on_a_cluster_whose_nodes_are_shown(visit: Visit, tmp_pa
         folder.heartbeat.write_text(json.dumps(heartbeat | {"nodes": [asdict(node)]}))
         app = visit(workspace, "run", watched=run.id)
     assert not app.exception
-    [table] = [frame.value for frame in app.dataframe if "given back" in frame.value]
-    assert table.to_dict("records") == [{"node": "10.0.0.7 (3f2a91)", "rows": 5, "given back": 3}]
+    [table] = [frame.value for frame in app.dataframe if "returned" in frame.value]
+    assert table.to_dict("records") == [{"node": "10.0.0.7 (3f2a91)", "rows": 5, "returned": 3}]
     [line] = commands.core(workspace.settings.workspace, "log", run.id).out.splitlines()[-1:]
     assert line == "  10.0.0.7 (3f2a91): gone, 5 rows, 0 in flight, 0.0 rows/s, 3 given back, it has left the cluster"

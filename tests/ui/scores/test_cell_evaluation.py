@@ -49,7 +49,7 @@ def test_the_table_stands_beside_our_scores(visit: Visit, small_workspace: Works
 
 def test_it_says_why_there_is_none(visit: Visit, small_workspace: Workspace, run: str) -> None:
     app = visit(small_workspace, "scores", run=run, **TAB)
-    assert "made from a table of predicted changes; cell-eval compares predicted cells" in text_of(app)
+    assert "made from a table of predicted changes, but cell-eval needs predicted cells" in text_of(app)
     other = visit(small_workspace, "scores", run=the_run(small_workspace, "debate").id, **TAB)
     assert HEADING not in text_of(other)
 

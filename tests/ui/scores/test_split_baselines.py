@@ -39,7 +39,7 @@ def test_the_tables_show_what_the_command_prints(visit: Visit, cell_lines: Works
     app = visit(cell_lines, "scores", dataset="k562", part="Baselines")
     assert not app.exception
     printed = core_json(cell_lines.settings.workspace, "baselines", "--dataset", "k562")
-    shown, hops, published = (table_with(app, column) for column in ("how to read it", "distance", "what differs"))
+    shown, hops, published = (table_with(app, column) for column in ("how to read it", "distance", "difference"))
     assert shown["name"].tolist() == [each["name"] for each in printed["baselines"]]
     for text, each in zip(shown["DE by gene"], printed["baselines"], strict=True):
         assert each["de"] is None or text.startswith(f"{each['de']['macro']:.3f} [")
@@ -61,7 +61,7 @@ def test_rows_of_another_line_can_be_learned_from(visit: Visit, cell_lines: Work
 
 def test_until_they_are_computed_the_page_says_so(glance: Visit, cell_lines: Workspace) -> None:
     app = glance(cell_lines, "scores", dataset="k562", part="Baselines")
-    assert "The baselines are being computed" in text_of(app)
+    assert "Computing the baselines" in text_of(app)
 
 
 @pytest.mark.soak

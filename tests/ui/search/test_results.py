@@ -87,7 +87,7 @@ def test_a_gene_leads_to_its_rows_and_nothing_found_is_said(visit: Visit, small_
     app = visit(small_workspace, "search", phrase="quinque*reme*")
     assert "No text of 1 run holds “quinque\\*reme\\*”." in text_of(app)
     assert drawn(app) == []
-    assert "Case does not matter" in text_of(visit(small_workspace, "search"))
+    assert "Case is ignored" in text_of(visit(small_workspace, "search"))
 
 
 def test_examples_stand_where_nothing_is_searched_for(visit: Visit, small_workspace: Workspace) -> None:

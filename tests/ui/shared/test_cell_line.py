@@ -41,7 +41,7 @@ def test_what_if_keeps_labels_away_from_training_rows_alone(visit: Visit, line: 
     assert f"k562 is judged by the {HEADLINE}" in text_of(app)
 
 
-@pytest.mark.parametrize(("row", "told"), [("P9_G0", "of the test split, whose labels nothing learns from"), ("P0_G0", "masked")])
+@pytest.mark.parametrize(("row", "told"), [("P9_G0", "in the test split, whose labels are not used"), ("P0_G0", "masked")])
 def test_neighbours_say_which_labels_a_row_may_see(visit: Visit, line: Workspace, row: str, told: str) -> None:
     app = visit(line, "neighbours", dataset="k562", row=row)
     assert not app.exception

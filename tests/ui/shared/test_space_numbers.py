@@ -88,7 +88,7 @@ def test_until_they_are_there_the_page_says_so(visit: Visit, little_copy: Worksp
     for page, words in (("neighbours", "These settings"), ("fuse", "Neighbours alone")):
         text = shown(visit(little_copy, page, run=LABELLED))
         assert f"{words}: the mean of ten cuts (seeds 0–9) is being computed" in text
-    assert "What is missing is being computed" in shown(visit(little_copy, "data", tab="Spaces and leaks"))
+    assert "The missing numbers are being computed" in shown(visit(little_copy, "data", tab="Spaces and leaks"))
 
 
 def test_a_weight_asks_for_nothing_new(computing: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,6 @@
-"""Attributions and experiments with other gene names that were started here, and what they found.
+"""Attributions, experiments with other gene names and benchmarks that were started here, with their results.
 
-Rows that were asked again here, and how sure judges are.
-
-Benchmarks that were started here, and what they found.
+Also rows that were asked again, and how sure judges are.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ def count_done_arms(saved: SavedAttribution) -> int:
 
 @cache_by("presets", "runs", "datasets", entries=8, shared=True)
 def attribution_report(key: str) -> Attribution:
-    """Return what an attribution found, whose arms are all done. Raise NotFound, StateError."""
+    """Return the result of an attribution whose arms are all done. Raise NotFound, StateError."""
     saved = attribution.find_saved(read_workspace(), key)
     with reading() as db:
         return report_attribution(db, saved.spec, saved.runs)
@@ -46,13 +44,13 @@ def attribution_report(key: str) -> Attribution:
 
 @cache_by("presets", "runs", "datasets", entries=8, shared=True)
 def contamination_reports(run: str) -> list[Contamination]:
-    """Return what the finished experiments with other gene names found on a run."""
+    """Return the results of finished experiments with other gene names on a run."""
     with reading() as db:
         return [report_contamination(db, each) for each in finished_of(db, run)]
 
 
 def unfinished_contaminations(run: str) -> list[SavedContamination]:
-    """Return the experiments with other gene names on a run of which an arm is not done."""
+    """Return the experiments with other gene names on a run with an unfinished arm."""
     done = {each.id for each in all_runs() if each.status == "done"}
     saved = map(read_saved, all_presets(PAGE).values())
     return [one for one in saved if one.spec.run == run and not done.issuperset(one.runs.values())]
@@ -65,14 +63,14 @@ def askings_of_row(run: str, pair_id: str) -> list[Run]:
 
 @cache_by("runs", "datasets", entries=8, shared=True)
 def again_report(pair_id: str, unchanged: str, changed: str | None) -> AskedAgain:
-    """Return what two runs that asked about a row again found, both done. Raise StateError."""
+    """Return the comparison of two finished runs that asked about a row again. Raise StateError."""
     with reading() as db:
         return report_again(db, pair_id, unchanged, changed)
 
 
 @cache_by("runs", "datasets", entries=4, shared=True)
 def seed_report(run: str) -> JudgeNoise:
-    """Return how sure the judge of the run with this id is. Raise StateError if it was asked once."""
+    """Return how sure the judge of the run with this id is. Raise StateError if it was asked only once."""
     with reading() as db:
         return report_seeds(db, [run])
 
@@ -85,7 +83,7 @@ def saved_benchmarks() -> list[SavedBenchmark]:
 
 @cache_by("presets", "runs", "datasets", entries=8, shared=True)
 def benchmark_report(name: str) -> BenchmarkReport:
-    """Return what a benchmark found, whose runs are all done. Raise NotFound, StateError."""
+    """Return the result of a benchmark whose runs are all done. Raise NotFound, StateError."""
     saved = benchmarks.find_saved(read_workspace(), name)
     with reading() as db:
         return report_benchmark(db, saved.spec, saved.dataset, saved.rows, saved.runs)

@@ -1,8 +1,7 @@
-"""Caches keyed by the store's counters: a value is loaded again when a counter of what it is made from has moved.
+"""Caches keyed by the store's counters: a value is loaded again when a counter of its sources has changed.
 
-A loader opens the store with `reading()` for its queries alone and computes after the block: nobody who writes waits for
-a computation. Inside the block no other cached loader may be called: its cache can make one thread wait for another,
-which may be waiting for the store.
+A loader opens the store with `reading()` only for its queries and computes after the block, so that no writer waits for a
+computation. Inside the block, call no other cached loader: its cache may wait for a thread that waits for the store.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _IS_READING: ContextVar[bool] = ContextVar("is_reading", default=False)
 
 @contextmanager
 def reading() -> Iterator[Cursor]:
-    """A cursor on the store, held for as long as the block lasts."""
+    """Open a cursor on the store for the duration of the block."""
     token = _IS_READING.set(True)
     try:
         with read_workspace().store.read() as db:
@@ -37,14 +36,14 @@ def reading() -> Iterator[Cursor]:
 
 
 def refresh() -> None:
-    """Take the counters as they are now: once at the start of a page's run. A store that nobody changed is not opened."""
+    """Read the present counters, once at the start of a page's run. An unchanged store is not opened."""
     state = read_workspace().store.settled_state()
     _VERSIONS.set(_read_versions() if state is None else _versions_in(state))
 
 
 @lru_cache(maxsize=1)
 def _versions_in(state: tuple[object, ...]) -> dict[str, int]:
-    """Return the counters of a store in this state, which was looked at before they are read: a change since then has another."""
+    """Return the counters of a store in this state. The state was read before them, so a later change has another state."""
     del state  # part of the key only
     return _read_versions()
 
@@ -64,12 +63,12 @@ def _version(scopes: list[str]) -> tuple[int, ...]:
 
 
 def _without_many_parts(values: tuple[Any, ...]) -> str | list[Any]:
-    """Return one text for the ids of many rows, which Streamlit would hash one by one, at 4 µs each in every run of a page."""
+    """Return one text for the ids of many rows. Streamlit would hash them one by one, at 4 µs each in every run of a page."""
     return json.dumps(values) if all(type(value) is str for value in values) else list(values)
 
 
 def run_version(run: str) -> tuple[int, ...]:
-    """Return the counters of a run and of the datasets: part of the key of anything else that caches what is made from a run."""
+    """Return the counters of a run and of the datasets: part of the key of every other cache of results from a run."""
     return _version([f"run:{run}", "datasets"])
 
 
@@ -79,14 +78,14 @@ def label_version(run: str) -> tuple[int, ...]:
 
 
 def versions_of(runs: Iterable[str]) -> tuple[int, ...]:
-    """Return the counters of several runs, of the datasets and of the spaces: of all that a fusion is computed from."""
+    """Return the counters of several runs, of the datasets and of the spaces: of everything that a fusion is computed from."""
     return _version([*(f"run:{run}" for run in runs), "datasets", "spaces"])
 
 
 def cache_by(*scopes: str, entries: int = 10, shared: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Cache a loader's results while the counters of `scopes` stand still; "{0}" in a scope is the first argument.
+    """Cache a loader's results while the counters of `scopes` are unchanged; "{0}" in a scope is the first argument.
 
-    entries: how many results are kept. shared: every caller gets the same object, uncopied, which nobody may change.
+    entries: how many results are kept. shared: every caller gets the same object, uncopied, and must not change it.
     """
 
     def decorate(load: Callable[P, R]) -> Callable[P, R]:
@@ -94,7 +93,7 @@ def cache_by(*scopes: str, entries: int = 10, shared: bool = False) -> Callable[
             del version  # part of the key only
             return load(*arguments)  # type: ignore[call-arg]
 
-        compute.__qualname__ = f"{load.__module__}.{load.__qualname__}.compute"  # Streamlit tells functions apart by it
+        compute.__qualname__ = f"{load.__module__}.{load.__qualname__}.compute"  # Streamlit distinguishes functions by it
         cache = st.cache_resource if shared else st.cache_data
         cached_compute = cache(max_entries=entries, show_spinner=False, hash_funcs={tuple: _without_many_parts})(compute)
 

@@ -1,4 +1,4 @@
-"""The leakage audit of a dataset, from parts that are cached one by one: a new run leaves the spaces' probes as they are."""
+"""The leakage audit of a dataset, from parts that are cached separately: a new run does not repeat the probes of spaces."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def leakage_audit(dataset: str) -> LeakageAudit:
 
 @cache_by("datasets", entries=4)
 def probe_power(dataset: str) -> tuple[LeakPower, ...]:
-    """Return how weak a leak of a space the probes still find on a dataset (id); takes seconds."""
+    """Return the weakest leak of a space that the probes find on a dataset (id). It takes seconds."""
     return leak_power(row_index(dataset))
 
 
@@ -50,7 +50,7 @@ def _count_controls(dataset: str) -> CountControls:
 
 @cache_by("datasets", "spaces", entries=4)
 def _split_overlaps(dataset: str) -> tuple[tuple[SplitOverlap, ...], tuple[str, ...]]:
-    """Return what the splits of a dataset share, and what could not be compared."""
+    """Return what the splits of a dataset share, and splits that could not be compared."""
     [record] = [each for each in all_datasets() if each.id == dataset]
     tables = packs.read_symbol_tables(read_workspace(), record.organism)
     return tuple(compare_splits(dataset_rows(dataset), tables)), tables.notes

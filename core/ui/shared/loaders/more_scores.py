@@ -45,7 +45,7 @@ def abstain_curves(run: str) -> Curves:
 
 @cache_by("datasets", entries=8)
 def labels_of_pairs(dataset: str, other: str) -> NDArray[np.object_]:
-    """Return the labels that another dataset (name) has of the pairs of the rows of a dataset (id), None where it has none."""
+    """Return another dataset's (name) labels of the rows of a dataset (id), None if it has none."""
     index = row_index(dataset)
     with reading() as db:
         return _labels_of_pairs(db, other, index)
@@ -53,7 +53,7 @@ def labels_of_pairs(dataset: str, other: str) -> NDArray[np.object_]:
 
 @cache_by("datasets", entries=4)
 def labels_at_thresholds(dataset: str) -> Labels:
-    """Return the labels that the rows of a dataset (id) have at other thresholds; empty for one that was not made of cells."""
+    """Return the labels of the rows of a dataset (id) at other thresholds; empty unless it was made from cells."""
     return label_at_thresholds(read_workspace(), dataset, row_index(dataset))
 
 
@@ -72,7 +72,7 @@ def run_scale(run: str, replicate: str) -> RunScale:
 
 @cache_by("datasets", "spaces", entries=20)
 def distances(dataset: str) -> list[str]:
-    """Return what distances to the training rows can be measured in."""
+    """Return the spaces in which distances to the training rows can be measured."""
     return list_distances(read_workspace(), dataset)
 
 

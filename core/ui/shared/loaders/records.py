@@ -2,7 +2,7 @@
 
 Background jobs in the state that their folders show now.
 
-The texts of all runs of a dataset that hold a phrase.
+Texts of all runs of a dataset that contain a phrase.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def all_datasets() -> list[Dataset]:
 
 @cache_by("datasets")
 def default_dataset() -> Dataset | None:
-    """Return the dataset to show where a link names none."""
+    """Return the dataset to show if a link names none."""
     with reading() as db:
         return datasets.default(db)
 
@@ -59,7 +59,7 @@ def dataset_rows(dataset: str) -> pd.DataFrame:
 
 
 def dataset_row(dataset: str, pair_id: str) -> Pair:
-    """Return one row of a dataset that has it."""
+    """Return one row of a dataset."""
     rows = dataset_rows(dataset)
     row = rows[rows["pair_id"] == pair_id].iloc[0]
     label = Label(row["label"]) if isinstance(row["label"], str) else None
@@ -67,7 +67,7 @@ def dataset_row(dataset: str, pair_id: str) -> Pair:
 
 
 def is_training_row(pair: Pair) -> bool:
-    """Return whether predictions learn from the label of this row."""
+    """Return whether predictions may learn from this row's label."""
     return pair.label is not None and pair.split == TRAIN
 
 
@@ -83,25 +83,25 @@ def all_runs() -> list[Run]:
 
 
 def predicting_runs() -> list[Run]:
-    """Return the same without readings: the runs that pages score, compare and offer to be chosen."""
+    """Return all runs except readings: the runs that pages score, compare and offer."""
     return [run for run in all_runs() if not run.is_reading]
 
 
 def settle_runs() -> None:
-    """Bring the store up to date with runs whose worker has died, in the background, if there are any."""
+    """Record runs whose worker has died in the store, in the background."""
     server_workspace.settle_runs(_recorded_runs())
 
 
 @cache_by("runs", "datasets")
 def labelled_counts() -> pd.DataFrame:
-    """Per run how many of its rows have a label, and how many of these are training rows."""
+    """Return run id → the number of its labelled rows, and of those that are training rows."""
     with reading() as db:
         return runs.label_counts(db)
 
 
 @cache_by("runs")
 def tokens_by_run() -> dict[str, tuple[int, int]]:
-    """Run id → tokens of prompts and of answers that were paid for, of runs whose calls are recorded."""
+    """Return run id → tokens of prompts and answers that were paid for, for runs with recorded calls."""
     with reading() as db:
         return calls.tokens_by_run(db)
 
@@ -137,14 +137,14 @@ def latest_changes() -> pd.DataFrame:
 
 
 def chain_findings() -> tuple[Finding, Finding]:
-    """Return whether the ledger and the audit log are as they were written, looked at anew when the store's file has changed."""
+    """Return whether the ledger and the audit log are intact, checked again when the store's file has changed."""
     state = read_workspace().store.settled_state()
     return ledger.verify(read_workspace()) if state is None else _chains_in(state)
 
 
 @lru_cache(maxsize=1)
 def _chains_in(state: tuple[object, ...]) -> tuple[Finding, Finding]:
-    del state  # part of the key only: whoever changes the file behind the app moves no counter
+    del state  # only for the key: a change of the file outside the app changes no counter
     return ledger.verify(read_workspace())
 
 
@@ -177,12 +177,12 @@ def all_presets(page: str) -> dict[str, dict[str, Any]]:
 
 
 def other_jobs() -> list[Job]:
-    """Return every job but the runs that predict, which pages load as runs."""
+    """Return every job except predicting runs, which pages load as runs."""
     return job_control.list_jobs(read_workspace(), [name for name in kinds() if name != "run"])
 
 
 def search_texts(dataset: str, wanted: TextQuery) -> Found:
-    """Return the texts of all runs of a dataset (id) that hold a phrase."""
+    """Return the texts of all runs of a dataset (id) that contain a phrase."""
     versions = tuple(run_version(run.id) for run in all_runs() if run.dataset == dataset)
     return _search_texts(dataset, wanted, versions)
 

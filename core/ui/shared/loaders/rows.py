@@ -1,4 +1,4 @@
-"""The rows of a run: filters, lists, and all that the page Rows shows of one row."""
+"""The rows of a run: filters, lists, and everything that the page Rows shows of a row."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _AHEAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead")
 class RowDetails:
     """Everything that the page Rows shows of one row of a run.
 
-    numbers: `predictions.row`. events: `traces.of_row`. dossier: `evidence.of_row`. calls: what was asked of a language
-    model, and what it answered. notes: people's remarks. runs: ids of the runs that predict the row, this one included.
-    passages: `rubrics.passages`. clash: `points_of_row`. claims: of its texts, `rubrics.claims_of_row`.
+    numbers: `predictions.row`. events: `traces.of_row`. dossier: `evidence.of_row`. calls: requests to a language model and its
+    answers. notes: people's remarks. runs: ids of the runs that predict the row, this one included. passages: `rubrics.passages`.
+    clash: `points_of_row`. claims: of its texts, `rubrics.claims_of_row`.
     """
 
     numbers: dict[str, Any]
@@ -63,9 +63,9 @@ def row_details(run: str, pair_id: str) -> RowDetails:
 
 
 def read_ahead(runs: Sequence[str], pair_ids: Sequence[str]) -> None:
-    """Begin to read the rows of some runs (ids) that may be opened next, while somebody reads this one.
+    """Start reading rows of these runs (ids) that may be opened next.
 
-    One that cannot be read is read again when it is opened, and the page says why it cannot.
+    If that fails, the row is read again when it is opened, and the page shows the error.
     """
     for pair_id in pair_ids:
         for run in runs:
@@ -74,21 +74,21 @@ def read_ahead(runs: Sequence[str], pair_ids: Sequence[str]) -> None:
 
 @cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)
 def matching_ids(run: str, wanted: RowFilter, order: Order) -> list[str]:
-    """Return the pair ids that a filter leaves, in order."""
+    """Return the pair ids that match a filter, in order."""
     with reading() as db:
         return predictions.find_pair_ids(db, run, wanted, order)
 
 
 @cache_by("run:{0}", "datasets", "notes", entries=20)
 def list_rows(run: str, pair_ids: tuple[str, ...], order: Order) -> pd.DataFrame:
-    """Return the named rows as a list shows them, with what their order counts."""
+    """Return the named rows for a list, with the quantity of their order."""
     with reading() as db:
         return predictions.list_rows(db, run, pair_ids, order)
 
 
 @cache_by("run:{0}", "datasets")
 def filter_choices(run: str) -> dict[str, list[str]]:
-    """Return the values that a run's rows can be filtered by: name of the filter → its values."""
+    """Return name of filter → its values for a run's rows."""
     with reading() as db:
         return predictions.filter_choices(db, run)
 
@@ -143,13 +143,13 @@ def runs_with_row(dataset: str, pair_id: str) -> list[str]:
 
 @cache_by("runs", entries=50)
 def shared_row_counts(run: str) -> dict[str, int]:
-    """Run id → how many rows it shares with a run."""
+    """Return run id → the number of rows that it shares with a run."""
     with reading() as db:
         return predictions.shared_row_counts(db, run)
 
 
 def gene_description(symbol: str) -> tuple[str, str | None]:
-    """Return the kind of a gene's symbol (see `core.texts.symbol_kind`), and the gene's description where there is one."""
+    """Return the kind of a gene's symbol (see `core.texts.symbol_kind`), and the gene's description if there is one."""
     with reading() as db:
         return pairs.symbol(db, symbol)
 

@@ -1,4 +1,4 @@
-"""Scores of runs, the controls beside them, and the protocol behind those that saw labels."""
+"""Scores of runs, their controls, and the protocols of runs that saw labels."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def run_rows(run: str) -> pd.DataFrame:
 
 @cache_by("runs", entries=200)
 def same_runs(run: str) -> list[Run]:
-    """Return the other runs with the predictions of this one."""
+    """Return the other runs with the same predictions."""
     with reading() as db:
         return runs.list_same(db, runs.find(db, run))
 
 
 @cache_by("run:{0}", "datasets", entries=12, shared=True)
 def scored_rows(run: str) -> RunRows:
-    """Return a run's rows as they are scored."""
+    """Return a run's rows in the form used for scoring."""
     known = {each.id: each for each in all_runs()}
     dataset = known[run].dataset
     found = next(each for each in all_datasets() if each.id == dataset)
@@ -68,7 +68,7 @@ def _index_with_asked(dataset: str) -> RowIndex:
 
 @cache_by("run:{0}", "run:{1}", "datasets", entries=12, shared=True)
 def comparison(baseline: str, run: str) -> RunComparison:
-    """Return a run against a baseline on the rows that both have."""
+    """Return the comparison of a run with a baseline on their shared rows."""
     return compare_runs(scored_rows(baseline), scored_rows(run))
 
 
@@ -86,7 +86,7 @@ def count_score(run: str) -> RunScore:
 
 @cache_by("run:{0}", entries=12)
 def cell_evaluation(run: str) -> tuple[StoredEvaluation, CellEvaluation] | None:
-    """cell-eval's table that is kept with a run, and what it was made against; None if there is none."""
+    """Return cell-eval's table stored with a run, and the data it was made against; None without one."""
     with reading() as db:
         stored = cell_evaluations.find(db, run)
     return None if stored is None else (stored, CellEvaluation.from_json(stored.content))
@@ -94,7 +94,7 @@ def cell_evaluation(run: str) -> tuple[StoredEvaluation, CellEvaluation] | None:
 
 @cache_by("run:{0}", "datasets", entries=12)
 def other_scores(run: str) -> tuple[OtherScores, OtherScores]:
-    """Return a run's rows asked in other ways than the score, and those of row counts alone on the same rows."""
+    """Return other scores of a run's rows, and those of row counts alone on the same rows."""
     rows = scored_rows(run)
     counts = run_scores.count_rows(rows).under(rows.protocols)
     return other_scores_of_run(rows, run_score(run)), other_scores_of_run(counts, count_score(run))
@@ -102,13 +102,13 @@ def other_scores(run: str) -> tuple[OtherScores, OtherScores]:
 
 @cache_by("run:{0}", "datasets", entries=200)
 def standing(run: str) -> Standing:
-    """Return where a run stands; nothing is permuted for it, so that a list of runs shows at once."""
+    """Return the standing of a run, without permutations, so that a list of runs shows at once."""
     return standing_of(scored_rows(run), run_score(run), count_score(run))
 
 
 @cache_by("run:{0}", "datasets", "spaces", entries=8)
 def run_controls(run: str) -> RunControls:
-    """Return what knows no biology beside a run's score; permuted vectors only if they were computed before."""
+    """Return the controls without biology of a run; permuted vectors only if they were computed before."""
     rows = scored_rows(run)
     vectors = kept_vectors(read_workspace(), rows.run, rows.frame["pair_id"].tolist())
     splits = dataset_rows(rows.run.dataset)["split"].to_numpy(dtype=object)
@@ -126,7 +126,7 @@ def space_controls(run: str) -> tuple[Control, ...]:
 def protocol_sentences(run: str) -> list[tuple[str, str]]:
     """Return (protocol, sentence) for each kNN on labelled rows in a run: its own score, or a caution for reading it.
 
-    A kNN by folds is left out of its own sentences, which would repeat its score.
+    A kNN by folds has no sentence about itself, which would repeat its score.
     """
     with reading() as db:
         knn_runs = [(each, datasets.find(db, each.dataset)) for each in _with_ancestors(db, run) if each.method == "knn"]
@@ -164,7 +164,7 @@ def _knn_sentence(dataset: Dataset, run: Run) -> str:
 
 @cache_by("run:{0}", "run:{1}", "datasets", "notes", entries=20, shared=True)
 def ids_unlike(run: str, other: str, wanted: RowFilter) -> list[str]:
-    """Return the pair ids that a filter leaves, those first whose rank of P(DE) differs most in another run; the others last."""
+    """Return the pair ids that match a filter, first those whose rank of P(DE) differs most in another run."""
     ids = matching_ids(run, wanted, "file order")
     moved = ranks_moved(run, other).reindex(ids)
     return moved.sort_values(ascending=False, na_position="last", kind="stable").index.tolist()
@@ -172,7 +172,7 @@ def ids_unlike(run: str, other: str, wanted: RowFilter) -> list[str]:
 
 @cache_by("run:{0}", "run:{1}", entries=4, shared=True)
 def ranks_moved(run: str, other: str) -> pd.Series:
-    """By how many ranks of P(DE) each row that two runs share lies apart in them, by pair id."""
+    """Return pair id → the difference in ranks of P(DE) between two runs, for their shared rows."""
     both = run_rows(run)[["pair_id", "p_de"]].merge(run_rows(other)[["pair_id", "p_de"]], on="pair_id")
     moved = np.abs(rank_movement(both["p_de_x"], both["p_de_y"])).round(12)  # equal moves must not differ by their rounding
     return pd.Series(moved, both["pair_id"])

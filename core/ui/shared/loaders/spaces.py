@@ -45,7 +45,7 @@ def space_coverage(space: str, dataset: str) -> embeddings.Coverage | None:
 
 @cache_by("spaces", "datasets", entries=50)
 def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
-    """Return how many symbols of a dataset (id) each rule found in a space (id), and symbols with several spellings."""
+    """Return how many symbols of a dataset (id) each rule found in a space (id), and the symbols with several spellings."""
     with reading() as db:
         record = spaces.find(db, space)
     found = space_actions.match_dataset(read_workspace(), record, dataset)
@@ -55,7 +55,7 @@ def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
 
 @cache_by("spaces", "datasets", entries=50)
 def knn_contents(dataset: str, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the hashes of what a kNN over the spaces of these names is made from in a dataset (id)."""
+    """Return the hashes of a kNN's inputs: the spaces of these names and a dataset (id)."""
     return component_loader.hash_contents(read_workspace(), dataset, names)
 
 
