@@ -57,7 +57,7 @@ def test_a_failure_is_told_with_its_cause_and_the_way_on(here: Workspace) -> Non
     assert (done.status, done.out) == (1, "")
     assert "9 rows train, 9 validate, 18 share a gene or perturbation" in done.err
     assert "failed: " in done.err
-    assert "--resume goes on" in done.err
+    assert "--resume continues it" in done.err
 
 
 @pytest.mark.usefixtures("installed")
@@ -73,4 +73,4 @@ def test_what_is_done_is_printed_again(here: Workspace, tmp_path: Path) -> None:
     assert core_json(here.settings.workspace, "finetune", "--resume") == expected
     other = core(here.settings.workspace, "finetune", *OPTIONS, "--out", str(tmp_path / "other"))
     assert other.status == 0
-    assert f"was begun before with {out} as its folder" in other.err
+    assert f"its folder stays {out}" in other.err

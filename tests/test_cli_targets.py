@@ -51,7 +51,7 @@ def test_another_split_than_the_trained_one_is_refused(tmp_path: Path) -> None:
     (tmp_path / "split.json").write_text(json.dumps(split), "utf-8")
     done = core(tmp_path, "targets", "evaluate", "--split", str(tmp_path / "split.json"))
     assert done.status == 1
-    assert "was trained on the split hard, seed 0, which is another" in done.err
+    assert "was trained on another split, hard, seed 0" in done.err
 
 
 @pytest.mark.parametrize(

@@ -338,7 +338,7 @@ TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
         (["embed", "network", "--name", "s"], 1, "a pack of network: not in this workspace"),
         (["embed", "coresponse", "--name", "s", "--of", "row"], 1, "expected gene or pert"),
         (["embed", "coresponse", "--name", "s", "--columns", "0"], 1, "0 columns, expected at least 1"),
-        (["embed", "coresponse", "--name", "a,b"], 1, "without a comma"),
+        (["embed", "coresponse", "--name", "a,b"], 1, "without commas"),
         (["embed", "load", "absent.npz", "--name", "s"], 1, "no such file"),
         (["embed", "load", "pyproject.toml", "--name", "s"], 1, "expected safetensors"),
         (["embed", "delete", "far"], 1, "space 'far': not in this workspace, which has near"),

@@ -289,7 +289,7 @@ def pair_of(workspace: Workspace, run: Run) -> Pair:
     with workspace.store.read() as db:
         pair = pairs.by_id(db, run.dataset, pair_id)
     if pair is None:
-        raise NotFound(f"row {pair_id!r}: not in the dataset of run {run.name} any more")
+        raise NotFound(f"row {pair_id!r}: not in the dataset of run {run.name}")
     return pair
 
 

@@ -44,13 +44,13 @@ class AgainRequest:
 
     run: str
     row: str
-    without: tuple[str, ...] = setting((), "A tool, or TOOL:KEY, whose card is left out.", repeated=True)
+    without: tuple[str, ...] = setting((), "Leave out the card of this tool, or of TOOL:KEY.", repeated=True)
     texts: Mapping[str, str] = setting(
-        {}, "TOOL=FILE or TOOL:KEY=FILE: what the card says instead.", name="text", metavar="TOOL=FILE", key="card"
+        {}, "Replace a card's text: TOOL=FILE or TOOL:KEY=FILE.", name="text", metavar="TOOL=FILE", key="card"
     )
-    judge_only: bool = setting(False, "Ask the judge alone, on the stored briefs.", key="ask")
+    judge_only: bool = setting(False, "Ask only the judge, on the stored briefs.", key="ask")
     repeats: int = setting(
-        REPEATS, "How often, with and without the change.", title="How often", least=1, most=MOST_REPEATS, is_usage=True
+        REPEATS, "Number of repeats with and without the change.", title="How often", least=1, most=MOST_REPEATS, is_usage=True
     )
     endpoint: str | None = one_server()
     concurrency: int = calls_at_once()
@@ -146,7 +146,9 @@ def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Con
     What is sent to the first judge is compared with what was sent then, word for word.
     """
     if run.status != "done":
-        raise StateError(f"run {run.name}: is {run.status}, expected it done: which labels a row may see depends on all rows")
+        raise StateError(
+            f"run {run.name}: is {run.status}, expected a finished run: the labels that a row may see depend on all rows"
+        )
     changed = [] if run.spec.get("dataset_sha256") == again.dataset_sha256 else ["the rows or labels of its dataset"]
     pair = context.pairs[0]
     with workspace.store.read() as db:
@@ -155,11 +157,11 @@ def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Con
         sent = [json.loads(call.request)["messages"] for call in made if (call.stage, call.role) == (stage, "JUDGE")]
         now = [message._asdict() for message in first_verdict_messages(pair, context, stage)]
         if sent and now not in sent and not changed:
-            changed = ["what its judges are sent, such as the words of the prompts or of the dossier,"]
+            changed = ["the judges' input, such as the words of the prompts or of the dossier,"]
     if changed:
         raise StateError(
-            f"run {run.name}: {' and '.join(changed)} changed since it was made, so asking again would ask something else. "
-            "Expected a run that was made with what is here now"
+            f"run {run.name}: {' and '.join(changed)} changed since it was made, so asking again would not repeat it. Expected "
+            "a run made with the present versions"
         )
 
 

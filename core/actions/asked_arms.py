@@ -81,8 +81,8 @@ def refuse_changed(run: Run, again: RunSpec) -> None:
     changed = [what for what, (before, now) in compared.items() if before != now]
     if changed:
         raise StateError(
-            f"run {run.name}: {' and '.join(changed)} changed since it was made, so asking again would ask something else. "
-            "Expected a run that was made with what is here now"
+            f"run {run.name}: {' and '.join(changed)} changed since it was made, so asking again would not repeat it. Expected "
+            "a run made with the present versions"
         )
 
 

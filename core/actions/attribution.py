@@ -52,7 +52,7 @@ class AttributionRequest:
     tools: tuple[str, ...] = setting((), "Tools to leave out, one at a time; by default all that answered.")
     repeats: int = setting(
         REPEATS,
-        "How often every arm is asked, each time under seeds of its own.",
+        "Number of repeats of every arm, each under its own seeds.",
         title="Repeats of every arm",
         least=1,
         most=MOST_REPEATS,

@@ -64,7 +64,7 @@ def back_up(workspace: Workspace, out: Path, *, replace: bool = False) -> Backup
     StoreBusy and SystemFailure.
     """
     if out.exists() and not (replace and out.is_file()):
-        raise StateError(f"{out}: something lies there already; choose another name{', or use --replace' * out.is_file()}")
+        raise StateError(f"{out}: exists; choose another name{', or use --replace' * out.is_file()}")
     settings = workspace.settings
     try:
         with BackupWriter(out) as backup:
@@ -179,7 +179,7 @@ def _refuse_used(settings: Settings) -> None:
     within = (path for name in (_RUNS, *FOLDERS) for path in (settings.data / name).glob("*"))
     found = next(itertools.chain(of_store, within), None)
     if found is not None:
-        raise StateError(f"{settings.workspace}: holds {found.relative_to(settings.workspace)}, expected an empty workspace")
+        raise StateError(f"{settings.workspace}: contains {found.relative_to(settings.workspace)}, expected an empty workspace")
 
 
 def _names_of_locks(store: Path) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ def _rebuild_store(archive: Path, staged: Settings, memory_mb: int) -> list[str]
     """Make the unpacked store anew of the rows of its tables; return what was left out. Raise as `rebuild.rebuild`."""
     store = staged.store_file
     if not store.exists():
-        raise StoreDamaged(f"{archive}: holds no store, expected {_DATA}/{store.name}; nothing was restored")
+        raise StoreDamaged(f"{archive}: contains no store, expected {_DATA}/{store.name}; nothing was restored")
     uploaded = staged.workspace / "uploaded"
     uploaded.mkdir()
     for path in list(store.parent.glob(f"{store.name}*")):
@@ -206,7 +206,7 @@ def _look_through(staged: Settings, stated: Mapping[str, Any]) -> tuple[int, Map
     problems = [each.sentence for each in found if not each.is_intact]
     as_stated = _as_stated(heads)
     other = [name for name in as_stated if name in stated and stated[name] != as_stated[name]]
-    problems += [f"The backup's list states another head of the {name} than its store has." for name in other]
+    problems += [f"The head of the {name} in the backup's list differs from that in its store." for name in other]
     return known, heads, problems
 
 

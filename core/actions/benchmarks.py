@@ -109,7 +109,7 @@ class _Arms:
         name, found = self._name(arm, cut, seed), self.method(str(arm.method))
         if isinstance(found, DerivedMethod):
             if found.name != "knn":
-                raise InputError(f"arm {arm.name!r}: method {found.name}, expected base = ARM and what is fused with it")
+                raise InputError(f"arm {arm.name!r}: method {found.name}, expected base = ARM and a component to fuse with it")
             return RunRequest("knn", self.dataset.id, self._under_cut(arm.options, cut), self.rows, name)
         return RunRequest(
             method=found.name,

@@ -132,7 +132,7 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
     stripped = _remove_machine_names(bundle, settings)
     changed = differences(bundle, stripped)
     if any(_contains(stripped, secret) for secret in settings.secrets if len(secret) >= SHORTEST):
-        raise StateError(f"run {run.name}: an API key stands in it; expected a run without, so take it out of its notes first")
+        raise StateError(f"run {run.name}: contains an API key; expected a run without one, so remove it from the notes first")
     return stripped, list(_list_problems(stripped, changed))
 
 
@@ -195,7 +195,7 @@ def _refuse_unreadable(file: UnnamedFile, bundle: Bundle) -> None:
     back = read_bundle(cast(BufferedIOBase, file), name)
     records.refuse_wrong_ids(back.parts)
     if differ := differences(bundle, back):
-        raise InputError(f"{name}: {', '.join(differ)} would not come back as they are")
+        raise InputError(f"{name}: {', '.join(differ)} would not be restored unchanged")
 
 
 def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: ImportOptions) -> Imported:
@@ -208,13 +208,13 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
         existing = _find_run(db, bundled.id)
         differ = [] if existing is None else differences(_build(db, workspace.settings, existing)[0], file.bundle)
     if existing is not None and not differ:
-        message = f"{path}: its run is here already, as {existing.name}, with the same content; nothing changed"
+        message = f"{path}: its run exists already as {existing.name}, with the same content; nothing changed"
         return Imported(path, file.kind, existing.name, existing.done, new=False, message=message)
     if existing is not None and not options.replace:
-        message = f"its run is here already, as {existing.name}, with other content ({', '.join(differ)})"
-        raise StateError(f"{path}: {message}; expected a run that is not here, or --replace")
+        message = f"its run exists already as {existing.name}, with other content ({', '.join(differ)})"
+        raise StateError(f"{path}: {message}; expected a new run, or --replace")
     if existing is None and workspace.run_folder(bundled.id).exists:
-        raise StateError(f"{path}: a journal of its run lies in data/runs/{bundled.id}; expected none, so move it away first")
+        raise StateError(f"{path}: data/runs/{bundled.id} has a journal of its run; move it away first")
     with workspace.change("import", path) as (db, detail):
         outcome = _store_run(db, workspace, file, path, options, detail)
         changes.bump(db, "runs", "notes", f"run:{bundled.id}")
@@ -271,7 +271,7 @@ def _refuse_unusable(db: Cursor, workspace: Workspace, bundled: BundledRun, path
     parents = [parent for key in bundled.parents if (parent := _find_run(db, key)) is not None]
     ancestors = [ancestor for parent in parents for ancestor in lineage(db, parent)]
     if bundled.id in bundled.parents or any(bundled.id in (ancestor.id, *ancestor.parents) for ancestor in ancestors):
-        raise InputError(f"{path}: its run {bundled.id} is among its own parents; expected runs that were there before it")
+        raise InputError(f"{path}: its run {bundled.id} is among its own parents; expected older runs")
 
 
 def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -> tuple[Dataset, list[bool], list[Rejected]]:
@@ -308,7 +308,7 @@ def _choose_dataset(db: Cursor, bundled: BundledDataset, ids: Sequence[str], pat
     same = [dataset for dataset in best if _bundled_dataset(db, dataset).sha256 == bundled.sha256] if len(best) > 1 else []
     if len(same or best) > 1:
         names = ", ".join(dataset.name for dataset in same or best)
-        raise StateError(f"{path}: its dataset {theirs} could be {names}; say which with --dataset")
+        raise StateError(f"{path}: its dataset {theirs} may be {names}; choose one with --dataset")
     return (same or best)[0]
 
 

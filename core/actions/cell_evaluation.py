@@ -34,10 +34,10 @@ class EvaluationOptions:
     """
 
     cells: CellOptions = field(default_factory=CellOptions)
-    run: str | None = setting(None, "The run that was made from the file: the table is kept with it.", not_on_form=_COMMAND)
-    dataset: str | None = setting(None, "The same, by the dataset of that run.", not_on_form=_COMMAND)
+    run: str | None = setting(None, "The run made from the file; the table is stored with it.", not_on_form=_COMMAND)
+    dataset: str | None = setting(None, "The run made from the file, given by its dataset.", not_on_form=_COMMAND)
     within: tuple[str, ...] = within_setting(not_on_form=_COMMAND)
-    sample: int | None = setting(None, "Compare so many cells of each perturbation, drawn at random.", not_on_form=_COMMAND)
+    sample: int | None = setting(None, "Compare this many cells of each perturbation, drawn at random.", not_on_form=_COMMAND)
 
 
 def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOptions) -> tuple[CellEvaluation, Run | None]:
@@ -73,7 +73,7 @@ def score_evaluation(workspace: Workspace, run: str, baseline: str) -> BaselineS
 def _kept_table(db: Cursor, run: Run) -> StoredEvaluation:
     found = cell_evaluations.find(db, run.id)
     if found is None:
-        raise NotFound(f"run {run.name}: no table of cell-eval is kept with it; make one with `cells evaluate FILE --run RUN`")
+        raise NotFound(f"run {run.name}: has no table of cell-eval; make one with `cells evaluate FILE --run RUN`")
     return found
 
 

@@ -61,7 +61,9 @@ class PredictionOptions:
     """
 
     dataset: str | None = setting(None, "The dataset whose pairs are predicted.")
-    name: str | None = setting(None, "Name of the run; by default the file's.", title="Name of the run", missing="the file's")
+    name: str | None = setting(
+        None, "Name of the run; by default that of the file.", title="Name of the run", missing="the file's"
+    )
     cells: CellOptions = field(default_factory=CellOptions)
     columns: Mapping[str, str] = setting(
         {},
@@ -260,11 +262,11 @@ def _record(
 def describe(found: PredictedChanges, rows: PredictedRows) -> str:
     """Return what a run of predicted expression is made from, in a sentence or two."""
     measure = {"z": "|z|", "log2_fc": "|log2 fold change|"}.get(found.measure, found.measure)
-    text = f"Predicted expression: rows are ranked by {measure}, and by the same with its sign."
+    text = f"Predicted expression: rows are ranked by {measure}, without and with its sign."
     said = [f"{name}: {value}" for name, value in found.read_as.items() if name in _SAID]
     text += f" {'; '.join(said)[0].upper()}{'; '.join(said)[1:]}." if said else ""
     if rows.scale == "rank_only":
         text += f" Its numbers are ranks ({rows.why})."
     if rows.uncovered:
-        text += f" {rows.uncovered:,} pairs are not in the file: base rates stand in, flagged."
+        text += f" {rows.uncovered:,} pairs are not in the file; they get flagged base rates."
     return text

@@ -129,7 +129,7 @@ def _label(
     with workspace.store.read() as db:
         existing = _find_existing(db, content, path, name)
     if existing is not None and (folder := screen_folder(workspace, existing)).is_whole:
-        message = f"{path}: labelled here already with these settings, as {existing.name}; nothing changed"
+        message = f"{path}: already labelled with these settings, as {existing.name}; nothing changed"
         return LabelledCells(existing.name, folder.record(), False, message)
     if ray_address is not None:
         with RayTasks(ray_address) as tasks:
@@ -145,7 +145,7 @@ def _label(
         with _staged(workspace, target) as staged:
             staged.write(labels, record)
     if existing is not None:
-        message = f"{path}: here already, as {existing.name}; its tables were lost, and are back"
+        message = f"{path}: imported already as {existing.name}; its lost tables are restored"
         return LabelledCells(existing.name, record, False, message)
     return LabelledCells(name, record)
 
@@ -219,7 +219,7 @@ def find_problems(workspace: Workspace, db: Cursor) -> list[str]:
         if not screen_folder(workspace, each).is_whole
     ]
     folders = sorted((workspace.settings.data / FOLDER).glob("[!.]*"))
-    return problems + [f"{folder}: tables of no dataset here; can be deleted" for folder in folders if folder.name not in made]
+    return problems + [f"{folder}: tables without a dataset; can be deleted" for folder in folders if folder.name not in made]
 
 
 def describe_typed(workspace: Workspace, text: str, settings: LabelSettings, server_address: str | None) -> Description:

@@ -31,12 +31,12 @@ class ChangedSettings:
     """How a run goes on otherwise than it began; None leaves a setting as it is."""
 
     endpoint: str | None = setting(
-        None, f"Go on elsewhere; kept for the run. {SERVERS_HELP}", kind="server", metavar="URL[,URL…]|FILE"
+        None, f"Continue on these servers, also after later resumes. {SERVERS_HELP}", kind="server", metavar="URL[,URL…]|FILE"
     )
-    token_budget: int | None = setting(None, "Tokens that the run may spend in all; kept for the run.")
-    concurrency: int | None = setting(None, "Calls to wait for at once; kept for the run.")
-    backend: str | None = setting(None, "Go on locally or on a Ray cluster; kept for the run.")
-    ray_address: str | None = setting(None, "Of the Ray cluster; kept for the run.", metavar="HOST:PORT|auto")
+    token_budget: int | None = setting(None, "Tokens that the run may spend in all, also after later resumes.")
+    concurrency: int | None = setting(None, "Number of calls at once, also after later resumes.")
+    backend: str | None = setting(None, "Continue locally or on a Ray cluster, also after later resumes.")
+    ray_address: str | None = setting(None, "Address of the Ray cluster, also after later resumes.", metavar="HOST:PORT|auto")
 
     def given(self) -> dict[str, Any]:
         """Return what is changed, by the names of `change_settings`."""
@@ -70,9 +70,9 @@ def check_change(workspace: Workspace, folder: RunFolder, status: Status, settin
     if settings == present:
         return
     if status.state in LIVE_STATES:
-        raise StateError(f"run {folder.run}: its worker keeps the settings it began with; cancel the run, then resume it")
+        raise StateError(f"run {folder.run}: its worker cannot change settings; cancel the run, then resume it")
     if settings.servers and not present.servers:
-        raise InputError(f"run {folder.run}: its method asks no model, expected no model server")
+        raise InputError(f"run {folder.run}: its method uses no model, expected no model server")
     budget, spent = settings.token_budget, status.counts.spent
     if budget is not None and budget <= spent and budget != present.token_budget:
         raise InputError(f"token budget: got {budget:,}, but {spent:,} tokens are spent already; expected more")

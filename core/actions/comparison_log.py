@@ -25,7 +25,7 @@ from core.store import datasets, hypotheses
 from core.system_errors import explain
 from core.texts import parse_json
 
-TESTS = "comparisons of runs that were looked at on this dataset here, results of its ledger among them"
+TESTS = "comparisons of runs on this dataset so far, including results in the ledger"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Looked:
         """How many comparisons were looked at, and what remains after the correction for them."""
         one_of = f"One of {self.n:,} {TESTS}"
         if self.n == 1:
-            one_of = "This is the only comparison of runs that was looked at on this dataset here"
+            one_of = "This is the only comparison of runs on this dataset so far"
         if math.isnan(self.p):
             return f"{one_of}; it has no p."
         after = f", after Holm's correction for all of them {self.holm:.2g}" if self.n > 1 else ""

@@ -38,12 +38,12 @@ class ContaminationRequest:
     rows: str | tuple[str, ...] = setting(
         "", 'Among the run\'s own, such as "sample=300", "split=train", "ids=FILE"; by default all.', kind="text"
     )
-    arms: tuple[str, ...] = setting((), "Of coded, swapped, hidden and alone; by default all that the method has.")
+    arms: tuple[str, ...] = setting((), "Some of coded, swapped, hidden and alone; by default all that the method has.")
     endpoint: str | None = one_server()
     concurrency: int = calls_at_once()
     screen: Mapping[str, str] = setting(
         {},
-        "What is known of the screen: cells, organism, stimulus, authors or accession; other spellings behind |.",
+        "Facts about the screen: cells, organism, stimulus, authors or accession; other spellings after |.",
         title="Known of the screen",
         metavar="FIELD=TEXT",
     )

@@ -32,16 +32,16 @@ class KnnRequest:
     dataset: str | None = setting(None, "By default the only one that is not the demo.", not_on_form="the sidebar chooses it")
     permutations: int = setting(
         N_PERMUTATIONS,
-        "Under folds, how often vectors are permuted for the null; 0 for none.",
+        "Under folds, the number of permutations for the null; 0 for none.",
         least=0,
         is_usage=True,
         changes_result=False,
-        not_on_form="pages have the usual null, which is computed once and kept",
+        not_on_form="pages have the usual null, which is computed once and cached",
     )
     name: str | None = setting(None, "Also save the priors as a run.", changes_result=False, not_on_form=_NAMED)
     pairs: Path | None = setting(
         None,
-        "Predict the rows of this Parquet file (pert, gene) instead, however many; needs --out.",
+        "Predict the rows of this Parquet file (pert, gene) instead; needs --out.",
         not_on_form="a page has no room for so many rows",
     )
     out: Path | None = setting(

@@ -56,7 +56,7 @@ def expect(workspace: Workspace, run: str, pair_id: str, expected: Expected | No
     workspace.refuse_if_read_only(ACTION, pair_id)
     dataset, label = _label_of(workspace, run, pair_id)
     if label is None:
-        raise InputError(f"row {pair_id}: has no label, expected one to be compared with")
+        raise InputError(f"row {pair_id}: has no label, expected a labelled row")
     if expected not in (None, *EXPECTED):
         raise InputError(f"expected: got {expected!r}, expected {', '.join(EXPECTED)}")
     if expectation_of(workspace, run, pair_id) is not None:

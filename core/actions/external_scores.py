@@ -44,9 +44,7 @@ def split_scores(table: FileContent, path: str, options: ImportOptions) -> Itera
         return iter([(table, path)])
     found = choose_columns(table, options.de, options.dir)
     if options.name and len(found) > 1:
-        raise InputError(
-            f"--name {options.name}: {path} brings {len(found)} runs, expected one; choose columns by --de and --dir"
-        )
+        raise InputError(f"--name {options.name}: {path} makes {len(found)} runs, expected one; choose columns by --de and --dir")
     return ((_file_of(table, columns, options.zeros), f"{path} [{columns.name}]") for columns in found)
 
 
@@ -98,8 +96,8 @@ def _ask_about_zeros(table: ScoreTable, columns: Columns) -> Iterator[str]:
         share = sum(number == 0 for number in numbers) / max(len(numbers), 1)
         if share >= MANY_ZEROS and len({*numbers}) > FEW_VALUES:
             yield (
-                f"Column {name} is exactly 0 in {share:.0%} of the rows. Is that a score, or were they not covered? They are "
-                "ranked as equal; if they were not covered, import again with --zeros not-covered, on the page under Options."
+                f"Column {name} is exactly 0 in {share:.0%} of the rows. If 0 means that a row was not covered, import again "
+                "with --zeros not-covered (on the page: Options). Now these rows are ranked as equal."
             )
 
 
@@ -132,8 +130,8 @@ def choose_columns(table: ScoreTable, de: str | None, direction: str | None) -> 
             raise InputError(f"{table.name}: columns {quote(', '.join(table.left_out), 120)}, expected one of numbers")
         if len(table.columns) > MOST_RUNS:
             raise InputError(
-                f"{table.name}: {len(table.columns):,} columns of numbers, expected at most {MOST_RUNS}; say with --de and --dir "
-                "which column answers which question"
+                f"{table.name}: {len(table.columns):,} columns of numbers, expected at most {MOST_RUNS}; choose the columns "
+                "with --de and --dir"
             )
         return [Columns(name, name, None if name in table.p_values else name) for name in table.columns]
     for option, name in (("--de", de), ("--dir", direction)):
@@ -195,7 +193,7 @@ def _refuse_no_ranks(table: ScoreTable, name: str, numbers: Sequence[float | Non
     if odd is None and max(filled, default=0) > 1:
         return
     raise InputError(
-        f"{table.name}: column {name} is called as ranks are, which are turned round, but holds "
+        f"{table.name}: column {name} has a name of ranks, which would be reversed, but contains "
         f"{f'{odd:g}' if odd is not None else 'nothing above 1'}; expected 1, 2, 3, … for the first, second, third. A column "
         "that rises with an effect needs another name"
     )
@@ -206,7 +204,8 @@ def _refuse_no_p_values(table: ScoreTable, name: str, numbers: Sequence[float | 
     odd = next((number for number in numbers if number is not None and not 0 <= number <= 1), None)
     if odd is not None:
         raise InputError(
-            f"{table.name}: column {name} is called as p-values are, which are turned round, but holds {odd:g}; expected 0 to 1. "
+            f"{table.name}: column {name} has a name of p-values, which would be reversed, but contains {odd:g}; expected 0 to "
+            "1. "
             "A column that rises with an effect needs another name"
         )
 
@@ -226,9 +225,12 @@ def describe(de: str | None, direction: str | None, *, turned: str = "") -> str:
     """Return what a run of external scores says about which question, in a sentence. turned: what the numbers are by their name,
     of which smaller is more."""
     if turned:
-        return f"{describe(de, direction)} By their name they are {turned}: the smaller, the higher a row ranks."
+        return f"{describe(de, direction)} Their names indicate {turned}: a smaller value ranks a row higher."
     if de == direction:
-        return f"External score: column {de} ranks rows by an effect and by its direction; nobody said which it is about."
+        return (
+            f"External score: column {de} ranks rows by an effect and by its direction; the file does not state which it is "
+            "about."
+        )
     parts = [
         f"column {de} ranks rows by an effect" if de else "no score for an effect",
         f"column {direction} ranks them by up given an effect" if direction else "no score for a direction",

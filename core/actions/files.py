@@ -130,8 +130,7 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
 
     Links that lead nowhere, back to a folder above them or to one that was looked into before, and folders that cannot be opened,
     with their problem. Raise InputError for a path that is not there, and unless `recursive` for a folder that holds much that
-    nobody means to import: the root of a disk, the home folder or one above it, a folder of the system, or one with too many
-    files.
+    nobody means to import: the root of a disk, the home folder or one above it, a system folder, or one with too many files.
     """
     for path in paths:
         _refuse_missing(path)
@@ -152,7 +151,7 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
             status = path.stat()
             here = (status.st_dev, status.st_ino)
             if here in above:
-                found.append(FoundFile(path, chosen, "a link that leads back to a folder above it"))
+                found.append(FoundFile(path, chosen, "a link to a folder above it"))
                 continue
             if here in seen and path.is_symlink():
                 found.append(FoundFile(path, chosen, "a link to a folder that is read already"))
@@ -177,9 +176,9 @@ def _refuse_whole_disk(path: Path) -> None:
     if os.path.ismount(place):
         what = "the root of a disk"
     elif place == home or place in home.parents:
-        what = "the home folder" if place == home else f"a folder that holds the home folder {home}"
+        what = "the home folder" if place == home else f"a folder that contains the home folder {home}"
     elif place.parent == Path(place.anchor) and place.name in _OF_SYSTEM:
-        what = "a folder of the system"
+        what = "a system folder"
     else:
         return
     if place.is_dir():
@@ -195,7 +194,7 @@ def _refuse_missing(path: Path) -> None:
 
 
 def _problem_of_link(path: Path) -> str:
-    return f"a link to {os.readlink(path)!r}, which leads nowhere" if path.is_symlink() and not path.exists() else ""
+    return f"a link to {os.readlink(path)!r}, which does not exist" if path.is_symlink() and not path.exists() else ""
 
 
 def recognise(path: Path, epochs: Epochs = "mean") -> FileContent:

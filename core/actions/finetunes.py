@@ -96,8 +96,8 @@ def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fal
         if status.state == "done" and (Path(status.path) / MANIFEST).is_file():
             return folder
         raise StateError(
-            f"fine-tune {folder.key}: the same was begun and is {status.state}, {status.step:,} steps are made. "
-            "Expected --resume, which goes on, or --replace, which begins again"
+            f"fine-tune {folder.key}: the same fine-tune is {status.state}, {status.step:,} steps are done. "
+            "Expected --resume to continue it, or --replace to start again"
         )
     refuse_live(folder)
     refuse_occupied(Path(made.spec.out), replaces=replace)
@@ -132,7 +132,7 @@ def stop(workspace: Workspace, key: str) -> None:
     workspace.refuse_if_read_only("stop fine-tune", key)
     folder = find(workspace, key)
     if not status_of(folder).is_live:
-        raise StateError(f"fine-tune {key}: no process is on it, expected one that is running")
+        raise StateError(f"fine-tune {key}: not running, expected a running one")
     with workspace.change("stop fine-tune", folder.spec().name) as (_, detail):
         detail |= {"finetune": folder.key}
     folder.worker.set_command("cancel")
@@ -166,10 +166,10 @@ def result_of(folder: FinetuneFolder) -> dict[str, Any]:
     status, ending = status_of(folder), folder.ending() or {}
     if status.state != "done":
         cause = f": {status.cause}" if status.cause else ""
-        steps = "" if status.steps is None else f", {status.step:,} of {status.steps:,} steps are made"
-        raise StateError(f"fine-tune {folder.key}: {status.state}{cause}{steps}; --resume goes on")
+        steps = "" if status.steps is None else f", {status.step:,} of {status.steps:,} steps are done"
+        raise StateError(f"fine-tune {folder.key}: {status.state}{cause}{steps}; --resume continues it")
     if not (Path(status.path) / MANIFEST).is_file():
-        raise InputError(f"{status.path}: has no {MANIFEST} any more; --replace makes it again")
+        raise InputError(f"{status.path}: has lost its {MANIFEST}; --replace makes it again")
     manifest = str(Path(status.path) / MANIFEST)
     return {"path": status.path, "steps": ending["steps"], "loss": ending["loss"], "manifest": manifest}
 

@@ -76,7 +76,7 @@ def summarise_gene_sets(
     sets = read_gene_sets(file)
     path = workspace.settings.data / FOLDER / f"{file.stem}.csv"
     if path.exists() and not replace:
-        raise InputError(f"{path}: is there already; --replace writes it anew")
+        raise InputError(f"{path}: exists; --replace overwrites it")
     rouge_1_recall("a", "a")  # a missing package is told before the model is asked
     address = endpoint or workspace.settings.endpoint
     if asks_several(address):

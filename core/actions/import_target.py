@@ -228,4 +228,4 @@ def _in_quotes(pair_ids: Sequence[str]) -> str:
     if not pair_ids:
         return "…"
     first = pair_ids[0]
-    return f"{quote(first)}, with blanks around it" if first != first.strip() else quote(first)
+    return f"{quote(first)}, with surrounding blanks" if first != first.strip() else quote(first)

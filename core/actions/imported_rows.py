@@ -57,7 +57,7 @@ def write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, o
     pairs.add_genes(db, [symbol for pair in new_pairs for symbol in (pair.pert, pair.gene)], {})
     packs.describe_genes(workspace, db)
     n_known = n_rows - len(new_pairs)
-    known_rows_said = (f"{n_known} rows were in {target.name} already",) if n_known else ()
+    known_rows_said = (f"{n_known} rows were already in {target.name}",) if n_known else ()
     message = "; ".join((*known_rows_said, *table.notes))
     return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
 
@@ -73,7 +73,7 @@ def write_sample(db: Cursor, workspace: Workspace, file: SubmissionFile, path: s
         target.name,
         sum(keep),
         tuple(rejected),
-        message="a form to fill in: its ids match, no run was made",
+        message="an empty form: its ids match; no run was made",
     )
 
 
@@ -133,7 +133,7 @@ def find_bundled_run(db: Cursor, file: SubmissionFile, path: str, options: Impor
     existing = next((run for run in runs.list_all(db) if run.id == key), None)
     if existing is None:
         return None
-    message = f"{path}: here already, as {existing.name}, which a bundle brought; nothing changed"
+    message = f"{path}: imported already as {existing.name} from a bundle; nothing changed"
     return Imported(path, table.kind, existing.name, existing.done, table.rejected, new=False, message=message)
 
 

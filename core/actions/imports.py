@@ -292,7 +292,7 @@ def _restore_file(workspace: Workspace, table: Importable, existing: Imported) -
     if not restored:
         notes = table.space.notes if isinstance(table, SpaceFile) else ()
         return replace(existing, message="; ".join((existing.message, *notes)))
-    return replace(existing, message=f"{existing.path}: here already, as {name}; its file was lost, and is back")
+    return replace(existing, message=f"{existing.path}: here already, as {name}; its lost file is restored")
 
 
 def _write_pack(workspace: Workspace, file: PackFile, path: str, options: ImportOptions) -> Imported:

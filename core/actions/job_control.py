@@ -46,7 +46,7 @@ def stop(workspace: Workspace, job: Job) -> Job:
     workspace.refuse_if_read_only("stop", job.title)
     now = _look_again(workspace, job)
     if not now.can_stop:
-        raise StateError(f"job {job.title}: is {now.state}, expected one that is running and was not asked to end")
+        raise StateError(f"job {job.title}: is {now.state}, expected a running job that is not already stopping")
     kinds()[job.kind].stop(workspace, now)
     return _look_again(workspace, job)
 

@@ -150,7 +150,7 @@ def dataset_name(db: Cursor, name: str, run: Run | None) -> str:
     """Return the name of a run's dataset, else of the named dataset, else of the default one. Raise NotFound or StateError."""
     found = datasets.find(db, run.dataset if run else name) if run or name else datasets.default(db)
     if found is None:
-        raise StateError("ledger: there is no dataset yet, so nothing to have a hypothesis about; import one")
+        raise StateError("ledger: a hypothesis needs a dataset, and there is none yet; import one")
     return found.name
 
 
@@ -211,7 +211,7 @@ def find_registration(db: Cursor, name: str, dataset: str | None = None) -> Entr
     found = [entry for entry in known if name in (entry.name, entry.id, entry.first) and dataset in (None, entry.dataset)]
     if not found:
         names = ", ".join(dict.fromkeys(entry.name for entry in known)) or "none"
-        raise NotFound(f"hypothesis {name!r}: not registered here, where there are {names}")
+        raise NotFound(f"hypothesis {name!r}: not registered here, expected one of {names}")
     if len({entry.first for entry in found}) > 1:
         ids = ", ".join(f"{entry.first} ({entry.dataset})" for entry in found)
         raise StateError(f"hypothesis {name!r}: several datasets have one; use an id: {ids}")

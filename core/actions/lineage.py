@@ -69,7 +69,7 @@ def prompts_of(workspace: Workspace, db: Cursor, line: Sequence[Run]) -> Prompts
             today = method_named(run.method).prompts(run.spec["options"])
             text = _prompts_of_file(workspace, db, run) or today
         except (DeskError, KeyError) as error:
-            faults.append(f"the prompt of {run.name} cannot be made again ({error})")
+            faults.append(f"the prompt of {run.name} cannot be rebuilt ({error})")
             continue
         if sha256_of(today) != prompts_sha256:
             hashes = f"hash {sha256_of(today)[:10]}, {prompts_sha256[:10]}"
@@ -120,17 +120,17 @@ def _learned_parts(line: Sequence[Run]) -> Iterator[str]:
         if run.method == "knn":
             spaces = run.spec.get("spaces") or run.spec.get("options", {}).get("spaces") or "unknown"
             named = spaces if isinstance(spaces, str) else ", ".join(spaces)
-            yield f"{run.name}, a kNN over the training labels (gene spaces: {named}; say what made them)"
+            yield f"{run.name}, a kNN over the training labels (gene spaces: {named}; state how they were made)"
         elif run.method == "recovered":
-            yield f"{run.name}, recovered from a fusion, of which nobody here knows what it learned"
+            yield f"{run.name}, recovered from a fusion, whose training data are unknown"
         elif run.method in MADE_ELSEWHERE:
             what = "an external score" if run.method == EXTERNAL_SCORE else "predicted expression"
-            yield f"{run.name}, {what}, of which nobody here knows what it learned"
+            yield f"{run.name}, {what}, whose training data are unknown"
 
 
 def _code_changes(line: Sequence[Run], missing: Sequence[str]) -> Iterator[str]:
     if missing:
-        yield f"made from {', '.join(missing)}, not in this workspace, so nothing is known of it"
+        yield f"made from {', '.join(missing)}, not in this workspace, so its origin is unknown"
     old = sorted({version_in(run.code_version) for run in line} - {__version__})
     if old:
         yield f"made by version {', '.join(old)}; prompt and tools are those of {__version__}"

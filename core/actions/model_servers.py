@@ -28,11 +28,11 @@ ENDPOINT_FILE: Final = "endpoints.toml"  # in data/: how model servers are asked
 class EndpointEntry:
     """A table [[endpoint]]. model: "" for all models there. calls: how it is asked. The prices are of a million tokens."""
 
-    address: str = setting(MISSING, "Of the model server, ending in /v1.")
-    model: str = setting("", "The model that this is about; by default all.")
+    address: str = setting(MISSING, "Address of the model server, ending in /v1.")
+    model: str = setting("", "The model with these settings; by default all models.")
     calls: CallSettings = field(default_factory=CallSettings)
-    price_prompt: float | None = setting(None, "What a million tokens of prompts cost.", least=0, changes_result=False)
-    price_completion: float | None = setting(None, "What a million tokens of answers cost.", least=0, changes_result=False)
+    price_prompt: float | None = setting(None, "Price of a million prompt tokens.", least=0, changes_result=False)
+    price_completion: float | None = setting(None, "Price of a million answer tokens.", least=0, changes_result=False)
 
     def __post_init__(self) -> None:
         if (self.price_prompt is None) != (self.price_completion is None):

@@ -15,26 +15,26 @@ from core.file_io import open_file, read_head
 from core.file_limits import MAX_UNPACKED_BYTES
 
 _TEXTS: Final[Mapping[bytes, str]] = {
-    b"format-version:": "an ontology (OBO), which holds terms and no genes; genes with their terms are read from GAF or GMT",
-    b"#string_protein_id": "names of STRING's proteins, which are read beside its protein.links file: import that one",
+    b"format-version:": "an ontology (OBO), which has terms but no genes; genes with their terms are read from GAF or GMT",
+    b"#string_protein_id": "names of STRING's proteins, which are read with its protein.links file: import that file",
     b"%PDF": "a PDF; expected a table or a matrix",
     b">": "sequences (FASTA); expected a table or a matrix",
     b"##gff": "annotations of a genome (GFF); expected a table or a matrix",
     b"##fileformat=VCF": "variants (VCF); expected a table or a matrix",
-    b"RDX": "data of R; write a table as CSV, or cells as .h5ad (with anndataR)",
-    b"X\n\x00\x00": "data of R; write a table as CSV, or cells as .h5ad (with anndataR)",
-    b"\xd0\xcf\x11\xe0": "an old workbook of Excel (.xls), which is not read: save it as .xlsx, or its sheet as CSV UTF-8",
-    b"version https://git-lfs": "a pointer of Git LFS in the place of the file: fetch that with git lfs pull",
-    b"<!DOCTYPE": "a page of the web (HTML), an error perhaps in the place of the file: download that again",
-    b"<html": "a page of the web (HTML), an error perhaps in the place of the file: download that again",
+    b"RDX": "R data; write a table as CSV, or cells as .h5ad (with anndataR)",
+    b"X\n\x00\x00": "R data; write a table as CSV, or cells as .h5ad (with anndataR)",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls), which is not supported: save it as .xlsx, or its sheet as CSV UTF-8",
+    b"version https://git-lfs": "a pointer of Git LFS instead of the file: fetch the file with git lfs pull",
+    b"<!DOCTYPE": "a web page (HTML), perhaps an error page instead of the file: download the file again",
+    b"<html": "a web page (HTML), perhaps an error page instead of the file: download the file again",
     b"<?xml": "XML; expected a table or a matrix",
-    b"#1.2": "a table of expression (GCT), which is not read: write it as CSV, a row a gene",
-    b"ARROW1": "a table of Arrow (Feather), which is not read: write it as Parquet or CSV",
-    b"FEA1": "a table of Arrow (Feather), which is not read: write it as Parquet or CSV",
+    b"#1.2": "a table of expression (GCT), which is not supported: write it as CSV with one row per gene",
+    b"ARROW1": "a table of Arrow (Feather), which is not supported: write it as Parquet or CSV",
+    b"FEA1": "a table of Arrow (Feather), which is not supported: write it as Parquet or CSV",
     b"\x93NUMPY": "an array without names of genes (.npy): write it as .npz beside a list of symbols, or as CSV",
-    b"\xfd7zXZ": "packed by xz, which is not read: unpack it, or pack it by gzip",
-    b"7z\xbc\xaf": "an archive (7z): unpack it, and import what is in it",
-    b"Rar!": "an archive (RAR): unpack it, and import what is in it",
+    b"\xfd7zXZ": "compressed with xz, which is not supported: unpack it, or use gzip",
+    b"7z\xbc\xaf": "an archive (7z): unpack it, and import its files",
+    b"Rar!": "an archive (RAR): unpack it, and import its files",
     b"SQLite format 3": "a database (SQLite); write its table as CSV",
 }
 _TAR_AT, _TAR = 257, b"ustar"
@@ -66,7 +66,7 @@ def _other_file(path: Path, name: str) -> str:
         if plain is not None:
             head = plain.read(_READ) or b""
     if head[_TAR_AT:].startswith(_TAR):
-        return "a packed archive (tar): unpack it, and import what is in it"
+        return "a compressed archive (tar): unpack it, and import its files"
     return next((words for begin, words in _TEXTS.items() if head.lstrip(b"\xef\xbb\xbf").startswith(begin)), "")
 
 
@@ -77,7 +77,7 @@ def _hdf5(path: Path) -> str:
         with open_hdf5(path) as file:
             return describe_hdf5(file) or f"cells as AnnData (.h5ad): {USE}"
     except MissingPackage:
-        return f"HDF5, cells perhaps: {USE}"
+        return f"HDF5, perhaps cells: {USE}"
 
 
 def _zip(path: Path) -> str:
@@ -87,7 +87,7 @@ def _zip(path: Path) -> str:
     except DAMAGE:
         return ""  # the reader of zips says what is wrong with it
     if "xl/workbook.bin" in names or "content.xml" in names:
-        return "a workbook that is not read: save it as .xlsx, or its sheet as CSV UTF-8"
+        return "an unsupported workbook: save it as .xlsx, or its sheet as CSV UTF-8"
     if any(name.startswith(("word/", "ppt/")) for name in names):
         return "a document of Word or PowerPoint: save its table as CSV UTF-8"
     return ""
@@ -101,4 +101,4 @@ def _tar(path: Path) -> str:
         raise InputError(f"{path.name}: a damaged archive (tar): {error}") from error
     if PREDICTIONS in names:
         return "a submission to the Virtual Cell Challenge (.vcc): `cells predictions FILE --dataset D` makes a run of it"
-    return "an archive (tar): unpack it, and import what is in it"
+    return "an archive (tar): unpack it, and import its files"

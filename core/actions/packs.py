@@ -93,10 +93,10 @@ def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:
     """Return a pack's contents. Raise StateError if its file is gone, or not the one of this hash."""
     path = _file(workspace, name)
     if not path.exists():
-        raise StateError(f"pack {name!r}: its file {path.name} is gone from {path.parent}; import it again")
+        raise StateError(f"pack {name!r}: its file {path.name} is missing in {path.parent}; import it again")
     pack = read_knowledge(path.read_bytes(), path.name)
     if sha256 is not None and pack.sha256 != sha256:
-        raise StateError(f"pack {name!r}: {path.name} has changed since; import the one with hash {sha256[:12]} again")
+        raise StateError(f"pack {name!r}: {path.name} has changed since; import the file with hash {sha256[:12]} again")
     return pack
 
 
@@ -247,7 +247,9 @@ def refuse_missing(db: Cursor, planned: Mapping[str, str]) -> None:
     here = {record.sha256 for record in spaces.list_packs(db)}
     gone = [name for name, sha256 in planned.items() if sha256 not in here]
     if gone:
-        raise StateError(f"knowledge packs: {', '.join(gone)} went or came anew since the run was asked for; ask for it again")
+        raise StateError(
+            f"knowledge packs: {', '.join(gone)} were deleted or replaced since the run was requested; request it again"
+        )
 
 
 def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
@@ -263,7 +265,7 @@ def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
     sources: dict[PackName, Source] = {}
     for name, sha256 in planned.items():
         if sha256 not in records or name not in places:
-            planned_with = f"the one that the run was planned with (hash {sha256[:12]}) is not here"
+            planned_with = f"the version planned for the run (hash {sha256[:12]}) is missing"
             raise StateError(f"knowledge pack {name}: {planned_with}; import it again, or start a new run")
         pack = _read_here_or_kept(workspace, records[sha256])
         contents[name] = getattr(pack, places[name])

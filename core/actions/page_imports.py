@@ -90,7 +90,7 @@ def describe_predictions(
 def _allowed_folders(workspace: Workspace, server_address: str | None) -> Sequence[Path]:
     roots = import_folders(workspace.settings, server_address)
     if not roots:
-        raise StateError("import by path: off, since this app listens beyond this machine; upload the file")
+        raise StateError("import by path: off, since other machines can reach this app; upload the file")
     return roots
 
 
@@ -106,7 +106,7 @@ def _inside(text: str, roots: Sequence[Path]) -> Path:
     if not _is_below(real, roots):
         allowed = ", ".join(map(str, roots))
         raise InputError(
-            f"{text.strip()[:300]}: outside of the folders that pages may import from ({allowed}). Upload it, import it with a "
+            f"{text.strip()[:300]}: outside the folders from which pages may import ({allowed}). Upload it, import it with a "
             f"command, or start the app with {_VARIABLE}"
         )
     return path
@@ -116,7 +116,7 @@ def _confine(file: FoundFile, roots: Sequence[Path]) -> FoundFile:
     """Return a file of a folder, with a problem if a link leads out of the allowed folders."""
     if file.problem or _is_below(Path(os.path.realpath(file.path)), roots):
         return file
-    return file._replace(problem="a link that leads out of the folders that pages may import from")
+    return file._replace(problem="a link out of the folders from which pages may import")
 
 
 def _is_below(path: Path, roots: Sequence[Path]) -> bool:
@@ -135,10 +135,10 @@ def _recognise_unseen(path: Path) -> FileContent:
     except MissingPackage:
         raise
     except UnknownFormat:
-        raise UnknownFormat(_unseen(path, "no reader recognises what it holds")) from None
+        raise UnknownFormat(_unseen(path, "its content is not recognised")) from None
     except DeskError:
-        raise InputError(_unseen(path, "damaged, unsafe, or not what it seems to be")) from None
+        raise InputError(_unseen(path, "damaged, unsafe, or not of the expected format")) from None
 
 
 def _unseen(path: Path, what: str, command: str = "import") -> str:
-    return f"{path}: {what}, which is not shown here; `perturbdesk {command}` or an upload says more"
+    return f"{path}: {what}; details are not shown here, but by `perturbdesk {command}` or an upload"

@@ -57,7 +57,7 @@ def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:
         raise InputError(f"{name}: {got}; expected one for each")
     unasked = [row for row in spec.rows if lacks_answer(prompts[row], spec.options)]
     if unasked:
-        got = f"{len(unasked):,} prompts ask for no <answer>X</answer>: {list_names(unasked)}"
+        got = f"{len(unasked):,} prompts do not ask for <answer>X</answer>: {list_names(unasked)}"
         raise InputError(f"{name}: {got}; expected it in each, since log-probabilities are read there")
 
 
@@ -145,10 +145,10 @@ def read_kept(workspace: Workspace, sha256: str) -> Mapping[str, str]:
     try:
         file = PromptFile(name, read_file(path, MAX_BYTES))
     except InputError as error:
-        raise StateError(f"{name}: {error}; ask for the run with that file again") from error
+        raise StateError(f"{name}: {error}; request the run with that file again") from error
     if file.sha256 != sha256:
         now = f"{path}: has changed since, its hash is {file.sha256[:10]}"
-        raise StateError(f"{name}: {now}; ask for the run with the unchanged file again")
+        raise StateError(f"{name}: {now}; request the run with the unchanged file again")
     return read_prompts(file)
 
 

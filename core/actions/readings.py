@@ -99,7 +99,7 @@ def plan_reading(
     workspace.refuse_if_read_only("read", run_name)
     settings = settings or ReadingSettings()
     if settings.passage and reads_quotations(rubric):
-        raise InputError(f"rubric {rubric.name}: passage: got it, expected none, since its reading has quotations anyway")
+        raise InputError(f"rubric {rubric.name}: got the option passage, expected none, since its reading already has quotations")
     run = _finished_run(workspace, run_name)
     _refuse_missing_dossiers(workspace, rubric, run)
     health = asyncio.run(launch.health(workspace, endpoint, model, settings.calls))
@@ -249,7 +249,7 @@ def find_reading(db: Cursor, rubric: Rubric, run: Run, reading: str | None = Non
     if reading is not None:
         wanted = runs.find(db, reading)
         if wanted.id not in {each.id for each in known}:
-            raise InputError(f"run {wanted.name}: no reading of {run.name} for the rubric {rubric.name} as it is worded")
+            raise InputError(f"run {wanted.name}: no reading of {run.name} for the present wording of the rubric {rubric.name}")
         known = [wanted]
     done = next((each for each in known if each.status == "done"), None)
     if done is None:
@@ -265,7 +265,9 @@ def _finished_run(workspace: Workspace, name: str) -> Run:
     [run] = jobs.with_present_states(workspace, [recorded])
     if run.status != "done":
         missing = f"{run.total - run.done - run.failed:,} of {run.total:,} rows are missing"
-        raise StateError(f"run {run.name}: {run.status}, {missing}; expected a finished run, so that its reading is of all of it")
+        raise StateError(
+            f"run {run.name}: {run.status}, {missing}; expected a finished run, so that the reading covers all its rows"
+        )
     return run
 
 
@@ -274,7 +276,9 @@ def _refuse_missing_dossiers(workspace: Workspace, rubric: Rubric, run: Run) -> 
         return
     with workspace.store.read() as db:
         if not evidence.has_evidence(db, run.id):
-            raise InputError(f"rubric {rubric.name}: asks for the dossier, but run {run.name} kept none; expected one that did")
+            raise InputError(
+                f"rubric {rubric.name}: needs the dossier, but run {run.name} has none; expected a run with dossiers"
+            )
 
 
 def _prompts(workspace: Workspace, plan: ReadingPlan) -> Iterator[tuple[list[str], int]]:

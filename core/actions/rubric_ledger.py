@@ -86,7 +86,7 @@ def record_result(workspace: Workspace, name: str, reading: str = "", note: str 
     rubric = _find_rubric(workspace, registration.rubric)
     if rubric.sha256 != registration.rubric_sha256:
         raise StateError(
-            f"{name}: the rubric {rubric.name!r} asks something else since it was registered; register another hypothesis"
+            f"{name}: the rubric {rubric.name!r} has changed its question since the registration; register another hypothesis"
         )
     answers = _answers(workspace, rubric, run, reading)
     assert registration.written_at is not None

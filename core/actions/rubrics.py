@@ -37,9 +37,9 @@ def add(workspace: Workspace, rubric: Rubric) -> bool:
     """
     workspace.refuse_if_read_only(_ACTION, rubric.name)
     if rubric.rule:
-        raise InputError(f"rubric {rubric.name}: rule is {rubric.rule!r}, expected none; a rule's rubric is there with its rule")
+        raise InputError(f"rubric {rubric.name}: rule is {rubric.rule!r}, expected none; rules have built-in rubrics")
     if rubric.name in rules():
-        raise StateError(f"rubric {rubric.name!r}: a rule has that name; choose another name, since labels keep it")
+        raise StateError(f"rubric {rubric.name!r}: a rule has that name; choose another name, since labels store it")
     if rubric in list_all(workspace):
         return False
     with workspace.change(_ACTION, rubric.name) as (db, detail):

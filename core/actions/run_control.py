@@ -185,7 +185,7 @@ def resume(workspace: Workspace, run: str, *, settings: ExecutionSettings | None
     """
     found, folder, status = _find_with_folder(workspace, run)
     if status.state == "done":
-        again = f"; {status.counts.failed:,} failed, which retry asks for again" if status.counts.failed else ""
+        again = f"; {status.counts.failed:,} failed; retry repeats them" if status.counts.failed else ""
         raise StateError(f"resume {run}: every row is finished{again}")
     if status.state == "running":
         raise StateError(f"resume {run}: process {status.pid} is working on it, expected a run that is not running")

@@ -42,7 +42,7 @@ def run_to_end(
     if run.status != "done":
         why = f" ({run.cause})" if run.cause else ""
         rows = f"{run.done:,} of {run.total:,} rows"
-        raise StateError(f"{run.name}: is {run.status}{why}, {rows}; the same command resumes it")
+        raise StateError(f"{run.name}: is {run.status}{why}, {rows}; repeat the command to resume it")
     return run
 
 

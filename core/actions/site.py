@@ -97,7 +97,7 @@ def write_site(
 def _refuse_occupied(out: Path, replace: bool) -> None:
     """Raise StateError for a path that is no folder, or a folder that is not empty, unless `replace`."""
     if out.exists() and not out.is_dir():
-        raise StateError(f"{out}: a file, expected a folder that is empty or not there")
+        raise StateError(f"{out}: a file, expected an empty or new folder")
     with suppress(FileNotFoundError):
         if not replace and any(out.iterdir()):
-            raise StateError(f"{out}: not empty, expected an empty folder, one that is not there, or --replace")
+            raise StateError(f"{out}: not empty, expected an empty or new folder, or --replace")

@@ -72,9 +72,9 @@ def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
         try:
             labelled, fingerprint = labelled_rows(db, datasets.find(db, spec["dataset"]).id)
         except NotFound as error:
-            raise StateError(f"space {name}: built from labels that are gone: {error}") from error
+            raise StateError(f"space {name}: built from deleted labels: {error}") from error
     if fingerprint != spec["labels_sha256"]:
-        raise StateError(f"space {name}: the labels of its dataset have changed since it was built; build it anew")
+        raise StateError(f"space {name}: the labels of its dataset have changed since it was built; build it again")
     return labelled
 
 
@@ -123,7 +123,7 @@ def embed(
     """
     workspace.refuse_if_read_only("embed", name)
     spec = dict(options)
-    say(f"Reading what {name} is built from")
+    say(f"Reading the sources of {name}")
     if kind in PACK_OF and pack is None:
         with workspace.store.read() as db:
             default = datasets.default(db)
@@ -183,7 +183,7 @@ def _rebuild(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
 
 def _read_saved(record: SpaceRecord, path: Path) -> Space:
     if not path.exists():
-        raise StateError(f"space {record.name}: its file {path.name} is gone from {path.parent}; load or build it again")
+        raise StateError(f"space {record.name}: its file {path.name} is missing in {path.parent}; load or build it again")
     space = embeddings.load_space(path, record.name)
     if space.sha256 != record.sha256:
         raise StateError(f"space {record.name}: its file {path.name} in {path.parent} has changed since; load or build it again")
@@ -219,7 +219,7 @@ def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
     kind = embeddings.kind_of_names(space.symbols)
     folded = {symbol.casefold() for symbol in known}
     if not kind and any(part in folded for symbol in space.symbols for part in _BETWEEN.split(symbol.casefold())):
-        kind = "symbols with something else beside them"
+        kind = "symbols with additional text"
     alike = f"which look like {kind}; expected" if kind else "expected"
     later = "" if kind else "; a space of other genes is imported after their dataset"
     raise InputError(
@@ -285,7 +285,7 @@ def find_same_or_refuse(db: Cursor, name: str, key: str, *, replace: bool) -> Sp
     """Return the space of this identity, or None. Raise StateError if the name is another's, unless `replace`."""
     check_name("space", name)
     if len(name) > MAX_NAME or "," in name or name != name.strip():
-        raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without a comma or outer blanks")
+        raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without commas or surrounding blanks")
     named = next((space for space in spaces.list_all(db) if space.name == name), None)
     if named is not None and named.id == key:
         return named

@@ -190,7 +190,7 @@ def _distinct_tools(db: Cursor, line: list[Run]) -> Mapping[str, int]:
 
 def _read_tools(folder: Path) -> dict[str, bytes]:
     if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder, expected one with the tools' Python files")
+        raise InputError(f"{folder}: no such folder, expected a folder with the tools' Python files")
     return {file.name: read_file(file, MAX_UNPACKED_BYTES) for file in sorted(folder.glob("*.py"))}
 
 

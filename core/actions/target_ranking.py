@@ -74,10 +74,11 @@ def create(workspace: Workspace, request: TrainingRequest, *, replace: bool = Fa
     folder = RankingFolder(_place(workspace) / request.name)
     if folder.exists:
         if status_of(folder).is_live:
-            raise StateError(f"target ranking {request.name}: a process is on it, expected one that is not running")
+            raise StateError(f"target ranking {request.name}: running, expected one that is not running")
         if not replace:
             raise StateError(
-                f"target ranking {request.name}: the name is taken by one with other options; choose another, or --replace it"
+                f"target ranking {request.name}: the name is taken by a ranking with other options; choose another, or use "
+                "--replace"
             )
     with workspace.change("train target ranking", request.name) as (_, detail):
         detail |= {"models": ", ".join(request.models), "cells": request.source.name}
@@ -129,7 +130,7 @@ def delete(workspace: Workspace, name: str) -> None:
     workspace.refuse_if_read_only("delete target ranking", name)
     folder = find(workspace, name)
     if status_of(folder).is_live:
-        raise StateError(f"target ranking {name}: a process is on it, expected one that is not running")
+        raise StateError(f"target ranking {name}: running, expected one that is not running")
     with workspace.change("delete target ranking", name) as (_, detail):
         detail |= {"models": ", ".join(folder.fitted())}
         folder.remove()
@@ -201,7 +202,7 @@ def train(
     workspace.refuse_if_read_only("train target ranking", request.name)
     same = None if replace else find_same(workspace, request)
     if same is not None and status_of(same).state == "done":
-        say(f"{request.name}: is here already, trained with the same options; --replace trains it again")
+        say(f"{request.name}: exists already with the same options; --replace trains it again")
         return same
     prepared = training.prepare(request)
     if same is not None:
@@ -216,7 +217,7 @@ def _go_on(
 ) -> RankingFolder:
     with workspace.change("resume target ranking", folder.name) as (_, detail):
         detail |= {"models": ", ".join(folder.fitted())}
-    say(f"{folder.name}: goes on; trained already: {', '.join(folder.fitted()) or 'no model'}")
+    say(f"{folder.name}: continues; trained already: {', '.join(folder.fitted()) or 'no model'}")
     _work(folder, lambda: prepared, say)
     return folder
 

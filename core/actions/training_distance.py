@@ -63,7 +63,7 @@ def label_at_thresholds(
     folder = screen_folder(workspace, found)
     if not folder.is_whole:
         if fdr or log2_fc:
-            raise InputError(f"{found.name}: keeps no statistics of its labels; expected a dataset that `cells labels` made")
+            raise InputError(f"{found.name}: has no statistics of its labels; expected a dataset made by `cells labels`")
         return {}
     own = Thresholds(**folder.record()["settings"]["thresholds"])
     effects = effects_of_rows(folder.statistics(), index)

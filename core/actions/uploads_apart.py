@@ -114,12 +114,12 @@ def _run(settings: Settings, folder: Path, names: str) -> int:
 
 
 def _too_long(settings: Settings, names: str) -> InputError:
-    return InputError(f"{names}: not read within {settings.upload_time_s:g} s, which is what an upload may take here")
+    return InputError(f"{names}: not read within {settings.upload_time_s:g} s, the limit for uploads here")
 
 
 def _too_large(settings: Settings, names: str) -> InputError:
     most = f"{settings.upload_memory_mb:,} MB of memory"
-    return InputError(f"{names}: needs more than {most}, which is what an upload may take here")
+    return InputError(f"{names}: needs more than {most}, the limit for uploads here")
 
 
 def _explain_end(settings: Settings, status: int, names: str) -> DeskError:
@@ -130,8 +130,8 @@ def _explain_end(settings: Settings, status: int, names: str) -> DeskError:
         return _too_large(settings, names)
     if status in (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS):
         return InputError(
-            f"{names}: a damaged file, or one that needs more than {settings.upload_memory_mb:,} MB of memory. Its reader broke "
-            f"off ({signal.Signals(-status).name}); nothing else was touched"
+            f"{names}: a damaged file, or one that needs more than {settings.upload_memory_mb:,} MB of memory. Its reader "
+            f"crashed ({signal.Signals(-status).name}); nothing else was affected"
         )
     return SystemFailure(f"{names}: its reader ended with status {status} and without a result; the log says more")
 

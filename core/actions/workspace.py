@@ -95,7 +95,7 @@ class Workspace:
         if self.person is None or self.look_up is None:
             return ""
         now = self.look_up()
-        return "" if now is not None and now.role == "editor" else f"{self.person.email} is not an editor any more"
+        return "" if now is not None and now.role == "editor" else f"{self.person.email} is no longer an editor"
 
     def _why(self) -> str:
         if not _is_writable(self.settings):

@@ -87,7 +87,7 @@ def main() -> None:
         if not log.record_error("failed", error):
             raise
         text = _in_one_line(" ".join(str(error).split()))
-        say(f"error: {type(error).__name__}: {text}; nobody foresaw this, please report it with the end of the log")
+        say(f"error: {type(error).__name__}: {text}; this is a bug, please report it with the end of the log")
         sys.exit(1)
     finally:
         log.close()

@@ -29,9 +29,9 @@ app = typer.Typer()
 def again(
     context: typer.Context,
     run: RunName,
-    row: Annotated[str, typer.Argument(metavar="ROW", help="The id of a row of it.")],
+    row: Annotated[str, typer.Argument(metavar="ROW", help="The id of a row of the run.")],
     chosen: dict[str, Any],
-    estimate: Annotated[bool, typer.Option("--estimate", help="Say what it would cost, and start nothing.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Show the cost and start nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Ask about a row of a debate again, with another dossier, beside asking the same again. Interrupted, it resumes."""
@@ -62,7 +62,9 @@ def _texts(files: Mapping[str, str]) -> dict[str, str]:
 @app.command()
 def seeds(
     context: typer.Context,
-    runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs that differ in seeds alone; of one, all of these.")],
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN…", help="Runs that differ only in seeds; for a single run, all such runs.")
+    ],
     as_json: Json = False,
 ) -> None:
     """Say how much a judge's answers vary when asked again, and how many seeds are worth their tokens."""

@@ -28,17 +28,17 @@ _TITLES = {"de": "does it change", "dir": "up or down"}
 def ask(
     context: typer.Context,
     pert: Annotated[str, typer.Argument(metavar="PERT", help="The perturbed gene.")],
-    gene: Annotated[str, typer.Argument(metavar="GENE", help="The target gene; neither has to be in the dataset.")],
+    gene: Annotated[str, typer.Argument(metavar="GENE", help="The target gene. Neither gene has to be in the dataset.")],
     chosen: dict[str, Any],
     method: Annotated[str, typer.Option(help="One that asks a model row by row, such as debate or prompt_only.")] = "debate",
     endpoint: Annotated[
         str | None, typer.Option("--endpoint", help=f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.")
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="By default the only one that the server lists.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="By default the server's only model.")] = None,
     dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
     values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
     seed: Annotated[int, typer.Option(help="Of the calls.")] = 0,
-    again: Annotated[bool, typer.Option("--again", help="Ask anew what was asked before.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Ask again, even if it was asked before.")] = False,
     as_json: Json = False,
 ) -> None:
     """Ask about one pair and print the argument as it is written. It is kept as a run of one row; interrupted, it resumes."""
@@ -56,7 +56,7 @@ def ask(
 
     asked = asking.ask(context.obj, question, begin=run_control.work_on if as_json else work_aloud)
     if not asked.is_new:
-        say(f"run {asked.run.name} ({asked.run.id}) asked this before; --again asks anew")
+        say(f"run {asked.run.name} ({asked.run.id}) asked this before; --again asks again")
     if asked.run.status == "interrupted":
         raise KeyboardInterrupt  # its worker took the signal for itself
     answer = asking.answer_of(context.obj, asked.run.id, asked.pair.pair_id)
@@ -122,10 +122,10 @@ class _ArgumentPrinter:
                 self.waiting[call] = []
             case {"kind": "words", "call": call, "content": words, "attempt": attempt}:
                 if attempt > self.attempts.setdefault(call, attempt):
-                    self.waiting[call].append("\n[the server broke off and is asked once more]\n")
+                    self.waiting[call].append("\n[the server broke off; asking again]\n")
                 self.attempts[call] = attempt
                 if event.get("is_anew"):
-                    self.waiting[call] = ["\n[so far the model was thinking]\n"] if self.printed == call else []
+                    self.waiting[call] = ["\n[the text so far was thinking]\n"] if self.printed == call else []
                 self.waiting[call].append(words)
             case {"kind": "answered", "call": call, "content": content}:
                 self.over.add(call)

@@ -24,7 +24,7 @@ def attribute(
     context: typer.Context,
     run: RunName,
     chosen: dict[str, Any],
-    estimate: Annotated[bool, typer.Option("--estimate", help="Say what it would cost, and start nothing.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Show the cost and start nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Say which evidence moved a run: each tool left out, beside asking again. Interrupted, the same command resumes."""

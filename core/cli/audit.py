@@ -43,7 +43,7 @@ def debate(context: typer.Context, run: RunName, as_json: Json = False) -> None:
         found = runs.find(db, run)
         result = audit_debate(findings.debate_facts(db, found.id))
     if result.roles.empty:
-        raise InputError(f"audit debate {run}: method {found.method}, its traces hold no briefs; expected a debate")
+        raise InputError(f"audit debate {run}: method {found.method}, which writes no briefs; expected a debate")
     show(result.as_json(), as_json, _describe_debate(result))
 
 

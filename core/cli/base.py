@@ -31,7 +31,9 @@ _LONGEST_LINE = 1_500  # characters of a line on standard error
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 RayAddress = Annotated[
     str,
-    typer.Option(metavar="HOST:PORT|auto", help="Of the Ray cluster; auto: the one on this machine. By default one is started."),
+    typer.Option(
+        metavar="HOST:PORT|auto", help="Address of the Ray cluster; auto: the one on this machine. By default a new one starts."
+    ),
 ]
 
 
@@ -71,7 +73,7 @@ def workspace(
         bool, typer.Option("--version", help="Print the version and the commit.", is_eager=True, callback=_print_version)
     ] = False,
     progress: Annotated[
-        bool, typer.Option("--progress", help="Print progress even where standard error is no terminal.")
+        bool, typer.Option("--progress", help="Print progress even if standard error is not a terminal.")
     ] = False,
 ) -> None:
     """The workbench for debates, neighbours and fusions over (perturbation, gene) pairs."""

@@ -24,7 +24,7 @@ from core.texts import check_name
 
 app = typer.Typer()
 
-SpecFile = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment: rows, folds, arms, what decides.")]
+SpecFile = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The specification: rows, folds, arms, decision rule.")]
 
 
 def _read(file: Path, name: str | None) -> BenchmarkSpec:
@@ -39,7 +39,7 @@ def _read(file: Path, name: str | None) -> BenchmarkSpec:
 def benchmark(
     context: typer.Context,
     file: SpecFile,
-    name: Annotated[str | None, typer.Option(help="By default the one in the file.")] = None,
+    name: Annotated[str | None, typer.Option(help="By default the file's.")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a benchmark, and runs, of these names.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -74,9 +74,9 @@ def labels(
     file: File,
     name: Annotated[str, typer.Option(help="The new dataset's name.")],
     chosen: dict[str, Any],
-    cells_context: Annotated[str, typer.Option("--context", help="What cells these are, for prompts.")] = "",
+    cells_context: Annotated[str, typer.Option("--context", help="Description of the cells, for prompts.")] = "",
     backend: Annotated[
-        str, typer.Option(help="Where perturbations are compared: local (in this process) or ray (on a Ray cluster).")
+        str, typer.Option(help="Compare perturbations in this process (local) or on a Ray cluster (ray).")
     ] = "local",
     ray_address: RayAddress = "",
     as_json: Json = False,
@@ -145,7 +145,7 @@ def vcc(
     file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad) with controls.")],
     out: Annotated[Path, typer.Option(help="The archive to write (.vcc).")],
     chosen: dict[str, Any],
-    genes: Annotated[Path | None, typer.Option(help="The genes in their order, one a line; by default the file's.")] = None,
+    genes: Annotated[Path | None, typer.Option(help="The genes in order, one per line; by default the file's.")] = None,
     as_json: Json = False,
 ) -> None:
     """Write predicted cells as cell-eval's archive for the Virtual Cell Challenge (.vcc), which `cells predictions` reads too."""

@@ -28,9 +28,9 @@ def clash(
     model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's only one.")] = None,
     reading: Annotated[
         str | None,
-        typer.Option("--reading", metavar="RUN", help="Show a finished reading by name or id, or the `newest`; asks nobody."),
+        typer.Option("--reading", metavar="RUN", help="Show a finished reading by name or id, or the `newest`; makes no calls."),
     ] = None,
-    detach: Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on reading.")] = False,
+    detach: Annotated[bool, typer.Option("--detach", help="Return at once; a worker process continues.")] = False,
     side: Annotated[str, typer.Option(help="Only points of this side.")] = "",
     status: Annotated[Literal["", "answered", "ignored", "unclear"], typer.Option(help="Only points like this.")] = "",
     decisive: Annotated[bool, typer.Option("--decisive", help="Only points that the judge takes up.")] = False,

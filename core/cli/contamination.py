@@ -27,7 +27,7 @@ def contamination(
     context: typer.Context,
     run: RunName,
     chosen: dict[str, Any],
-    estimate: Annotated[bool, typer.Option("--estimate", help="Say what it would cost, and start nothing.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Show the cost and start nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Say how much of a run is memory of gene names: coded, swapped, alone, or hidden. Interrupted, the same command resumes."""

@@ -42,7 +42,7 @@ def _lines(found: Diagnosis) -> list[str]:
 
 
 def _key_line(key: KeyState) -> str:
-    short = ", too short to be taken out of every text: choose one of 8 characters or more" if key.is_short else ""
+    short = ", too short to be removed from texts: choose one of 8 characters or more" if key.is_short else ""
     return f"{key.url}: {key.setting or 'none'}{short}"
 
 

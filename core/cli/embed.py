@@ -48,7 +48,7 @@ def text(
         str | None, typer.Option(help="A sentence-transformers model instead of TF-IDF; minilm for all-MiniLM-L6-v2.")
     ] = None,
     endpoint: Annotated[
-        str | None, typer.Option(help="A server's address ending in /v1, whose embeddings of --model are used.")
+        str | None, typer.Option(help="A server's address ending in /v1; its --model makes the embeddings.")
     ] = None,
     model: Annotated[str | None, typer.Option(help="The server's model.")] = None,
     dataset: DatasetName = None,
@@ -108,7 +108,7 @@ def coresponse(
     context: typer.Context,
     name: Name,
     dataset: DatasetName = None,
-    of: Annotated[str, typer.Option(help="What gets vectors: gene or pert.")] = "gene",
+    of: Annotated[str, typer.Option(help="The axis with vectors: gene or pert.")] = "gene",
     columns: Columns = 64,
     seed: Seed = 0,
     replace: Replace = False,
@@ -130,7 +130,8 @@ def load(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file or a checkpoint's folder, recognised by content.")],
     name: Name,
     keep_column: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="A column of a table that would be left out as no dimension.")
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Keep a column of a table that would be left out as not a dimension."),
     ] = None,
     dataset: DatasetName = None,
     replace: Replace = False,

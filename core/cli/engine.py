@@ -31,7 +31,7 @@ from core.methods.call_probe import find_requests
 
 app = typer.Typer()
 
-Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on by itself.")]
+Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker process continues.")]
 
 
 @app.command()
@@ -129,7 +129,7 @@ def endpoint(
     context: typer.Context,
     chosen: dict[str, Any],
     method: Annotated[
-        str | None, typer.Option("--method", help="One that asks a model row by row: its own parameters are sent too.")
+        str | None, typer.Option("--method", help="A method that asks a model row by row: its parameters are sent too.")
     ] = None,
     values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
     as_json: Json = False,
@@ -229,14 +229,14 @@ def serve(
     context: typer.Context,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A name that vLLM can fetch, or a folder.")],
     port: Annotated[int, typer.Option(help="The port it listens on.")] = PORT,
-    gpus: Annotated[int, typer.Option(help="How many GPUs to spread it over.")] = 1,
+    gpus: Annotated[int, typer.Option(help="Number of GPUs to use.")] = 1,
     max_model_len: Annotated[int | None, typer.Option(help="The longest context in tokens.")] = None,
-    python: Annotated[Path | None, typer.Option(help="The interpreter that has vLLM.")] = None,
+    python: Annotated[Path | None, typer.Option(help="The Python interpreter with vLLM.")] = None,
     replicas: Annotated[
-        int | None, typer.Option(help="How many servers to start, on free ports from --port on; prints their addresses.")
+        int | None, typer.Option(help="Number of servers to start, on free ports from --port on; prints their addresses.")
     ] = None,
     host: Annotated[
-        str, typer.Option(help="The name or address by which other machines reach this one; needs PERTURBDESK_API_KEY.")
+        str, typer.Option(help="The name or address of this machine for other machines; needs PERTURBDESK_API_KEY.")
     ] = HOST,
 ) -> None:
     """Start vLLM with the flags that a run needs, and supervise it until Ctrl-C; --replicas prints what --endpoint takes."""

@@ -44,14 +44,17 @@ def import_(
     de: Annotated[str | None, typer.Option(help="External scores: the column that ranks rows by an effect.")] = None,
     direction: Annotated[str | None, typer.Option("--dir", help="External scores: the column that ranks them by up.")] = None,
     epochs: Annotated[
-        Literal["mean", "first"], typer.Option(help="Logs of Inspect AI: what counts of several epochs of a row.")
+        Literal["mean", "first"], typer.Option(help="Logs of Inspect AI: how several epochs of a row are combined.")
     ] = "mean",
     zeros: Annotated[
         Literal["score", "not-covered"] | None,
-        typer.Option(help="External scores: what an exact 0 means; without it, many zeros are asked about."),
+        typer.Option(help="External scores: what an exact 0 means; by default, a score."),
     ] = None,
     recursive: Annotated[
-        bool, typer.Option("--recursive", help="Read all of a folder that is a disk's root, holds the home folder or is huge.")
+        bool,
+        typer.Option(
+            "--recursive", help="Read a folder completely even if it is a disk's root, contains the home folder or is huge."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -131,7 +134,7 @@ def undo(
 def export(
     context: typer.Context,
     run: RunName,
-    form: Annotated[export_action.RunFormat, typer.Option("--format", help="How the rows are written.")] = "csv",
+    form: Annotated[export_action.RunFormat, typer.Option("--format", help="The format of the rows.")] = "csv",
     with_traces: Annotated[bool, typer.Option("--traces", help="Trace events instead of predictions.")] = False,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
@@ -151,7 +154,7 @@ def export(
     show({"path": str(out), "rows": n}, as_json, f"{out}: {n:,} rows")
 
 
-_WALK = "A walk-through of the run's dataset that is to be in it; may be given again."
+_WALK = "Include a walk-through of the run's dataset; may be repeated."
 
 
 @app.command()

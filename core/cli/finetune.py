@@ -29,8 +29,8 @@ _SAY_EVERY_S = 10.0
 def finetune(
     context: typer.Context,
     chosen: dict[str, Any],
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last whole checkpoint.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Make it again, in place of an older fine-tune.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the last complete checkpoint.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an older fine-tune.")] = False,
     as_json: Json = False,
 ) -> None:
     """Fine-tune an open model on the labelled rows (Track C, LoRA) and merge it into a folder that serve serves.
@@ -48,7 +48,7 @@ def finetune(
     spec = folder.spec()
     say_progress(f"{folder.key}: {spec.name}; {_describe_rows(folder)}")
     if request.out is not None and spec.out != str(request.out.expanduser().absolute()):
-        say(f"{folder.key}: was begun before with {spec.out} as its folder, which stays so")
+        say(f"{folder.key}: its folder stays {spec.out}, as at its start")
     _watch(context.obj, folder)
     try:
         result = finetunes.result_of(folder)
@@ -59,8 +59,8 @@ def finetune(
 
 def _describe_rows(folder: FinetuneFolder) -> str:
     spec = folder.spec()
-    left_out = f"{spec.left_out:,} share a gene or perturbation with either and are left out"
-    return f"{spec.train:,} rows train, {spec.validation:,} validate, {left_out}"
+    left_out = f"{spec.left_out:,} are left out because they share a gene or perturbation with both"
+    return f"{spec.train:,} training rows, {spec.validation:,} validation rows, {left_out}"
 
 
 def _watch(workspace: Workspace, folder: FinetuneFolder) -> None:
@@ -75,7 +75,7 @@ def _watch(workspace: Workspace, folder: FinetuneFolder) -> None:
     except KeyboardInterrupt:
         with suppress(StateError):  # it has ended by itself
             finetunes.stop(workspace, folder.key)
-            say(f"{folder.key}: stops after its step, with a checkpoint; --resume goes on")
+            say(f"{folder.key}: stops after this step with a checkpoint; --resume continues it")
         raise
 
 

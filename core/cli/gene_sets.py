@@ -25,7 +25,7 @@ def gene_sets(
     endpoint: Annotated[str | None, typer.Option(help="A model server's address ending in /v1.")] = None,
     model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's only one.")] = None,
     seed: Annotated[int, typer.Option(help="The seed of the calls.")] = 0,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the tables that are there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace existing tables.")] = False,
     as_json: Json = False,
 ) -> None:
     """Have a model say what the genes of each set share. ROUGE-1 recall scores it where a person has said so."""

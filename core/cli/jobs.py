@@ -18,12 +18,12 @@ Name = Annotated[str, typer.Argument(metavar="JOB", help="A name or id of `jobs 
 @app.command("list")
 def list_(
     context: typer.Context,
-    every: Annotated[bool, typer.Option("--all", help="Also the jobs that are done.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include finished jobs.")] = False,
     as_json: Json = False,
 ) -> None:
     """List background work of every kind: what is under way, and what ended early. The latest begun comes first."""
     found = [job for job in job_control.list_jobs(context.obj) if every or job.state != "done"]
-    none = "no job yet" if every else "no job is under way, and none ended early; --all lists those that are done"
+    none = "no job yet" if every else "no job is running or ended early; --all lists finished jobs"
     show({"jobs": [_record(job) for job in found]}, as_json, "\n".join(map(_line, found)) or none)
 
 

@@ -25,7 +25,7 @@ MOST_BYTES = 10_000_000  # of a file of hypotheses
 
 Name = Annotated[str, typer.Argument(help="The hypothesis's name.")]
 Pair = Annotated[
-    str, typer.Option("--runs", metavar="A,B", help="The run to beat and the run that is to beat it, by name or id.")
+    str, typer.Option("--runs", metavar="A,B", help="The baseline run and the run that should beat it, by name or id.")
 ]
 Note = Annotated[str, typer.Option(help="A remark.")]
 
@@ -44,19 +44,19 @@ def add(
     context: typer.Context,
     name: Name,
     hypothesis: Annotated[str, typer.Option(help="What is claimed.")],
-    prediction: Annotated[str, typer.Option(help="What will be seen if it is true.")],
-    smallest: Annotated[float, typer.Option(help="The smallest difference worth having, in AUROC or hit rate.")],
+    prediction: Annotated[str, typer.Option(help="The prediction if it is true.")],
+    smallest: Annotated[float, typer.Option(help="The smallest difference that matters, in AUROC or hit rate.")],
     metric: Annotated[
         str,
         typer.Option(metavar="de|dir|mean|hit_rate", help="The primary metric: by default the mean, hit_rate with --rubric."),
     ] = "",
     level: Annotated[
-        str, typer.Option(metavar="fused|embedding|other", help="The level that decides: what ships is fused.")
+        str, typer.Option(metavar="fused|embedding|other", help="The level that decides; the shipped predictions are fused.")
     ] = "fused",
     unit: Annotated[str, typer.Option(metavar="two-way|pert|gene|row", help="What is resampled.")] = "two-way",
     pair: Pair = "",
     rubric: Annotated[
-        str, typer.Option(help="A rubric in the place of two runs: rows of --run that it says yes of against the others.")
+        str, typer.Option(help="A rubric instead of two runs: rows of --run with the answer yes against the others.")
     ] = "",
     run: Annotated[str, typer.Option(help="The run whose texts the rubric asks about, by name or id.")] = "",
     dataset: Annotated[str, typer.Option(help="By default that of the runs.")] = "",
@@ -84,9 +84,9 @@ def result(
     pair: Pair = "",
     public_noise: Annotated[
         str,
-        typer.Option(metavar="A,B", help="Compare public scores; two labelled runs made alike say what those can show."),
+        typer.Option(metavar="A,B", help="Compare public scores; two similar labelled runs give their noise."),
     ] = "",
-    benchmark: Annotated[str, typer.Option(help="The benchmark that the runs are arms of.")] = "",
+    benchmark: Annotated[str, typer.Option(help="The benchmark whose arms the runs are.")] = "",
     reading: Annotated[
         str, typer.Option(help="About a rubric: the reading whose answers count, by default its rule or the newest.")
     ] = "",
@@ -113,7 +113,7 @@ def import_(
     context: typer.Context,
     file: Annotated[Path | None, typer.Argument(help="A CSV or TOML file of hypotheses with their results.")] = None,
     published: Annotated[
-        bool, typer.Option("--published", help="The published ladder of the challenge, in the place of a file.")
+        bool, typer.Option("--published", help="The published ladder of the challenge, instead of a file.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -137,7 +137,7 @@ def verify(
     context: typer.Context,
     head: Annotated[
         str,
-        typer.Option(metavar="HASH", help="A head noted earlier, which must be an entry of the ledger or of the audit log."),
+        typer.Option(metavar="HASH", help="An earlier head, which must be an entry of the ledger or of the audit log."),
     ] = "",
     as_json: Json = False,
 ) -> None:
@@ -156,7 +156,7 @@ def verify(
     show(result, as_json, "\n".join(lines))
     problems = [each.sentence for each in findings if not each.is_intact]
     if head and noted is None:
-        problems.append(f"Head {head}: no entry has it, so entries are missing or all were made anew.")
+        problems.append(f"Head {head}: no entry has it, so entries are missing or all were rewritten.")
     if problems:
         say(f"error: {' '.join(problems)}")
         raise typer.Exit(1)

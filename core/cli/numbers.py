@@ -33,9 +33,7 @@ app = typer.Typer()
 UNASKED_ROWS = 100_000  # up to so many are resampled unless told otherwise, in less than half a minute
 RunA = Annotated[str, typer.Argument(metavar="A", help="The name or id of a run.")]
 RunB = Annotated[str, typer.Argument(metavar="B[,C]", help="Another run by name or id, or several.")]
-Margin = Annotated[
-    float | None, typer.Option(help="The largest difference of the mean that would not matter: tests whether they are equal.")
-]
+Margin = Annotated[float | None, typer.Option(help="Test whether the runs are equal within this difference of the mean.")]
 Bootstrap = Annotated[
     bool | None,
     typer.Option(
@@ -56,12 +54,13 @@ def score(
     replicate: Annotated[
         str | None,
         typer.Option(
-            metavar="DATASET", help="A replicate of the screen: say where the score lies between no biology (0) and it (1)."
+            metavar="DATASET",
+            help="A replicate of the screen: also show the score on a scale from no biology (0) to the replicate (1).",
         ),
     ] = None,
     abstain: Annotated[
         bool,
-        typer.Option("--abstain", help="How often the run is wrong on the rows that it is surest of: risk against coverage."),
+        typer.Option("--abstain", help="Show how often the run is wrong on its surest rows: risk against coverage."),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -171,7 +170,7 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
 @app.command()
 def bench(
     name: Annotated[str, typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness|cells|cell_lines")],
-    rows: Annotated[int | None, typer.Option(min=1, help="store, knn: measure so many rows instead, such as 1000000.")] = None,
+    rows: Annotated[int | None, typer.Option(min=1, help="store, knn: measure this many rows instead, such as 1000000.")] = None,
     as_json: Json = False,
 ) -> None:
     """Time the code against a plain implementation, or a lower bound, measured in the same run."""

@@ -83,7 +83,7 @@ def score_distance(
     rows = _rows(context, run)
     known = list_distances(context.obj, rows.run.dataset)
     if by not in known:
-        there = ", ".join(known) or "nothing here: build a gene space or import a network first"
+        there = ", ".join(known) or "no distance available: build a gene space or import a network first"
         raise InputError(f"score-distance --by {by}: expected one of {there}")
     found = score_by_distance(context.obj, rows, by, axis.value)
     shape, words = distance_scores.distance_shape(found), distance_scores.distance_sentences(found)
@@ -94,7 +94,7 @@ def score_distance(
 def sensitivity(
     context: typer.Context,
     a: RunName,
-    b: Annotated[str, typer.Argument(metavar="B", help="The run that is judged against it.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The run that is compared with it.")],
     labels: Annotated[
         str | None, typer.Option(metavar="DATASET,…", help="Other labels of the same pairs, such as those at another threshold.")
     ] = None,
@@ -104,7 +104,7 @@ def sensitivity(
     log2_fc: Annotated[
         str | None, typer.Option(metavar="CHANGE,…", help="Labels of a screen with effects from these |log2 fold changes|.")
     ] = None,
-    margin: Annotated[float | None, typer.Option(help="The smallest difference of the mean worth having.")] = None,
+    margin: Annotated[float | None, typer.Option(help="The smallest difference of the mean that matters.")] = None,
     as_json: Json = False,
 ) -> None:
     """Say whether the verdict on run B against run A depends on sampling, labels or their thresholds."""

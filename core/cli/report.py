@@ -31,7 +31,7 @@ from core.submission.package import write
 
 app = typer.Typer()
 
-_EXPLORERS = "What of each fusion can be weighed anew in the file: scores by its rows' labels, ranks alone, or nothing."
+_EXPLORERS = "Movable weights of fusions in the file: with scores by labels, with ranks only, or none."
 _QUESTION = "; ".join(f"{name}: {title}" for name, title in TITLES.items()) + " By default as the choice suggests."
 Name = Annotated[str, typer.Argument(help="The report's name.")]
 
@@ -40,27 +40,27 @@ Name = Annotated[str, typer.Argument(help="The report's name.")]
 def new(
     context: typer.Context,
     name: Name,
-    run_names: Annotated[str, typer.Option("--runs", metavar="A,B", help="Runs by name or id; the first stands out.")],
+    run_names: Annotated[str, typer.Option("--runs", metavar="A,B", help="Runs by name or id; the first is highlighted.")],
     compare: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="A baseline and a run to compare with it; may be given again.")
+        list[str] | None, typer.Option(metavar="A,B", help="A baseline and a run to compare with it; may be repeated.")
     ] = None,
     rows: Annotated[str, typer.Option(metavar="PAIR,…", help="Ids of the rows to show in full.")] = "",
     figures: Annotated[
         str,
         typer.Option(
             metavar="NAME,…",
-            help=f"Of {', '.join(KINDS)}; by default six that answer the question first, the others as an appendix.",
+            help=f"Of {', '.join(KINDS)}; by default the six for the question first, the others as an appendix.",
         ),
     ] = "",
     explorers: Annotated[Explorers, typer.Option(help=_EXPLORERS)] = "labels",
     question: Annotated[Question | None, typer.Option(help=_QUESTION)] = None,
     title: Annotated[str, typer.Option(help="The finding; by default drafted from the verdict.")] = "",
     abstract: Annotated[str, typer.Option(help="The abstract; by default a draft, marked as one.")] = "",
-    authors: Annotated[str, typer.Option(help="Its authors; by default who saves it.")] = "",
-    walk: Annotated[str, typer.Option(help="A walk-through whose stops are in it.")] = "",
+    authors: Annotated[str, typer.Option(help="Its authors; by default the user who saves it.")] = "",
+    walk: Annotated[str, typer.Option(help="Include the stops of this walk-through.")] = "",
     replicate: Annotated[
         str,
-        typer.Option(metavar="DATASET", help="A dataset that is a replicate of the screen: scores are also put on its scale."),
+        typer.Option(metavar="DATASET", help="A dataset that is a replicate of the screen: scores are also shown on its scale."),
     ] = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing report of that name.")] = False,
     as_json: Json = False,
@@ -83,7 +83,7 @@ def new(
     )
     is_new = reports.save_report(context.obj, name, selection.as_json(), replace=replace)
     if not is_new and not replace:
-        say(f"{name}: there already, with the same selection")
+        say(f"{name}: exists already with the same selection")
     show(_record(name, selection), as_json, _line(name, selection))
 
 
@@ -136,7 +136,7 @@ def fusion(
     context: typer.Context,
     run: Annotated[str, typer.Argument(help="A saved fusion, by name or id.")],
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
-    labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Whether the labels of its rows are in the file.")] = True,
+    labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Include the labels of its rows.")] = True,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -69,11 +69,11 @@ def run_(
     name: RubricName,
     run: RunName,
     chosen: dict[str, Any],
-    judge: Annotated[Judge | None, typer.Option(help="By default the rule where the rubric has one, otherwise a model.")] = None,
+    judge: Annotated[Judge | None, typer.Option(help="By default the rubric's rule if it has one, else a model.")] = None,
     endpoint: Annotated[str | None, typer.Option(help="A model server's address ending in /v1.")] = None,
     model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's only one.")] = None,
     passage: Annotated[
-        bool, typer.Option("--passage", help="Have the sentence that decides copied too; such a reading is another run.")
+        bool, typer.Option("--passage", help="Also copy the deciding sentence; such a reading is a separate run.")
     ] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on reading.")] = False,
     as_json: Json = False,
@@ -154,12 +154,10 @@ def _read_by_model(
 
 
 # What the answers are worth: rubric rate, rubric worth.
-JudgedBy = Annotated[
-    Judge | None, typer.Option("--judge", help="By default the rule where the rubric has one, otherwise a model.")
-]
+JudgedBy = Annotated[Judge | None, typer.Option("--judge", help="By default the rubric's rule if it has one, else a model.")]
 ReadingName = Annotated[
     str | None,
-    typer.Option("--reading", metavar="RUN", help="A model's reading by name or id; by default the newest that is done."),
+    typer.Option("--reading", metavar="RUN", help="A model's reading by name or id; by default the newest finished one."),
 ]
 Answer = Annotated[str | None, typer.Option(help="The answer that counts; by default the rubric's first.")]
 
@@ -172,7 +170,7 @@ def rate(
     judge: JudgedBy = None,
     reading: ReadingName = None,
     other: Annotated[
-        str | None, typer.Option("--other", metavar="RUN2", help="Another run, compared on the rows of both.")
+        str | None, typer.Option("--other", metavar="RUN2", help="Another run, compared on the shared rows.")
     ] = None,
     answer: Answer = None,
     as_json: Json = False,
@@ -196,7 +194,7 @@ def rate(
 @app.command()
 def worth(
     context: typer.Context,
-    names: Annotated[str, typer.Argument(metavar="NAME[,NAME2…]", help="Rubrics that are tried together.")],
+    names: Annotated[str, typer.Argument(metavar="NAME[,NAME2…]", help="Rubrics that are tested together.")],
     run: RunName,
     judge: JudgedBy = None,
     reading: ReadingName = None,

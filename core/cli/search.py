@@ -19,7 +19,7 @@ app = typer.Typer()
 @app.command()
 def search(
     context: typer.Context,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="A word or phrase; case does not matter.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A word or phrase; case is ignored.")],
     dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many hits to list.")] = LIMIT,
     as_json: Json = False,

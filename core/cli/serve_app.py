@@ -21,12 +21,12 @@ app = typer.Typer()
 @app.command("serve-app")
 def serve_app(
     context: typer.Context,
-    host: Annotated[str, typer.Option(help="What to listen on: 127.0.0.1 behind a proxy on this machine, or another address.")],
-    base_url: Annotated[str, typer.Option(help=f"Where others reach the app, such as {EXAMPLE}; links begin with it.")],
+    host: Annotated[str, typer.Option(help="The address to listen on: 127.0.0.1 behind a proxy on this machine, or another.")],
+    base_url: Annotated[str, typer.Option(help=f"The app's public address, such as {EXAMPLE}; links begin with it.")],
     port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8501,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every change.")] = False,
     without_sign_in: Annotated[
-        bool, typer.Option("--without-sign-in", help="Let everybody in, who can then change things; a proxy keeps others out.")
+        bool, typer.Option("--without-sign-in", help="Let everybody in with all permissions; use a proxy to restrict access.")
     ] = False,
 ) -> None:
     """Serve the app to others, with sign-in or for reading only."""
@@ -37,7 +37,7 @@ def serve_app(
     elif not (read_only or settings.read_only or without_sign_in or not reaches_others(host, base_url)):
         raise InputError(
             f"serve-app: everybody who reaches {base_url} could change this workspace. Add a sign-in ([auth] in "
-            f"{settings.secrets_file}), or use --read-only, or --without-sign-in if a proxy keeps others out"
+            f"{settings.secrets_file}), or use --read-only, or --without-sign-in if a proxy restricts access"
         )
     os.environ["PERTURBDESK_WORKSPACE"] = str(settings.workspace)
     os.environ["PERTURBDESK_BASE_URL"] = base_url

@@ -16,7 +16,7 @@ from core.types import Track
 
 app = typer.Typer()
 
-Rows = Annotated[str, typer.Option(help='Which ids it must have, such as "ids=FILE"; by default those of the test split.')]
+Rows = Annotated[str, typer.Option(help='The expected ids, such as "ids=FILE"; by default those of the test split.')]
 
 
 @app.command("check")
@@ -47,10 +47,8 @@ def package(
     out: Annotated[Path, typer.Option(help="The zip to write.")],
     rows: Rows = "",
     prompt: Annotated[Path | None, typer.Option(help="A prompt.txt, for a run that did not record its prompt.")] = None,
-    tools: Annotated[Path | None, typer.Option(help="A folder of tools to use instead of those that the run called.")] = None,
-    fusion_trace: Annotated[
-        bool, typer.Option("--fusion-trace", help="Explain in each trace how the fusion made the submitted numbers.")
-    ] = False,
+    tools: Annotated[Path | None, typer.Option(help="A folder of tools to use instead of the run's own.")] = None,
+    fusion_trace: Annotated[bool, typer.Option("--fusion-trace", help="Add the fusion's arithmetic to each trace.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -38,7 +38,7 @@ Name = Annotated[str | None, typer.Option("--name", help="The target ranking; by
 SplitFile = Annotated[
     Path | None, typer.Option("--split", metavar="FILE", help="A published split: JSON with train_conditions and so on.")
 ]
-WithCeilings = Annotated[bool, typer.Option("--ceilings", help="What no model exceeds that ranks trained genes only.")]
+WithCeilings = Annotated[bool, typer.Option("--ceilings", help="The ceiling of models that rank only trained genes.")]
 Candidates = Annotated[
     Path | None,
     typer.Option("--candidates", metavar="FILE", help="Rank within pools: JSON of condition to genes, or one gene a line."),
@@ -51,13 +51,13 @@ def train(
     context: typer.Context,
     chosen: dict[str, Any],
     file: Annotated[Path | None, typer.Argument(help="Cells as .h5ad.")] = None,
-    simulate: Annotated[bool, typer.Option("--simulate", help="A simulated screen, in the place of a file.")] = False,
-    models: Annotated[str, typer.Option(help="Names with commas between them; by default all whose packages are there.")] = "",
+    simulate: Annotated[bool, typer.Option("--simulate", help="A simulated screen instead of a file.")] = False,
+    models: Annotated[str, typer.Option(help="Names with commas between them; by default all with installed packages.")] = "",
     split: SplitFile = None,
     model_options: Annotated[
         list[str] | None, typer.Option("--set", metavar="MODEL.KEY=VALUE", help="An option of a model.")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Train it again, in place of one of that name.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a target ranking of that name.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train ranking models on the cells of a screen, and evaluate them on its test conditions."""
@@ -122,7 +122,7 @@ def table(
         return
     if name is None and not target_ranking.list_all(context.obj):
         if with_ceilings:
-            raise InputError("targets table --ceilings: nothing is trained, expected --split FILE, whose ceilings are printed")
+            raise InputError("targets table --ceilings: no training to take the split from, expected --split FILE")
         show({"rows": [], **_published()}, as_json, published_text())
         return
     folder = target_ranking.find(context.obj, name)
@@ -188,8 +188,8 @@ def _refuse_other_split(folder: RankingFolder, split: Split) -> None:
     own = folder.split()
     if (own.train, own.validation, own.test) != (split.train, split.validation, split.test):
         raise InputError(
-            f"target ranking {folder.name}: was trained on the split {own.name}, which is another. Its models may have seen test "
-            "conditions of this one, so train on it: perturbdesk targets train --split FILE"
+            f"target ranking {folder.name}: was trained on another split, {own.name}, whose training may include test "
+            "conditions of this one. Train on this one: perturbdesk targets train --split FILE"
         )
 
 

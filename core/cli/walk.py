@@ -20,8 +20,8 @@ from core.submission.package import write
 app = typer.Typer()
 
 Name = Annotated[str, typer.Argument(help="The walk-through's name.")]
-_BASE_URL = f"Where links lead; by default the base address in the settings, else {AT_HOME}."
-Dataset = Annotated[str | None, typer.Option(help="Its dataset, where two have a walk-through of that name.")]
+_BASE_URL = f"Base address of links; by default that of the settings, else {AT_HOME}."
+Dataset = Annotated[str | None, typer.Option(help="Its dataset, if several have a walk-through of that name.")]
 
 
 @app.command("list")

@@ -45,7 +45,7 @@ def check_arms(spec: BenchmarkSpec) -> list[ArmDifference]:
         if len(difference.things) > 1 and not arm.several:
             raise InputError(
                 f"arm {arm.name!r}: differs from {control!r} in {len(difference.things)} things "
-                f"({'; '.join(difference.things)}), expected one; several = true allows more, and the report says so"
+                f"({'; '.join(difference.things)}), expected one; several = true allows more, which the report states"
             )
         found.append(difference)
     return found

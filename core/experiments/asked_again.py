@@ -152,7 +152,7 @@ def answers_of_row(db: Cursor, run: Run, pair_id: str) -> dict[str, Floats]:
     row = predictions.row(db, run.id, pair_id) if run.status == "done" else None
     if row is None or row["error"]:
         why = f"failed: {row['error']}" if row is not None else f"is {run.status}"
-        raise StateError(f"run {run.name}: {why}, so there is no answer to compare; expected it done: `retry` asks once more")
+        raise StateError(f"run {run.name}: {why}, so there is no answer to compare; expected a finished run: use `retry`")
     return answers_by_repeat(traces.of_row(db, run.id, pair_id), run.spec["options"]["repeats"])
 
 
@@ -212,7 +212,7 @@ def _mean(values: Any) -> float:
 
 def who_sentence(found: AskedAgain) -> str:
     """Return who was asked, how often, and about what."""
-    who = "The judge alone, on the stored briefs," if found.judge_alone else "The whole debate"
+    who = "Only the judge, on the stored briefs," if found.judge_alone else "The whole debate"
     repeats = f"{found.repeats} time{'s' * (found.repeats != 1)}"
     unread = f" {found.unread:,} answer{'s' * (found.unread != 1)} could not be read." if found.unread else ""
     return f"{who} was asked again {repeats} about {found.pair_id} in {found.of.name}.{unread}"
@@ -241,8 +241,8 @@ def change_sentence(each: AnswerChange) -> str:
         return f"{moved}. {sizes} can show no change at {LEVEL:.0%}, however large: p is {least} at least. Ask more often."
     p = f"p {number_text(each.test.p, '.3f')}, after Holm over both numbers {number_text(each.p_holm, '.3f')}"
     if each.is_outside:
-        return f"{moved}: outside of what asking again brings ({p}; {sizes})."
-    return f"{moved}: inside of what asking again brings ({p}; {sizes}), so it is no sign that the change matters."
+        return f"{moved}: outside the range of asking again ({p}; {sizes})."
+    return f"{moved}: inside the range of asking again ({p}; {sizes}), so there is no sign that the change matters."
 
 
 def power_sentence(found: AskedAgain) -> str:
@@ -265,8 +265,8 @@ def again_lines(found: AskedAgain) -> list[str]:
 
 
 LIMITS = (
-    "This is about one row and one change. Of many cards that are tried one by one, some fall outside by chance. On "
-    "the page Evidence, attribute tests the tools over many rows."
+    "This concerns one row and one change. If many cards are tested one by one, some are outside by chance. The page Evidence "
+    "tests the tools over many rows."
 )
 
 

@@ -73,8 +73,8 @@ def tools_given(run: Run) -> tuple[str, ...]:
     options = run.spec.get("options")
     if not isinstance(options, Mapping) or "tools" not in options:
         raise StateError(
-            f"run {run.name} ({run.method}, {run.origin}): which tools it was given is not known. Expected a run that was made "
-            "here by a method with the option tools, such as debate"
+            f"run {run.name} ({run.method}, {run.origin}): its tools are unknown. Expected a run made here by a method with "
+            "the option tools, such as debate"
         )
     return tuple(dict.fromkeys(split_names(options["tools"])))
 
@@ -116,8 +116,8 @@ def refuse_meeting_seeds(run: Run, repeats: int) -> None:
     if meeting:
         a, b = meeting[0]
         raise InputError(
-            f"run {run.name}: its seeds {a} and {b} differ by a multiple of {SEED_STEP:,}, as repeats do. One repeat would "
-            "have answers of another; expected a run under other seeds"
+            f"run {run.name}: its seeds {a} and {b} differ by a multiple of {SEED_STEP:,}, as repeats do, so repeats would "
+            "share answers; expected a run under other seeds"
         )
 
 

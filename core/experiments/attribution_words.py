@@ -18,17 +18,17 @@ _MINUTE_S = 60.0
 def cost_sentence(cost: Expectation, runs: int, rows: int) -> str:
     """Return what the runs that are still to be made are expected to take."""
     if not runs:
-        return "Every run is done: nothing is asked again."
+        return "Every run is done: no new calls are needed."
     parts = [f"{runs:,} run{'s' * (runs != 1)} of {rows:,} row{'s' * (rows != 1)}: about {cost.calls:,} calls"]
     if cost.prompt_tokens is None or cost.completion_tokens is None or cost.seconds is None:
-        parts.append("tokens and time unknown until this method has asked this model once")
+        parts.append("tokens and time are unknown before this method's first run with this model")
     else:
         parts.append(f"about {cost.prompt_tokens:,.0f} + {cost.completion_tokens:,.0f} tokens")
         minutes = math.ceil(cost.seconds / _MINUTE_S)
         parts.append(f"about {minutes:,} minute{'s' * (minutes != 1)}")
     if cost.money is not None:
         parts.append(money_text(cost.money))
-    return f"{', '.join(parts)}. Answers that the cache has cost nothing."
+    return f"{', '.join(parts)}. Cached answers cost nothing."
 
 
 def verdict_sentence(found: Attribution) -> str:
@@ -53,10 +53,10 @@ def method_sentence(found: Attribution) -> str:
     """Return what was asked and how it is tested."""
     spec, test = found.spec, found.tools[0].test
     patterns = f"all {test.flips:,}" if test.exact else f"{test.flips:,} random"
-    rows = f"{len(spec.rows):,} rows of {spec.name}, asked again {spec.repeats} times as they are and without each tool"
-    left = f"; {found.left_out:,} rows left out, whose answers could not all be read" if found.left_out else ""
+    rows = f"{len(spec.rows):,} rows of {spec.name}, asked again {spec.repeats} times unchanged and without each tool"
+    left = f"; {found.left_out:,} rows with unreadable answers left out" if found.left_out else ""
     return (
-        f"{rows}{left}. |Δ| is the mean of |ΔP(DE)| and |ΔP(up | DE)| from the answer as it stands. The p-value is "
+        f"{rows}{left}. |Δ| is the mean of |ΔP(DE)| and |ΔP(up | DE)| from the original answer. The p-value is "
         f"one-sided, by {patterns} patterns of signs of whole perturbations."
     )
 

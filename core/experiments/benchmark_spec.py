@@ -31,7 +31,7 @@ class HypothesisSpec:
     """
 
     claim: str = setting(MISSING, "What is claimed.")
-    prediction: str = setting(MISSING, "What would be seen if it is true.")
+    prediction: str = setting(MISSING, "The prediction if it is true.")
     arm: str = setting(MISSING, "The arm that is tested.")
     level: Level = setting("fused", "What is compared.")
     unit: DecisionUnit = setting("two-way", "What is resampled.")
@@ -60,7 +60,7 @@ class RowsSpec:
     """
 
     run: str | None = setting(None, "The run whose rows are compared; without one labelled training rows.")
-    sample: int | None = setting(None, "So many of these rows, stratified by label; without a number all.", least=2)
+    sample: int | None = setting(None, "Number of these rows, stratified by label; by default all.", least=2)
     seed: int = setting(0, "The seed of the sample.", least=0)
 
 
@@ -82,23 +82,23 @@ class Arm:
     cannot touch. several: whether it may differ from that arm in more than one thing.
     """
 
-    name: str = setting(MISSING, "What the arm is called.")
-    run: str | None = setting(None, "The existing run that the arm is.")
+    name: str = setting(MISSING, "The arm's name.")
+    run: str | None = setting(None, "An existing run as the arm.")
     method: str | None = setting(None, "The method that makes the arm's runs.")
     options: Mapping[str, Any] = setting({}, "Options of the method.")
-    model: str | None = setting(None, "By default the only one that the server lists.")
+    model: str | None = setting(None, "By default the server's only model.")
     endpoint: str | None = setting(None, "A model server's address; by default that of the settings.", changes_result=False)
-    token_budget: int | None = setting(None, "Tokens that each run of the arm may spend.", least=1, changes_result=False)
+    token_budget: int | None = setting(None, "Token budget of each run of the arm.", least=1, changes_result=False)
     calls: CallSettings = field(default_factory=CallSettings)
-    base: str | None = setting(None, "The arm or run that something is fused with.")
+    base: str | None = setting(None, "The arm or run that is the base of a fusion.")
     others: tuple[str, ...] = setting((), "The run that is fused with the base.", name="with")
-    knn: Mapping[str, Any] | None = setting(None, "Settings of a kNN that is made for each cut and fused with the base.")
-    w_de: float = setting(0.5, "The weight of what is fused with the base for DE.", least=0, most=1)
+    knn: Mapping[str, Any] | None = setting(None, "Settings of a kNN that is computed for each cut and fused with the base.")
+    w_de: float = setting(0.5, "The weight of the fused component for DE.", least=0, most=1)
     w_dir: float = setting(0.5, "Its weight for DIR.", least=0, most=1)
     by_agreement: bool = setting(False, "Whether it weighs less in rows where its rank is far from the base's.")
     against: str = setting("", "The arm that it is compared with; by default the first.")
-    placebo: tuple[str, ...] = setting((), "Metrics that the change cannot touch.", choices=PLACEBOS)
-    several: bool = setting(False, "Whether it may differ from that arm in more than one thing.")
+    placebo: tuple[str, ...] = setting((), "Metrics that the change cannot affect.", choices=PLACEBOS)
+    several: bool = setting(False, "Whether the arms may differ in more than one thing.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +117,9 @@ class PlanSpec:
     the rows, perturbations and genes that are drawn; the variance is then the control's.
     """
 
-    like: tuple[str, str] | None = setting(None, "Two runs that differ like the arms do.")
-    correlation: float | None = setting(None, "Of the scores of an arm and its control.", least=-1, most=0.999)
-    power: float = setting(0.8, "How often the smallest effect is to be seen.", least=0.05, most=0.999)
+    like: tuple[str, str] | None = setting(None, "Two runs that differ as the arms do.")
+    correlation: float | None = setting(None, "Correlation of the scores of an arm and its control.", least=-1, most=0.999)
+    power: float = setting(0.8, "Power: how often the smallest effect is detected.", least=0.05, most=0.999)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,11 +129,11 @@ class BenchmarkSpec:
     seeds: of the models' calls; arms that call none are made once. text: the file.
     """
 
-    name: str = setting(MISSING, "What the benchmark is called.")
+    name: str = setting(MISSING, "The benchmark's name.")
     question: str = setting("", "What is asked.")
     dataset: str | None = setting(None, "By default the only one that is not the demo.")
     primary: Metric = setting(MISSING, "The metric that decides.")
-    smallest_effect: float = setting(MISSING, "The smallest change of it worth having.", least=1e-6, most=0.5)
+    smallest_effect: float = setting(MISSING, "The smallest change of it that matters.", least=1e-6, most=0.5)
     seeds: tuple[int, ...] = setting((0,), "The seeds of the models' calls.")
     rows: RowsSpec = part(RowsSpec())
     folds: FoldsSpec = part(FoldsSpec())
@@ -211,7 +211,7 @@ def _check_parts(table: TomlTable, spec: BenchmarkSpec) -> None:
 def _read_arm(table: TomlTable) -> Arm:
     kinds = [key for key in _KEYS if key in table.values]
     if len(kinds) != 1:
-        raise table.error("name", f"has {' and '.join(kinds) or 'nothing'} to be made from, expected one of run, method, base")
+        raise table.error("name", f"has {' and '.join(kinds) or 'none'}, expected one of run, method, base")
     table.refuse_unknown((*_ARM, *_KEYS[kinds[0]]))
     arm = table.record(Arm)
     return arm if arm.base is None else replace(arm, knn=_read_fused(table, arm))
@@ -220,7 +220,7 @@ def _read_arm(table: TomlTable) -> Arm:
 def _read_fused(table: TomlTable, arm: Arm) -> dict[str, Any] | None:
     """Return the kNN that a base is fused with, its spaces with commas between them; None where it is a run."""
     if (arm.knn is None) == (not arm.others):
-        raise table.error("base", 'needs something to be fused with, expected a table [arms.knn] or with = "RUN"')
+        raise table.error("base", 'has no component to fuse, expected a table [arms.knn] or with = "RUN"')
     if len(arm.others) > 1:
         raise table.error("with", f"names {len(arm.others)} runs, expected one: an arm differs from another in one thing")
     for name in ("w_de", "w_dir"):
@@ -238,7 +238,7 @@ def _check_arms(table: TomlTable, arms: Sequence[Arm]) -> None:
     above: list[str] = []
     for arm, at in zip(arms, table.tables("arms"), strict=True):
         if arm.name in above:
-            raise at.error("name", f"is {arm.name!r}, which is an arm already; expected another name")
+            raise at.error("name", f"is {arm.name!r}, which is already an arm; expected another name")
         for key, named in (("base", arm.base), ("against", arm.against)):
             if named and named not in above:
                 raise at.error(key, f"is {named!r}, expected an arm above: {', '.join(above) or 'there is none'}")

@@ -52,7 +52,7 @@ def result_sentences(each: ArmResult, spec: BenchmarkSpec) -> list[str]:
     spread = spread_of_cuts(each.found)
     sentences = [verdict_sentence(each, spec), difference_sentence(each), f"Both are scored {UNSEEN} ({pair.scored})."]
     if pair.left_out:
-        sentences.append(f"{pair.left_out:,} rows are left out, about which one of the arms says nothing.")
+        sentences.append(f"{pair.left_out:,} rows that an arm does not cover are left out.")
     if not math.isnan(spread[2]):
         sentences.append(f"Between cuts the change has a standard deviation of {_three(spread)}.")
     shares = components_of(each.found, spec.primary).shares
@@ -61,7 +61,7 @@ def result_sentences(each: ArmResult, spec: BenchmarkSpec) -> list[str]:
         sentences.append(f"Its variance comes from {', '.join(f'{name} {share:.0%}' for share, name in known)}.")
     if each.dossiers is not None:
         rows, differing = each.dossiers
-        sentences.append(f"{rows:,} rows asked the same of the same tools in both arms; {differing:,} got another answer.")
+        sentences.append(f"{rows:,} rows asked the same tools the same question in both arms; {differing:,} got another answer.")
     return [*sentences, *(placebo_sentence(one) for one in each.placebos)]
 
 
@@ -77,17 +77,17 @@ def placebo_sentence(found: Placebo) -> str:
     """Return whether a metric that the change cannot touch moved."""
     shown = found.change.change.shown
     if math.isnan(shown.estimate):
-        return f"Placebo {found.metric}: no pair of both classes, so nothing to see."
-    moved = "moved, so something else changed too" if found.moved else "did not move"
-    return f"Placebo {found.metric}, which the change cannot touch, {moved}: {interval_text(shown, signed=True)}."
+        return f"Placebo {found.metric}: no pair of both classes, so it is undefined."
+    moved = "changed, so something else changed too" if found.moved else "did not move"
+    return f"Placebo {found.metric}, which the change cannot affect, {moved}: {interval_text(shown, signed=True)}."
 
 
 def noise_sentence(found: NoiseFloor | None) -> str:
     """Return the noise floor: how far an arm is from itself."""
     if found is None:
-        return "No noise floor: no arm was repeated; [noise] names one."
+        return "No noise floor, since no arm was repeated: [noise] chooses one."
     if not len(found.differences):
-        return f"No noise floor: {found.arm} calls no model, so only another cut can repeat it, and there is one cut."
+        return f"No noise floor: {found.arm} calls no model, so only another cut could repeat it, and there is only one."
     what = "another seed" if found.kind == "seed" else "another cut of the folds (it calls no model)"
     return f"Noise floor: {found.arm} under {what} differs from itself by {_three(found.typical)}, {found.repeats} repeats."
 

@@ -97,7 +97,7 @@ def choose_arms(run: Run, wanted: Sequence[str]) -> tuple[str, ...]:
         raise StateError(f"run {run.name} ({run.method}, {run.origin}): {why}")
     options, known = run.spec["options"], _choices(run.method)
     if options.get("names"):
-        raise StateError(f"run {run.name}: its names are {options['names']} already; expected a run with names as they are")
+        raise StateError(f"run {run.name}: its names are {options['names']} already; expected a run with original names")
     shows_dossier = ALONE in known
     offered = [arm for arm in ARMS if arm in known and (arm != HIDDEN or shows_dossier or options.get("prompts"))]
     unknown = next((arm for arm in wanted if arm not in offered), None)
@@ -108,13 +108,14 @@ def choose_arms(run: Run, wanted: Sequence[str]) -> tuple[str, ...]:
 
 def why_unknown(run: Run) -> str | None:
     """Return why nobody here can ask a run again with other names; None for a run that can be asked."""
-    cannot = "how much of its answers is memory of names cannot be known: "
+    cannot = "how much of its answers is memory of names is unknown: "
     if not isinstance(run.spec.get("options"), Mapping):
         return (
-            f"{cannot}it was not made here, its prompts and settings are unknown, and so nobody can ask it again with other names"
+            f"{cannot}it was not made here, so its prompts and settings are unknown, and it cannot be asked again with other "
+            "names"
         )
     if run.method not in methods() or not _choices(run.method):
-        return f"{cannot}{run.method} cannot be shown other names; prompt_only, debate, react, coordinator and summer can"
+        return f"{cannot}{run.method} does not support other names; prompt_only, debate, react, coordinator and summer do"
     return None
 
 

@@ -14,9 +14,9 @@ from core.store.runs import Run
 from core.texts import number_text
 
 LIMITS = (
-    "What a text says of a gene without its name stays when names are coded, and so does a further name of it that no imported "
-    "pack lists (XCT, Arp2/3): a model that knows a gene by these is not found out by this. A score that does not fall is no "
-    "proof that nothing is remembered."
+    "Coded names leave other hints in the texts: descriptions of a gene, and aliases that no imported pack lists (XCT, "
+    "Arp2/3). A model may still recognise a gene by these, so a score that does not fall does not prove that nothing is "
+    "remembered."
 )
 
 
@@ -27,8 +27,8 @@ def unknown_lines(run: Run) -> list[str] | None:
         return None
     return [
         f"{run.name} ({run.method}, {run.origin}): {why}.",
-        "Nor can it be known whether its model can name the screen: that takes the model itself, not its answers.",
-        "What its texts show can be read: that a brief names a gene or quotes the dossier is no proof of either.",
+        "Whether its model can name the screen is unknown too: that takes the model itself, not its answers.",
+        "Its texts can be read, but a brief that names a gene or quotes the dossier proves neither.",
     ]
 
 
@@ -37,12 +37,12 @@ def verdict_sentence(found: Contamination) -> str:
     names, dossier = found.falls(*WITHOUT_NAMES), found.falls(ALONE)
     has_alone = any(each.arm == ALONE for each in found.arms)
     if names and dossier:
-        return f"{found.spec.name} rests on names and on its dossier: it falls without either."
+        return f"{found.spec.name} rests on names and on its dossier: its score falls without either."
     if names:
-        rest = ", and no fall is found on names alone" if has_alone else ""
-        return f"{found.spec.name} rests on remembered names: it falls without them{rest}."
+        rest = ", and does not fall on names alone" if has_alone else ""
+        return f"{found.spec.name} rests on remembered names: its score falls without them{rest}."
     if dossier:
-        return f"{found.spec.name} rests on its dossier: no fall is found without names, and it falls on names alone."
+        return f"{found.spec.name} rests on its dossier: its score does not fall without names, but falls on names alone."
     known = [each.mean.detectable for each in found.arms if not math.isnan(each.mean.detectable)]
     if not known:
         return (
@@ -50,8 +50,8 @@ def verdict_sentence(found: Contamination) -> str:
         )
     least = max(known)
     return (
-        f"{found.spec.name}: no fall is found, with names or without; changes below about {number_text(least, '.3f')} would "
-        "mostly be missed on these rows."
+        f"{found.spec.name}: the score does not fall, with names or without; changes below about {number_text(least, '.3f')} "
+        "would mostly be missed with these rows."
     )
 
 
@@ -66,15 +66,15 @@ def arm_sentence(each: ArmEffect) -> str:
 
 def _share_text(each: ArmEffect) -> str:
     if each.share is None:
-        return "; the run as it is has no interval above chance, so no share"
+        return "; the original run is not above chance, so there is no share"
     share, low, high = (f"{value:.0%}".replace("-", "−") for value in each.share)
-    return f"; {share} [{low} to {high}] of what it scores above chance falls away"
+    return f"; {share} [{low} to {high}] of its score above chance is lost"
 
 
 def _leak_text(each: ArmEffect) -> str:
     if each.leaks is None:
         return ""
-    return f"; a symbol of the row stands in {each.leaks:,} of {each.requests:,} requests"
+    return f"; a symbol of the row occurs in {each.leaks:,} of {each.requests:,} requests"
 
 
 def method_sentence(found: Contamination) -> str:
@@ -82,8 +82,8 @@ def method_sentence(found: Contamination) -> str:
     first = found.arms[0].found
     n = first.covered.n_labelled
     return (
-        f"{len(found.spec.rows):,} rows of {found.spec.name}, {n:,} of them labelled, {scored_text(first.scored)}; each "
-        f"arm paired with the run as it is, {first.headline_name}, 95% intervals {TWO_WAY}, Holm over {len(found.arms)} arms."
+        f"{len(found.spec.rows):,} rows of {found.spec.name}, {n:,} of them labelled, {scored_text(first.scored)}; each arm "
+        f"paired with the original run, {first.headline_name}, 95% intervals {TWO_WAY}, Holm over {len(found.arms)} arms."
     )
 
 

@@ -37,7 +37,7 @@ class DecisionRule:
     """What decides a hypothesis.
 
     metric: the primary one. level: of what is compared; what ships, the fused score, decides. unit: what is resampled for the
-    interval. smallest_effect: the smallest difference worth having, in AUROC. Raises InputError for anything else.
+    interval. smallest_effect: the smallest difference that matters, in AUROC. Raises InputError for anything else.
     """
 
     metric: Metric = "mean"
@@ -98,27 +98,27 @@ def decide(change: Interval, smallest_effect: float) -> Decision:
 def _reason(verdict: Verdict, change: Interval, smallest: float) -> str:
     if verdict == "confirmed":
         whole = change.low >= smallest
-        return f"the whole interval is at least the {smallest:g} worth having" if whole else _at_least(smallest)
+        return f"the whole interval is at least the {smallest:g} that matters" if whole else _at_least(smallest)
     return {
-        "confirmed, small": f"above 0, and the whole interval is below the {smallest:g} worth having",
-        "harmful": "the whole interval lies below 0",
-        "rejected": f"the whole interval lies below the {smallest:g} worth having",
+        "confirmed, small": f"above 0, and the whole interval is below the {smallest:g} that matters",
+        "harmful": "the whole interval is below 0",
+        "rejected": f"the whole interval is below the {smallest:g} that matters",
     }[verdict]
 
 
 def _at_least(smallest: float) -> str:
-    return f"the interval lies above 0, and the estimate is at least the {smallest:g} worth having"
+    return f"the interval is above 0, and the estimate is at least the {smallest:g} that matters"
 
 
 def _open_words(change: Interval, smallest: float) -> str:
     if change.low > 0:
-        return f"above 0, but it may be less or more than the {smallest:g} worth having"
-    return f"the interval holds both 0 and the {smallest:g} worth having"
+        return f"above 0, but it may be less or more than the {smallest:g} that matters"
+    return f"the interval contains both 0 and the {smallest:g} that matters"
 
 
 def _rows_words(times: float, rows: int | None) -> str:
     if math.isinf(times):
-        return "no number of rows that can be had would decide a difference so close to it"
+        return "no realistic number of rows would decide a difference this close to it"
     many = f"about {times:,.1f} times as many rows" if rows is None else f"about {rows:,} rows"
     return f"{many} would decide it if the estimate stays"
 
@@ -145,7 +145,7 @@ class PublicChange:
 def decide_public(found: PublicChange, smallest_effect: float | None) -> Decision:
     """Return the verdict on a leaderboard difference, by the same rule; below what the leaderboard can show, nothing is claimed.
 
-    smallest_effect: None where no rule was registered; any difference that can be shown is then worth having, and none is
+    smallest_effect: None where no rule was registered; any difference that can be shown is then that matters, and none is
     rejected.
     """
     change = found.change
@@ -156,7 +156,7 @@ def decide_public(found: PublicChange, smallest_effect: float | None) -> Decisio
         remark = "" if decision.verdict == "confirmed" else f" {decision.reason}"
         reason = f"{shown} is at least the {least} that {found.where} can show.{remark}"
         return replace(decision, detectable=found.detectable, reason=reason)
-    reason = f"No claim: {shown} lies below {least}, the smallest difference that {found.where} shows with 80% power."
+    reason = f"No claim: {shown} is below {least}, the smallest difference that {found.where} shows with 80% power."
     is_rejected = smallest_effect is not None and decision.verdict == "rejected"
     remark = f" {decision.reason}" if is_rejected else ""
     return Decision("rejected" if is_rejected else "undecided", found.detectable, reason + remark)

@@ -53,8 +53,8 @@ def compared_text(entry: Entry) -> str:
     if entry.name_b is None:
         return "–"
     if entry.rubric is not None:
-        return f"rows of {entry.name_b} that {entry.rubric} says yes of against the others"
-    return f"{entry.name_b} against {entry.name_a or 'a score that was not published'}"
+        return f"rows of {entry.name_b} with the answer yes to {entry.rubric} against the others"
+    return f"{entry.name_b} against {entry.name_a or 'an unpublished score'}"
 
 
 def benchmark_sentence(line: LedgerLine, name: str) -> str:
@@ -98,12 +98,12 @@ def _family_sentences(family: Family, lines: Sequence[LedgerLine]) -> list[str]:
     by_z = [f"{line.entry.name} {number_text(line.entry.z or 0, '+.1f')}" for line in tested if line.entry.estimate is None]
     if by_z:
         words.append(
-            f"Known by z alone, since what they were compared with was not published: {', '.join(by_z)}; "
+            f"Known by z alone, since their baselines were not published: {', '.join(by_z)}; "
             f"a difference of {Z_DETECTABLE:.1f} standard errors would be seen with 80% power."
         )
     late = [line.entry.name for line in lines if line.seen_before]
     if late:
-        words.append(f"Registered after the result was seen, so no test of a prediction: {', '.join(late)}.")
+        words.append(f"Registered after the result was seen, so not a test of a prediction: {', '.join(late)}.")
     waiting = [line.entry.name for line in lines if line.entry.kind == "registration"]
     if waiting:
         words.append(f"{family_text(family)}: no result yet of {', '.join(waiting)}.")
@@ -137,7 +137,7 @@ def _below_sentence(below: Sequence[LedgerLine]) -> str:
         f"{line.entry.name} {number_text(line.entry.estimate or 0, '+.3f')} (detectable {detectable_text(line.entry)})"
         for line in below
     ]
-    return f"Below what one leaderboard half{where} shows with 80% power, so that no claim is made of them: {', '.join(named)}."
+    return f"Below what one leaderboard half{where} shows with 80% power, so these are not claims: {', '.join(named)}."
 
 
 def line_record(line: LedgerLine) -> Mapping[str, Any]:

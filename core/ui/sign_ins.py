@@ -1,7 +1,4 @@
-"""Who is signed in at a browser, by the cookie that Streamlit signed, and who has signed out since.
-
-Who signed in at a browser, as the provider's signed cookie says, and who that is here now.
-"""
+"""The person signed in at a browser, by Streamlit's signed cookie, their present role, and sign-outs."""
 
 from __future__ import annotations
 
@@ -22,13 +19,13 @@ from core.log import record_error
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account whose provider does not call its address unverified."""
+    """An account whose address is not marked as unverified by its provider."""
 
     email: str
     name: str = ""
 
     def person(self) -> Person | None:
-        """Return the person with the role that the environment or the file of secrets gives the address now; None without a role.
+        """Return the person with the present role of the address in the environment or the file of secrets; None without a role.
 
         Raise InputError if that file cannot be read.
         """
@@ -37,19 +34,20 @@ class Account:
 
 SIGNED_IN = USER_COOKIE_NAME  # a long one has further parts
 MOST_SIGNED_OUT = 10_000  # cookies that are remembered
-_SIGNED_OUT: dict[str, None] = {}  # hashes of cookies, the oldest first; Streamlit itself only asks the browser to forget them
+_SIGNED_OUT: dict[str, None] = {}  # hashes of cookies, oldest first; Streamlit itself only asks the browser to delete them
 
 
 def sign_out(cookies: Mapping[str, str]) -> None:
-    """Let a browser's cookie count for nothing from now on, in whichever tab or copy."""
+    """Invalidate a browser's cookie from now on, in every tab and copy."""
     _SIGNED_OUT[_hash(cookies)] = None
     while len(_SIGNED_OUT) > MOST_SIGNED_OUT:
         _SIGNED_OUT.pop(next(iter(_SIGNED_OUT)))
 
 
 def claims_at(cookies: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the provider said of who signed in; nothing without a cookie, if it is forged, too old or another server's, and
-    after a sign-out."""
+    """Return the provider's claims about the signed-in person; none without a cookie, with a forged, expired or foreign one, and
+    after a sign-out.
+    """
     origin = get_origin_from_redirect_uri()
     if not origin or _hash(cookies) in _SIGNED_OUT:
         return {}
@@ -58,13 +56,13 @@ def claims_at(cookies: Mapping[str, str]) -> dict[str, Any]:
 
 
 def person_at(cookies: Mapping[str, str]) -> Person | None:
-    """Return who is signed in and has a role now; nobody while the file of secrets cannot be read."""
+    """Return the signed-in person with a role; None without one, and while the file of secrets cannot be read."""
     account = account_of(claims_at(cookies))
     return None if account is None else person_of_account(account)
 
 
 def person_of_account(account: Account) -> Person | None:
-    """Return the person with the role that an account has now; None without one, and while the roles cannot be read."""
+    """Return the person with the account's present role; None without one, and while the roles cannot be read."""
     try:
         return account.person()
     except InputError as error:
@@ -77,7 +75,7 @@ def _hash(cookies: Mapping[str, str]) -> str:
 
 
 def account_of(user: Mapping[str, Any]) -> Account | None:
-    """Return the account that Streamlit says is signed in; None if nobody is, or not with a verified address."""
+    """Return the account signed in according to Streamlit; None if there is none, or if its address is unverified."""
     email, name = user.get("email"), user.get("name")
     if user.get("is_logged_in") is not True or not isinstance(email, str) or user.get("email_verified") is False:
         return None
@@ -85,5 +83,5 @@ def account_of(user: Mapping[str, Any]) -> Account | None:
 
 
 def may_upload(settings: Settings) -> bool:
-    """Return whether somebody with these settings may hand files to the server: on a shared one only who may change something."""
+    """Return whether a person with these settings may upload files: on a shared server, only editors."""
     return not (settings.is_shared and settings.read_only)

@@ -14,7 +14,7 @@ from core.errors import DeskError, InputError
 from core.store import datasets
 
 SERVER = REPOSITORY / "core" / "ui" / "server.py"
-_MORE_S = 60  # by then the server has closed a session whose tab has gone; Streamlit itself would forget it but free nothing
+_MORE_S = 60  # the server closes a session without a tab before that; Streamlit itself would forget it without freeing memory
 
 
 def main(server: Path = SERVER) -> None:
@@ -23,17 +23,17 @@ def main(server: Path = SERVER) -> None:
         workspace = open_workspace()
         log.scrub_output(workspace.settings)
         log.configure(workspace.settings, "start")
-    except InputError as error:  # a setting that cannot be read: there is nothing to serve
+    except InputError as error:  # without readable settings, there is nothing to serve
         sys.exit(f"error: {error}")
     try:
         with workspace.store.read() as db:
             empty = not datasets.list_all(db)
         if empty and not workspace.settings.read_only:
-            from core.actions.demo import make_demo  # only a new workspace waits for what it imports
+            from core.actions.demo import make_demo  # only a new workspace waits for these imports
 
             print("An empty workspace: making the simulated demo …", flush=True)
             make_demo(workspace)
-    except DeskError as error:  # the app says it again, on screen, with what to do
+    except DeskError as error:  # the app shows it again with a remedy
         log.record_error("the simulated demo", error)
         print(f"error: {error}", file=sys.stderr)
     if not workspace.settings.import_roots:
@@ -46,7 +46,7 @@ def main(server: Path = SERVER) -> None:
     os.chdir(REPOSITORY)  # where .streamlit/config.toml is
     os.environ.setdefault(
         "MALLOC_ARENA_MAX", "2"
-    )  # each run of a page is a thread, and what glibc keeps for one it does not give back
+    )  # each run of a page is a thread, and glibc does not release a thread's memory pool
     options = ["--secrets.files", str(workspace.settings.secrets_file)]
     options += ["--server.maxUploadSize", str(workspace.settings.upload_file_mb)]
     options += ["--server.disconnectedSessionTTL", str(math.ceil(workspace.settings.tab_kept_s) + _MORE_S)]

@@ -91,14 +91,14 @@ def test_a_card_that_matters_is_outside_of_the_noise(world: World) -> None:
         assert each.spread < 0.03
     lines = again_lines(found)
     assert lines[0] == f"The judge alone, on the stored briefs, was asked again 5 times about {world.row} in argued."
-    assert "outside of what asking again brings (p 0.008, after Holm over both numbers 0.016; 5 against 5 askings)" in lines[4]
+    assert "outside the range of asking again (p 0.008, after Holm over both numbers 0.016; 5 against 5 askings)" in lines[4]
 
 
 def test_a_card_that_does_not_matter_is_inside(world: World) -> None:
     found = world.ask(without=("base_rates",), judge_only=True)
     assert [each.is_outside for each in found.answers] == [False, False]
     assert all(abs(each.change) < 0.05 for each in found.answers)
-    assert "inside of what asking again brings" in again_lines(found)[4]
+    assert "inside the range of asking again" in again_lines(found)[4]
 
 
 def test_the_judge_alone_reads_the_stored_briefs_word_for_word(world: World) -> None:

@@ -203,7 +203,7 @@ def test_what_cannot_be_asked_again_is_refused(asked: tuple[Workspace, Asked]) -
     def plan(run: str, **wanted: object) -> None:
         attribution.plan_attribution(workspace, AttributionRequest(run, **wanted))  # type: ignore[arg-type]
 
-    with pytest.raises(StateError, match=r"run llm train .* which tools it was given is not known"):
+    with pytest.raises(StateError, match=r"run llm train .* its tools are unknown"):
         plan("llm train")
     with pytest.raises(InputError, match="tools: 'pathways' is not among those of run judged 0, expected gene_class,"):
         plan("judged 0", tools=("pathways",))

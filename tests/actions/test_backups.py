@@ -136,7 +136,7 @@ def test_everything_that_is_precious_comes_back(tmp_path: Path, demo_workspace: 
     again = commands.core(there, "restore", str(out))
     assert (again.status, "expected an empty workspace" in again.err) == (1, True)
     taken = commands.core(here_, "backup", "--out", str(out))
-    assert (taken.status, "something lies there already" in taken.err) == (1, True)
+    assert (taken.status, "exists" in taken.err) == (1, True)
     assert commands.core(here_, "backup", "--out", str(out), "--replace").status == 0
 
 

@@ -216,7 +216,7 @@ def test_the_score_against_a_baseline_run(workspace: Workspace, predicted: Path)
         workspace, predicted, PredictionOptions(name="base", cells=CellOptions(perturbation="perturbation", clip_negative=True))
     )
     place, asked = workspace.settings.workspace, ("cells", "score", "model", "--baseline", "base")
-    assert "no table of cell-eval is kept with it" in commands.core(place, *asked).err
+    assert "has no table of cell-eval" in commands.core(place, *asked).err
 
     def keep(run: str, kept: CellEvaluation, real: str) -> None:
         with workspace.store.write() as db:

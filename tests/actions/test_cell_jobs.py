@@ -80,14 +80,14 @@ def write_job(workspace: Workspace, key: str, dataset: str, pid: int, log: str) 
 
 def test_what_can_be_told_at_once_is(workspace: Workspace, screen: Path, tmp_path: Path) -> None:
     for path, name, message in (
-        (str(tmp_path / "elsewhere.h5ad"), "a", "outside of the folders"),
+        (str(tmp_path / "elsewhere.h5ad"), "a", "outside the folders"),
         (str(screen.with_name("none.h5ad")), "a", "cannot be read"),
         (str(screen), "", "name of a dataset"),
     ):
         settings = replace(workspace.settings, import_roots=(screen.parent,))
         with pytest.raises(InputError, match=message):
             cells.start_labels(Workspace(settings), path, name, LabelSettings(), HERE)
-    with pytest.raises(StateError, match="listens beyond this machine"):
+    with pytest.raises(StateError, match="other machines can reach this app"):
         cells.start_labels(workspace, str(screen), "a", LabelSettings(), "0.0.0.0")
     assert list_jobs(workspace) == []
 

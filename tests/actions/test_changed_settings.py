@@ -113,14 +113,14 @@ def test_a_run_without_a_model_has_no_server(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 4)
     method = Counting(fails=frozenset({"Qb0_Hb0"}))
     run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
-    with pytest.raises(InputError, match="its method asks no model, expected no model server"):
+    with pytest.raises(InputError, match="its method uses no model, expected no model server"):
         run_control.retry(workspace, "r", settings=fast(NOWHERE), begin=here(method))
 
 
 def test_a_living_worker_keeps_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace, run = stopped_run(tmp_path)
     monkeypatch.setattr(run_control, "status_of", lambda _: run_control.Status("paused", 20, run_control.Counts()))
-    with pytest.raises(StateError, match="its worker keeps the settings it began with; cancel the run, then resume it"):
+    with pytest.raises(StateError, match="its worker cannot change settings; cancel the run, then resume it"):
         go_on(workspace, run, token_budget=9)
 
 

@@ -37,7 +37,7 @@ def test_a_new_p_of_a_pair_replaces_the_old_one(workspace: Workspace) -> None:
 
 
 def test_one_comparison_alone_is_said_to_be_the_only_one(workspace: Workspace) -> None:
-    only = "This is the only comparison of runs that was looked at on this dataset here"
+    only = "This is the only comparison of runs on this dataset so far"
     for p, said in ((0.01, f"{only}: p = 0.01."), (math.nan, f"{only}; it has no p.")):
         [found] = look_at(workspace, "d", [("r1", "r2", p)])
         assert found.words == said

@@ -126,7 +126,7 @@ def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path
     figure = of_run(found)
     assert list(figure.table["score"]) == [arm["score"] for arm in again["arms"]]
     assert figure.finding == again["verdict"]
-    assert "a further name of it that no imported pack lists" in again["limits"]
+    assert "aliases that no imported pack lists" in again["limits"]
     assert [answer["said"] for answer in again["screen"]["answers"]] == [answer.said for answer in found.screen.saved.answers]
     cells = again["screen"]["fields"]["cells"]
     assert (cells["n"], cells["named"], cells["coded"], cells["remembered"]) == (6, 6, 0, True)
@@ -135,7 +135,7 @@ def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path
     told = core(
         workspace.settings.workspace, "contamination", "judged", "--arms", "coded,alone", "--estimate", "--screen", "authors=Doe"
     )
-    assert told.out == "Every run is done: nothing is asked again. 12 calls more ask which screen the rows are from.\n"
+    assert told.out == "Every run is done: no new calls are needed. 12 calls more ask which screen the rows are from.\n"
     with workspace.store.read() as db:
         [saved] = finished_of(db, found.spec.run)
     assert saved.spec == found.spec
@@ -147,9 +147,9 @@ def test_what_cannot_be_asked_says_what_cannot_be_known(tmp_path: Path) -> None:
     worlds.furnish(workspace)
     card = core(tmp_path, "contamination", "llm train")
     assert card.status == 0
-    assert "cannot be known" in card.out
+    assert "is unknown" in card.out
     assert "name the screen" in card.out
-    with pytest.raises(StateError, match="cannot be known"):
+    with pytest.raises(StateError, match="is unknown"):
         contamination.plan_contamination(workspace, ContaminationRequest("llm train"))
 
 

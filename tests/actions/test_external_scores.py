@@ -208,7 +208,7 @@ def test_logarithms_of_p_values_that_fall_with_an_effect_are_refused() -> None:
 def test_what_is_called_a_p_value_and_is_none_is_refused(name: str) -> None:
     found = read(f"id,{name}\nA_G,0.01\nA_H,12.5\n".encode(), "s.csv")
     assert isinstance(found, ScoreTable)
-    with pytest.raises(InputError, match=f"column {name} is called as p-values are, .* but holds 12.5"):
+    with pytest.raises(InputError, match=f"column {name} has a name of p-values, .* but contains 12.5"):
         run_of(found, choose_columns(found, None, None)[0], lambda _: None)
 
 

@@ -175,9 +175,9 @@ def test_a_folder_with_links_pipes_and_odd_names_is_listed_and_the_rest_imported
     }
     assert len(found) == 8
     for name, words in (
-        ("broken", "a link to 'gone.csv', which leads nowhere"),
-        ("itself", "a link to 'itself', which leads nowhere"),
-        ("up", "a link that leads back to a folder above it"),
+        ("broken", "a link to 'gone.csv', which does not exist"),
+        ("itself", "a link to 'itself', which does not exist"),
+        ("up", "a link to a folder above it"),
         ("pipe", "a named pipe, expected a file"),
         ("\udcff.csv", "its name is not UTF-8; rename it"),
     ):

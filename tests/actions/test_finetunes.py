@@ -65,7 +65,7 @@ def test_it_is_started_fails_with_its_cause_and_can_be_resumed(here: Workspace) 
     assert until_ended(folder) == "failed"
     assert status_of(folder).cause
     assert any("Traceback" in line for line in log_tail(folder.worker, 200))
-    with pytest.raises(StateError, match=r"failed: .*; --resume goes on"):
+    with pytest.raises(StateError, match=r"failed: .*; --resume continues it"):
         finetunes.result_of(folder)
     with pytest.raises(StateError, match=r"is failed, 0 steps are made\. Expected --resume"):
         finetunes.start(here, REQUEST)
@@ -113,7 +113,7 @@ def test_a_live_one_is_watched_and_stopped_not_started_twice(here: Workspace) ->
     until_ended(folder)
     folder.worker.done.unlink()
     until_ended(folder)  # its process may need another moment
-    with pytest.raises(StateError, match="no process is on it"):
+    with pytest.raises(StateError, match="not running"):
         finetunes.stop(here, folder.key)
     beat(folder.worker, {"state": "training", "step": 1, "steps": 9})  # this process is on it
     assert finetunes.resume(here) == folder

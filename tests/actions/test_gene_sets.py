@@ -56,7 +56,7 @@ def test_every_set_has_a_row_and_those_without_a_description_no_score(tmp_path: 
     assert made["rouge1_recall"] == pytest.approx((2 / 3 + 0) / 2)
     assert (made["sets"], made["scored"], made["unlabelled"], made["failed"]) == (3, 2, 1, 0)
     assert anew == made
-    assert (again.status, "is there already" in again.err) == (1, True)
+    assert (again.status, "exists" in again.err) == (1, True)
     table = pd.read_csv(made["table"])
     assert table["summary"].tolist() == ["The respiratory chain."] * 3
     assert table["rouge1_recall"].fillna(-1).tolist() == pytest.approx([2 / 3, 0, -1])

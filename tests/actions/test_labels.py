@@ -178,7 +178,7 @@ WRONG = [
     (f"{HEAD},labelled_at\nPa_Ga,EFFECT,yes,Ada,2026-01-31T09:30:00+00:00\n", "without a zone"),
     (f"{HEAD},sample,probability\nPa_Ga,EFFECT,yes,Ada,s,\n", "line 2: probability '', expected a number above 0"),
     (f"{HEAD},sample,probability\nPa_Ga,EFFECT,yes,Ada,s,1.5\n", "line 2: probability '1.5', expected a number above 0"),
-    (f"{HEAD},sample,probability,design\nPa_Ga,EFFECT,yes,Ada,s,0.5,odd\n", "line 2: design 'odd' of a sample that is not here"),
+    (f"{HEAD},sample,probability,design\nPa_Ga,EFFECT,yes,Ada,s,0.5,odd\n", "line 2: design 'odd' of an unknown sample"),
     ("pair_id,role,answer\nPa_Ga,EFFECT,yes\n", r"l\.csv, line 1: missing column, no column author"),
 ]
 

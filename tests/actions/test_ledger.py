@@ -129,7 +129,7 @@ def test_public_scores_are_held_against_what_a_half_can_show(filled: Workspace) 
 @pytest.mark.parametrize(
     ("name", "recording", "error", "words"),
     [
-        ("nobody", Recording(), NotFound, "hypothesis 'nobody': not registered here, where there are"),
+        ("nobody", Recording(), NotFound, "hypothesis 'nobody': not registered here, expected one of"),
         ("arguing", Recording(b=A), InputError, f"registered for the run {B}"),
         ("no runs", Recording(), InputError, "names no runs"),
         ("no runs", Recording(a=A, b="absent"), NotFound, "run 'absent'"),
@@ -152,7 +152,7 @@ def test_texts_are_needed(filled: Workspace) -> None:
 
 
 def test_an_empty_workspace_has_nothing_to_have_a_hypothesis_about(workspace: Workspace) -> None:
-    with pytest.raises(StateError, match="no dataset yet"):
+    with pytest.raises(StateError, match="needs a dataset"):
         ledger.register(workspace, wanted("x", "", ""))
 
 

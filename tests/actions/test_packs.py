@@ -118,7 +118,10 @@ def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(workspac
     import_upload(workspace, content, "mine.json")
     [file] = (workspace.settings.data / "knowledge").iterdir()
     before = everything(workspace)
-    for damage, message in ((file.unlink, "is gone from .*; import it again"), (lambda: file.write_bytes(b"{}"), "no knowledge")):
+    for damage, message in (
+        (file.unlink, "is missing in .*; import it again"),
+        (lambda: file.write_bytes(b"{}"), "no knowledge"),
+    ):
         damage()
         with pytest.raises((InputError, StateError), match=message):
             packs.read(workspace, "mine")

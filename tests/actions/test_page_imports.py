@@ -64,7 +64,7 @@ def test_it_is_off_when_the_app_listens_beyond_this_machine(
     if on:
         assert import_path(confined, str(allowed), DEFAULT_OPTIONS, address)[0].kind == "challenge_train"
     else:
-        with pytest.raises(StateError, match="off, since this app listens beyond this machine"):
+        with pytest.raises(StateError, match="off, since other machines can reach this app"):
             import_path(confined, str(allowed), DEFAULT_OPTIONS, address)
 
 
@@ -97,7 +97,7 @@ def test_what_is_outside_is_not_looked_at(confined: Workspace, allowed: Path, tm
         allowed / "folder" / "train.csv",
         allowed / "folder",
     ):
-        with pytest.raises(InputError, match="outside of the folders that pages may import from"):
+        with pytest.raises(InputError, match="outside the folders from which pages may import"):
             import_here(confined, path)
     for path in ("~nobody-of-this-name/x", "a\0b", allowed / "loop"):
         with pytest.raises(InputError, match=r"not the path of a file or folder|no such file or folder"):
@@ -117,7 +117,7 @@ def test_links_of_a_folder_that_lead_out_are_listed(confined: Workspace, allowed
         "broken": "unknown",
         "pipe": "unknown",
     }
-    assert found["out.csv"].message.endswith("a link that leads out of the folders that pages may import from")
+    assert found["out.csv"].message.endswith("a link out of the folders from which pages may import")
     assert "a named pipe" in found["pipe"].message
 
 

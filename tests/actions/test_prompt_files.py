@@ -120,7 +120,7 @@ CASES: Mapping[str, tuple[Mapping[str, str], Mapping[str, object], str]] = {
     "no place for log-probabilities": (
         {**ASKED, IDS[1]: "A, B or C?"},
         {"answers": "logprobs"},
-        f"mine.csv: 1 prompts ask for no <answer>X</answer>: {IDS[1]}; expected it in each, since log-probabilities",
+        f"mine.csv: 1 prompts do not ask for <answer>X</answer>: {IDS[1]}; expected it in each, since log-probabilities",
     ),
     "an empty prompt": ({**ASKED, IDS[1]: "\n"}, {}, f"the prompt of '{IDS[1]}' is empty"),
     "a template beside": (
@@ -233,7 +233,7 @@ def test_without_the_kept_file_a_run_stops_and_says_so(workspace: Workspace, ser
     path = workspace.settings.data / "prompts" / file.sha256
     before = request_counts(server).get("/v1/chat/completions", 0)
     for change, said in (
-        (path.unlink, "cannot be read (No such file or directory); ask for the run with that file again"),
+        (path.unlink, "cannot be read (No such file or directory); request the run with that file again"),
         (lambda: path.write_bytes(csv_of(dict.fromkeys(IDS, "Other words."))), "has changed since, its hash is"),
     ):
         change()

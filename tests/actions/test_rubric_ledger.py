@@ -96,7 +96,7 @@ def test_what_does_not_fit_is_refused(place: Workspace) -> None:
             WorthRule(**wrong)  # type: ignore[arg-type]
     with place.store.write() as db:
         db.execute("UPDATE hypothesis SET rubric_sha256 = 'another' WHERE name = 'worth'")
-    with pytest.raises(StateError, match="asks something else since it was registered"):
+    with pytest.raises(StateError, match="has changed its question since the registration"):
         rubric_ledger.record_result(place, "worth")
 
 

@@ -62,7 +62,7 @@ def test_the_command_writes_a_folder_once(small_workspace: Workspace, tmp_path: 
 
 def test_it_refuses_a_file_and_a_run_that_is_not_there(small_workspace: Workspace, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(StateError, match="a file, expected a folder"):
+    with pytest.raises(StateError, match="a file, expected an empty or new folder"):
         write_site(small_workspace, "debate", tmp_path / "file", replace=True)
     with pytest.raises(NotFound):
         write_site(small_workspace, "nothing", tmp_path / "out")
@@ -84,5 +84,5 @@ def test_no_secret_and_no_place_of_this_machine(small_workspace: Workspace) -> N
     assert b"ServerError: a server said no, see secret.csv" in made
     with small_workspace.change("test", "error") as (db, _):
         db.execute("UPDATE prediction SET error = ? WHERE pair_id = 'Pc_Gc'", [f"said {SECRET}"])
-    with pytest.raises(StateError, match="an API key stands in it"):
+    with pytest.raises(StateError, match="contains an API key"):
         build_site(open_workspace(settings), "debate")

@@ -441,9 +441,9 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
         (["NM_007315.4", "NM_002198", "XM_0123456"], "identifiers of RefSeq"),
         (["HGNC:11362", "HGNC:6116", "HGNC:7562"], "identifiers of a database"),
         (["209969_s_at", "202531_at", "ILMN_1690105"], "probes of an array"),
-        (["Pa.1", "Ga.1", "Zz.1"], "symbols with something else beside them"),
-        (["Pa|123", "Ga|7", "Zz|9"], "symbols with something else beside them"),
-        (["PA_ENSG01", "GA_ENSG02", "ZZ_ENSG03"], "symbols with something else beside them"),
+        (["Pa.1", "Ga.1", "Zz.1"], "symbols with additional text"),
+        (["Pa|123", "Ga|7", "Zz|9"], "symbols with additional text"),
+        (["PA_ENSG01", "GA_ENSG02", "ZZ_ENSG03"], "symbols with additional text"),
     ],
 )
 def test_a_space_that_covers_no_gene_is_refused_by_what_its_names_look_like(

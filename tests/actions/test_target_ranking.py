@@ -47,7 +47,7 @@ def test_a_training_ends_with_a_table(workspace: Workspace) -> None:
     said.clear()
     assert target_ranking.train(workspace, cases.request(), said.append) == folder
     assert said == ["small: is here already, trained with the same options; --replace trains it again"]
-    with pytest.raises(StateError, match="the name is taken by one with other options"):
+    with pytest.raises(StateError, match="the name is taken by a ranking with other options"):
         target_ranking.train(workspace, replace(cases.request(), seed=8), said.append)
     assert target_ranking.resume(workspace, "small") == folder  # done already: nothing is started
 

@@ -73,7 +73,7 @@ def test_one_that_died_is_listed_with_its_cause_and_resumed_once(kind: str, cras
     assert job.cause in (CAUSE, NO_REASON)  # a run's is in its log
     assert job.last_line == SAID
     assert (REPOSITORY / "pages" / f"{job.page}.py").is_file()
-    with pytest.raises(StateError, match="expected one that is running"):
+    with pytest.raises(StateError, match="expected a running job"):
         job_control.stop(crashed, job)
     job_control.resume(crashed, job)
     assert len(started) == 1
@@ -151,6 +151,6 @@ def test_one_that_was_asked_to_end_says_so_and_is_asked_once(small_workspace: Wo
     assert (job.state, job.share, job.progress, job.can_stop, job.can_resume) == ("running", 0.4, "fitting", True, False)
     job = job_control.stop(small_workspace, job)
     assert folder.command() == "cancel"
-    assert (job.is_live, job.can_stop, job.waits_for) == (True, False, "the end of what it is doing; then it stops")
+    assert (job.is_live, job.can_stop, job.waits_for) == (True, False, "the end of the current step, then it stops")
     with pytest.raises(StateError, match="is running, expected one that is running and was not asked to end"):
         job_control.stop(small_workspace, job)

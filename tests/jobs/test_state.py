@@ -109,7 +109,7 @@ def test_what_lives_or_ended_is_not_settled(folder: JobFolder) -> None:
 
 def test_only_a_live_one_is_stopped_and_a_damaged_record_is_an_error(folder: JobFolder) -> None:
     leave_dead(folder)
-    with pytest.raises(StateError, match="no process is on it"):
+    with pytest.raises(StateError, match="not running"):
         stop(folder)
     beat(folder, {})
     stop(folder)

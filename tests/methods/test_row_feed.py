@@ -47,4 +47,4 @@ def test_words_that_turn_out_to_be_thinking_are_thinking_for_all_who_watch_also_
     on_words(Words(".", "", 1))
     for row in (early, late):
         assert (row.speeches[0].content, row.speeches[0].reasoning) == ("It is B.", "Is it A?")
-    assert "Is it A?\n[so far the model was thinking]\nIt is B." in capsys.readouterr().out
+    assert "Is it A?\n[the text so far was thinking]\nIt is B." in capsys.readouterr().out

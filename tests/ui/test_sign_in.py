@@ -74,7 +74,7 @@ def frames_of(page: Page) -> list[bytes]:
     return frames
 
 
-SIGN_IN = ["Sign in", "This workspace is shared with the people named by whoever runs this server.", "Sign in"]
+SIGN_IN = ["Sign in", "This workspace is shared with people chosen by the person who runs this server.", "Sign in"]
 
 
 @pytest.mark.soak
@@ -161,5 +161,5 @@ def test_a_server_without_a_provider_lets_nobody_in(open_tab: OpenTab, shared: W
     with serving(shared.settings.workspace, PERTURBDESK_SIGN_IN="yes") as server:
         page = open_tab()
         open_debates(page, server)
-        assert "Sign-in is required, but not configured" in " ".join(shown(page))
+        assert "Sign-in is required but not configured" in " ".join(shown(page))
         assert page.get_by_role("button").count() == 0

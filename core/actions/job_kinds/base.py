@@ -27,7 +27,7 @@ from core.jobs.state import stop as stop_process
 from core.jobs.work import Reporter
 
 UNFINISHED: Final = "unfinished"  # what no process of this version was on
-_ENDS: Final = "the end of what it is doing; then it stops"
+_ENDS: Final = "the end of the current step, then it stops"
 _RESUMABLE = ("stopped", "failed", "interrupted", "crashed", "cancelled", UNFINISHED)
 WORDS: Final[Mapping[str, str]] = {
     "waiting": "waiting to start",
@@ -35,7 +35,7 @@ WORDS: Final[Mapping[str, str]] = {
     "loading": "loading the model",
     "training": "training",
     "merging": "merging the adapter into the model",
-    "pausing": "pausing: the rows that have begun are finished first",
+    "pausing": "pausing: rows in flight finish first",
     "paused": "paused",
     "budget": "token budget spent; can be resumed with a larger one",
     "done": "done",
@@ -132,7 +132,7 @@ class JobKind:
 
         The second argument is what `job_control.start` was given; the third hears how far the work is.
         """
-        raise StateError(f"{self.title}: has a command of its own, expected a kind whose work `jobs work` does")
+        raise StateError(f"{self.title}: has its own command, expected a kind that `jobs work` supports")
 
     def unbegun_in(self, folder: JobFolder, name: str, view: Mapping[str, str]) -> Job:
         """Return the job of what was asked for, is not finished, and no process of this version was on."""

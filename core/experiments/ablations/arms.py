@@ -170,5 +170,5 @@ def describe_changes(table: pd.DataFrame, baseline: str, metric: str = "mean") -
         return f"In {name}, {'; '.join(parts)}."
     arm, largest = max(changes.items(), key=lambda item: abs(item[1].estimate))
     if len(changes) == 1:
-        return f"In {name}, {arm} and {baseline} cannot be told apart: {largest.change_text}."
-    return f"In {name}, no arm can be told apart from {baseline}; the largest difference is {arm}, {largest.change_text}."
+        return f"In {name}, {arm} and {baseline} cannot be distinguished: {largest.change_text}."
+    return f"In {name}, no arm can be distinguished from {baseline}; the largest difference is {arm}, {largest.change_text}."

@@ -29,10 +29,10 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
     bounds = {name: _bounds(task, found.cells) for name, task in zip(("DE", "DIR"), tasks(outcome, own), strict=True)}
     arms = [
         Arm(OWN, (own,)),
-        Arm(SIGMOID, (_map(own, _flatten),), "an increasing function: the order stays"),
+        Arm(SIGMOID, (_map(own, _flatten),), "an increasing function preserves the order"),
         Arm("rounded to 2 decimals", (_map(own, partial(np.round, decimals=2)),), "makes ties"),
         Arm("rounded to 1 decimal", (_map(own, partial(np.round, decimals=1)),), "makes ties"),
-        Arm("ties broken by the labels", (_break(own, outcome.effect, outcome.up),), "the ceiling: nobody can do this"),
+        Arm("ties broken by the labels", (_break(own, outcome.effect, outcome.up),), "the ceiling: not achievable"),
         Arm("ties broken against the labels", (_break(own, ~outcome.effect, ~outcome.up),), "the floor"),
     ]
     table = score_arms(trial, arms, OWN)
@@ -50,10 +50,10 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
     same = score_of(table, SIGMOID).estimate == score_of(table, OWN).estimate
     de = bounds["DE"]
     sentence = (
-        f"{run.run.name}: recalibration {'changes nothing' if same else 'moved the score, which it must not'}; DE has "
+        f"{run.run.name}: recalibration {'changes nothing' if same else 'moved the score, which is a bug'}; DE has "
         f"{de.distinct:,} distinct values, and breaking its ties could move it from {de.floor:.3f} to {de.ceiling:.3f} at most."
     )
-    remark = "Arms that break ties know the labels: they bound what better resolution could give."
+    remark = "Arms that break ties use the labels: they bound the gain from better resolution."
     return Outcome(table, sentence, (remark,), pd.DataFrame(lines))
 
 

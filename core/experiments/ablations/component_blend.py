@@ -37,7 +37,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
         arms.append(fused_arm(f"{other.name} with {names[0]}", other, [first], [whole], "another base"))
     table = score_arms(trial_of(material, base, first), [on_rows(arm, both) for arm in arms], f"with {names[0]}")
     share = float(np.mean([rows.mean() for rows in both]))
-    remark = f"{share:.0%} of the base's rows are covered by both spaces; every arm is scored on these alone."
+    remark = f"{share:.0%} of the base's rows are covered by both spaces; every arm is scored only on these."
     return Outcome(table, describe_changes(table, f"with {names[0]}"), (remark,))
 
 

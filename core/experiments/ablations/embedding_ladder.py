@@ -32,7 +32,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
     sentence = f"{best} has the highest mean, {score_of(table, best).text}."
     if len(arms) > 1:
         sentence += f" {describe_changes(table, arms[0].name)}"
-    remark = "The highest of several is chosen by the labels it is scored on: its own number is optimistic."
+    remark = "The highest of several was chosen by the labels that score it, so its number is optimistic."
     return Outcome(table, sentence, (remark,) if len(arms) > 1 else ())
 
 
@@ -41,6 +41,6 @@ ABLATION = Ablation(
     title="Embedding ladder",
     question="Which gene space carries information about the labels, and do ensembles carry more than the first space alone?",
     needs=("labels", "space"),
-    options=(SPACES, Option("ensembles", "flag", True, "Every ensemble of the spaces too."), CENTRE, CUTS),
+    options=(SPACES, Option("ensembles", "flag", True, "Also score every ensemble of the spaces."), CENTRE, CUTS),
     make=_make,
 )

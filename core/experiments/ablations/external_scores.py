@@ -38,7 +38,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
     arms += [one_cut(run.run.name, mask_scores(each, here), trial) for run, each in zip(runs, scores, strict=True)]
     table = score_arms(trial, arms, COUNTS)
     n = int(here.sum())
-    remark = f"Scored on the {n:,} of {len(here):,} labelled rows that all of them score. Nobody here knows what they learned."
+    remark = f"Scored on the {n:,} of {len(here):,} labelled rows that all of them score. Their training data are unknown."
     sentence = " ".join(describe_changes(table, COUNTS, metric) for metric in ("DE", "DIR"))
     return Outcome(table, sentence, (remark,))
 

@@ -61,14 +61,14 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
     both = (spaces[0], *functional)
     arms.append(knn_arm(" + ".join(space.name for space in both), predict(material, Neighbours(both), options["cuts"])))
     table = score_arms(trial, arms, arms[0].name)
-    remark = "Rows whose gene stands in no pathway have no neighbour there: base rates stand in, and the note says for how many."
+    remark = "Rows whose gene is in no pathway have no neighbours there and get base rates; the note counts them."
     return Outcome(table, describe_changes(table, arms[0].name), (remark,))
 
 
 ABLATION = Ablation(
     name="functional_neighbours",
     title="Functional similarity against embeddings",
-    question="Do genes that share pathways or network partners lend better labels than genes that lie near in an embedding?",
+    question="Do genes that share pathways or network partners predict better than genes close in an embedding?",
     needs=("labels", "space", "pathways"),
     options=(SPACES, CENTRE, CUTS),
     make=_make,

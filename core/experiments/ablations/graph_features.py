@@ -18,7 +18,7 @@ from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.types import EXTERNAL_SCORE
 
 ALL_PAIRS = "all rows"
-LITTLE = 0.05  # an AUROC whose whole interval lies as near to chance tells next to nothing
+LITTLE = 0.05  # an AUROC whose whole interval lies as near to chance says almost nothing
 
 
 def walk_features(
@@ -131,7 +131,7 @@ def _agreement(own: Floats, other: Floats) -> dict[str, float]:
 
 def _sentence(table: pd.DataFrame, features: pd.DataFrame, options: Mapping[str, Any]) -> str:
     de, up = score_of(table, "connectivity", "DE"), score_of(table, "kd_up_score", "DIR")
-    verdict = "tells next to nothing" if max(de.high - 0.5, 0.5 - de.low) < LITTLE else "tells something"
+    verdict = "says almost nothing" if max(de.high - 0.5, 0.5 - de.low) < LITTLE else "tells something"
     return (
         f"{features['reachable'].mean():.1%} of the rows are reachable within {options['cut_off']} edges; connectivity has DE "
         f"{de.text}, signed propagation DIR {up.text}: the graph {verdict} about an effect."
@@ -149,7 +149,7 @@ def _remarks(features: pd.DataFrame, lines: list[dict[str, Any]]) -> tuple[str, 
         least = min(each["spearman"] for each in lines)
         remarks.append(
             f"Row by row, features of a file and ours of the same name correlate by Spearman's {least:.2f} or more (see the "
-            "details): a file made over another graph ranks other rows first, though both may score alike."
+            "details): a file from another graph ranks other rows first, though both may have similar scores."
         )
     return tuple(remarks)
 
@@ -161,7 +161,7 @@ ABLATION = Ablation(
     needs=("labels", "signs"),
     options=(
         Option("cut_off", "int", 4, "The most edges of a walk.", least=1, most=6),
-        Option("damping", "float", 0.5, "What a walk's weight is multiplied by for each edge.", least=0.0, most=1.0),
+        Option("damping", "float", 0.5, "Factor on a walk's weight for each edge.", least=0.0, most=1.0),
     ),
     make=_make,
 )

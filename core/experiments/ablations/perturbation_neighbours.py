@@ -56,7 +56,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
     ]
     arms += [_mean_rank(f"genes and {arm.name}", genes, arm, options["weight"]) for arm in arms[1:]]
     table = score_arms(trial, arms, GENES)
-    remark = "Most perturbations have few measured partners outside their own fold; base rates stand in, as the notes say."
+    remark = "Most perturbations have few measured partners outside their own fold; the others get base rates (see the notes)."
     return Outcome(table, describe_changes(table, GENES), (remark,))
 
 
@@ -67,7 +67,7 @@ ABLATION = Ablation(
     needs=("labels", "space", "edges"),
     options=(
         SPACES,
-        Option("weight", "float", 0.5, "The weight of the perturbation side where both count.", least=0.0, most=1.0),
+        Option("weight", "float", 0.5, "The weight of the perturbation side if both count.", least=0.0, most=1.0),
         CENTRE,
         CUTS,
     ),

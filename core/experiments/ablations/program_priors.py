@@ -98,10 +98,10 @@ def describe_expectations(counts: pd.DataFrame) -> str:
 ABLATION = Ablation(
     name="program_priors",
     title="Program priors",
-    question="Do the genes of known programs (stress, p53, ribosome, cell cycle) change as those programs are expected to?",
+    question="Do genes of known programs (stress, p53, ribosome, cell cycle) change in the expected direction?",
     needs=("labels",),
     options=(
-        Option("strength", "float", 20.0, "Pseudo-rows at the base rate that a program's rates are mixed with.", least=0.0),
+        Option("strength", "float", 20.0, "Number of pseudo-rows at the base rate added to each program.", least=0.0),
         CUTS,
     ),
     make=_make,

@@ -18,7 +18,7 @@ from core.stats.scored_rows import combine_codes
 from core.store.runs import Run
 from core.transfer.labelled_rows import Rows
 
-RUNS = Option("runs", "runs", "", "Runs to compare, the baseline first; by default those that differ in this option alone.")
+RUNS = Option("runs", "runs", "", "Runs to compare, the baseline first; by default those that differ only in this option.")
 MOST = 12
 
 
@@ -59,7 +59,7 @@ def score_runs(material: Material, names: str, option: str, how: str) -> Outcome
 
 
 def _what_is_needed(option: str, how: str) -> str:
-    return f"two runs on the same labelled rows that differ in {option} alone: make them with {how}, or name any two under runs"
+    return f"two runs on the same labelled rows that differ only in {option}: make them with {how}, or name any two under runs"
 
 
 def _title(rows: RunRows, option: str) -> str:

@@ -23,14 +23,14 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
         for strength in STRENGTHS
     ]
     table = score_arms(trial, arms, arms[0].name)
-    remark = "P(up | DE) is not touched: its change is 0 by construction. Strength 0 is the prior as it is."
+    remark = "P(up | DE) does not change: its difference is 0 by construction. Strength 0 is the unchanged prior."
     return Outcome(table, describe_changes(table, arms[0].name, "DE"), (remark,))
 
 
 ABLATION = Ablation(
     name="support_shrinkage",
     title="Support-aware DE",
-    question="Does it help DE to draw the priors with the most support towards a half?",
+    question="Does DE improve if priors with much support are moved towards 0.5?",
     needs=("labels", "space"),
     options=(SPACES, CENTRE, CUTS),
     make=_make,

@@ -28,7 +28,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
         arms.append(Arm(name, chosen, "pairs of rows inside the stratum"))
     table = score_arms(trial, arms)
     least, most = (score_of(table, name) for name in (STRATA[0], STRATA[-1]))
-    verdict = "the intervals overlap, so support does not tell good rows from bad ones"
+    verdict = "the intervals overlap, so support does not separate good rows from bad ones"
     if most.low > least.high:
         verdict = "rows with much support are ranked better"
     elif most.high < least.low:

@@ -28,14 +28,14 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
         arms.append(fused_arm(name, base, [predicted], [weights], f"weight from {low:g} to {high:g}"))
     arms.append(Arm(f"{base.name} alone", (base.scores,) * len(predicted)))
     table = score_arms(trial_of(material, base, predicted), arms, SAME)
-    remark = "Support is scaled from the least to the largest of these rows, of which few come near the largest."
+    remark = "Support is scaled from the least to the largest of these rows; few rows come near the largest."
     return Outcome(table, describe_changes(table, SAME), (remark,))
 
 
 ABLATION = Ablation(
     name="support_weights",
     title="Weights by support",
-    question="Should a row with much support lean more on its neighbours than a row with little?",
+    question="Should rows with much support weigh their neighbours more than rows with little?",
     needs=("labels", "space", "run"),
     options=(BASE, SPACES, WEIGHT, CENTRE, CUTS),
     make=_make,

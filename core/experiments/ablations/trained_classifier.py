@@ -97,7 +97,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
         scores = tuple(predict_cells(trial, features, model, seed) for seed in range(n_cuts))
         arms.append(Arm(name, scores, f"{features.shape[1]} features, fitted for each cell"))
     table = score_arms(trial, arms, KNN)
-    remark = f"{np.isfinite(features).all(axis=1).mean():.0%} of rows have vectors on both axes; base rates stand in elsewhere."
+    remark = f"{np.isfinite(features).all(axis=1).mean():.0%} of rows have vectors on both axes; the others get base rates."
     return Outcome(table, describe_changes(table, KNN), (remark,))
 
 
@@ -111,7 +111,7 @@ ABLATION = Ablation(
         Option("columns", "int", 32, "Columns of each vector; the features are three times as many.", least=1, most=256),
         Option("c", "float", 0.01, "Inverse strength of the logistic regression's penalty.", least=0.000001),
         Option("hidden", "int", 32, "Units of the hidden layer.", least=1, most=256),
-        Option("epochs", "int", 10, "Passes of the network over the rows.", least=1, most=200),
+        Option("epochs", "int", 10, "Number of epochs.", least=1, most=200),
         CENTRE,
         Option("cuts", "int", 1, "How many cuts of perturbations and genes into 5 × 5 cells are averaged.", least=1, most=10),
     ),

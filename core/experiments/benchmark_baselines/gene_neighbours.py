@@ -48,7 +48,7 @@ def _by_edge(material: Material) -> Prediction:
 
 TEXT = KnowledgeBaseline(
     name="text kNN",
-    about="kNN: training rows weighted by how alike perturbation and gene are in words of gene descriptions (TF-IDF)",
+    about="kNN: training rows weighted by the similarity of perturbation and gene in words of gene descriptions (TF-IDF)",
     place=30,
     find_lacking=lambda material: "" if material.genes.text is not None else NO_DESCRIPTIONS,
     make=_by_text,
@@ -56,14 +56,14 @@ TEXT = KnowledgeBaseline(
 
 NETWORK = KnowledgeBaseline(
     name="network kNN",
-    about="kNN: training rows weighted by how alike perturbation and gene are in neighbourhoods in the network",
+    about="kNN: training rows weighted by the similarity of perturbation and gene in network neighbourhoods",
     place=40,
     find_lacking=lambda material: "" if material.genes.network is not None else NO_NETWORK,
     make=_by_network,
 )
 EDGE = KnowledgeBaseline(
     name="physical edge",
-    about="1 if an edge of the network joins perturbation and gene, else 0; it says nothing of a direction",
+    about="1 if an edge of the network joins perturbation and gene, else 0; it does not predict a direction",
     place=20,
     find_lacking=lambda material: "" if material.genes.graph is not None else NO_NETWORK,
     make=_by_edge,

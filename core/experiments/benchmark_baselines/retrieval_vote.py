@@ -141,7 +141,7 @@ ALL_BUDGETS = KnowledgeBaseline(
 )
 OWN_GENE = KnowledgeBaseline(
     name="retrieval vote, own gene",
-    about="the same of the up to five rows for the gene alone, of close perturbations first",
+    about="the same with only the up to five rows of the gene, close perturbations first",
     place=11,
     find_lacking=find_lacking,
     make=lambda material: vote(material, GENE_BUDGETS),

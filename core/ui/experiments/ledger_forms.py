@@ -64,7 +64,7 @@ def _choose_rule() -> DecisionRule:
     metric = choose_one(one.selectbox, "ledger_metric", "Primary metric", METRICS, "mean")
     level = choose_one(two.selectbox, "ledger_level", "Level that decides", LEVELS, "fused")
     unit = choose_one(one.selectbox, "ledger_unit", "Resampled", UNITS, "two-way")
-    smallest = two.number_input("Smallest effect worth having", 0.001, 0.5, 0.01, 0.001, format="%.3f", **bind("ledger_effect"))
+    smallest = two.number_input("Smallest effect that matters", 0.001, 0.5, 0.01, 0.001, format="%.3f", **bind("ledger_effect"))
     return DecisionRule(metric, level, unit, smallest)  # type: ignore[arg-type]  # each is one of those offered
 
 

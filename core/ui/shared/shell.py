@@ -1,4 +1,4 @@
-"""What every page has in common: the router, what is chosen in the sidebar, and errors explained in words."""
+"""Common parts of all pages: the router, the choices in the sidebar, and errors in words."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from core.ui.shared.widgets import as_text, draw_figures_last, show_empty
 PRODUCT = "PerturbDesk"
 _LONGEST_ADDRESS = 300  # characters, in the log
 _CONTEXT = "_context"  # session key; set only while the router runs
-_ASK_EVERY_S = 2.0  # for a result that is being computed
-_REQUESTED = "_requested"  # session key: the page that a visitor opened before the server had run its router
+_ASK_EVERY_S = 2.0  # seconds between two checks for a result
+_REQUESTED = "_requested"  # session key: the page opened before the server had run its router
 STYLE = Path(__file__).with_name("style.css")
 
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """The workspace, and what is chosen in the sidebar: dataset and run (None if there is none); runs are the dataset's."""
+    """The workspace, and the sidebar's choice of dataset and run (None if there is none). runs: those of the dataset."""
 
     workspace: Workspace
     dataset: Dataset | None
@@ -90,16 +90,16 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
 
 
 def _former_pages() -> list[Any]:
-    """Return a page for each address that a page had before: they lead on."""
+    """Return a redirecting page for each former address of a page."""
     return [st.Page(_lead_on, title=PRODUCT, url_path=address, visibility="hidden") for address in FORMER]
 
 
 def _lead_on() -> None:
-    """Draw nothing: the router has led on to the page's new address."""
+    """Draw nothing: the router has redirected to the page's new address."""
 
 
 def _choose(workspace: Workspace, pages: Mapping[str, Sequence[Any]], page: Any) -> PageContext:
-    """Choose what the page shows, set it in the address, and draw the sidebar."""
+    """Choose dataset and run, set them in the address, and draw the sidebar."""
     loaders.settle_runs()
     choice = run_choice.choose(page.url_path, loaders.all_datasets(), loaders.predicting_runs())
     if choice.warning:
@@ -111,9 +111,9 @@ def _choose(workspace: Workspace, pages: Mapping[str, Sequence[Any]], page: Any)
 
 
 def _open_workspace() -> Workspace | None:
-    """Return the workspace as the person at the browser may use it.
+    """Return the workspace with the permissions of the person at the browser.
 
-    None, with the sign-in or the error on screen, if they may not.
+    Without any, show the sign-in or the error and return None.
     """
     with _record_unexpected_errors(), explain_errors():
         if sign_in.refuse_unprotected(server_workspace.read_workspace().settings):
@@ -127,15 +127,15 @@ def _open_workspace() -> Workspace | None:
 
 
 def set_title(*parts: str) -> None:
-    """Set the title of the browser's tab: what is on the page, the most particular first."""
+    """Set the title of the browser's tab, the most specific part first."""
     st.set_page_config(page_title=" · ".join((*parts, PRODUCT)))
 
 
 def open_page(page_file: str) -> PageContext:
     """Return the context of a page; each page calls it first.
 
-    A server that has not run its router yet runs a page alone, without the sidebar and without anything that guards it. Then this
-    sends the visitor to app.py, which leads back to the requested page.
+    A server that has not run its router yet runs a page alone, without sidebar and access checks. Then this redirects to app.py,
+    which redirects back to the requested page.
     """
     if _CONTEXT not in st.session_state:
         st.session_state[_REQUESTED] = (f"pages/{Path(page_file).name}", links.read_parameters())
@@ -145,14 +145,14 @@ def open_page(page_file: str) -> PageContext:
 
 
 def show_error(error: DeskError) -> None:
-    """Show an expected error in words, and record it with its traceback."""
+    """Show an expected error in words, and log it with its traceback."""
     log.record_error(_address(), error)
     st.error(as_text(log.without_secrets(str(error))), icon=":material/error:")
 
 
 @contextmanager
 def explain_errors() -> Iterator[None]:
-    """Show an expected error of the block in words, in the place of what the block would have drawn.
+    """Show an expected error of the block in words in place of the block's elements.
 
     Every page and every fragment runs inside this block.
     """
@@ -161,19 +161,19 @@ def explain_errors() -> Iterator[None]:
     except StoreBusy as error:
         log.record_error(_address(), error)
         st.warning(f"The store is busy: {as_text(error)}", icon=":material/hourglass_top:")
-        st.button("Try again", key=f"try-again-{id(error)}")  # any click runs the page again
+        st.button("Try again", key=f"try-again-{id(error)}")  # any click reruns the page
     except NothingCovered as error:
         show_empty(f"{as_text(error)}.")
     except DeskError as error:
         show_error(error)
     except (OSError, MemoryError) as error:
-        log.record_error(_address(), error)  # with where it was raised
+        log.record_error(_address(), error)  # with the place that raised it
         show_error(explain(error))
 
 
 @contextmanager
 def _record_unexpected_errors() -> Iterator[None]:
-    """Record an error of the block that is not explained, and leave it to Streamlit to show."""
+    """Log an unexpected error of the block, and let Streamlit show it."""
     try:
         yield
     except Exception as error:
@@ -188,17 +188,16 @@ def _address() -> str:
 
 
 def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable[[], None]:
-    """Make a part of a page that runs again by itself, when one of its widgets changes and every `every_s` seconds.
+    """Make a part of a page that reruns alone when one of its widgets changes and every `every_s` seconds.
 
-    Its expected errors are explained like those of a page. What runs by itself does not keep the background waiting: nobody
-    has done anything.
+    Expected errors are shown as on a page. Automatic reruns do not pause background computations, since the user did nothing.
     """
 
     @st.fragment(run_every=every_s)
     @wraps(draw)
     def run() -> None:
         with nullcontext() if every_s else background().pause(), _record_unexpected_errors(), explain_errors():
-            if _CONTEXT not in st.session_state:  # it runs without its page, which would have asked and read
+            if _CONTEXT not in st.session_state:  # it runs without its page, which would have checked and read these
                 sign_in.draw_anew_if_changed()
                 loaders.refresh()
             with linked.note_at_end():
@@ -208,13 +207,13 @@ def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable
 
 
 def draw_page_anew() -> None:
-    """Run the page again, by itself: what it says about the last action stays."""
+    """Rerun the page automatically: the confirmation of the last action stays."""
     repeat_confirmation()
     st.rerun()
 
 
 def draw_until_ready(draw: Callable[[], None], ready: Callable[[], bool]) -> None:
-    """Draw a part of a page, and if it is not ready again every few seconds, until the page is drawn with all of it."""
+    """Draw a part of a page, and redraw it every few seconds until it is complete."""
     if ready():
         draw()
         return

@@ -1,8 +1,7 @@
-"""The sidebar: what is shown above the pages, in their groups, and what a person may set about the app.
+"""The sidebar: dataset and run, the pages in groups, and the user's settings.
 
-The palette: one field, opened by Ctrl K or ⌘ K, that finds pages, runs, target genes, perturbations and rows.
-
-Pages and runs the browser finds by itself; symbols and rows, of which there may be a hundred thousand, the server does.
+The palette: one field, opened by Ctrl K or ⌘ K, that finds pages, runs, target genes, perturbations and rows. The browser finds
+pages and runs; the server finds symbols and rows, since there may be a hundred thousand.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from core.ui.shared.run_choice import Choice
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.widgets import as_text
 
-MOST = 8  # symbols of either role, and rows, that are listed
+MOST = 8  # most symbols of each role, and rows, that are listed
 _ROLES = {"pert": ("perturbation", "perturbation"), "gene": ("target gene", "gene")}  # column → what it holds, its page
 _HERE = Path(__file__).parent
 _HTML = """<button type="button" class="open">Find anything <kbd></kbd></button>
@@ -40,10 +39,10 @@ _palette = st.components.v2.component(
 )
 
 
-MORE = "More"  # the group of pages that stand under it until they hold something
-_USED = "_used"  # session key: the addresses of such pages on which this visitor had something computed
+MORE = "More"  # the group of pages that are listed under it while they are empty
+_USED = "_used"  # session key: the addresses of such pages on which this visitor computed something
 _LONGEST = 22  # characters of a name that its choice shows in full
-# Address of a page under MORE → whether this workspace has something for it.
+# Address of a page under MORE → whether this workspace has content for it.
 _HOLDS: Mapping[str, Callable[[], object]] = {
     "targets": lambda: target_ranking.list_all(read_workspace()),
     "ledger": loaders.ledger_entries,
@@ -70,12 +69,12 @@ def show(product: str, workspace: Workspace, pages: Mapping[str, Sequence[Any]],
 
 
 def note_used(address: str) -> None:
-    """Note that a page under MORE has something to show to this visitor, so that it stands by itself."""
+    """Record that a page under MORE has content for this visitor, so that it is listed separately."""
     st.session_state.setdefault(_USED, set()).add(address)
 
 
 def _show_choices(choice: Choice) -> None:
-    """Show the choice of dataset and run, each with its facts below it and, where its choice would cut it, its name."""
+    """Show the choice of dataset and run, each with facts below it, and its full name if the choice cuts it."""
     dataset, run = choice.dataset, choice.run
     listed = [each for each in runs_of(dataset) if not each.is_asked or each == run]  # ad-hoc runs are listed on the page Ask
     with st.container(gap="xxsmall", key="chosen"):
@@ -96,7 +95,7 @@ def _show_facts(name: str, facts: str, why: str = "") -> None:
 
 
 def _show_choice(label: str, name: str, chosen: str | None, titles: Mapping[str, str]) -> None:
-    """Show the choice of a dataset or run by id; another run keeps what else the address holds, another dataset does not."""
+    """Show the choice of a dataset or run by id. A new run keeps the address's other parameters, a new dataset does not."""
     key = f"choose_{name}"
     st.session_state[key] = chosen
 
@@ -121,7 +120,7 @@ def _title(dataset: Dataset) -> str:
 
 
 def _show_navigation(pages: Mapping[str, Sequence[Any]], open_page: Any, parameters: Mapping[str, str]) -> None:
-    """Show links that carry dataset and run. Streamlit's own drop them, and setting each again adds a step for "back"."""
+    """Show links with dataset and run. Streamlit's own links lack them, and setting them adds steps to the browser's history."""
     with st.container(gap=None, key="navigation"):
         for title, group in pages.items():
             listed = [page for page in group if page.visibility != "hidden"]
@@ -148,7 +147,7 @@ def _holds_something(address: str) -> bool:
 
 
 def runs_of(dataset: Dataset | None) -> list[Run]:
-    """Return the runs of a dataset that predict, the oldest first."""
+    """Return the predicting runs of a dataset, oldest first."""
     return [run for run in loaders.predicting_runs() if dataset is not None and run.dataset == dataset.id]
 
 
@@ -170,7 +169,8 @@ def show_palette(pages: Mapping[str, Sequence[Any]], choice: Choice) -> None:
 def find_hits(
     rows: pd.DataFrame, symbols: Mapping[str, Sequence[str]], wanted: str, query: Mapping[str, str]
 ) -> Iterator[dict[str, str]]:
-    """Yield what the typed words name in a dataset: symbols that begin so, then rows whose pair has them; each with its link.
+    """Yield the matches of the typed words in a dataset: symbols that begin with them, then rows with such a pair; each with its
+    link.
 
     rows: with pert, gene and pair_id. symbols: those of each column, sorted. query: the parameters of every link.
     """
@@ -191,7 +191,7 @@ def find_hits(
 
 
 def _row_link(pair_id: str, query: Mapping[str, str]) -> str:
-    """Return a row in Rows, of the chosen run or else of the latest that has it; its neighbours where no run has."""
+    """Return a link to a row in Rows, of the chosen run or the latest run that has it; to its neighbours if no run has it."""
     having = loaders.runs_with_row(query["dataset"], pair_id)
     if not having:
         return links.page_address("neighbours", **query, row=pair_id)

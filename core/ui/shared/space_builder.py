@@ -1,4 +1,4 @@
-"""What a gene space can be built from, and building one where a page needs it, with what is being done in sight."""
+"""The sources of gene spaces, and building a space on a page that needs it, with progress."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ KINDS = {
     "a published LPS response": ("response", "lps_response", 0),
     "genes with similar responses in this dataset": ("coresponse", "", 64),
 }
-_IN_PLACE = ("text", "network", "response")  # the kinds that need no large package and no labels
+_IN_PLACE = ("text", "network", "response")  # the kinds that need neither a large package nor labels
 
 
 def build(context: PageContext, kind: str, name: str, options: dict[str, Any], link: Callable[[SpaceRecord], object]) -> None:
-    """Build a space, saying what is being done, and run the page anew with a link to it; or show why it cannot be built."""
+    """Build a space with progress, and rerun the page with a link to it; or show why it cannot be built."""
     with explain_errors():
         with st.status("Building …") as status:
             space = spaces.embed(context.workspace, kind, name, options, say=lambda text: status.update(label=f"{text} …"))
@@ -34,14 +34,14 @@ def build(context: PageContext, kind: str, name: str, options: dict[str, Any], l
 
 
 def offer(context: PageContext) -> None:
-    """Offer to build a gene space from the packs that are there; without such a pack, say what to do first."""
+    """Offer to build a gene space from the existing packs; without such a pack, show what to do first."""
     found = {pack.kind: pack for pack in loaders.all_packs()}
     kinds = [(kind, found[needed], columns) for kind, needed, columns in KINDS.values() if kind in _IN_PLACE and needed in found]
     if context.workspace.settings.read_only or not kinds:
         neighbour_controls.show_no_space()
         return
     with st.container(border=True):
-        st.markdown("Neighbours need a gene space, and none is here yet. Build one now:")
+        st.markdown("Neighbours need a gene space, and there is none yet. Build one now:")
         for kind, pack, columns in kinds:
             _show_button(context, kind, pack, columns)
         links.to_data("More ways to build one", tab="Spaces and leaks")

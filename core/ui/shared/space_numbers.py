@@ -1,4 +1,4 @@
-"""The numbers of gene spaces on pages, the mean of ten cuts and its null, computed while nobody waits for them."""
+"""The numbers of gene spaces on pages, the mean of ten cuts and its null, computed in the background."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from core.ui.shared.widgets import as_text
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpaceTask:
-    """A kNN under folds whose numbers are wanted; made by `task_on_rows`. key: of all that they depend on."""
+    """A request for the numbers of a kNN under folds; made by `task_on_rows`. key: of everything that they depend on."""
 
     inputs: KnnInputs
     labels: NDArray[np.object_]
@@ -43,7 +43,7 @@ def task_on_rows(dataset: str, name: str, settings: KnnSettings, run: str | None
 
 
 def ask_cuts(task: SpaceTask) -> Result:
-    """Return the mean of ten cuts, a MeanOfCuts, as soon as it is computed."""
+    """Return the mean of ten cuts once it is computed."""
 
     def compute(progress: Progress) -> MeanOfCuts:
         found = cuts.predict_cuts(task.inputs, task.k, progress=progress)
@@ -53,7 +53,7 @@ def ask_cuts(task: SpaceTask) -> Result:
 
 
 def ask_null(task: SpaceTask) -> Result:
-    """Return the null, a PermutationNull, from the cache or as soon as it is computed."""
+    """Return the null, from the cache or once it is computed."""
     kept = knn_numbers.kept_null(server_workspace.read_workspace(), task.key)
     if kept is not None:
         return Result(ready=True, value=kept)
@@ -65,7 +65,7 @@ def ask_null(task: SpaceTask) -> Result:
 
 
 def show_sentence(task: SpaceTask, whose: str) -> None:
-    """Show the number of a kNN in a sentence, beside its null as soon as that is there; whose: how the sentence begins."""
+    """Show the number of a kNN in a sentence, with its null once it is ready. whose: the beginning of the sentence."""
 
     def draw() -> None:
         found, null = ask_cuts(task), None
@@ -84,6 +84,6 @@ def show_sentence(task: SpaceTask, whose: str) -> None:
 
 
 def is_ready(task: SpaceTask) -> bool:
-    """Return whether the cuts and the null are there, or have failed; asks for them."""
+    """Request the cuts and the null; return whether they are ready or have failed."""
     found = ask_cuts(task)
     return found.ready and (found.value is None or ask_null(task).ready)

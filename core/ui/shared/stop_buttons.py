@@ -1,4 +1,4 @@
-"""Two buttons beside what one reads: add it to the report, or to the walk-through; both keep a stop in a list."""
+"""Two buttons beside an element: add it to the report or to the walk-through. Both store a stop in a list."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from core.report.walk import AT_HOME, Links
 from core.store.walks import Stop, StopKind
 from core.ui.shared import links
 
-# Session keys: the walk-through that stops are added to, and the page on screen.
+# Session keys: the walk-through that receives stops, and the page on screen.
 _WALK, _PAGE = "_walk", "_page_of_stops"
-# The kind of stop that a figure of a page is; of other pages it is a figure.
+# The kind of stop of a page's figures; on other pages it is a figure.
 _KINDS: dict[str, StopKind] = {"compare": "comparison", "fuse": "what-if", "scores": "slice"}
 Make = Callable[[str], Stop]  # the stop as one of the walk-through of a name
 
 
 def begin_page(file: str) -> None:
-    """Say which page is on screen, by its file in pages/, "" for the first."""
+    """Set the page on screen, by its file in pages/, "" for the first."""
     st.session_state[_PAGE] = file
 
 
 def current_walk() -> str:
-    """Return the name of the walk-through that stops are added to."""
+    """Return the name of the walk-through that receives stops."""
     return str(st.session_state.get(_WALK, walks.USUAL))
 
 
@@ -35,13 +35,13 @@ def choose_walk(name: str) -> None:
 
 
 def links_of_stops() -> Links:
-    """Return where links of stops lead: to the base address in the settings, else to where this page was opened."""
+    """Return the base address of links in stops: that of the settings, else that of this page."""
     opened = (st.context.url or "").rpartition("/")[0]
     return Links(links.base_address() or (opened if opened.startswith("http") else AT_HOME))
 
 
 def kind_of_page() -> StopKind:
-    """Return the kind of a stop that is a figure of the page on screen."""
+    """Return the kind of stop for figures of the page on screen."""
     return _KINDS.get(st.session_state.get(_PAGE, ""), "figure")
 
 
@@ -51,9 +51,9 @@ def address_of_view() -> str:
 
 
 def show(workspace: Workspace, make: Make, key: str) -> None:
-    """Show both buttons; a reader has none. key: of what they stand beside, on its page.
+    """Show both buttons, except to readers. key: of the element beside them, on its page.
 
-    Their words are for screen readers and tooltips: the style sheet leaves the signs.
+    Their words are for screen readers and tooltips; the style sheet shows only the signs.
     """
     if workspace.settings.read_only:
         return

@@ -1,4 +1,4 @@
-"""Tables: each column as wide as its text, and above a table wider than its place the names of the columns out of sight."""
+"""Tables: each column is as wide as its text. A hint above a table that is too wide names the hidden columns."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from core.ui.shared import figure_menu, text_size
 
 Column = Mapping[str, Any]  # as st.column_config makes it
 TEXT_PX = 13.2  # size of the text in a cell: 0.875rem of the theme's 15 px
-MARGINS_PX = 18  # of a cell: Streamlit's 8 on both sides, and the line between columns with what rounding takes
-LEAST_PX, MOST_PX = 46, 400  # of a column; text beyond it goes on in the next line
+MARGINS_PX = 18  # of a cell: Streamlit's 8 on both sides, the line between columns, and rounding
+LEAST_PX, MOST_PX = 46, 400  # of a column; longer text wraps
 MARKERS_PX = 34  # the column in which rows are ticked
 TALL_PX = 62  # a row of three lines; Streamlit breaks lines in rows above 4rem alone
-SPARE_PX = 6  # of the last column's margin, which may be out of sight before its text is
-MEASURED_ROWS = 500  # of a longer table, whose texts are much alike
+SPARE_PX = 6  # of the last column's margin, which may be hidden before its text is
+MEASURED_ROWS = 500  # rows that are measured of a longer table, whose texts are much alike
 BAR_PX = 110
-# Widths of characters in Source Sans, the theme's font, in hundredths of the text's size; a capital letter or a sign that is
-# not here is as wide as OTHER.
+# Widths of characters in Source Sans, the theme's font, in hundredths of the text's size. The rest are as wide as OTHER.
 _WIDTHS = {
     **dict.fromkeys(" ", 20),
     **dict.fromkeys("ijl,.:;'|I·", 25),
@@ -51,12 +50,11 @@ def show_table(
     key: str | None = None,
     **options: Any,
 ) -> Any:
-    """Show a table without its index, which can be downloaded as CSV and as Parquet; what `st.dataframe` returns.
+    """Show a table without its index, with downloads as CSV and Parquet; return the value of `st.dataframe`.
 
-    name: of the table on its page, and in the name of its file; None where it is exported otherwise: by buttons of
-    its own, or, a part of a dossier, with its run.
-    columns: as its column_config; a width in pixels stands there only for a text that may be cut or a bar. Further options are
-    those of `st.dataframe`. In a place that is wider than the columns, they share what is left.
+    name: of the table on its page, and in its file name; None if it has other downloads or is part of a dossier. columns: its
+    column_config, with a width in pixels only for bars and texts that may be cut. Further options are those of `st.dataframe`. In
+    a wider container, the columns share the remaining width.
     """
     frame: pd.DataFrame = cast(Any, table).data if isinstance(table, Styler) else table
     settings = {str(name): _settings_of((columns or {}).get(str(name), {})) for name in frame}
@@ -86,14 +84,14 @@ def show_table(
 
 
 def _settings_of(column: Column | str | None) -> dict[str, Any] | None:
-    """Return the settings of a column, of which a text is the title alone; None for one that is hidden."""
+    """Return the settings of a column, where a text means only a title; None for a hidden column."""
     if isinstance(column, str):
         return {"label": column}
     return None if column is None else dict(column)
 
 
 def column_width(values: pd.Series, name: str, settings: Column) -> int:
-    """Return the width of a column in pixels: the one that is set, else as wide as its title and its widest text."""
+    """Return the width of a column in pixels: the one that is set, else that of its title or its widest text."""
     if isinstance(settings.get("width"), int):
         return int(settings["width"])
     if _type_of(settings).get("type") == "progress":
@@ -103,7 +101,7 @@ def column_width(values: pd.Series, name: str, settings: Column) -> int:
 
 
 def wants_lines(values: pd.Series, settings: Column) -> bool:
-    """Return whether a column has text that is wider than it may be, so that rows need several lines."""
+    """Return whether a column has text wider than the limit, so that rows need several lines."""
     if pd.api.types.is_numeric_dtype(values):
         return False
     limit = settings["width"] if isinstance(settings.get("width"), int) else MOST_PX
@@ -116,7 +114,7 @@ def text_width(text: str) -> float:
 
 
 def _cell_texts(values: pd.Series, settings: Column) -> Iterable[str]:
-    """Return the texts of a column's cells as they are shown, as far as they may be the widest."""
+    """Return the displayed texts of a column's cells that may be the widest."""
     kind = _type_of(settings)
     known = values.head(MEASURED_ROWS).dropna()
     if kind.get("type") == "link" and kind.get("display_text"):
@@ -140,7 +138,7 @@ def _type_of(settings: Column) -> Mapping[str, Any]:
 
 
 def _number_text(value: float, form: str | None) -> str:
-    """Return a number as Streamlit writes it in a format of its own or of printf."""
+    """Return a number as Streamlit formats it, by its own format or one of printf."""
     if form is not None and "%" in form:
         return form % value
     if form == "percent":
@@ -149,19 +147,19 @@ def _number_text(value: float, form: str | None) -> str:
 
 
 def scroll_hint(titles: Sequence[str], widths: Sequence[int], markers: int = 0) -> str:
-    """Return HTML that names the columns out of sight, in a place narrower than the table; none of it is seen in a wider one.
+    """Return HTML that names the hidden columns if the container is narrower than the table.
 
-    widths: of the columns, in pixels; markers: of what stands before them.
+    widths: of the columns, in pixels; markers: of the elements before them.
     """
     ends = list(accumulate(widths, initial=markers + 2))[1:]  # 2: the table's frame
     if not ends:
         return ""
-    # A rule holds on the whole page, so tables of other widths have rules of other names.
+    # A rule applies to the whole page, so tables of other widths have rules with other names.
     own = f"hint-{zlib.crc32(repr(ends).encode()):x}"
     rules = "".join(
         f"@container (min-width: {end - SPARE_PX}px) {{ .{own}-{at} {{ display: none; }} }}" for at, end in enumerate(ends)
     )
-    # Only the last columns are ever out of sight, so each but the last brings the comma behind it.
+    # Only the last columns are ever hidden, so each but the last is followed by a comma.
     last = len(ends) - 1
     names = "".join(
         f'<span class="{own}-{at}">{html.escape(title)}{"." if at == last else ", "}</span>' for at, title in enumerate(titles)

@@ -1,6 +1,6 @@
-"""Small elements that several pages show: texts, headings, tabs, figures with their table.
+"""Small elements of several pages: texts, headings, tabs, figures with their table.
 
-Numbers to be read first, side by side: each with its name above, and what belongs to it below.
+Also headline numbers side by side, each with its name above and details below.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from core.ui.shared import figure_menu, text_size
 from core.ui.shared.linked import bind
 
 _PLOTLY_IS_LOADED = "_plotly"  # a session key
-# Of one run of the script, not of the session: a run that was cut short leaves nothing for the next page to draw.
+# Belongs to one run of the script, not to the session: an interrupted run leaves nothing for the next page to draw.
 _waiting: ContextVar[list[Callable[[], object]] | None] = ContextVar("figures that are drawn last", default=None)
-_HEAD_START_S = 0.3  # for text and numbers, before figures are drawn for the first time
-_DRAWN_S = 0.03  # for numbers, before what takes a browser longer
+_HEAD_START_S = 0.3  # pause after text and numbers, before figures are drawn for the first time
+_DRAWN_S = 0.03  # pause after numbers, before slower elements
 _MARKS = frozenset(r"\`*_{}[]()<>#+-.!|~$:&")
 _BARE = re.compile(r":(?=[\w/])|@|www", re.IGNORECASE)
 
 
 def as_text(message: object) -> str:
-    """Return text from files, models and people, escaped for a place that renders Markdown: it appears as it was written.
+    """Return text from files, models and people, escaped for Markdown, so that it appears literally.
 
     Streamlit looks for bare addresses and :directives: after it has removed the escapes, so an invisible joiner breaks them.
     """
@@ -74,7 +74,7 @@ def coloured_text(text: str, colour: str) -> str:
 
 
 def heading_text(text: str, colour: str, warning: str = "") -> str:
-    """Return a role's name beside its colour, and a warning about its text, as Markdown in one element with the text below."""
+    """Return a role's name beside its colour, and a warning about its text, as Markdown to be followed by the text."""
     remark = f"   {coloured_text('⚠', theme.WARNING)} :small[{as_text(warning)}]" if warning else ""
     return f"{coloured_text('▌', colour)}**{as_text(text)}**{remark}"
 
@@ -88,7 +88,7 @@ def show_tabs(key: str, parts: Mapping[str, Callable[[], object]]) -> None:
 
 
 def show_empty(text: str, action: Callable[[], object] | None = None) -> None:
-    """Say that there is nothing to show and what to do about it."""
+    """Show that there is nothing to show, and what to do about it."""
     with st.container(border=True):
         st.markdown(text)
         if action is not None:
@@ -98,15 +98,15 @@ def show_empty(text: str, action: Callable[[], object] | None = None) -> None:
 def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, title: str, caption: str, *, sentence: str = "") -> None:
     """Show a figure in the visitor's theme with its caption, its table, and downloads of both.
 
-    name: of the figure on its page; title: what a file of it is headed and called; caption: run, number of rows, interval.
-    sentence: what it says, for a stop of a walk-through.
+    name: of the figure on its page; title: heading and name of its file; caption: run, number of rows, interval. sentence: its
+    message, for a stop of a walk-through.
     """
     surface: Literal["light", "dark"] = "dark" if st.context.theme.type == "dark" else "light"
     chart.update_layout(template=theme.template(surface, text_size.scale()))
     options: dict[str, Any] = {"theme": None, "key": f"figure-{name}", "config": {"displaylogo": False, "displayModeBar": False}}
     waiting = _waiting.get()
     if waiting is None:
-        st.plotly_chart(chart, **options)  # in no place that was emptied before: the page would jump
+        st.plotly_chart(chart, **options)  # not in an emptied container: the page would jump
     else:
         place = st.empty()
         place.skeleton(height=int(chart.layout.height or theme.HEIGHT_PX))
@@ -121,7 +121,7 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, title: str, ca
 
 
 def show_captioned(found: CaptionedFigure, name: str) -> None:
-    """Show a figure as `show_figure` does; the sentence alone where there is nothing to draw."""
+    """Show a figure as `show_figure` does; only the sentence if there is nothing to draw."""
     if found.chart is None:
         st.markdown(as_text(found.sentence))
     else:
@@ -129,7 +129,7 @@ def show_captioned(found: CaptionedFigure, name: str) -> None:
 
 
 def flush() -> None:
-    """Let the browser draw what the page has sent so far: what comes in one burst it draws at once, and late."""
+    """Let the browser draw the elements sent so far: it draws a burst of elements together, and late."""
     time.sleep(_DRAWN_S)
 
 
@@ -137,7 +137,7 @@ def flush() -> None:
 def draw_figures_last() -> Iterator[None]:
     """Draw the figures of the first page in a browser tab after everything else on that page.
 
-    A browser that loads plotly shows nothing else for a second: numbers and text go first.
+    Loading plotly blocks the browser for a second, so numbers and text come first.
     """
     if _PLOTLY_IS_LOADED in st.session_state:
         yield
@@ -157,7 +157,7 @@ def draw_figures_last() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, as text. help: what it means. below: Markdown, as its interval and how many rows it is from."""
+    """A number, as text. help: its meaning. below: Markdown with details such as its interval and number of rows."""
 
     name: str
     value: str
@@ -166,10 +166,10 @@ class Number:
 
 
 def show_numbers(key: str, numbers: Iterable[Number], widths: Sequence[float] | int) -> list[DeltaGenerator]:
-    """Show numbers in the first of the columns that `widths` make; the columns, for what else belongs there.
+    """Show numbers in the first columns that `widths` define; return all columns.
 
-    They are Markdown, styled by the container's class: a browser shows text at once, and Streamlit's own metric a third
-    of a second after the first other element whose script it has to load.
+    They are Markdown, styled by the container's class: a browser shows text at once, but Streamlit's own metric only a third of a
+    second later, after loading its script.
     """
     with st.container(key=f"numbers-{key}"):
         columns = st.columns(widths)

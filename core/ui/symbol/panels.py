@@ -19,9 +19,9 @@ OTHER_ROLE = {"pert": "gene", "gene": "pert"}
 
 
 def show(context: PageContext, role: str) -> None:
-    """Show everything that this workspace knows of a symbol in one role, "pert" or "gene"."""
+    """Show everything in this workspace about a symbol in one role, "pert" or "gene"."""
     symbols = _symbols(context, role)
-    if typed := read_ids(role, symbols):  # whoever writes an address by hand names the role
+    if typed := read_ids(role, symbols):  # a hand-written address names the role
         links.set_parameters({"name": st.query_params.get("name", typed[0]), role: None})
     title, choice = st.columns([0.6, 0.4], vertical_alignment="center")
     chosen = choose_one(
@@ -31,14 +31,14 @@ def show(context: PageContext, role: str) -> None:
         dict(zip(symbols, symbols, strict=True)),
         index=None,
         placeholder=f"choose a {TITLES[role].lower()}",
-        label_visibility="collapsed",  # it stands in the line of the title
+        label_visibility="collapsed",  # it is beside the title
     )
     if chosen is None or context.dataset is None:
         title.markdown(f"## {TITLES[role]}")
         if symbols:
             show_empty("Choose a symbol above.")
         else:
-            show_empty("There are no rows here yet.", lambda: links.to_data("Go to Data"))
+            show_empty("There are no rows yet.", lambda: links.to_data("Go to Data"))
         return
     title.markdown(f"## {widgets.symbol_text(chosen)}")
     rows = loaders.symbol_rows(context.dataset.id, role, chosen)
@@ -53,7 +53,7 @@ def _symbols(context: PageContext, role: str) -> list[str]:
 
 def _show_description(context: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
     kind, description = loaders.gene_description(name)
-    st.text(description or "No description of this gene is in the workspace.")
+    st.text(description or "This workspace has no description of this gene.")
     if context.dataset is not None and links.is_at_ncbi(context.dataset):
         st.markdown(f"[{widgets.symbol_text(name)} at NCBI]({links.ncbi_gene_address(name, context.dataset.organism)})")
     labels = rows.drop_duplicates("pair_id")["label"]
@@ -61,7 +61,7 @@ def _show_description(context: PageContext, role: str, name: str, rows: pd.DataF
     counts = [f"{sign} {label} {found[label]:,}" for label, sign in theme.LABEL_SIGNS.items() if found[label]]
     unknown = int(labels.isna().sum())
     counts += [f"{unknown} without a label"] if unknown else []
-    remark = "" if kind == "named" else f" · {kind}: a provisional symbol, so little is known of it"
+    remark = "" if kind == "named" else f" · {kind}: a provisional symbol, so little is known about it"
     st.caption(f"{TITLES[role]} of {len(labels):,} row{'s' * (len(labels) != 1)}: {', '.join(counts)}{remark}")
     if name in _symbols(context, OTHER_ROLE[role]):
         links.to_symbol(OTHER_ROLE[role], name, f"It is also a {TITLES[OTHER_ROLE[role]].lower()}")
@@ -82,7 +82,7 @@ def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
         of_run = set(rows[rows["run"] == context.run.id]["pair_id"])
         table["debate"] = [links.page_address("rows", **address, row=key) if key in of_run else None for key in table.index]
     table = table.join(predicted)
-    st.caption("P(DE) of each run that has the row; of a fusion its rank score, which is no probability.")
+    st.caption("P(DE) of each run that has the row; for a fusion its rank score, which is not a probability.")
     tables.show_table(
         table,
         "rows",
@@ -104,7 +104,7 @@ def _show_most_similar(dataset: Dataset, role: str, name: str) -> None:
     space = st.selectbox("Gene space", spaces, **bind("alike_space"))
     similar = loaders.most_similar(dataset.id, space, role, name)
     if similar.empty:
-        st.markdown(f"{widgets.as_text(space)} does not cover {widgets.symbol_text(name)}, or nothing in it is similar.")
+        st.markdown(f"{widgets.as_text(space)} does not cover {widgets.symbol_text(name)}, or has no similar symbol.")
         return
     similar["page"] = [
         links.page_address("perturbation" if role == "pert" else "gene", dataset=dataset.id, name=s) for s in similar["symbol"]

@@ -1,4 +1,4 @@
-"""Targets: which ranking, which evaluation of it and which metric are shown; a link carries all three."""
+"""Targets: the choice of ranking, evaluation and metric; links contain all three."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ assert set(MASK_WORDS) == set(MASKS)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownRanking:
-    """What the page shows. saved: None before the first evaluation; split: None before the cells were read."""
+    """The ranking that the page shows. saved: None before the first evaluation; split: None before the cells are read."""
 
     folder: RankingFolder
     split: Split | None
@@ -49,7 +49,7 @@ def choose(workspace: Workspace) -> ShownRanking | None:
 
 
 def evaluation_title(saved: SavedEvaluation) -> str:
-    """Return what tells an evaluation from others of the same ranking."""
+    """Return a title that distinguishes an evaluation from others of the same ranking."""
     pool = "" if saved.facts["pool"] == ALL_GENES else f", within {saved.facts['pool']}"
     seed = f", seed {saved.facts['seed']}" if saved.facts["seed"] else ""
     return f"{UNIT_WORDS[saved.facts['unit']]}, {MASK_WORDS[saved.facts['mask']]}{pool}{seed}"

@@ -23,7 +23,7 @@ FOUND = "✓"
 def show(workspace: Workspace, shown: ShownRanking | None) -> None:
     """Show the drill-down of a test condition."""
     if shown is None:
-        show_empty("No model was trained here; the tab Table says what it takes.")
+        show_empty("No model was trained here; see the tab Table.")
         return
     if shown.saved is None or shown.split is None:
         training_tab.show_unevaluated(workspace, shown.folder)
@@ -35,9 +35,9 @@ def show(workspace: Workspace, shown: ShownRanking | None) -> None:
     st.markdown("#### Ranks of its perturbed genes")
     tables.show_table(target_ranks(genes), "targets-ranks")
     st.caption(
-        "Rankings of the condition's averaged cells. Genes with equal scores share their mean rank, also those without one."
+        "Rankings of the condition's averaged cells. Genes with equal scores share their mean rank; so do genes without a score."
     )
-    st.markdown("#### First genes of each model")
+    st.markdown("#### Top genes of each model")
     tables.show_table(first_genes(genes), "targets-first")
     st.caption(f"{FOUND} a perturbed gene · the first {TOP} genes that a model can score")
     st.markdown("#### All test conditions")
@@ -67,7 +67,7 @@ def target_ranks(genes: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_genes(genes: pd.DataFrame) -> pd.DataFrame:
-    """Return the genes that each model ranks first, a column a model; perturbed genes are marked.
+    """Return the genes that each model ranks first, one column per model; perturbed genes are marked.
 
     genes: as in `target_ranks`.
     """
@@ -99,7 +99,7 @@ def best_ranks(saved: SavedEvaluation, split: Split) -> pd.DataFrame:
 
 
 def rank_text(rank: float) -> str:
-    """Return a mid-rank as text; a gene outside of the candidates has none."""
+    """Return a mid-rank as text; a gene that is not a candidate has none."""
     if rank == float("inf"):
         return "not a candidate"
     return as_text(number_text(rank, ",.0f" if rank == int(rank) else ",.1f")).replace("\\", "")

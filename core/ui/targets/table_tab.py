@@ -1,6 +1,6 @@
-"""Targets, tab Table: every model on the same rows, beside a random ranking and what no model of trained genes exceeds.
+"""Targets, tab Table: every model on the same rows, beside a random ranking and the ceiling of models of trained genes.
 
-Targets, tab Published: the published table beside ours, and what of it is not comparable.
+Targets, tab Published: the published table beside ours, and its differences.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _BEST = 3
 
 
 def show(workspace: Workspace, shown: ShownRanking | None) -> None:
-    """Show the table of an evaluation, or what is missing for one."""
+    """Show the table of an evaluation, or why there is none."""
     if shown is None:
         training_tab.show_empty_page(workspace)
         return
@@ -82,9 +82,9 @@ def _show_numbers(shown: ShownRanking) -> None:
         for row in rows.head(_BEST).to_dict("records")
     ]
     first = rows.iloc[0]
-    help_random = "The mean over all orders of the ranked genes, computed and not drawn."
+    help_random = "The mean over all orders of the ranked genes, computed exactly."
     numbers.append(Number("random ranking", number_text(first["random"]), help_random, ":small[expected]"))
-    help_ceiling = "A model that ranks only genes which training conditions perturb cannot exceed it."
+    help_ceiling = "The ceiling of models that rank only genes perturbed in training."
     numbers.append(Number("ceiling", number_text(first["ceiling"]), help_ceiling, ":small[trained genes only]"))
     show_numbers("targets", numbers, len(numbers))
 
@@ -114,8 +114,8 @@ def _show_ceilings(split: Split) -> None:
     n_unseen = sum(split.trained_genes.isdisjoint(targets_in(condition)) for condition in split.test)
     st.markdown(
         as_text(
-            f"{n_unseen:,} of {len(split.test):,} test conditions perturb no gene that was perturbed in training. Ceilings of "
-            f"models that rank trained genes only, over conditions: {'; '.join(words)}."
+            f"{n_unseen:,} of {len(split.test):,} test conditions perturb no gene of the training conditions. Ceilings of "
+            f"models that rank only trained genes, over conditions: {'; '.join(words)}."
         )
     )
 
@@ -131,18 +131,18 @@ def _show_margins(shown: ShownRanking) -> None:
     st.caption(
         as_text(
             f"{metric_text(shown.metric, k)} minus the random level · 95% intervals by condition; one that excludes 0 is above "
-            f"(or below) chance. Genes that no training condition perturbs are ranked by: {untrained}."
+            f"(or below) chance. Models that rank genes never perturbed in training: {untrained}."
         )
     )
 
 
 def _show_form(workspace: Workspace, shown: ShownRanking) -> None:
-    """Show what an evaluation can be asked for."""
+    """Show the form that starts an evaluation."""
     words = {"unit": UNIT_WORDS, "mask": MASK_WORDS}
     chosen = show_settings(EvaluationRequest, "", ["unit", "mask"], columns=2, words=words)
     chosen |= show_more(EvaluationRequest, "", chosen)
     mask = chosen["mask"]
-    st.caption(as_text(f"{MASKS[mask][0].upper()}{MASKS[mask][1:]}. The cells are read again from where they came."))
+    st.caption(as_text(f"{MASKS[mask][0].upper()}{MASKS[mask][1:]}. The cells are read again from their file."))
     if st.button("Evaluate", key="evaluate-targets"):
         with explain_errors(), st.spinner("Ranking the genes …"):
             saved = target_ranking.evaluate_saved(workspace, shown.folder.name, make(EvaluationRequest, chosen))
@@ -164,6 +164,6 @@ def show_published(shown: ShownRanking | None) -> None:
         sentences = differences(shown.saved.facts, shown.split.kind)
     else:
         sentences = list(NOT_COMPARABLE)
-    st.markdown("#### What is not comparable")
+    st.markdown("#### Differences")
     for sentence in sentences:
         st.markdown(f"- {as_text(sentence)}")

@@ -1,4 +1,4 @@
-"""Targets, tab Training: how far a training is, its curves, what it was made from, and the form that starts one."""
+"""Targets, tab Training: the progress of a training, its curves, its data, and the form that starts one."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 from core.ui.targets.choices import ShownRanking
 
-QUICK = ("pca_knn", "random_forest", "xgboost")  # what trains on the simulated screen within a minute
+QUICK = ("pca_knn", "random_forest", "xgboost")  # models that train on the simulated screen within a minute
 KINDS = {"hard": "hard: some genes are never perturbed in training", "compositional": "compositional: doubles of trained genes"}
 
 
 def show_empty_page(workspace: Workspace) -> None:
-    """Say what a target ranking is and offer one on a simulated screen."""
+    """Explain target rankings and offer one on a simulated screen."""
     show_empty(
         "No model was trained here. Target ranking is the reverse problem. Models read the expression of perturbed cells and "
         "rank all genes, so that the perturbed ones come first. It needs single cells with conditions (`A+ctrl`, `A+B`, `ctrl`) "
@@ -52,7 +52,7 @@ def _show_quick_start(workspace: Workspace) -> None:
 def _start(workspace: Workspace, request: TrainingRequest) -> None:
     with explain_errors(), st.spinner("Starting …"):
         folder = target_ranking.start_apart(workspace, request)
-        confirm(f"{folder.name} is being trained in a process of its own.")
+        confirm(f"{folder.name} is being trained in a separate process.")
         st.query_params["tab"] = "Training"
         st.rerun()
 
@@ -72,8 +72,8 @@ def show(workspace: Workspace, shown: ShownRanking | None) -> None:
 
 
 def show_unevaluated(workspace: Workspace, folder: RankingFolder) -> None:
-    """Say where an evaluation comes from, and how far its training is or why it ended early."""
-    show_empty("No evaluation yet: it comes with the end of the training.")
+    """Show that a training makes the evaluation, and its progress or why it ended early."""
+    show_empty("No evaluation yet: the training ends with one.")
     watch_job(workspace, KIND.name, folder.name)
 
 
@@ -87,7 +87,7 @@ def _show_curves(folder: RankingFolder) -> None:
         for column, (measure, words) in zip(columns, ranking_training.MEASURES.items(), strict=True):
             if measure in by_epoch:
                 with column:
-                    caption = f"{folder.name} · ★ the epoch or round that was kept · no interval"
+                    caption = f"{folder.name} · ★ the chosen epoch or round · no interval"
                     chart = ranking_training.figure(by_epoch, measure)
                     show_figure(chart, by_epoch, f"targets-{measure}", words.capitalize(), caption)
     chosen = choices_table(history)
@@ -97,7 +97,7 @@ def _show_curves(folder: RankingFolder) -> None:
 
 
 def epochs_table(history: pd.DataFrame) -> pd.DataFrame:
-    """Return what was measured after each epoch of a network or each round of boosted trees, with a column epoch for both."""
+    """Return the measurements after each epoch of a network or round of boosted trees, with a column epoch for both."""
     if "validation_mrr" not in history:
         return history.head(0)
     none = pd.Series(float("nan"), index=history.index)
@@ -106,7 +106,7 @@ def epochs_table(history: pd.DataFrame) -> pd.DataFrame:
 
 
 def choices_table(history: pd.DataFrame) -> pd.DataFrame:
-    """Returns, of each model that tried settings and not epochs, the best of what it tried; empty without one."""
+    """Return the best settings of each model that tried settings instead of epochs; empty without such a model."""
     if "validation_mrr" not in history:
         return pd.DataFrame()
     tried = history.drop(index=epochs_table(history).index).dropna(subset=["validation_mrr"])
@@ -127,7 +127,7 @@ def _show_origin(folder: RankingFolder) -> None:
     columns = facts.get("columns")
     chosen = "" if columns is None else f" · columns {', '.join(f'{name} {value}' for name, value in columns.items() if value)}"
     counts = f"{facts['cells']:,} cells × {facts['genes']:,} genes"
-    parts = f"{len(split.train):,} conditions train, {len(split.validation):,} validate, {len(split.test):,} test"
+    parts = f"{len(split.train):,} training conditions, {len(split.validation):,} for validation, {len(split.test):,} test"
     st.caption(as_text(f"{request.source.name} · {counts}{chosen} · split {split.name}: {parts}. {' '.join(data['notes'])}"))
     for name in folder.fitted():
         for note in read_manifest(folder.model(name)).notes:
@@ -135,7 +135,7 @@ def _show_origin(folder: RankingFolder) -> None:
 
 
 def _show_form(workspace: Workspace) -> None:
-    """Show what a training can be asked for; files are given by path, since they may be larger than a browser sends."""
+    """Show the form that starts a training. Files are given by path, since they may be too large for a browser."""
     chosen = show_settings(TrainingRequest, "", ["name"], defaults={"name": ""})
     path = st.text_input("Cells (.h5ad, a path on this machine; empty for a simulated screen)", key="address-cells")
     left, middle, right = st.columns(3)

@@ -105,14 +105,14 @@ def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, mon
     assert not app.exception
     said = text_of(app)
     check_form(AgainRequest, app, "again_")
-    assert said.count("outside of what asking again brings") == 2
+    assert said.count("outside the range of asking again") == 2
     assert "would show 4 times in 5" in said
     assert f"without {MOVES}:" in app.selectbox(key="id-again_run").options[0]
     read = "Read the unchanged repeats"
     assert read in [link.proto.label for link in app.get("page_link")]
     monkeypatch.setattr(further, "show_again", partial(further.show_again, hides_label=True))
     hidden = visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true")
-    assert said.count("outside of") == text_of(hidden).count("outside of")
+    assert said.count("outside the range") == text_of(hidden).count("outside the range")
     assert read not in [link.proto.label for link in hidden.get("page_link")]
 
 

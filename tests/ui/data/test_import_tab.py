@@ -24,8 +24,8 @@ def test_a_path_outside_is_refused_and_one_inside_is_imported(
     app = visit(small_workspace, "data")
     assert f"Inside {inside}" in text_of(app).replace("\\", "").replace("\u2060", "")
     for path, words in (
-        ("/etc/passwd", "outside of the folders that pages may import from"),
-        (str(inside / "passwd"), "no reader recognises what it holds"),
+        ("/etc/passwd", "outside the folders from which pages may import"),
+        (str(inside / "passwd"), "its content is not recognised"),
     ):
         app.text_input(key="import_path").set_value(path).run()
         next(button for button in app.button if button.label == "Import path").click().run()

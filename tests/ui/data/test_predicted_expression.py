@@ -48,4 +48,4 @@ def test_a_path_outside_is_refused(visit: Visit, small_workspace: Workspace, tab
     app = visit(small_workspace, "data")
     app.text_input(key=PATH).set_value("/etc/passwd.csv").run()
     assert next(button for button in app.button if button.label == MAKE).disabled
-    assert ["outside of the folders that pages may import from" in error.value for error in app.error] == [True]
+    assert ["outside the folders from which pages may import" in error.value for error in app.error] == [True]

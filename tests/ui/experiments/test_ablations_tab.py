@@ -9,7 +9,7 @@ from tests.ui.test_apptest import press, text_of
 
 def test_an_ablation_is_run_and_says_what_came_out(glance: Visit, demo_workspace: Workspace) -> None:
     app = glance(demo_workspace, "ablations", ablation="program_priors")
-    assert "Do the genes of known programs" in text_of(app)
+    assert "Do genes of known programs" in text_of(app)
     assert "Computed in" not in text_of(app)
     app = press(app, "Run")
     assert not app.exception

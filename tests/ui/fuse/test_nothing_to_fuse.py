@@ -38,7 +38,7 @@ def test_two_imported_runs_are_fused_without_a_space(visit: Visit, small_workspa
 def test_a_space_is_built_in_place(visit: Visit, small_workspace: Workspace, genes: tuple[str, ...]) -> None:
     add_descriptions(small_workspace, genes)
     app = visit(small_workspace, "fuse", run="debate")
-    assert "none is here yet" in text_of(app)
+    assert "there is none yet" in text_of(app)
     app.button(key="build-space-text").click().run()
     assert not app.exception
     assert not app.error

@@ -17,7 +17,7 @@ def test_a_server_without_a_provider_lets_nobody_in(
     monkeypatch.setattr(sign_in, "is_enforced", lambda: True)  # as if it had been started by `serve-app`
     app = visit(small_workspace, "rows")
     assert [error.value for error in app.error] == [
-        "Sign-in is required, but not configured: whoever runs this server has to add [auth] to secrets.toml."
+        "Sign-in is required but not configured: the person who runs this server has to add [auth] to secrets.toml."
     ]
     assert text_of(app).splitlines()[0] == "## Sign in"
     assert not app.button
