@@ -72,7 +72,7 @@ def test_a_model_reads_claims_and_is_held_against_the_rules(small_workspace: Wor
     assert found["agreement"] == {"both": 7, "rules_alone": 0, "model_alone": 0, "total": 7}
     assert all("Pa regulates Ga" in each["quote"] for each in found["claims"])
     said = core(place, "claims", "debate", "--reader", "model", "--reading", reading["reading"]).out
-    assert "3 of its claims quote or name what does not stand in the text" in said
+    assert "3 of its claims have quotations or names that are not in the text" in said
     assert "both find 7 (100%)" in said
     assert "--reader model" in core(place, "claims", "debate", "--reading", "newest").err
     assert "a model reads no others" in core(place, "claims", "debate", "--reader", "model", "--texts", "verdict").err

@@ -42,4 +42,4 @@ def test_invented_quotations_are_counted_and_none_is_shown(small_workspace: Work
         found = core_json(place, "clash", "debate", "--endpoint", url)
     assert ({each["pair_id"] for each in found["points"]}, found["quotes"], found["not_found"]) == ({"Pa_Gb"}, 6, 4)
     assert [(each["rubric"], each["yes"]["n"], each["no"]["n"]) for each in found["worth"]] == [("ignored point", 1, 2)]
-    assert "4 of 10 quotations are not found in the text" in core(place, "clash", "debate", "--reading", "newest").out
+    assert "4 of 10 quotations are not in the text" in core(place, "clash", "debate", "--reading", "newest").out

@@ -1,4 +1,4 @@
-"""The commands about what knows no biology."""
+"""The commands about the baselines without biology."""
 
 from __future__ import annotations
 

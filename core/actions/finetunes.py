@@ -96,7 +96,7 @@ def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fal
         if status.state == "done" and (Path(status.path) / MANIFEST).is_file():
             return folder
         raise StateError(
-            f"fine-tune {folder.key}: the same fine-tune is {status.state}, {status.step:,} steps are done. "
+            f"fine-tune {folder.key}: the same fine-tune is {status.state} after {status.step:,} steps. "
             "Expected --resume to continue it, or --replace to start again"
         )
     refuse_live(folder)

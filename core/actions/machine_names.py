@@ -55,7 +55,7 @@ def refuse_secrets(settings: Settings, what: str, contents: Iterable[bytes]) -> 
     """Raise StateError if a secret stands in files that leave this machine, in plain letters or as a file escapes them."""
     spellings = [spelling for secret in settings.secrets if len(secret) >= SHORTEST for spelling in escapes_of(secret)]
     if any(spelling in content for content in contents for spelling in spellings):
-        raise StateError(f"{what}: an API key stands in it; expected {what.partition(' ')[0]} without, so take it out first")
+        raise StateError(f"{what}: contains an API key; expected {what.partition(' ')[0]} without one, so remove it first")
 
 
 def refuse_secrets_in_table(settings: Settings, what: str, frame: pd.DataFrame) -> None:
@@ -63,7 +63,7 @@ def refuse_secrets_in_table(settings: Settings, what: str, frame: pd.DataFrame) 
     texts = [column for _, column in frame.select_dtypes(["object", "string"]).items()]
     for secret in settings.secrets:
         if len(secret) >= SHORTEST and any(column.astype(str).str.contains(secret, regex=False).any() for column in texts):
-            raise StateError(f"{what}: an API key stands in it; expected {what.partition(' ')[0]} without, so take it out first")
+            raise StateError(f"{what}: contains an API key; expected {what.partition(' ')[0]} without one, so remove it first")
 
 
 def refuse_secrets_in_zip(settings: Settings, what: str, content: bytes) -> None:

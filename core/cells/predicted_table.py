@@ -59,8 +59,7 @@ def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, st
     column z or log2_fc / standard_error, else -log10 p, else |log2_fc|; the signed one has the sign of the change. Rows of other
     pairs are counted, not kept. A fold change is made log2 of it. Perturbations are read as everywhere else. A row that repeats a
     pair, has an empty cell or no finite number, a standard error of 0 or below, or a p-value outside [0, 1] is rejected. Raise
-    InputError for columns that are missing, cannot be told apart, or hold something else than their role: a ratio as log2_fc, a
-    logarithm as p.
+    InputError for columns that are missing, ambiguous, or do not match their role: a ratio as log2_fc, a logarithm as p.
     """
     with readable_table(path) as table:
         return _read_table(table, wanted, named or {})

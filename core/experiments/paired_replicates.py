@@ -85,7 +85,7 @@ def pair_replicates(a: dict[Replicate, RunRows], b: dict[Replicate, RunRows], wa
     lined = [[_line_up(arm[each], ids, EvaluationProtocol("folds", k, each[0])) for each in replicates] for arm in (a, b)]
     covered = np.all([rows.covered for arm in lined for rows in arm], axis=0)
     if not covered.any():
-        raise InputError("benchmark: the arms have no row in common that both say something about; expected some")
+        raise InputError("benchmark: the arms have no row in common that both cover; expected some")
     first, second = (tuple(rows.take(covered) for rows in arm) for arm in lined)
     return PairedReplicates(replicates, first, second, k, len(wanted) - int(covered.sum()))
 
@@ -96,7 +96,7 @@ def _line_up(rows: RunRows, ids: Sequence[str], protocol: EvaluationProtocol) ->
     if others:
         raise InputError(
             f"{rows.run.name}: made under {others[0].k}×{others[0].k} folds, cut {others[0].seed}, expected "
-            f"{protocol.k}×{protocol.k} and cut {protocol.seed}. Give its base and its kNN, so that it is made for each cut"
+            f"{protocol.k}×{protocol.k} and cut {protocol.seed}. Name its base and its kNN, so that it is computed for each cut"
         )
     if any(each.kind == "loo" for each in rows.protocols):
         raise InputError(f"{rows.run.name}: made by leave-one-out, expected a run that saw no label or was made under folds")

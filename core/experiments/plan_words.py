@@ -68,7 +68,7 @@ def plan_sentences(found: BenchmarkPlan, plan: ArmPlan) -> list[str]:
         f"Variances are from {plan.basis}.",
         _rows_sentence(plan, found.available, spec.plan.power),
         _repeats_sentence("cuts of the folds", plan.cuts),
-        "No arm calls a model, so another seed changes nothing." if plan.tokens == 0 else _repeats_sentence("seeds", plan.seeds),
+        "No arm calls a model, so seeds have no effect." if plan.tokens == 0 else _repeats_sentence("seeds", plan.seeds),
         _tokens_sentence(plan),
         components_sentence(plan),
     ]
@@ -78,32 +78,30 @@ def plan_sentences(found: BenchmarkPlan, plan: ArmPlan) -> list[str]:
 def _rows_sentence(plan: ArmPlan, available: Size, power: float) -> str:
     needed = plan.needed_rows
     if needed is None:
-        return "No number of rows shows it: the noise of cuts and seeds alone is larger; take more of them first."
+        return "No number of rows shows it, since the noise of cuts and seeds alone is larger; use more of them first."
     repeats = " and ".join(f"{n:,} {what}" for n, what in ((plan.cuts, "cuts"), (plan.seeds, "seeds")) if n and n > 1)
     under = f" under {repeats}" if repeats else ""
     if needed > available.rows:
-        return (
-            f"It takes about {needed:,} rows{under}; the dataset has {available.rows:,} labelled ones, so it cannot be seen here."
-        )
+        return f"It takes about {needed:,} rows{under}; the dataset has {available.rows:,} labelled rows, too few for it."
     return (
-        f"It takes about {needed:,} of the {available.rows:,} labelled rows{under}. Then, in {power:.0%} of experiments, no "
-        "effect is rejected, and the effect that is asked for is told from none."
+        f"It takes about {needed:,} of the {available.rows:,} labelled rows{under}. Then, in {power:.0%} of experiments, a "
+        "missing effect is rejected and the smallest effect is detected."
     )
 
 
 def _repeats_sentence(what: str, n: int | None) -> str:
     if n is None:
-        return f"What {what} change is unknown: there is one only."
-    return f"{n:,} {what} keep their noise to a tenth of what is allowed."
+        return f"What {what} change is unknown: there is only one."
+    return f"{n:,} {what} limit their noise to a tenth of the allowed variance."
 
 
 def _tokens_sentence(plan: ArmPlan) -> str:
     if plan.tokens is None:
-        return "Tokens are unknown: no call of this method with this model was made yet."
+        return "Tokens are unknown before this method's first call with this model."
     if plan.tokens == 0:
         return "It costs no tokens."
     more = "" if plan.needed_tokens is None else f"; as many rows as are needed, about {plan.needed_tokens:,.0f}"
-    return f"About {plan.tokens:,.0f} tokens under every cut and seed, what is answered from the cache left in{more}."
+    return f"About {plan.tokens:,.0f} tokens for all cuts and seeds, including cached answers{more}."
 
 
 def components_sentence(plan: ArmPlan) -> str:

@@ -11,12 +11,12 @@ from core.methods.screen_question import FIELDS
 from core.texts import number_text, printable, shorten
 
 _MOST_SHOWN, _LONGEST_SHOWN = 3, 400  # replies, and characters of each
-NOT_ASKED = "Whether the model can name the screen was not asked yet; the same command, or the form, asks it."
+NOT_ASKED = "The model was not asked to name the screen yet; repeat the command or use the form."
 
 
 def questions_sentence(questions: int) -> str:
     """Return how many calls ask for the name of the screen, beside those of the arms; "" for none."""
-    return f" {questions} calls more ask which screen the rows are from." if questions else ""
+    return f" {questions} more calls ask which screen the rows are from." if questions else ""
 
 
 def screen_verdict(found: NamedScreen) -> str:
@@ -26,10 +26,10 @@ def screen_verdict(found: NamedScreen) -> str:
         return f"The model names the screen by its genes: {', '.join(remembered)}."
     asked = [each for each in found.fields if each.n and each.name != SPELLED]
     if not asked:
-        return "Whether the model can name the screen cannot be known: nothing that it was not told is recorded of the data set."
+        return "Whether the model can name the screen is unknown: its prompts contain all recorded facts about the data set."
     if any(each.named for each in asked):
-        return "The model names something of the screen, but not surely by its genes: codes in their place may do as well."
-    return "The model does not name the screen. That is no proof that it does not know it."
+        return "The model names facts about the screen, but perhaps not by its genes: codes instead of genes may work as well."
+    return "The model does not name the screen. It may know it nevertheless."
 
 
 def screen_lines(found: NamedScreen) -> list[str]:
@@ -41,13 +41,14 @@ def screen_lines(found: NamedScreen) -> list[str]:
     lines += [_field_sentence(by_name[name]) for name in FIELDS if name in by_name]
     unknown = [name for name in FIELDS if name not in by_name]
     if unknown:
-        given = f"what is known of it can be given (--screen {unknown[0]}=…)"
-        lines.append(f"{', '.join(unknown)}: cannot be known, since the data set does not record it; {given}.")
+        given = f"add known facts with (--screen {unknown[0]}=…)"
+        lines.append(f"{', '.join(unknown)}: unknown, since the data set does not record it; {given}.")
     lines += [f"With {what}: {text}" for coded, what in ((False, "names"), (True, "codes")) for text in _replies(found, coded)]
     failed = [answer for answer in found.saved.answers if answer.error]
     if failed:
         lines.append(
-            f"{len(failed)} of {len(found.saved.answers)} questions got no answer ({failed[0].error}); the same again asks them."
+            f"{len(failed)} of {len(found.saved.answers)} questions got no answer ({failed[0].error}); repeat the command to "
+            "ask them."
         )
     return lines
 
@@ -55,10 +56,10 @@ def screen_lines(found: NamedScreen) -> list[str]:
 def _field_sentence(each: NamedField) -> str:
     title = f"{each.name} ({' or '.join(each.known)})"
     if not each.n:
-        return f"{title}: cannot be known, since what is shown of the rows tells it."
+        return f"{title}: not judged, since the rows' texts reveal it."
     counts = f"named in {each.named} of {each.n} questions with names, in {each.coded} with codes"
     if each.name == SPELLED:
-        return f"{title}: {counts}; how symbols are spelled tells it, so it is not judged."
+        return f"{title}: {counts}; not judged, since the spelling of symbols reveals it."
     return f"{title}: {counts}, p after Holm {number_text(each.p_holm, '.4f')}."
 
 

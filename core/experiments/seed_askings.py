@@ -63,8 +63,8 @@ def report_seeds(db: Cursor, names: Sequence[str]) -> JudgeNoise:
     askings = _distinct_askings(db, loader, complete, ids)
     if len(askings) < 2:
         raise StateError(
-            f"run {run.name}: was asked once, so how it varies is not known. Expected another run that differs in its seed "
-            "alone, several seeds (`--set seeds=1,2,3`), or `attribute`, which asks again"
+            f"run {run.name}: was asked only once, so its variation is unknown. Expected another run that differs only in its "
+            "seed, several seeds (`--set seeds=1,2,3`), or `attribute`, which repeats questions"
         )
     read = np.all([_is_read(rows) for _, rows in askings], axis=0)
     if not read.any():
@@ -106,8 +106,8 @@ def _askings_of(db: Cursor, run: Run) -> list[Run]:
     """
     if not is_known_to_ask(run):
         raise StateError(
-            f"run {run.name} ({run.method}, {run.origin}): what it asks is not known, so which runs ask the same is not either. "
-            "Name the runs that ask the same: `seeds RUN RUN …`"
+            f"run {run.name} ({run.method}, {run.origin}): its questions are unknown. Name the runs that ask the same: `seeds "
+            "RUN RUN …`"
         )
     key, own = seedless_key(run), _draw_of(run, seeds_of(run))
     done = [each for each in runs.list_predicting(db, run.dataset) if each.status == "done" and is_known_to_ask(each)]

@@ -26,7 +26,7 @@ def judge_sentences(noise: SeedNoise) -> list[str]:
             sentences.append(f"Standard deviation of {name}: {parts}.")
     mean = noise.scores["mean"]
     if math.isnan(mean.share):
-        unknown = "What seeds are worth for the score is not known: too few of these rows have labels of both classes."
+        unknown = "The value of seeds for the score is unknown: too few of these rows have labels of both classes."
         return [*sentences, unknown, *_gain_sentences(noise)]
     sentences.append(f"More seeds could remove {mean.share:.0%} of the squared error of the mean score.")
     return [*sentences, _worth(mean), *_gain_sentences(noise)]
@@ -34,10 +34,10 @@ def judge_sentences(noise: SeedNoise) -> list[str]:
 
 def _worth(mean: ScoreNoise) -> str:
     if mean.enough is None:
-        return f"Even {SEEDS[-1]} seeds leave a standard error more than {ENOUGH - 1:.0%} above that of any number of seeds."
+        return f"Even {SEEDS[-1]} seeds leave a standard error more than {ENOUGH - 1:.0%} above the limit for many seeds."
     if mean.enough == 1:
-        return f"One seed is enough: its standard error is within {ENOUGH - 1:.0%} of that of any number of seeds."
-    return f"{mean.enough} seeds are worth their tokens: with more, the standard error falls by {ENOUGH - 1:.0%} at most."
+        return f"One seed is enough: its standard error is within {ENOUGH - 1:.0%} of the limit for many seeds."
+    return f"{mean.enough} seeds are worth their tokens: more seeds reduce the standard error by {ENOUGH - 1:.0%} at most."
 
 
 def _gain_sentences(noise: SeedNoise) -> list[str]:
@@ -49,7 +49,7 @@ def _gain_sentences(noise: SeedNoise) -> list[str]:
     cost = noise.tokens_per_point
     if math.isnan(cost):
         return [found]
-    return [f"{found} A point (0.010) of the mean score bought that way costs about {quantity_text(cost)} tokens."]
+    return [f"{found} One point (0.010) of the mean score costs about {quantity_text(cost)} tokens."]
 
 
 def seeds_json(noise: SeedNoise) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _tokens(noise: SeedNoise, seeds: int) -> float | None:
 def askings_sentence(found: JudgeNoise) -> str:
     """Return what was compared: the rows, and how often they were asked."""
     noise, runs = found.seeds, len(set(found.askings))
-    left = f", {found.left_out:,} left out that lack an answer" if found.left_out else ""
+    left = f", {found.left_out:,} left out without an answer" if found.left_out else ""
     others = f" Beside {', '.join(noise.others)}." if noise.others else ""
     return (
         f"{noise.rows:,} rows of {found.run.name}{left}, asked {noise.asks} times under other seeds, in {runs} "

@@ -107,4 +107,6 @@ def _score_in_words(fusion: Fusion, mix: Mix) -> str:
     if fusion.noise is not None:
         found = add_cut_noise(found, fusion.noise.before, fusion.noise.scores_at(mix.weights()))
     after, change = interval_text(found.mean.after.shown), interval_text(found.mean.change.shown, signed=True)
-    return f"On labels that its author kept back, {mix.name}: mean {after}, {change} against {fusion.rows.baseline}."
+    return (
+        f"On its author's labels, which are not in the file, {mix.name}: mean {after}, {change} against {fusion.rows.baseline}."
+    )

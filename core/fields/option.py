@@ -164,7 +164,7 @@ class Option:
         if self.choices and text not in self.choices:
             raise InputError(f"{self.name}: got {text!r}, expected {', '.join(self.choices)}")
         if self.kind == "prompts" and text and not is_sha256(text):
-            raise InputError(f"{self.name}: got {text!r}, expected a file of prompts, or the SHA-256 of one that is kept here")
+            raise InputError(f"{self.name}: got {text!r}, expected a file of prompts, or the SHA-256 of a stored one")
         return text
 
     def _number(self, value: object) -> int | float:

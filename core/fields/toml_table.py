@@ -131,7 +131,7 @@ def load_toml(text: str, file: str) -> dict[str, Any]:
     for _ in range(MOST_LEVELS):
         level = [inner for outer in level for inner in _inner(outer)]
     if level:  # dotted keys nest tables without end, and nothing could print them
-        raise InputError(f"{file}: nested too deeply, expected TOML of at most {MOST_LEVELS} levels")
+        raise InputError(f"{file}: nested too deeply, expected TOML with at most {MOST_LEVELS} levels")
     return values
 
 

@@ -45,7 +45,7 @@ def start(
                 return int((last_heartbeat(folder) or {}).get("pid", 0))
             return _start(folder, command, environment, within_s, what)
     except Timeout:
-        raise StateError(f"{what} {folder.key}: is being started by somebody else; see {folder.log}") from None
+        raise StateError(f"{what} {folder.key}: another process is starting it; see {folder.log}") from None
 
 
 def _is_worked_on(folder: JobFolder, within_s: float) -> bool:
@@ -84,7 +84,7 @@ def _start(folder: JobFolder, command: Sequence[str], environment: Mapping[str, 
             )
         time.sleep(_POLL_S)
     process.terminate()
-    raise StateError(f"{what} {folder.key}: its worker did not begin within {within_s:g} s; see {folder.log}")
+    raise StateError(f"{what} {folder.key}: its worker did not start within {within_s:g} s; see {folder.log}")
 
 
 def _await_end(folder: JobFolder, process: subprocess.Popen[bytes]) -> None:

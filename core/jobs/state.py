@@ -36,7 +36,7 @@ LIVE_STATES: Final[tuple[State, ...]] = ("waiting", "running")
 
 HEARTBEAT_EVERY_S: Final = 1.0
 STALE_AFTER_S: Final = 20.0  # a process elsewhere without a heartbeat for longer counts as dead, one that has not begun as lost
-NO_REASON: Final = "its worker ended without saying why"
+NO_REASON: Final = "its worker ended without a reason"
 _LOOKED_AT_S = 0.2  # for which somebody who asks whether a lock is held may hold it
 
 
@@ -89,7 +89,7 @@ def describe_silence(folder: JobFolder, heartbeat: Mapping[str, Any] | None) -> 
     """Return in words that a live process has written no heartbeat for longer than 20 s; "" for any other."""
     if heartbeat is None or is_fresh(folder):
         return ""
-    return f"process {heartbeat['pid']} lives, but has said nothing for more than {STALE_AFTER_S:.0f} s: it may be stopped"
+    return f"process {heartbeat['pid']} lives, but has sent no heartbeat for more than {STALE_AFTER_S:.0f} s: it may be suspended"
 
 
 def is_awaited(folder: JobFolder) -> bool:
@@ -172,7 +172,7 @@ def exclusive_lock(folder: JobFolder, what: str = "job") -> Iterator[None]:
         lock.acquire(timeout=_LOOKED_AT_S, poll_interval=_LOOKED_AT_S / 10)
     except Timeout:
         holder = (last_heartbeat(folder) or {}).get("pid", "unknown")
-        raise StateError(f"{what} {folder.key}: a worker has it already (process {holder}); pause or cancel it first") from None
+        raise StateError(f"{what} {folder.key}: a worker is running it (process {holder}); pause or cancel it first") from None
     try:
         yield
     finally:
@@ -193,5 +193,5 @@ def is_held(folder: JobFolder) -> bool:
 def stop(folder: JobFolder) -> None:
     """Ask a job's process to end. Raise StateError if none is on it."""
     if not status_of(folder).is_live:
-        raise StateError(f"job {folder.key}: no process is on it, expected one that is running")
+        raise StateError(f"job {folder.key}: not running, expected a running one")
     folder.set_command("cancel")

@@ -50,7 +50,7 @@ def figure(table: pd.DataFrame) -> go.Figure:
         )
     names = [f"<b>{drawing.escape(name)}</b> {side}" for name, side in rows]
     chart.update_layout(height=64 + 2 * theme.ROW_PX + theme.ROW_PX * len(rows))
-    chart.update_xaxes(title="probability; ◇ as it stands in the run", tickformat=".0%", range=_range(table["p"]), zeroline=False)
+    chart.update_xaxes(title="probability; ◇ in the original run", tickformat=".0%", range=_range(table["p"]), zeroline=False)
     chart.update_yaxes(range=[len(rows) - 0.5, -0.5], tickvals=list(range(len(rows))), ticktext=names, zeroline=False)
     return chart
 

@@ -30,7 +30,7 @@ def figure(table: pd.DataFrame, smallest_effect: float) -> go.Figure:
     ]
     lines: Sequence[drawing.Line] = (
         drawing.Line(0.0, "no change", dash="dot"),
-        drawing.Line(smallest_effect, f"asked for {smallest_effect:+g}"),
+        drawing.Line(smallest_effect, f"smallest effect {smallest_effect:+g}"),
     )
     return forest_plot.draw_forest(pd.DataFrame([row for block in blocks for row in block]), lines, "change of the AUROC")
 

@@ -1,4 +1,4 @@
-"""Figure: a run beside what knows no biology."""
+"""Figure: a run beside the baselines without biology."""
 
 from __future__ import annotations
 

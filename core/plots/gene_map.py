@@ -54,7 +54,7 @@ def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
     right = _draw_names(chart, pd.concat([neighbours.head(NAMED), query_rows]), x, y)
     label_signs.draw_key(chart, [*label_signs.counts_by_label(neighbours["label"]), "size: share"])
     chart.update_layout(height=HEIGHT_PX, margin={"t": label_signs.ABOVE_PX, "r": right})
-    remarks = [] if len(query_rows) else [f"{_italic(query)} has no place on this map"]
+    remarks = [] if len(query_rows) else [f"{_italic(query)} is not on this map"]
     beyond = int((~(known["x"].between(*x) & known["y"].between(*y))).sum())
     remarks += [f"outside the frame: {beyond:,} of {len(known):,} genes"] * (beyond > 0)
     chart.update_xaxes(title="<br>".join([drawing.escape(axes[0]), *remarks]), range=x, showgrid=False, zeroline=False)
@@ -107,7 +107,9 @@ def _draw_marks(chart: go.Figure, table: pd.DataFrame, name: str, marker: dict[s
 
 
 def _fill(label: str) -> str:
-    """Return the fill of a mark, transparent so that overlapping marks can be told apart; an open mark uses it as its outline."""
+    """Return the fill of a mark, transparent so that overlapping marks stay distinguishable; an open mark uses it as its
+    outline.
+    """
     colour = label_signs.COLOURS[label]
     return colour if label_signs.SYMBOLS[label].endswith("-open") else drawing.transparent(colour, 0.15)
 

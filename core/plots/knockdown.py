@@ -30,7 +30,7 @@ def figure(table: pd.DataFrame, most_remaining: float) -> go.Figure:
     right = drawing.draw_horizontal(chart, drawing.Line(100 * most_remaining, f"{100 * most_remaining:.0f}%"))
     chart.update_layout(margin_r=right)
     chart.update_xaxes(title="perturbations, least remaining first", showgrid=False, zeroline=False)
-    chart.update_yaxes(title="target's expression left, % of controls", showgrid=True, rangemode="tozero", zeroline=False)
+    chart.update_yaxes(title="target's remaining expression, % of controls", showgrid=True, rangemode="tozero", zeroline=False)
     return chart
 
 

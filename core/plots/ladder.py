@@ -32,8 +32,8 @@ def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean"
 def grouped_figure(table: pd.DataFrame, metric: str = "mean") -> go.Figure:
     """Return the same for several groups of runs, each under its name.
 
-    Squares are what knows no biology on the rows of the group. table: the columns of `figure` and group, in the order in which
-    they are drawn; kind may be "baseline".
+    Squares are baselines without biology on the rows of the group. table: the columns of `figure` and group, in the order in
+    which they are drawn; kind may be "baseline".
     """
     drawing.require_columns("ladder", table, (*COLUMNS, "group"))
     drawing.require_values("ladder", table, "kind", _SYMBOLS)

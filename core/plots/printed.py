@@ -90,7 +90,7 @@ def why_no_images() -> str:
     """Return why figures cannot be written as images here; empty if they can."""
     if find_browser():
         return ""
-    return "PNG, SVG and PDF are drawn by Chromium, which is not installed here; BROWSER_PATH may name one; HTML needs none"
+    return "PNG, SVG and PDF need Chromium, which is not installed here; BROWSER_PATH may name one. HTML does not"
 
 
 def file_name(*parts: str) -> str:

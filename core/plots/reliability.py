@@ -42,7 +42,7 @@ def table(found: Reliability) -> pd.DataFrame:
 def summary(found: Reliability) -> str:
     """Return the calibration errors in words."""
     ece, debiased, brier = map(number_text, (found.ece, found.debiased, found.brier))
-    return f"expected calibration error {ece}, {debiased} without what noise adds, Brier score {brier}"
+    return f"expected calibration error {ece}, {debiased} without the contribution of noise, Brier score {brier}"
 
 
 def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = None) -> go.Figure:

@@ -40,6 +40,6 @@ def figure(table: pd.DataFrame) -> go.Figure:
         )
     chart.update_layout(height=int(1.5 * theme.HEIGHT_PX), showlegend=True)
     chart.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
-    chart.update_xaxes(title="rows that are answered, the surest first", range=[0, 1.03], tickformat=".0%", zeroline=False)
+    chart.update_xaxes(title="answered rows, the surest first", range=[0, 1.03], tickformat=".0%", zeroline=False)
     chart.update_yaxes(title="share of wrong calls", rangemode="tozero", showgrid=True)
     return chart

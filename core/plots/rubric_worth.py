@@ -56,7 +56,7 @@ def runs_figure(table: pd.DataFrame) -> go.Figure:
 
 def _draw(rows: list[dict[str, object]]) -> go.Figure:
     lines = [drawing.Line(0.0, "no difference", dash="dot")]
-    return forest_plot.draw_forest(pd.DataFrame(rows), lines, "rows where yes less rows where no")
+    return forest_plot.draw_forest(pd.DataFrame(rows), lines, "rows with yes minus rows with no")
 
 
 def _row(row: Any) -> dict[str, object]:

@@ -37,7 +37,7 @@ def _row(row: Any, *, is_costliest: bool) -> dict[str, object]:
     if pd.isna(row.estimate):
         words = "one class only" if row.n_labelled else "no labels"
     labelled = f"{row.n:,.0f} rows, {row.n_labelled:,.0f} with a label"
-    cost = f"costs the whole {number_text(row.cost, '+.4f')}"
+    cost = f"cost for the whole {number_text(row.cost, '+.4f')}"
     name = f"{drawing.escape(row.slice, forest_plot.NAME_LENGTH)}  {rows}"
     return {
         "name": f"<b>{name}</b>" if is_costliest else name,

@@ -66,7 +66,7 @@ def _tell(row: ChosenRow) -> Iterable[Html]:
     yield from _audit(row.events)
     yield from _dossier(row)
     if not row.events:
-        yield element("p", "This file kept no trace of this row.", class_="muted")
+        yield element("p", "This file has no trace of this row.", class_="muted")
     for stage in dict.fromkeys(event["stage"] for event in row.events):
         yield from _stage(stage, [event for event in row.events if event["stage"] == stage])
 
@@ -87,7 +87,7 @@ def _audit(events: Sequence[Event]) -> Iterable[Html]:
     ]
     argued = sum(bool(line["argued"]) for line in lines)
     yield element("p", f"{argued} of {len(lines)} advocates argued.")
-    yield element("details", element("summary", "What the audit found in each brief"), table(pd.DataFrame(lines)))
+    yield element("details", element("summary", "Audit of each brief"), table(pd.DataFrame(lines)))
 
 
 def _dossier(row: ChosenRow) -> Iterable[Html]:
@@ -105,7 +105,7 @@ def _dossier(row: ChosenRow) -> Iterable[Html]:
 
 def _card(item: Event) -> Html:
     lines, lists = describe.split_body(item["body"])
-    status = [] if item["status"] == "ok" else [element("p", f"{item['status']}: this tool gave the agents nothing")]
+    status = [] if item["status"] == "ok" else [element("p", f"{item['status']}: the agents got no answer from this tool")]
     tables = [table(pd.DataFrame(entries).map(describe.value_text)) for entries in lists]
     source = element("p", describe.source_line(item), class_="muted")
     said = [element("p", "\n".join(lines).strip(), class_="said")] if lines else []

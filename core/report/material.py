@@ -143,7 +143,7 @@ class Material:
         )
 
     def controls(self, run: str) -> RunControls:
-        """Return what knows no biology beside a run."""
+        """Return the baselines without biology beside a run."""
         splits = self.dataset_rows["split"].to_numpy(dtype=object)
         rows = self.rows[run]
 

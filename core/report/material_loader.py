@@ -47,7 +47,7 @@ def knows_no_cells(_dataset: str) -> None:
 
 def knows_no_replicate(_rows: RunRows, replicate: str) -> RunScale:
     """Raise StateError: nothing here says what a replicate of a screen says."""
-    raise StateError(f"replicate {replicate}: nothing here can read it, expected a workspace")
+    raise StateError(f"replicate {replicate}: cannot be read here, expected a workspace")
 
 
 def load_material(

@@ -13,11 +13,13 @@ from core.scoring.controls import PERMUTATIONS, SEED
 from core.scoring.terms import FOLDS, LEAVE_ONE_OUT, PROBABILITY_HELP, RANK_HELP, SCORE_HELP
 from core.texts import NO_BIOLOGY
 
-_AUROC = "The chance that a random positive row is ranked above a random negative one, ties counting half; 0.5 is chance."
+_AUROC = (
+    "The probability that a random positive row is ranked above a random negative one, with ties counting half; 0.5 is chance."
+)
 _INTERVALS = (
-    "All are 95%. The one shown is the widest of those that take rows, perturbations, genes, or perturbations and genes "
-    "at once as independent, with Student's t: rows that share a perturbation or a gene are not independent. Degrees of "
-    "freedom are Satterthwaite's, limits of a score stand on the logit scale, and there are none where the standard error "
+    "All are 95%. Rows that share a perturbation or a gene are not independent. So the interval shown is the widest of those "
+    "that take rows, perturbations, genes, or perturbations and genes as independent, with Student's t. Degrees of "
+    "freedom are Satterthwaite's, limits of a score are computed on the logit scale. There are none if the standard error "
     "rests on too few rows, or on two or three perturbations or genes. Variances are DeLong's and their clustered forms; "
     "the two-way variance is V(perturbations) + V(genes) − V(rows)."
 )
@@ -27,21 +29,21 @@ _COMPARISON = (
 )
 _CALIBRATION = (
     "Predictions are cut into equally wide bins. The expected calibration error is the mean distance of predicted "
-    "probability and observed share, weighted by rows; noise alone makes it positive, so the same less what noise adds "
-    "stands beside it. The Brier score is the mean squared error."
+    "probability and observed share, weighted by rows; noise alone makes it positive, so a value corrected for noise is beside "
+    "it. The Brier score is the mean squared error."
 )
 _STAND_INS = (
-    "A row that a method can say nothing about gets the base rates that it may know, is flagged, and counts in the score;"
-    " the score without such rows stands second."
+    "A row that a method does not cover gets the permitted base rates, is flagged, and counts in the score. The score without "
+    "such rows is given second."
 )
 _BRIEFS = (
     f"A brief argues if it has {SHORT} characters or more and does not open with an answer to the multiple-choice "
-    f"question. A bare letter has {BARE} characters or fewer. These checks are rules, made on the text as it was stored."
+    f"question. A bare letter has {BARE} characters or fewer. These checks are rules on the stored text."
 )
 _BASELINE = (
     f"The {NO_BIOLOGY} is fixed beforehand: count-only on DE, made from how often each gene was measured, and on DIR the "
-    "rule that genes measured less often go up; neither sees a label. Permuted labels: the run's own score against labels"
-    f" exchanged at random among the rows of each gene or perturbation, mean and 95% range of {PERMUTATIONS}, seed {SEED}."
+    "rule that genes measured less often go up; neither sees a label. Permuted labels: the run's own score after permuting "
+    f"labels among the rows of each gene or perturbation, mean and 95% range of {PERMUTATIONS}, seed {SEED}."
 )
 _SLICES = (
     "A slice's score is that of its rows alone; its cost is how much it lowers the whole score beyond its share of rows, "

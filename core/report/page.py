@@ -152,7 +152,7 @@ def _figure(key: str, found: CaptionedFigure, tag: str = "h3") -> Html:
 def _explorers(material: Material) -> list[Part]:
     """Return each fusion among the runs, to weigh anew in the page."""
     return [
-        (f"weigh-{i}", f"{names[run]}: weigh it", explorer_place(f"explorer-{i}", data))
+        (f"weigh-{i}", f"{names[run]}: change its weights", explorer_place(f"explorer-{i}", data))
         for names in ({run.id: run.name for run in material.runs},)
         for i, (run, data) in enumerate(material.explorers.items(), start=1)
     ]

@@ -23,7 +23,7 @@ def as_pdf(page: bytes) -> bytes:
     """
     browser = find_browser()
     if browser is None:
-        raise StateError("PDF: is printed by Chromium or Chrome, which is not installed here; open the HTML and print it")
+        raise StateError("PDF: needs Chromium or Chrome, which is not installed here; open the HTML and print it")
     with temporary_folder("pdf") as folder:
         source, target = folder / "report.html", folder / "report.pdf"
         source.write_bytes(page)

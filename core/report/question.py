@@ -41,7 +41,7 @@ def asked(material: Material, question: Question) -> str:
     first = material.runs[0].name
     if question == "better" and material.comparisons:
         return "; ".join(f"Is {b.name} better than {a.name}?" for a, b in material.comparisons)
-    return {"better": f"Is {first} better than what knows no biology?", "wrong": f"What does {first} get wrong?"}.get(
+    return {"better": f"Is {first} better than the baselines without biology?", "wrong": f"What does {first} get wrong?"}.get(
         question, TITLES[question]
     )
 
@@ -84,10 +84,10 @@ def answer_sentences(material: Material, question: Question) -> list[str]:
 
 
 def _score_sentences(material: Material, run: Run) -> list[str]:
-    """Return what a run scores, and whether that is more than what knows no biology."""
+    """Return what a run scores, and whether that is more than the baselines without biology."""
     found = material.score(run.id)
     if found.whole.n_labelled == 0:
-        return [f"{run.name}: no labels here, so nothing can be said of its score."]
+        return [f"{run.name}: no labels here, so its score is unknown."]
     shown = found.headline
     scored = f"{run.name} scores {shown.name} {interval_text(shown.value)} on {found.whole.n_labelled:,} labelled rows."
     verdicts = material.standing(run.id).verdicts
@@ -102,7 +102,7 @@ def find_abstract(material: Material, selection: ReportSelection) -> tuple[str, 
 
 
 def draft_abstract(material: Material, question: Question) -> str:
-    """Return what was asked of which rows, the answer, and where all runs stand beside what knows no biology."""
+    """Return what was asked of which rows, the answer, and where all runs stand beside the baselines without biology."""
     data = material.dataset
     where = ", ".join(filter(None, (data.organism, data.context)))
     labelled = int(material.counts["rows"].sum() - material.counts["unlabelled"].sum())

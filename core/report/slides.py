@@ -26,7 +26,7 @@ def make_slides(parts: Parts) -> Document:
         *(_figure(key, found) for key, found in parts.figures if found.chart is not None),
         *(show_slide(key, shown, parts.links) for key, shown in parts.stops.items()),
         *_explorers(material),
-        show_words("end", "Where these numbers come from", _sources(material, more)),
+        show_words("end", "Sources of these numbers", _sources(material, more)),
     ]
     return make_deck(parts.title, slides, parts.drawn_first, explores=bool(material.explorers))
 

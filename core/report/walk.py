@@ -121,7 +121,7 @@ def _seen(key: str, shown: ShownStop) -> list[Html]:
         return [element("div", chart_place(key, shown.figure), class_="stage")]
     if shown.row is not None:
         return list(_row(shown.row))
-    gone = "Its run is not in this workspace any more." if shown.stop.pair_id else shown.stop.title
+    gone = "Its run was deleted from this workspace." if shown.stop.pair_id else shown.stop.title
     return [element("p", gone, class_="sentence")]
 
 

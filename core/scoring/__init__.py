@@ -4,8 +4,8 @@ run_scores    the rows of a run as it is scored, and its score
 score_scale   a score between no biology and a replicate of the screen
 abstaining    risk against coverage: a run that answers only what it is surest of
 compare_runs  two runs on the rows that both cover, scored alike
-baselines     what knows no biology on a split of a dataset
-controls      what knows no biology beside a run, and whether the run beats it
+baselines     baselines without biology on a split of a dataset
+controls      controls without biology of a run, and whether the run beats it
 space_controls  kNN without biology beside a run: equal weights, random embeddings, scrambled symbols
 label_means   means of labels over rows that share a gene or a perturbation
 public_noise  how far a leaderboard's score can be from the truth

@@ -36,7 +36,7 @@ from core.store import Cursor, predictions, runs, traces
 from core.store.runs import Run
 from core.texts import number_text
 
-WITHOUT = {NOISE: "like no others", WORDLESS: "without words that count"}
+WITHOUT = {NOISE: "like no others", WORDLESS: "without telling words"}
 TEXT_NAMES = {
     "brief": "briefs",
     "rebuttal": "rebuttals",
@@ -132,11 +132,11 @@ def load_texts(db: Cursor, run_name: str, kind: str = "", role: str = "") -> Run
     counts = traces.text_counts(db, run.id)
     chosen = kind or next(iter(counts), "")
     if not chosen:
-        raise InputError(f"{run.name}: its traces hold no texts, expected briefs, answers or thoughts")
+        raise InputError(f"{run.name}: it has no texts, expected briefs, answers or thoughts")
     if chosen not in counts or role not in ("", *counts[chosen]):
         known = "; ".join(f"{name} by {', '.join(roles)}" for name, roles in counts.items())
         wanted = f"{chosen} by {role}" if role else chosen
-        raise InputError(f"{run.name}: no texts of the kind {wanted}, expected {known or 'none, since its traces hold no texts'}")
+        raise InputError(f"{run.name}: no texts of the kind {wanted}, expected {known or 'none, since it has no texts'}")
     frame, content = traces.texts(db, run.id, chosen, role)
     ids = frame["pair_id"].drop_duplicates().tolist()
     outcomes = predictions.list_rows(db, run.id, ids).set_index("pair_id")["outcome"]
@@ -190,7 +190,9 @@ def describe_kinds(found: RunKinds) -> str:
     if found.settings.method == "kmeans" and found.settings.k is None:
         words.append(f"Their number is {RULE}.")
     if found.n_drawn is not None:
-        words.append(f"The texts are many: what they are compared by was found from {found.n_drawn:,} of them, drawn at random.")
+        words.append(
+            f"There are many texts: the features for comparing them were fitted on a random sample of {found.n_drawn:,}."
+        )
     words += [f"{kind.n:,} texts are {kind.name}." for kind in found.kinds if kind.code < 0]
     return " ".join(words)
 
@@ -204,10 +206,10 @@ def describe_stability(found: RunKinds) -> str:
         for each in known
     )
     if all(each.holds for each in known):
-        return f"The kinds hold. Adjusted Rand index by {words}; 1 is the same kinds, 0 chance."
+        return f"The kinds are stable. Adjusted Rand index by {words}; 1 means identical kinds, 0 chance."
     return (
-        f"These kinds are unstable: found anew they differ, so no claim should rest on one. Adjusted Rand index by {words}; "
-        f"1 is the same kinds, 0 chance, {HOLDS} or more would hold."
+        f"These kinds are unstable: repeated clustering gives different ones, so base no claim on them. Adjusted Rand index by "
+        f"{words}; 1 means identical kinds, 0 chance, {HOLDS} or more would be stable."
     )
 
 

@@ -28,10 +28,10 @@ from core.transfer.row_index import RowIndex
 
 CONTROLS: Final = {
     "mean": ("expression-only", "the mean expression of the gene in control cells"),
-    "detected": ("detection-only", "the share of control cells in which the gene is seen"),
+    "detected": ("detection-only", "the share of control cells that express the gene"),
     "variance": ("variance-only", "the variance of the gene between control cells"),
 }
-_READ = "{}: the higher, the likelier an effect, and the likelier down; it sees no label"
+_READ = "{}: higher values mean a likelier effect and likelier down; uses no labels"
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,9 +54,9 @@ def describe_claims(found: RunClaims) -> str:
     if found.unread:
         words.append(f"Its answers about {found.unread:,} more could not be read.")
     if found.not_found:
-        words.append(f"{found.not_found:,} of its claims quote or name what does not stand in the text; they are not used.")
-    packs = " and ".join(found.packs) or "no pack: none of regulation, signalling, a network or pathways is imported"
-    return " ".join([*words, f"Checked by: {packs}. That a pack does not list a pair says nothing against a claim."])
+        words.append(f"{found.not_found:,} of its claims have quotations or names that are not in the text; they are not used.")
+    packs = " and ".join(found.packs) or "no pack: import one of regulation, signalling, a network or pathways"
+    return " ".join([*words, f"Checked by: {packs}. A pair that no pack lists is not evidence against a claim."])
 
 
 def describe_agreement(found: RunClaims) -> str:
@@ -65,10 +65,10 @@ def describe_agreement(found: RunClaims) -> str:
         return ""
     both, rules, model, total = (getattr(found.agreement, name) for name in ("both", "rules_alone", "model_alone", "total"))
     if not total:
-        return "Neither the rules nor the model find a claim in these texts."
+        return "Neither the rules nor the model find claims in these texts."
     return (
         f"Of {total:,} claims that the rules or the model find in the same texts, both find {both:,} ({both / total:.0%}), "
-        f"the rules alone {rules:,}, the model alone {model:,}."
+        f"only the rules {rules:,}, only the model {model:,}."
     )
 
 
@@ -78,8 +78,10 @@ def describe_precision(found: RunClaims) -> str:
         return ""
     whole = [*found.precision.roles.values()][-1]
     if whole.labels_only is None:
-        return "Nobody has labelled its claims (rubric right_claim), so how many are right is not known."
-    return f"Of its {whole.n:,} claims, answers too, {interval_text(whole.labels_only)} are right by {whole.labels:,} labels."
+        return "Nobody has labelled its claims (rubric right_claim), so the share of right ones is unknown."
+    return (
+        f"Of its {whole.n:,} claims, including answers, {interval_text(whole.labels_only)} are right by {whole.labels:,} labels."
+    )
 
 
 def describe_labels(found: RunClaims) -> str:
@@ -87,12 +89,12 @@ def describe_labels(found: RunClaims) -> str:
     if found.rates is None:
         return ""
     whole = [*found.rates.roles.values()][-1]
-    share = f"Of the briefs {interval_text(whole.raw)} make such a claim, as read."
+    share = f"Of the briefs {interval_text(whole.raw)} make such a claim according to the reader."
     if not whole.labels:
-        return f"{share} Nobody has labelled a brief for the rubric claims, so how often the reader errs is not known."
+        return f"{share} Nobody has labelled a brief for the rubric claims, so the reader's error rate is unknown."
     known = []
     if whole.sensitivity is not None:
-        known.append(f"finds one in {interval_text(whole.sensitivity)} of those with one")
+        known.append(f"finds a claim in {interval_text(whole.sensitivity)} of the briefs with one")
     if whole.specificity is not None:
         known.append(f"none in {interval_text(whole.specificity)} of the others")
     corrected = (

@@ -140,7 +140,7 @@ def _worth(db: Cursor, run: Run, debates: pd.DataFrame, points: pd.DataFrame) ->
     ignored = points[points["status"] == "ignored"]
     chosen = {
         "ignored point": ignored,
-        "ignored point that decides": ignored[ignored["verdict"] != ""],
+        "decisive ignored point": ignored[ignored["verdict"] != ""],
     }
     read = debates["pair_id"].drop_duplicates()
     readings = [
@@ -162,14 +162,16 @@ def describe_clash(found: RunClash) -> str:
     if found.unread == found.debates:
         return " ".join(words)
     words.append(
-        f"{found.not_found:,} of {found.quotes + found.not_found:,} quotations are not found in the text; they are not shown."
+        f"{found.not_found:,} of {found.quotes + found.not_found:,} quotations are not in the text; they are not shown."
         if found.not_found
-        else f"All {found.quotes:,} quotations stand in the text word for word."
+        else f"All {found.quotes:,} quotations are in the text word for word."
     )
     if not found.replies:
-        words.append("The sides wrote without seeing each other, so an answer is a sentence that happens to meet the point.")
+        words.append("The sides wrote without seeing each other, so an answer only happens to match the point.")
     if found.judged < found.debates:
-        words.append(f"In {found.debates - found.judged:,} debates the judge gives no reason, so nothing can be said to decide.")
+        words.append(
+            f"In {found.debates - found.judged:,} debates the judge gives no reason, so the decisive points are unknown."
+        )
     return " ".join(words)
 
 

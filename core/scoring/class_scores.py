@@ -101,10 +101,10 @@ def curve_sentence(curve: Sequence[NetBenefit]) -> str:
     """At which thresholds acting on P(DE) is worth more than validating all rows, or none."""
     useful = [one.threshold for one in curve if one.is_useful]
     if not useful:
-        return "At no threshold of P(DE) is it shown to be worth more than validating all rows, or none."
+        return "At no threshold of P(DE) is selecting rows shown to be better than validating all rows or none."
     return (
-        f"From P(DE) {min(useful):.2f} to {max(useful):.2f}, {len(useful)} of {len(curve)} thresholds are shown to be worth more "
-        "than validating all rows, or none."
+        f"From P(DE) {min(useful):.2f} to {max(useful):.2f}, {len(useful)} of {len(curve)} thresholds are shown to be better "
+        "than validating all rows or none."
     )
 
 

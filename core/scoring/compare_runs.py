@@ -92,10 +92,10 @@ def pair_runs(a: RunRows, b: RunRows) -> PairedRuns:
     cells of both.
     """
     if a.run.dataset != b.run.dataset:
-        raise InputError(f"{a.run.name} and {b.run.name}: on different datasets, so on different labels; expected one dataset")
+        raise InputError(f"{a.run.name} and {b.run.name}: on different datasets with different labels; expected one dataset")
     _, in_a, in_b = np.intersect1d(a.positions, b.positions, assume_unique=True, return_indices=True)
     if not len(in_a):
-        raise InputError(f"{a.run.name} and {b.run.name}: no row in common, so nothing to compare")
+        raise InputError(f"{a.run.name} and {b.run.name}: no row in common; expected runs with common rows")
     protocols = distinct_protocols((*a.protocols, *b.protocols))
     pair = PairedRuns(a.take(in_a).under(protocols), b.take(in_b).under(protocols))
     if len(folds_among(protocols)) > max(len(folds_among(a.protocols)), len(folds_among(b.protocols)), 1):

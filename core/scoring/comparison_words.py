@@ -22,7 +22,7 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
     result = found.covered
     if result.n_labelled == 0:
         return [
-            f"No labels here: on these {result.n:,} rows nothing can be said about which is better, only how they differ.",
+            f"No labels here: on these {result.n:,} rows the better run is unknown; only their differences are shown.",
             *difference_sentences(run_differences(found.pair), a, b),
         ]
     mean = result.mean
@@ -35,7 +35,9 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
         sentences += [_margin_sentence(change, margin), _equality_sentence(equivalence(change, margin))]
     elif side == "open" and change.se > 0:
         low, high = (number_text(limit, "+.3f") for limit in (change.low, change.high))
-        sentences.append(f"That is not evidence that they are equal: every difference from {low} to {high} fits these rows.")
+        sentences.append(
+            f"That does not mean that they are equal: every difference from {low} to {high} is compatible with these rows."
+        )
     if side != "none" and (side == "open") != (side_of(mean.change.row) == "open"):
         sentences.append(
             f"By rows alone the interval is {interval_text(mean.change.row, signed=True)}; rows share perturbations and genes, "
@@ -43,7 +45,7 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
         )
     moved = [name for name, part in (("DE", result.de), ("DIR", result.dir)) if side_of(part.change.shown) in ("above", "below")]
     if len(moved) == 1:
-        sentences.append(f"Of DE and DIR, only the change of {moved[0]} can be told from none.")
+        sentences.append(f"Of DE and DIR, only the change of {moved[0]} is distinguishable from 0.")
     return [*sentences, *_comparison_remarks(found, a, b)]
 
 
@@ -53,8 +55,8 @@ def _one_axis_sentences(found: RunComparison, a: str, b: str) -> list[str]:
     parts = {name: part for name, part in (("DE", result.de), ("DIR", result.dir)) if not math.isnan(part.change.value)}
     if not parts:
         return [
-            f"{result.n_labelled:,} labelled rows, but no question for which both runs have a score and the labels have both "
-            "classes: no AUROC, so no comparison."
+            f"{result.n_labelled:,} labelled rows, but for neither question do both runs have a score and the labels both "
+            "classes, so there is no comparison."
         ]
     by_gene = "" if found.pooled is None else f", {MACRO_HEADLINE}"
     return [
@@ -82,7 +84,7 @@ def _equality_sentence(found: Equivalence) -> str:
     if found.equal:
         return f"They are equal within ±{found.margin:g} (two one-sided tests, p {found.p:.3f})."
     return (
-        f"That they are equal within ±{found.margin:g} is not shown (two one-sided tests, p {found.p:.3f}); "
+        f"Equality within ±{found.margin:g} is not shown (two one-sided tests, p {found.p:.3f}); "
         f"these rows would show it for ±{found.smallest_margin:.3f}."
     )
 
@@ -100,12 +102,12 @@ def _comparison_remarks(found: RunComparison, a: str, b: str) -> list[str]:
     if found.scored != ALL_ROWS:
         remarks.append(f"Both are scored {describe_scored(found.scored)}.")
     if not found.cuts_known:
-        remarks.append("What other cuts of the folds would change is not recorded, so it is not in the intervals.")
+        remarks.append("The variation over other cuts of the folds is not recorded, so the intervals do not include it.")
     if found.all_rows is not None:
         everywhere = interval_text(found.all_rows.mean.change.shown, signed=True)
         remarks.append(
-            f"Compared on the {found.covered.n:,} of {found.all_rows.n:,} rows that both cover; with stand-ins at base rates "
-            f"in the other rows the mean differs by {everywhere}."
+            f"Compared on the {found.covered.n:,} of {found.all_rows.n:,} rows that both cover; with base rates in the other "
+            f"rows the mean differs by {everywhere}."
         )
     return remarks
 
@@ -116,7 +118,7 @@ def _gene_remarks(found: GeneCounts, a: str, b: str) -> list[str]:
     for name, common, of_a, of_b in zip(("DE", "DIR"), found.common, found.a, found.b, strict=True):
         if common and not common == of_a == of_b:
             alone = f"{a} alone has {of_a:,}, {b} alone {of_b:,}"
-            remarks.append(f"{name} is compared on the {common:,} genes that both can be scored on; {alone}.")
+            remarks.append(f"{name} is compared on the {common:,} genes for which both have a score; {alone}.")
         elif common:
             remarks.append(f"{name} is an average over {common:,} genes.")
     return remarks
@@ -124,9 +126,11 @@ def _gene_remarks(found: GeneCounts, a: str, b: str) -> list[str]:
 
 def _change_sentence(change: Interval, name: str, a: str, b: str) -> str:
     if change.se == 0 and change.estimate == 0:
-        return f"{b} and {a} are equal in {name}: each of {rows_behind(name, change.n)} is ranked alike against the other class."
+        return (
+            f"{b} and {a} are equal in {name}: each of {rows_behind(name, change.n)} has the same rank against the other class."
+        )
     found = f"{name} {interval_text(change, signed=True)}, {axes_text(change)}, {rows_behind(name, change.n)}"
     side = side_of(change)
     if side in ("above", "below"):
         return f"{b} is {'better' if side == 'above' else 'worse'} than {a}: {found}."
-    return f"{b} and {a} cannot be told apart on these rows: {found}."
+    return f"{b} and {a} cannot be distinguished on these rows: {found}."

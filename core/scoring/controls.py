@@ -1,4 +1,4 @@
-"""Controls beside a run's score: what knows no biology scores on the same rows, inside the same cells.
+"""Controls beside a run's score: the baselines without biology scores on the same rows, inside the same cells.
 
 Each sees what the run's label view may see. Under folds, and for training rows, that is no label of the row's gene or
 perturbation, so the means over them equal the base rate. Means that see more are a fingerprint of how the rows were
@@ -82,7 +82,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Whether a run beats what knows no biology, on each axis."""
+    """Whether a run beats the baselines without biology, on each axis."""
 
     de: Verdict
     dir: Verdict
@@ -142,9 +142,9 @@ def control_run(
     controls = [
         score_control(rows, BASE_RATE, "one number for every row", constant(len(rows))),
         *(score_control(rows, f"{word} mean", _SEEN_MEAN.format(word), _seen_means(rows, splits, axis)) for axis, word in AXES),
-        _only(score_control(rows, COUNT_ONLY, "how often each gene was measured; it sees no label", counts), "de"),
+        _only(score_control(rows, COUNT_ONLY, "how often each gene was measured; uses no labels", counts), "de"),
         _only(
-            score_control(rows, RARER_GENE, "the rarer a gene, the more likely it goes up; it sees no label", counts),
+            score_control(rows, RARER_GENE, "rarely measured genes are more likely to go up; uses no labels", counts),
             "dir",
         ),
         *(_permuted_labels(rows, axis, word, n, np.random.default_rng(seed)) for axis, word in AXES),
@@ -157,7 +157,7 @@ def control_run(
 
 
 AXES: tuple[tuple[Literal["gene", "pert"], str], ...] = (("gene", "gene"), ("pert", "perturbation"))
-_SEEN_MEAN = "the mean label of the training rows of the {} that the run may see; the base rate where there is none"
+_SEEN_MEAN = "the mean label of the training rows of the {} that the run may see; the base rate if there is none"
 
 
 def _seen_means(rows: RunRows, splits: NDArray[np.object_], axis: Literal["gene", "pert"]) -> Scores:

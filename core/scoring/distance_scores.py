@@ -31,7 +31,7 @@ from core.transfer.training_distance import (
     training_of,
 )
 
-_AGAINST = {"above": "is above", "below": "is below", "open": "cannot be told apart from", "none": "has no interval against"}
+_AGAINST = {"above": "is above", "below": "is below", "open": "cannot be distinguished from", "none": "has no interval against"}
 NETWORK = "network"  # as a distance is called on screen and in commands that is no gene space
 
 
@@ -57,7 +57,7 @@ def score_by_space(rows: RunRows, space: Space, axis: Axis) -> DistanceScores:
     Raise InputError for a space that was built from labels: distances in it would know them.
     """
     if space.built_from:
-        raise InputError(f"{space.name}: built from the labels of {space.built_from}; expected a space that knows no labels")
+        raise InputError(f"{space.name}: built from the labels of {space.built_from}; expected a space made without labels")
     cosine = nearest_cosine(space.columns, training_of(rows.index, rows.positions, axis, rows.protocols))
     of_row = cosine[_symbols(rows, axis)]
     names = slices_by_cosine(of_row)
@@ -108,7 +108,7 @@ def distance_sentences(found: DistanceScores) -> list[str]:
 def change_sentence(found: DistanceScores) -> str:
     """Return whether the mean score of the farthest rows differs from that of the nearest."""
     if found.change is None:
-        return "All rows are equally far, so distances cannot be compared."
+        return "All rows have the same distance, so distances cannot be compared."
     known = [f"“{part.name}” ({part.n_labelled:,} rows)" for part in found.slices if part.name not in OUTSIDE.values()]
     shown = found.change.mean.shown
     words = _AGAINST[side_of(shown)]

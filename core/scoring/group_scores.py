@@ -62,7 +62,7 @@ def group_sentences(found: GroupScores) -> list[str]:
         f"Raw AUROCs have SD {number_text(float(table['raw'].std(ddof=0)))}; "
         f"chance explains {pooled.by_chance:.0%} of their variance.",
         f"True AUROCs have SD {number_text(pooled.spread)}. "
-        f"Partially pooled, {above:,} of {len(table):,} lie above chance and {below:,} below, each by its own 95% interval.",
+        f"Partially pooled, {above:,} of {len(table):,} are above chance and {below:,} below, each by its own 95% interval.",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Means of labels over rows that share a gene or a perturbation: what knows no biology, and what the sampling gives away."""
+"""Means of labels over rows that share a gene or a perturbation: baselines without biology, and what the sampling reveals."""
 
 from __future__ import annotations
 

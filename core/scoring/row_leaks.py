@@ -136,7 +136,7 @@ def _codes_tell_labels(rows: pd.DataFrame, features: dict[str, Floats]) -> Itera
         for what, codes in _row_codes(rows, features):
             value = _value_of_codes(codes[drawn], known, positive, first, cells)
             if value >= LIMIT:
-                yield f"{what} gives labels away: {task} {value:.3f} within perturbations and target genes"
+                yield f"{what} reveals labels: {task} {value:.3f} within perturbations and target genes"
                 break
 
 
@@ -167,7 +167,7 @@ def _tell_labels(what: str, values: Floats, rows: pd.DataFrame, codes: dict[str,
         ):
             value = auroc_within_cells(Task(some, positive, values), cells)
             if abs(value - 0.5) >= limit - 0.5 and _pairs(some, positive, cells) >= LEAST**2:
-                yield f"{what} gives labels away: {task} {value:.3f} {where}"
+                yield f"{what} reveals labels: {task} {value:.3f} {where}"
                 break
 
 

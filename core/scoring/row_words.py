@@ -19,16 +19,16 @@ _STAGES = {
     "de": "Does it change at all?",
     "dir": "If it changes, up or down?",
     "react": "What the agent did",
-    "coordinator": "What the coordinator did",
+    "coordinator": "Steps of the coordinator",
     "trace": "Trace",
     "knn": "Neighbours",
     "fusion": "The fusion's arithmetic",
     "decompose": "Recovered from a fusion",
     "rules": "The rule set's table",
-    "mean": "The mean over the seeds",
+    "mean": "Mean over seeds",
     "inspect": "The messages of the log",
-    "summarise": "What is known of the two genes",
-    "retrieve": "Labelled pairs that are most like this one",
+    "summarise": "Facts about the two genes",
+    "retrieve": "Most similar labelled pairs",
 }
 TAG_MEANINGS = {"prob": "probability given:", "answer": "answer given:"}  # of tags that models are asked for
 TAG = re.compile(r"<(prob|answer)>([^<>\n]*)</\1>", re.IGNORECASE)
@@ -46,21 +46,21 @@ FLAG_HELP: Mapping[str, str] = {
     Flag.DIR_FALLBACK: "The judge of UP against DOWN could not be read; a base rate or a constant replaces P(up | DE).",
     Flag.UNIFORM: "Both predictions are .333: nothing was predicted.",
     Flag.TRACE_DIFFERS: "The submitted numbers differ from those in the trace: the file was changed later, as by a fusion.",
-    Flag.ANSWER_DIFFERS: "A model's text ends in another answer than the number beside it says. The number counts, "
-    "since it was submitted.",
-    Flag.UNCOVERED: "No labelled row is similar: base rates stand in for both probabilities, in a fusion the middle rank.",
-    Flag.UNCOVERED_DIR: "No similar row has a direction: the base rate stands in for P(up | DE), in a fusion the middle rank.",
-    Flag.NOT_PREDICTED: "The file of predicted expression lacks this pair: the training split's base rates stand in for both "
+    Flag.ANSWER_DIFFERS: "The answer at the end of a model's text differs from the number beside it. The number counts, since "
+    "it was submitted.",
+    Flag.UNCOVERED: "No labelled row is similar: base rates replace both probabilities, in a fusion the middle rank.",
+    Flag.UNCOVERED_DIR: "No similar row has a direction: the base rate replaces P(up | DE), in a fusion the middle rank.",
+    Flag.NOT_PREDICTED: "The file of predicted expression lacks this pair: the training split's base rates replace both "
     "probabilities.",
     Flag.PARTLY_COVERED: "A component of the fusion has no prediction for this row: only the others are used.",
-    Flag.NO_DE: "The run does not rank rows by an effect: this number is no score, and DE is left out.",
+    Flag.NO_DE: "The run does not rank rows by an effect: this number is not a score, and DE is left out.",
     Flag.NO_DIR: "The run does not rank rows by direction: there is no number for it, and DIR is left out.",
-    Flag.NO_KNOWLEDGE: "No knowledge pack says anything of the perturbation or of the target gene: it has no summary.",
-    Flag.INSUFFICIENT: "At least one sample says that the evidence is insufficient; as the method has it, that counts .5.",
-    Flag.FEWER_SEEDS: "A mean over fewer seeds, epochs or verdicts than asked: the other answers could not be read. “How these "
-    "numbers were computed” says over how many.",
-    Flag.DOSSIER_CHANGED: "Asked again with cards left out of the dossier, or with texts edited by hand. This is no answer of "
-    "the run that it asks about.",
+    Flag.NO_KNOWLEDGE: "No knowledge pack has facts about the perturbation or the target gene: there is no summary.",
+    Flag.INSUFFICIENT: "At least one sample says that the evidence is insufficient; the method counts it as .5.",
+    Flag.FEWER_SEEDS: "A mean over fewer seeds, epochs or verdicts than requested: the other answers could not be read. “How "
+    "these numbers were computed” shows the number.",
+    Flag.DOSSIER_CHANGED: "Asked again with cards left out of the dossier, or with texts edited by hand. This is not an answer "
+    "of the original run.",
 }
 
 

@@ -90,7 +90,7 @@ def _interval(value: Interval | None) -> dict[str, float] | None:
 def worth_sentences(worth: RubricWorth) -> list[str]:
     """Return what a rubric is worth: the rows, a line for each measure, and what can be concluded."""
     where_yes, where_no = rows_text(worth)
-    unread = f"; {worth.unread:,} rows with no text that could be read are left out" if worth.unread else ""
+    unread = f"; {worth.unread:,} rows without a readable text are left out" if worth.unread else ""
     lines = [f"{worth.rubric}: {worth.n_yes:,} {where_yes}, {worth.n_no:,} {where_no}{unread}."]
     for key, words in MEASURES.items():
         found, p = worth.measures[key], worth.p[key]
@@ -107,7 +107,7 @@ def rows_text(worth: RubricWorth) -> tuple[str, str]:
         return f"rows where at least one advocate's text is “{worth.answer}”", "rows where none is"
     if worth.unit in ("speech", "verdict"):
         return f"rows where at least one {worth.unit} is “{worth.answer}”", "rows where none is"
-    return f"rows whose answer is “{worth.answer}”", "rows whose answer is another"
+    return f"rows whose answer is “{worth.answer}”", "rows with another answer"
 
 
 def conclusion(worth: RubricWorth) -> str:
@@ -118,8 +118,8 @@ def conclusion(worth: RubricWorth) -> str:
         if worth.p[key].holm < 0.05
     ]
     if not differing:
-        return "No difference is left after Holm's correction over all that was tried."
-    return f"After Holm's correction over all that was tried, the rows with it are {' and '.join(differing)}."
+        return "No difference remains after Holm's correction over all tests."
+    return f"After Holm's correction over all tests, the rows with it are {' and '.join(differing)}."
 
 
 def worth_shape(found: Sequence[RubricWorth]) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def rubric_worth(
     """
     if not rows.arrays.outcome.labelled.any():
         raise InputError(
-            f"{rows.run.name}: none of its {len(rows):,} rows has a label, so nothing is a hit or a miss; expected labels"
+            f"{rows.run.name}: none of its {len(rows):,} rows has a label, so hits and misses are unknown; expected labels"
         )
     hit: Floats = np.full(len(outcomes), np.nan)
     hit[outcomes.eq("hit")], hit[outcomes.eq("miss")] = 1.0, 0.0

@@ -1,4 +1,4 @@
-"""What the probes of a run say: whether it may have seen labels, or copies what knows no biology or the order of the rows."""
+"""The probes of a run: whether it may have seen labels, or copies the baselines without biology or the rows' order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST_ROWS = 20  # among fewer, chance or a good run gives such values
 SUSPICION: Mapping[Tail, str] = MappingProxyType({"labels": "suspiciously good", "inverted labels": "suspiciously wrong"})
 DOUBT: Mapping[Tail, str] = MappingProxyType(
     {
-        "labels": "It has seen labels, or is better than any run that was published: its scores do not tell",
+        "labels": "It has seen labels, or is better than any published run: its scores cannot decide this",
         "inverted labels": "It has seen inverted labels, or its numbers or the labels have the wrong sign",
     }
 )

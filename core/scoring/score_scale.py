@@ -1,4 +1,4 @@
-"""A run's score between what knows no biology and what a replicate of its screen reaches, and the words for it."""
+"""A run's score between the baselines without biology and what a replicate of its screen reaches, and the words for it."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def ends_text(part: ScaledScore) -> str:
 def caution(part: ScaledScore) -> str:
     """Return why a value on the scale says little or nothing; "" where it says something."""
     if math.isnan(part.value):
-        return "the replicate is not above what knows no biology"
+        return "the replicate is not above the baselines without biology"
     if math.isnan(part.low):
-        return f"no interval: in fewer than {LEAST_SHARE:.0%} of resamples is the replicate above what knows no biology"
+        return f"no interval: in fewer than {LEAST_SHARE:.0%} of resamples the replicate is above the baselines without biology"
     span = part.ceiling - part.floor
     if span >= NARROW:
         return ""
-    return f"the replicate is only {span:.3f} above what knows no biology: a hundredth of AUROC is {0.01 / span:.2f} here"
+    return f"the replicate is only {span:.3f} above the baselines without biology: 0.01 of AUROC is {0.01 / span:.2f} here"
 
 
 def scale_shape(found: RunScale) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def _at_natural_rate(pair: PairedRuns) -> Variant:
     rows, index = pair.a.arrays, pair.a.index
     weights = natural_weights(outcome_of(index.labels), index.rows.pert, index.rows.gene)[pair.a.positions]
     sampled, natural = natural_rate(rows.outcome, weights)
-    about = f"{natural:.1%} with an effect instead of {sampled:.1%}, if the screen's effects were all kept"
+    about = f"{natural:.1%} with an effect instead of {sampled:.1%}, if all effects of the screen are included"
     return Variant("natural base rate", about, compare_weighted(rows, pair.b.scores, weights))
 
 
@@ -82,7 +82,7 @@ def _under_labels(pair: PairedRuns, name: str, labels: NDArray[np.object_]) -> V
     now, here = pair.a.labels, np.array([label is not None for label in labels])
     both = here & np.array([label is not None for label in now])
     if not both.any():
-        raise InputError(f"{name}: labels no row that both runs have; expected labels of the same pairs")
+        raise InputError(f"{name}: has labels of no shared row; expected labels of the same pairs")
     a, b = (ScoredRows(outcome_of(labels), one.scores, pair.a.pert, pair.a.gene, pair.a.cells) for one in (pair.a, pair.b))
     if pair.a.headline == "macro":
         result = compare_macro(a, b, "gene")
@@ -106,9 +106,9 @@ def sensitivity_sentence(found: Sensitivity) -> str:
     """Return whether the verdict depends on what was varied."""
     first, *others = found.variants
     if not others:
-        return "Nothing could be varied: inside genes the base rate does not count, and there are no other labels."
+        return "No variants: inside genes the base rate has no influence, and there are no other labels."
     if found.depends:
-        return f"The verdict “{found.verdict(first)}” depends on it: another with {', '.join(found.depends)}."
+        return f"The verdict “{found.verdict(first)}” depends on them: it changes with {', '.join(found.depends)}."
     return f"The verdict “{found.verdict(first)}” stays in all {len(found.variants)} variants."
 
 

@@ -21,7 +21,7 @@ from core.transfer.run_cells import ALL_ROWS
 
 TWO_WAY = "allowing for shared perturbations and genes"  # what a two-way interval does
 UNSEEN = "only on genes and perturbations whose labels the neighbours never saw"  # what scoring inside the cells of folds does
-SIDE_WORDS: dict[Side, str] = {"above": "better", "below": "worse", "open": "not told apart", "none": "no verdict"}
+SIDE_WORDS: dict[Side, str] = {"above": "better", "below": "worse", "open": "not distinguishable", "none": "no verdict"}
 FEW_CLUSTERS = 40  # fewer are named beside an interval
 _AXES: dict[Unit, str] = {
     "two-way": TWO_WAY,
@@ -105,7 +105,7 @@ def _interval_words(shown: Interval) -> str:
 
 def same_runs_sentence(name: str, others: Sequence[str]) -> str:
     """Return which other runs have the predictions of a run, whatever they are called; empty without any."""
-    return f"{name} has the predictions of {' and '.join(others)}, row by row: they are one run." if others else ""
+    return f"{name} has the same predictions as {' and '.join(others)}: they are one run." if others else ""
 
 
 def other_score_sentences(found: OtherScores) -> list[str]:
@@ -142,11 +142,11 @@ def scoring_sentences(found: RunScore) -> list[str]:
             "which is part of the intervals"
         )
     elif "cut" in found.whole.scored:
-        sentences[0] += "; what other cuts of the folds score is not recorded, so it is not in the intervals"
+        sentences[0] += "; the scores of other cuts of the folds are not recorded, so the intervals do not include them"
     if found.covered is not None:
         on = found.covered
         sentences.append(
-            f"{found.n_uncovered:,} of {found.whole.n:,} rows are stand-ins at the base rate; on the {on.n_labelled:,} labelled "
+            f"{found.n_uncovered:,} of {found.whole.n:,} rows have the base rate; on the {on.n_labelled:,} labelled "
             f"rows among the others DE {number_text(on.de.value)}, "
             f"DIR {number_text(on.dir.value)}, mean {number_text(on.mean.value)}"
         )
@@ -185,7 +185,7 @@ def _lines_of_cuts(numbers: KnnNumbers, mean: MeanOfCuts) -> list[str]:
     every, some, own = mean.all_rows, mean.covered.score, numbers.evaluation.score
     parts = {"DE": every.score.de, "DIR": every.score.dir, "mean": every.score.mean}
     nulls = {name: f"; {null_text(test)}" for name, test in zip(parts, numbers.test_against_null() or (), strict=False)}
-    lines = [f"{cuts.NAME}, inside {mean.k}×{mean.k} cells, over all rows (base rates stand in where nothing is similar):"]
+    lines = [f"{cuts.NAME}, inside {mean.k}×{mean.k} cells, over all rows (base rates where no row is similar):"]
     lines += [f"{name} {interval_text(part.shown)} {axes_text(part.shown)}{nulls.get(name, '')}" for name, part in parts.items()]
     if numbers.null is not None:
         n = len(numbers.null.values)
@@ -257,9 +257,9 @@ def verdict_sentence(axis: str, verdict: Verdict) -> str:
     """Return whether a run beats the no-biology baseline on an axis ("DE" or "DIR"), in words."""
     change, baseline = interval_text(verdict.change, signed=True), f"the {NO_BIOLOGY} ({verdict.control})"
     if verdict.beats is None:
-        return f"{axis}: no labels of both classes, so nothing can be said"
+        return f"{axis}: no labels of both classes, so no verdict"
     if verdict.beats:
         return f"{axis} beats {baseline}: {change}, {axes_text(verdict.change)}"
     if verdict.word == "no":
         return f"{axis} is below {baseline}: {change}, {axes_text(verdict.change)}"
-    return f"{axis} and {baseline} cannot be told apart: {change}, {axes_text(verdict.change)}"
+    return f"{axis} and {baseline} cannot be distinguished: {change}, {axes_text(verdict.change)}"

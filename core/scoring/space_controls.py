@@ -53,7 +53,7 @@ def _equal_weights(rows: RunRows, protocol: EvaluationProtocol) -> Control:
     priors = knn_priors(queries, known, same, parts=parts_of(protocol, queries, known.rows))
     way = describe_scoring((protocol,))
     is_folds = protocol.kind == "folds"
-    about = f"a kNN to which all genes are alike, {way}" + ("" if is_folds else ": the bias of this protocol")
+    about = f"a kNN with equal weights for all genes, {way}" + ("" if is_folds else ": the bias of this protocol")
     name = f"equal weights, {'folds' if is_folds else way}"
     found = score_control(rows, name, about, scores_with_stand_ins(priors, priors), (protocol,))
     return replace(found, permuted=True)

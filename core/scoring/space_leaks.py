@@ -114,7 +114,7 @@ def describe_space(space: SpaceCheck) -> str:
     if space.error:
         return f"cannot be read: {space.error}"
     seen = any(probe.has_seen_labels for probe in space.probes)
-    words = ["has seen labels of this screen or of one like it" if seen else "no label found by these probes"]
+    words = ["has seen labels of this screen or a similar one" if seen else "no label found by these probes"]
     words += [f"declared as built from the labels of {space.built_from}"] if space.built_from else []
     words += [f"{space.ties:,} other symbols share a vector"] if space.ties else []
     missing = [f"{UNITS[each.axis][1]} {each.task}" for each in space.probes if each.split == ALL_ROWS and not each.is_probed]
@@ -164,13 +164,13 @@ def _seen_text(found: ProbedRows) -> str:
     units = UNITS[found.axis][1]
     parts = [shares_text(found.axis, found.task, found.shares)] if found.shares.has_seen_labels else []
     parts += [
-        f"they know {_KNOWN[found.axis, found.task]}: {found.task} {number_text(score.value)} by {score.kind}, suspect from "
+        f"they reveal {_KNOWN[found.axis, found.task]}: {found.task} {number_text(score.value)} by {score.kind}, suspect from "
         f"{score.limit:.2f}"
         for score in found.within.scores
         if score.has_seen_labels
     ]
     where = "" if found.split == ALL_ROWS else f" of {found.split}"
-    return f"vectors of {units} have seen labels{where}, of this screen or of one like it: {'; '.join(parts)}"
+    return f"vectors of {units} have seen labels{where}, of this screen or a similar one: {'; '.join(parts)}"
 
 
 def _find_twins(space: Space, index: RowIndex, *, is_loaded: bool) -> tuple[tuple[tuple[str, str], ...], int]:

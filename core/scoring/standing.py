@@ -23,7 +23,7 @@ _MOST_WORDS = 3  # of a run's name in a headline
 class Standing:
     """Where a run stands among others.
 
-    verdicts: against what knows no biology. counts: the mean score of row counts alone on its rows. rows: the same for runs
+    verdicts: against baselines without biology. counts: the mean score of row counts alone on its rows. rows: the same for runs
     on the same labelled rows.
     """
 
@@ -40,10 +40,10 @@ def standing_of(rows: RunRows, score: RunScore, counts: RunScore) -> Standing:
 
 
 def headline(standings: Mapping[str, Standing]) -> str:
-    """Return whether any of these runs (by name) is known to beat what knows no biology, in at most twenty words."""
+    """Return whether any of these runs (by name) is known to beat the baselines without biology, in at most twenty words."""
     known = {name: each for name, each in standings.items() if not math.isnan(each.score.headline.value.estimate)}
     if not known:
-        return "No run here has a score yet: none of them has rows with labels."
+        return "No run has a score yet: none has labelled rows."
     axes = {name: [axis for axis, verdict in _verdicts(each) if verdict.beats] for name, each in known.items()}
     beating = [name for name in known if axes[name]]
     best = max(beating or known, key=lambda name: known[name].score.headline.value.estimate)
@@ -51,11 +51,11 @@ def headline(standings: Mapping[str, Standing]) -> str:
     rival = CHANCE if found.genes is not None else known[best].counts
     numbers = f"mean {interval_text(found.value)} against {number_text(rival)}"
     if not beating:
-        return f"Nothing here beats what knows no biology yet: best {_name(best)}, {numbers}."
+        return f"No run beats the baselines without biology yet: best {_name(best)}, {numbers}."
     on = f"on {' and '.join(axes[best])}{' alone' if len(axes[best]) == 1 else ''}: {numbers}."
     if len(beating) == 1:
-        return f"{_name(best)} beats what knows no biology {on}"
-    return f"{len(beating)} runs beat what knows no biology, {_name(best)} {on}"
+        return f"{_name(best)} beats the baselines without biology {on}"
+    return f"{len(beating)} runs beat the baselines without biology, {_name(best)} {on}"
 
 
 def _verdicts(found: Standing) -> tuple[tuple[str, Verdict], ...]:

@@ -37,7 +37,7 @@ def _find_shares(texts: Mapping[str, str], index: RowIndex, symbols: list[str]) 
             for task in TASKS:
                 probe = probe_shares(task_rows(index, axis, task)[1], words, np.random.default_rng(SEED))
                 if probe.has_seen_labels:
-                    yield f"words or numbers go along with labels: {shares_text(axis, task, probe)}"
+                    yield f"words or numbers correlate with labels: {shares_text(axis, task, probe)}"
 
 
 def _count_words(texts: Mapping[str, str], symbols: list[str]) -> Floats:

@@ -68,11 +68,11 @@ def _opening(db: Cursor, run: Run, rows: Sequence[Row]) -> dict[str, str]:
     is_wrong = not run.has_rank_scores and any(row["outcome"] == "miss" for row in rows)
     order: Order = predictions.CONFIDENTLY_WRONG if is_wrong else predictions.LONGEST
     opens = predictions.find_pair_ids(db, run.id, RowFilter(), order)[0]
-    why = "the one that it gets most confidently wrong" if is_wrong else "the one with most to read"
+    why = "the one that it gets most confidently wrong" if is_wrong else "the row with the longest texts"
     name = datasets.find(db, run.dataset).name
     words = (
         f"What does a target gene’s expression do when another gene is knocked down? The run {run.name} predicted it for "
-        f"{len(rows):,} pairs of genes of {name}. Below is {why}; the others are in the list."
+        f"{len(rows):,} pairs of genes of {name}. Below is {why}; the other rows are in the list."
     )
     return {"opens": opens, "intro": words}
 
@@ -108,7 +108,7 @@ def _card(item: Mapping[str, Any]) -> Row:
     lines, lists = describe.split_body(item["body"])
     return {
         "title": describe.card_title(item),
-        "status": "" if item["status"] == "ok" else f"{item['status']}: this tool gave the agents nothing",
+        "status": "" if item["status"] == "ok" else f"{item['status']}: the agents got no answer from this tool",
         "lines": "\n".join(lines),
         "tables": [_table(entries) for entries in lists],
         "source": describe.source_line(item),

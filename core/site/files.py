@@ -16,7 +16,7 @@ from core.site.content import Row, SiteContent
 CHUNK_ROWS = 100  # rows whose texts share a file, which is loaded when one of them is read
 PAGE = "index.html"
 FUSION = "fusion.html"
-_TO_FUSION = f'<a id="fusion" href="{FUSION}">Weigh it</a>'
+_TO_FUSION = f'<a id="fusion" href="{FUSION}">Change its weights</a>'
 WALK = "walk-{}.html"
 _TO_WALK = '<a class="walk" href="{file}">▶ {name}</a>'
 TEXTS = "data/texts-{:04d}.js"

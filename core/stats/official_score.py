@@ -1,6 +1,6 @@
 """The official score, and the score of a run with all its intervals at once.
 
-A score on the scale from what knows no biology (0) to what a replicate of the screen reaches (1).
+A score on the scale from the baselines without biology (0) to what a replicate of the screen reaches (1).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether a run orders rows by their labels, or against them, as nothing does that has not seen them.
 
 A mean over the labels of a gene's other rows orders rows too: on screens with matched negatives one that leaves the row out
-is the wrong way round, and inside a gene it is exactly so. Such a mean is told apart by pairs of rows that it cannot order:
+is the wrong way round, and inside a gene it is exactly so. Such a mean is distinguished by pairs of rows that it cannot order:
 those whose genes (whose perturbations) have the same share of positives among as many other rows. What has seen the labels
 orders these pairs as well as any others.
 """

@@ -92,7 +92,7 @@ def add(cursor: Cursor, entry: Entry, new_id: str) -> Entry:
     """Add an entry under a new id, dated now, at the end of the ledger, chained to the last and linked to the first about its
     hypothesis. The line of the audit log that tells of it must state the ledger's end (`changes.record`).
 
-    Hypotheses of one source and dataset are told apart by their names.
+    Hypotheses of one source and dataset are distinguished by their names.
     """
     [first] = one(
         cursor,

@@ -44,7 +44,7 @@ _PLAIN = {
 }
 _GUIDE = "sgrna|grna|shrna|sirna|guide|sg|sh|si|g"
 _WORD = "|".join(sorted(_NUMBERED, key=len, reverse=True))
-# At most three words (NT_NT): where words are made of words, more could be told apart in 2^n ways.
+# At most three words (NT_NT): where words are made of words, more could be distinguished in 2^n ways.
 _PATTERN = re.compile(rf"p?(?:(?:{_GUIDE})?(?:{_WORD})(?:{_GUIDE})?\d*){{1,3}}(?:cells?|site\d*)?")
 
 

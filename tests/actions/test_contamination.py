@@ -1,4 +1,4 @@
-"""Memory or reasoning: a model that remembers names and one that reads its dossier are told apart, and no coded request names a
+"""Memory or reasoning: a model that remembers names and one that reads its dossier differ, and no coded request names a
 gene of its row, whichever method asks."""
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path
     told = core(
         workspace.settings.workspace, "contamination", "judged", "--arms", "coded,alone", "--estimate", "--screen", "authors=Doe"
     )
-    assert told.out == "Every run is done: no new calls are needed. 12 calls more ask which screen the rows are from.\n"
+    assert told.out == "Every run is done: no new calls are needed. 12 more calls ask which screen the rows are from.\n"
     with workspace.store.read() as db:
         [saved] = finished_of(db, found.spec.run)
     assert saved.spec == found.spec

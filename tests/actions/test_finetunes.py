@@ -67,7 +67,7 @@ def test_it_is_started_fails_with_its_cause_and_can_be_resumed(here: Workspace) 
     assert any("Traceback" in line for line in log_tail(folder.worker, 200))
     with pytest.raises(StateError, match=r"failed: .*; --resume continues it"):
         finetunes.result_of(folder)
-    with pytest.raises(StateError, match=r"is failed, 0 steps are made\. Expected --resume"):
+    with pytest.raises(StateError, match=r"is failed after 0 steps\. Expected --resume"):
         finetunes.start(here, REQUEST)
     again = finetunes.resume(here)
     assert again == folder == finetunes.find(here, folder.key) == finetunes.find_same(here, REQUEST)

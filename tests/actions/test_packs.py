@@ -127,7 +127,7 @@ def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(workspac
             packs.read(workspace, "mine")
         again = import_upload(workspace, content, "mine.json")
         assert (again.new, again.name) == (False, "mine")
-        assert "its file was lost, and is back" in again.message
+        assert "its lost file is restored" in again.message
         assert packs.read(workspace, "mine") == read_knowledge(content, "x")
     file.write_bytes(worlds.pack("proteins"))
     with pytest.raises(StateError, match=r"pack 'mine': mine\.json has changed since; import the one with hash"):

@@ -197,7 +197,7 @@ def test_a_file_that_is_not_there_is_one_line(workspace: Workspace, server: str,
     place = workspace.settings.workspace
     done = core(place, "run", "prompt_only", "--set", f"prompts={given}", "--endpoint", server, "--rows", "split=test")
     assert (done.status, said in done.err, done.err.count("\n")) == (1, True, 1), done.err
-    with pytest.raises(InputError, match="expected a file of prompts, or the SHA-256 of one that is kept here"):
+    with pytest.raises(InputError, match="expected a file of prompts, or the SHA-256 of a stored one"):
         launch.resolve(workspace, request(server, "mine.csv"))  # a page hands in no path
 
 

@@ -1,4 +1,4 @@
-"""Texts of known kinds are told apart, whatever genes they name; what cannot be sorted is said."""
+"""Texts of known kinds are distinguished, whatever genes they name; what cannot be sorted is said."""
 
 from __future__ import annotations
 

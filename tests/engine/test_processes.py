@@ -140,7 +140,7 @@ def test_a_worker_that_does_not_begin_is_reported(tmp_path: Path) -> None:
     folder = workspace.run_folder(run.id)
     with pytest.raises(StateError, match=r"status 3 before its first heartbeat; its log says: no such luck"):
         start_worker(folder, workspace.settings, command=("sh", "-c", "echo no such luck; exit 3"))
-    with pytest.raises(StateError, match=r"did not begin within 0\.2 s"):
+    with pytest.raises(StateError, match=r"did not start within 0\.2 s"):
         start_worker(folder, workspace.settings, command=("sleep", "60"), within_s=0.2)
     assert status(workspace, run).state == "waiting"
 

@@ -96,7 +96,7 @@ def test_nobody_else_works_on_a_run(tmp_path: Path) -> None:
     beats(folder)
     with (
         exclusive_lock(folder),
-        pytest.raises(StateError, match=rf"a worker has it already \(process {os.getpid()}\)"),
+        pytest.raises(StateError, match=rf"a worker is running it \(process {os.getpid()}\)"),
         exclusive_lock(folder),
     ):
         pass

@@ -69,7 +69,7 @@ def test_what_a_file_says() -> None:
         ("cuts = [0, 1]", "cuts = [1, 1]", "file, line 10: folds.cuts is [1, 1], expected a list of different whole numbers"),
         ('placebo = "DIR"', 'placebo = "ACC"', "file, line 21: arms.2.placebo has 'ACC', expected DE, DIR"),
         ('placebo = "DIR"', "colour = 1", "file, line 21: arms.2.colour is not known, expected name"),
-        ('name = "B"', 'name = "A"', "file, line 19: arms.2.name is 'A', which is an arm already"),
+        ('name = "B"', 'name = "A"', "file, line 19: arms.2.name is 'A', which is already an arm"),
         ('arm = "A"', 'arm = "C"', "file, line 26: noise.arm is 'C', expected A, B"),
         ('run = "r"', 'run = ""', "file, line 6: rows.run is '', expected a text"),
         ('method = "debate"\n[', "[", "file, line 13: arms.1.name has nothing to be made from"),

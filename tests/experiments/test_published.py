@@ -48,7 +48,7 @@ def test_numbers_are_chosen_by_name_beginning_and_pattern() -> None:
     assert [number.name for number in registry.choose("knn.text.loo.de")] == ["knn.text.loo.de"]
     assert {number.group for number in registry.choose("knn")} == {"knn"}
     assert {number.wanted["column"] for number in registry.choose("knn.*.folds.*")} == {"folds"}
-    with pytest.raises(NotFound, match=r"published numbers 'nothing': none is called so; expected .*challenge, pool"):
+    with pytest.raises(NotFound, match=r"published numbers 'nothing': unknown; expected .*challenge, pool"):
         registry.choose("nothing")
 
 
@@ -109,7 +109,7 @@ def test_through_the_command(demo_workspace: Workspace) -> None:
     assert row["why"].startswith("train.csv is not in this workspace")
     wrong = core(folder, "reproduce", "--only", "nothing")
     assert wrong.status == 1
-    assert "none is called so" in wrong.err
+    assert "unknown; expected" in wrong.err
 
 
 def test_ten_definitions_of_a_direction_by_several_seeds() -> None:

@@ -88,15 +88,15 @@ def test_a_screen_that_names_alone_bring_is_remembered() -> None:
 def test_a_guess_that_codes_bring_as_well_is_no_memory() -> None:
     found = asked({"cells": "K562"}, {"cells": "K562"})
     assert [each.is_remembered for each in found.fields] == [False] * 3
-    assert "not surely by its genes" in screen_lines(found)[0]
+    assert "perhaps not by its genes" in screen_lines(found)[0]
     assert "does not name the screen" in screen_lines(asked("Which screen? I cannot say.", ""))[0]
 
 
 def test_what_the_question_tells_cannot_be_known() -> None:
     found = asked({"cells": "K562"}, "", "cells", "authors")
     assert found.fields[0].n == 0
-    assert "cannot be known, since what is shown of the rows tells it" in screen_lines(found)[1]
-    assert screen_lines(found)[0].startswith("Whether the model can name the screen cannot be known")
+    assert "not judged, since the rows' texts reveal it" in screen_lines(found)[1]
+    assert screen_lines(found)[0].startswith("Whether the model can name the screen is unknown")
 
 
 def test_what_was_not_answered_is_said_and_asked_again() -> None:
@@ -104,5 +104,5 @@ def test_what_was_not_answered_is_said_and_asked_again() -> None:
     found = NamedScreen(SavedScreen(KNOWN, (*asked({"cells": "K562"}, "", n=1).saved.answers[:1], failed)))
     assert not found.saved.is_whole
     assert found.fields[0].n == 0
-    assert "1 of 2 questions got no answer (Unanswered: refused); the same again asks them." in screen_lines(found)[-1]
-    assert "was not asked yet" in screen_lines(NamedScreen(SavedScreen()))[0]
+    assert "1 of 2 questions got no answer (Unanswered: refused); repeat the command to ask them." in screen_lines(found)[-1]
+    assert "was not asked to name the screen yet" in screen_lines(NamedScreen(SavedScreen()))[0]

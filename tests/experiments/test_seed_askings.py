@@ -139,7 +139,7 @@ def test_what_is_no_asking_of_the_same_is_refused(asked: Workspace) -> None:
         report(asked, "three", "other")
     with pytest.raises(StateError, match="run other: was asked once"):
         report(asked, "other")
-    with pytest.raises(StateError, match=r"llm train .* what it asks is not known, .*. Name the runs that ask the same"):
+    with pytest.raises(StateError, match=r"llm train .* its questions are unknown.*.  Name the runs that ask the same"):
         report(asked, "llm train")
 
 
@@ -148,7 +148,7 @@ def test_what_is_asked_twice_under_a_seed_is_one_asking(asked: Workspace) -> Non
     assert report(asked, "three", "twice").askings == ("three", "three", "three")
     with asked.store.read() as db:
         one = runs.find(db, "one").id
-    with pytest.raises(StateError, match="was asked once"):
+    with pytest.raises(StateError, match="was asked only once"):
         report(asked, "one", one)
 
 

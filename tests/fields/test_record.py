@@ -1,4 +1,4 @@
-"""Records of settings: what is declared once is read, written and told apart everywhere."""
+"""Records of settings: what is declared once is read, written and distinguished everywhere."""
 
 from __future__ import annotations
 

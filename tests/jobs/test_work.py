@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> JobFolder:
 
 def test_killed_it_says_so_and_resumed_twice_at_once_it_goes_on_in_one_process(folder: JobFolder) -> None:
     pid = begin(folder, STEPS)
-    with pytest.raises(StateError, match=rf"a worker has it already \(process {pid}\)"), work_on(folder):
+    with pytest.raises(StateError, match=rf"a worker is running it \(process {pid}\)"), work_on(folder):
         pass
     until(lambda: len(read_steps(folder)) > 2)
     os.kill(pid, signal.SIGKILL)
@@ -113,7 +113,7 @@ def test_an_error_is_its_ending_and_one_before_it_begins_is_told(folder: JobFold
     assert not folder.reserve.exists()
     with pytest.raises(StateError, match="status 3 before its first heartbeat; its log says: no such luck"):
         start(folder, ("sh", "-c", "echo no such luck; exit 3"), dict(os.environ))
-    with pytest.raises(StateError, match=r"did not begin within 0\.2 s"):
+    with pytest.raises(StateError, match=r"did not start within 0\.2 s"):
         start(folder, ("sleep", "60"), dict(os.environ), within_s=0.2)
     assert log_tail(folder, 1) == ["no such luck"] or "was killed by SIGTERM" in log_tail(folder, 1)[0]
 

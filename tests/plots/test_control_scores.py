@@ -1,4 +1,4 @@
-"""A run beside what knows no biology."""
+"""A run beside the baselines without biology."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_table_by_hand() -> None:
     # ECE (2 · |.25 - .5| + 2 · |.9 - 1|) / 4 = .175; Brier (.64 + .09 + .01 + .01) / 4 = .1875. The residuals .8 and -.3
     # have a standard error of .55, so that noise of this size around .25 has a mean of .484; the second bin has none:
     # (2 · (.5 - .484) + 2 · .1) / 4 = .058
-    expected = "expected calibration error 0.175, 0.058 without what noise adds, Brier score 0.188"
+    expected = "expected calibration error 0.175, 0.058 without the contribution of noise, Brier score 0.188"
     assert reliability.summary(FOUND) == expected
 
 

@@ -34,7 +34,7 @@ def texts(demo_workspace: Workspace) -> RunTexts:
 @pytest.mark.soak
 def test_the_figure_says_whether_the_kinds_hold(texts: RunTexts) -> None:
     found = argument_kinds.of_run(find_kinds(texts, KindSettings(k=3)))
-    assert found.sentence.startswith("The kinds hold.")
+    assert found.sentence.startswith("The kinds are stable.")
     assert "60 briefs of UP of 30 rows" in found.sentence
     assert "30 rows with a label" in found.caption
     assert found.chart is not None

@@ -34,7 +34,7 @@ def sections_of(workspace: Workspace, *runs: str) -> dict[str, list[CaptionedFig
 def test_where_nothing_was_asked_a_sentence_says_so(small_workspace: Workspace) -> None:
     for [figure] in sections_of(small_workspace).values():
         assert figure.chart is None
-        assert "no rubric of one's own" in figure.sentence
+        assert "no custom rubric" in figure.sentence
 
 
 def test_rubrics_of_ones_own_and_labelled_ones_have_rates_and_a_worth(small_workspace: Workspace) -> None:

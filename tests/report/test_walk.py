@@ -79,7 +79,7 @@ def test_each_stop_is_a_slide_with_a_link(walked: Workspace) -> None:
 
 def test_a_stop_outlives_its_run(walked: Workspace) -> None:
     run_actions.delete(walked, "debate")
-    assert "Its run is not in this workspace any more." in slides_of(walked, Links())
+    assert "Its run was deleted from this workspace." in slides_of(walked, Links())
 
 
 def test_a_report_has_the_stops_of_its_walk_through(walked: Workspace) -> None:

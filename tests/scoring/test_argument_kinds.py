@@ -64,7 +64,7 @@ def test_the_words_say_whether_kinds_hold(texts: RunTexts) -> None:
     )
     shaky = replace(found, by_rows=Agreement(0.5, 0.2, 0.9, 5, "samples of 80% of the rows"))
     assert describe_stability(shaky).startswith(
-        "These kinds are unstable: found anew they differ, so no claim should rest on one."
+        "These kinds are unstable: repeated clustering gives different ones, so base no claim on them."
     )
     assert not as_json(shaky)["stable"]
     assert as_json(shaky)["stability"] == found.by_seed.mean  # type: ignore[union-attr]

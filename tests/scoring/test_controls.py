@@ -99,7 +99,7 @@ def test_the_verdict_of_each_axis_is_the_paired_interval_against_its_control(dem
     ("low", "high", "beats", "word", "says"),
     [
         (0.01, 0.03, True, "yes", "DE beats the no-biology baseline (x): +0.0"),
-        (-0.01, 0.03, False, "cannot tell", "DE and the no-biology baseline (x) cannot be told apart"),
+        (-0.01, 0.03, False, "cannot tell", "DE and the no-biology baseline (x) cannot be distinguished"),
         (-0.03, -0.01, False, "no", "DE is below the no-biology baseline (x)"),
         (np.nan, np.nan, None, "–", "DE: no labels of both classes"),
     ],

@@ -99,7 +99,7 @@ def test_hits_differ_where_they_are_chosen_and_not_by_lot(tried: list[RubricWort
     assert knowing.measures["de"].change.shown.low > 0
     assert knowing.p["de"].holm < 0.05
     assert all(lot.p[key].holm > 0.05 for key in MEASURES)
-    assert conclusion(lot).startswith("No difference is left")
+    assert conclusion(lot).startswith("No difference remains")
     assert "higher in DE contribution" in conclusion(knowing)
 
 
@@ -133,4 +133,4 @@ def test_an_answer_that_no_row_has_gives_no_difference() -> None:
     assert np.isnan(found.measures["de"].change.value)
     assert np.isnan(found.p["de"].holm)
     assert worth_shape([found])["delta"]["de"] is None
-    assert worth_sentences(found)[-1].startswith("No difference is left")
+    assert worth_sentences(found)[-1].startswith("No difference remains")

@@ -165,7 +165,7 @@ def test_stand_ins_count_in_the_score_and_not_in_the_second_one() -> None:
     assert found.covered.de.value == pytest.approx(roc_auc_score(changed[kept], P_DE[kept]))
     directed = [5, 6]  # row 0 is a stand-in, row 4 has no direction of its own
     assert found.covered.dir.value == roc_auc_score([LABELS[i] == "up" for i in directed], P_UP[directed])
-    assert "1 of 8 rows are stand-ins" in sentences.scoring_sentences(found)[1]
+    assert "1 of 8 rows have the base rate" in sentences.scoring_sentences(found)[1]
 
 
 def test_row_counts_are_scored_like_the_run(demo_workspace: Workspace) -> None:

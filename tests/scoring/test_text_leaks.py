@@ -23,4 +23,4 @@ def test_words_for_shares_are_found_and_other_words_are_not() -> None:
     )
     assert check_pack("pack", {"G0001": ""}, screen.index).findings == ()
     numbered = {gene: f"{text} of {share[int(gene[1:])]:.3f}" for gene, text in honest.items()}
-    assert check_pack("pack", numbered, screen.index).findings[0].startswith("words or numbers go along with labels: ")
+    assert check_pack("pack", numbered, screen.index).findings[0].startswith("words or numbers correlate with labels: ")

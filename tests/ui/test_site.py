@@ -212,7 +212,7 @@ def test_who_gets_only_the_site_sees_that_nobody_argued(visitor: Page, real_work
     write_site(real_workspace, "track_b_sharp", tmp_path / "site")
     site = Site(visitor, tmp_path / "site")
     site.open()
-    assert "the one with most to read" in visitor.locator("#page .intro").inner_text()
+    assert "the row with the longest texts" in visitor.locator("#page .intro").inner_text()
     visitor.locator("#about").click()
     assert "no labels here, so no score" in visitor.locator("#page").inner_text()
     visitor.keyboard.press("/")

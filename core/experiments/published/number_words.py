@@ -14,7 +14,7 @@ PARTS: Mapping[str, str] = {
     "base": "the debate that was fused",
     "blend": "blended",
     "both_roles": "genes in both roles",
-    "ceiling": "what a perfect tie-breaker adds",
+    "ceiling": "gain of a perfect tie-breaker",
     "combined": "row and cluster together",
     "connected": "pairs that the graph connects",
     "constant": "a constant",

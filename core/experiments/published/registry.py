@@ -71,9 +71,7 @@ class Registry:
         found = tuple(each for each in self.numbers if each.name.startswith(only) or fnmatchcase(each.name, only))
         if not found:
             groups = ", ".join(dict.fromkeys(each.group for each in self.numbers))
-            raise NotFound(
-                f"published numbers {only!r}: none is called so; expected a name, its beginning ({groups}) or a pattern"
-            )
+            raise NotFound(f"published numbers {only!r}: unknown; expected a name, its beginning ({groups}) or a pattern")
         return found
 
 

@@ -57,9 +57,9 @@ def reproduce_one(number: PublishedNumber, sources: Sources) -> Reproduced:
     except (NotHere, DeskError) as error:
         return Reproduced(number, None, str(error))
     if math.isnan(computed.value):
-        return Reproduced(number, None, "it is not defined for the rows that are here")
+        return Reproduced(number, None, "it is not defined for the rows in this workspace")
     if is_within(number, computed.value):
         return Reproduced(number, computed.value, "", computed.note)
     named = ", ".join(sources.files[key].file for key in others)
-    why = f"here {named} has another content than the published file, or one that is not known" if others else computed.note
+    why = f"here {named} differs from the published file, or is unknown" if others else computed.note
     return Reproduced(number, computed.value, why or "not explained: the same files and the same definition", computed.note)

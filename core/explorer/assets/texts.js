@@ -36,7 +36,7 @@ function verdictText(change, baseline, isAlone, isNothing) {
   const numbers = `mean ${numberText(change.value, true)} ${rangeText(change.shown, true)}`;
   if (Number.isNaN(change.shown.low)) return `Nothing can be concluded against ${name}: ${numbers}.`;
   if (change.shown.low > 0) return `Better than ${name}: ${numbers}.`;
-  return change.shown.high < 0 ? `Worse than ${name}: ${numbers}.` : `Cannot be told apart from ${name}: ${numbers}.`;
+  return change.shown.high < 0 ? `Worse than ${name}: ${numbers}.` : `Cannot be distinguished from ${name}: ${numbers}.`;
 }
 
 // Puts a button for each title into a place; the one at `at` is pressed. act: called with the place of the one that is chosen.

@@ -3,7 +3,7 @@
 registry  finds them
 
 labels           labels of the dataset            gene_rows        what row counts reveal
-ladder           scores of all runs               baselines        what knows no biology, beside the run
+ladder           scores of all runs               baselines        the baselines without biology, beside the run
 slices           the slices that cost most        roc_curves       ROC of DE and DIR
 score_ways       AUROCs of the same rows          score_spread     a score by label
 reliability      calibration of probabilities     brief_lengths    lengths of each role's briefs

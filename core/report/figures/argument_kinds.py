@@ -28,8 +28,8 @@ def of_run(found: RunKinds) -> CaptionedFigure:
     table = kinds_table(found)
     shown = found.hit.shown
     caption = (
-        f"{run.name} · {found.n:,} {found.texts.name} · {found.hit.n:,} rows with a label · each counted once in every "
-        f"kind of its texts · 95% intervals, {axes_text(shown)} · {describe_masking()}"
+        f"{run.name} · {found.n:,} {found.texts.name} · {found.hit.n:,} rows with a label · each counted once per kind · 95% "
+        f"intervals, {axes_text(shown)} · {describe_masking()}"
     )
     return CaptionedFigure(_TITLE, run.name, sentence, caption, argument_kinds.figure(table, shown.estimate), table)
 
@@ -40,7 +40,7 @@ def of_runs(found: Sequence[RunKinds]) -> CaptionedFigure:
     overall = {each.texts.run.name: _NAN if each.hit is None else each.hit.shown.estimate for each in found}
     counted = " · ".join(f"{each.texts.run.name}: {each.n:,} {each.texts.name}" for each in found)
     caption = (
-        f"{counted} · rows with a label, each counted once in every kind of its texts · kinds are found in each run apart · "
+        f"{counted} · rows with a label, each counted once per kind · kinds are found separately in each run · "
         f"95% intervals · {describe_masking()}"
     )
     sentence = " ".join(f"{each.texts.run.name}: {describe_stability(each)}" for each in found)
@@ -76,7 +76,7 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     return [
         *([of_runs(with_rates)] if are_several else []),
         *(of_run(each) for each in found if not are_several or each.hit is None),
-        *(CaptionedFigure(_TITLE, run.name, f"{run.name}: its traces hold no texts, so no arguments.") for run in missing),
+        *(CaptionedFigure(_TITLE, run.name, f"{run.name}: it writes no texts, so there are no arguments.") for run in missing),
     ]
 
 

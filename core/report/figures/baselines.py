@@ -1,4 +1,4 @@
-"""What knows no biology, scored on the rows of a run and as the run is."""
+"""the baselines without biology, scored on the rows of a run and as the run is."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def of_axis(run: Run, n: int, found: RunControls, name: str, axis: Literal["de",
         ],
         columns=list(control_scores.COLUMNS),
     )
-    title, sentence = f"{name} beside what knows no biology", f"{verdict_sentence(name, getattr(found.verdicts, axis))}."
+    title, sentence = f"{name} beside the baselines without biology", f"{verdict_sentence(name, getattr(found.verdicts, axis))}."
     if table.empty or not table["own"].any():
         return CaptionedFigure(title, run.name, f"{run.name}: {sentence}")
     chart = control_scores.figure(table, f"{found.unit}, {name}")
@@ -55,15 +55,19 @@ def of_runs(material: Material, runs: Sequence[Run], name: str, axis: Literal["d
         groups[material.standing(run.id).rows, material.score(run.id).whole.scored].append(run)
     lines = [line for group in groups.values() for line in _lines_of_group(material, group, axis)]
     table = pd.DataFrame(lines, columns=["group", *ladder.COLUMNS])
-    title, subject = f"{name} beside what knows no biology", f"{len(runs)} runs"
+    title, subject = f"{name} beside the baselines without biology", f"{len(runs)} runs"
     verdicts = {run.name: getattr(material.standing(run.id).verdicts, axis) for run in runs}
     changes = ", ".join(f"{run} {interval_text(verdict.change, signed=True)}" for run, verdict in verdicts.items())
-    sentence = f"Above or below what knows no biology in the AUROC of {name}: {changes}."
+    sentence = f"Above or below the baselines without biology in the AUROC of {name}: {changes}."
     beating = [run for run, verdict in verdicts.items() if verdict.beats]
-    finding = f"{len(beating) or 'None'} of {len(runs)} runs beat{'s' * (len(beating) < 2)} what knows no biology on {name}"
+    finding = (
+        f"{len(beating) or 'None'} of {len(runs)} runs beat{'s' * (len(beating) < 2)} the baselines without biology on {name}"
+    )
     if table.empty:
         return CaptionedFigure(title, subject, sentence)
-    caption = f"{subject} · AUROC of {name} of the rows that each group names · 95% intervals {TWO_WAY} · squares know no biology"
+    caption = (
+        f"{subject} · AUROC of {name} of the rows that each group names · 95% intervals {TWO_WAY} · squares: without biology"
+    )
     return CaptionedFigure(title, subject, sentence, caption, ladder.grouped_figure(table, name), table, finding)
 
 
@@ -92,7 +96,7 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     else:
         known = [(run, material.score(run.id).whole.n_labelled, material.controls(run.id)) for run in runs]
         found = [of_axis(*of, *each) for of in known for each in _AXES]
-    return [*found, *material.say_unlabelled("What knows no biology")]
+    return [*found, *material.say_unlabelled("the baselines without biology")]
 
 
-FIGURE = FigureKind("baselines", "Baselines without biology", "Each run beside what knows no biology.", 40, _make)
+FIGURE = FigureKind("baselines", "Baselines without biology", "Each run beside the baselines without biology.", 40, _make)

@@ -20,7 +20,7 @@ _TITLE = "Lengths of the briefs"
 def of_run(run: Run, audit: DebateAudit, lengths: pd.DataFrame) -> CaptionedFigure:
     """Return the lengths of a run's briefs. audit: of the run; lengths: role and length of each brief."""
     if audit.roles.empty:
-        return CaptionedFigure(_TITLE, run.name, f"{run.name}: its traces hold no briefs, so there is no debate to audit.")
+        return CaptionedFigure(_TITLE, run.name, f"{run.name}: it writes no briefs, so there is no debate to audit.")
     table = brief_lengths.length_classes(lengths, BARE, SHORT)
     caption = (
         f"{run.name} · {audit.totals['n']:,} briefs over {audit.rows:,} rows · a letter: up to {BARE} characters · "
@@ -39,7 +39,7 @@ def of_runs(found: Sequence[tuple[Run, DebateAudit, pd.DataFrame]]) -> Captioned
         "counts of all briefs, so no interval"
     )
     sentence = " ".join(f"{run.name}: {audit.summarize()}" for run, audit, _ in found)
-    finding = f"How long the briefs of {subject} are"
+    finding = f"Lengths of the briefs of {subject}"
     return CaptionedFigure(_TITLE, subject, sentence, caption, brief_lengths.figure(table), table, finding)
 
 
@@ -51,4 +51,4 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     return [of_runs(with_briefs), *(of_run(*each) for each in found if each[1].roles.empty)]
 
 
-FIGURE = FigureKind("brief_lengths", "Did the advocates argue?", "How long the briefs of each role are.", 100, _make)
+FIGURE = FigureKind("brief_lengths", "Did the advocates argue?", "Lengths of the briefs of each role.", 100, _make)

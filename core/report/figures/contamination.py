@@ -51,14 +51,14 @@ def _of(material: Material, run: Run) -> list[CaptionedFigure]:
     found = [of_run(each) for each in material.contaminations.get(run.id, ())]
     if found:
         return found
-    unknown = unknown_lines(run) or [f"{run.name}: nobody asked it with other names yet (perturbdesk contamination)."]
+    unknown = unknown_lines(run) or [f"{run.name}: not asked with other names yet (perturbdesk contamination)."]
     return [CaptionedFigure(_TITLE, run.name, " ".join(unknown))]
 
 
 FIGURE = FigureKind(
     "contamination",
     "Is it memory or reasoning?",
-    "What a run's score loses with gene names coded, swapped, hidden, or shown without a dossier.",
+    "The loss of a run's score with gene names coded, swapped, hidden, or shown without a dossier.",
     104,
     _make,
     by_default=False,

@@ -37,4 +37,4 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     return [*found, *material.say_unlabelled(TITLE)]
 
 
-FIGURE = FigureKind("decision_curve", TITLE, "What validating rows above a threshold is worth.", 75, _make, by_default=False)
+FIGURE = FigureKind("decision_curve", TITLE, "The value of validating rows above a threshold.", 75, _make, by_default=False)

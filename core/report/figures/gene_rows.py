@@ -37,4 +37,4 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     return [of_dataset(material.dataset.name, material.dataset_rows)]
 
 
-FIGURE = FigureKind("gene_rows", "How often genes were measured", "What row counts alone give away of the labels.", 20, _make)
+FIGURE = FigureKind("gene_rows", "How often genes were measured", "What row counts alone reveal of the labels.", 20, _make)

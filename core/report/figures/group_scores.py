@@ -25,7 +25,7 @@ def of_scores(run: str, found: GroupScores) -> CaptionedFigure:
         return CaptionedFigure(title, run, sentence)
     caption = (
         f"{run} · {metric} of {len(found.table):,} {unit}, {scored_text(found.scored)} · partially pooled with 95% intervals: "
-        "drawn to the mean as far as chance alone scatters so few rows"
+        "moved towards the mean in proportion to the chance scatter of so few rows"
     )
     chart = pooled_aurocs.figure(found.table, found.pooled.mean, drawing.METRICS[metric], unit)
     finding = f"{metric} differs between {unit} by SD {number_text(found.pooled.spread)}, beyond chance"

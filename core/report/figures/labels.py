@@ -30,4 +30,4 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     return [of_dataset(material.dataset.name, material.counts)]
 
 
-FIGURE = FigureKind("labels", "Labels", "How many rows of each split have which label.", 10, _make)
+FIGURE = FigureKind("labels", "Labels", "Numbers of rows by split and label.", 10, _make)

@@ -69,7 +69,7 @@ def of_all(
     counts: Mapping[str, RunScore],
     chosen: str | None,
 ) -> CaptionedFigure:
-    """Return the runs of all groups in one figure, each group in order with what knows no biology on its rows.
+    """Return the runs of all groups in one figure, each group in order with the baselines without biology on its rows.
 
     The group whose best run scores highest comes first. counts: of the first run of each group, by its id. chosen: as in
     `of_group`; of a group of more than MOST_OF_GROUP the best are drawn, and the chosen one.
@@ -86,11 +86,11 @@ def of_all(
         lines += [{"group": f"{describe_rows(first)}{some}", **line} for line in ordered]
     table = pd.DataFrame(lines, columns=["group", *_COLUMNS])
     names = dict.fromkeys(standings[group[0].id].score.headline.name for group in groups)
-    caption = f"{dataset} · {', '.join(names)} · 95% interval {TWO_WAY} · squares know only how often genes were measured"
+    caption = f"{dataset} · {', '.join(names)} · 95% interval {TWO_WAY} · squares use only how often genes were measured"
     sentence = headline({run.name: standings[run.id] for group in groups for run in group})
     chart = ladder.grouped_figure(table, "mean" if len(names) == 1 else "score")
     finding = sentence.partition(": ")[0]
-    return CaptionedFigure("Runs beside what knows no biology", dataset, sentence, caption, chart, table, finding)
+    return CaptionedFigure("Runs beside the baselines without biology", dataset, sentence, caption, chart, table, finding)
 
 
 def _baseline_line(score: RunScore) -> dict[str, object]:
@@ -103,7 +103,7 @@ def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, c
     """Return the public scores of runs that have one, the highest first; they are of other rows than any score here."""
     half, n = (noise.half, noise.rows) if noise else (float("nan"), None)
     table = pd.DataFrame([_public_line(run, half, n, chosen) for run in runs], columns=_COLUMNS)
-    how = noise.describe() if noise else "no interval: without a labelled run here the noise is not known"
+    how = noise.describe() if noise else "no interval: the noise is unknown without a labelled run"
     caption = f"{dataset} · as recorded, mean of DE and DIR · {how}"
     sentence = f"The highest public score is that of {runs[0].name}: {runs[0].public_score:.3f}."
     return CaptionedFigure("Public scores", dataset, sentence, caption, ladder.figure(table, {}), table)

@@ -11,7 +11,7 @@ from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
 
-TITLE = "Scores of what was tried"
+TITLE = "Scores of registered hypotheses"
 
 
 def histories(lines: Sequence[LedgerLine]) -> list[CaptionedFigure]:
@@ -27,9 +27,7 @@ def histories(lines: Sequence[LedgerLine]) -> list[CaptionedFigure]:
         )
         n = table["n"].dropna()
         rows = drawing.rows_text(n.iloc[0], metric) if len(n) and n.nunique() == 1 else "numbers of rows differ, see the table"
-        band = (
-            "band: 95% interval of one score" if table["low"].notna().any() else "no interval: the noise of a score is not known"
-        )
+        band = "band: 95% interval of one score" if table["low"].notna().any() else "no interval: the noise of a score is unknown"
         chart = score_history.figure(table, metric)
         caption = f"{family} · {where} · {rows} · {band} · star: confirmed, green: the best so far"
         found.append(CaptionedFigure(TITLE, family, sentence, caption, chart, table))

@@ -48,7 +48,7 @@ def _judged(result: Comparison) -> Difference:
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
     found = [of_pair(material.comparison(a.id, b.id), a, b) for a, b in material.comparisons]
-    return found or [CaptionedFigure(_TITLE, "", "No two runs were chosen to be compared.")]
+    return found or [CaptionedFigure(_TITLE, "", "No two runs were chosen for comparison.")]
 
 
 FIGURE = FigureKind("paired_changes", "Is one run better?", "Paired differences of the chosen pairs of runs.", 110, _make)

@@ -13,8 +13,8 @@ from core.report.material import Material
 
 TITLE = "Published numbers, recomputed"
 _CAPTION = (
-    "{n:,} published numbers · each computed anew from the files of this workspace, with its tolerance; those that cannot be "
-    "computed here have no dot, and the table says why"
+    "{n:,} published numbers · each recomputed from the files of this workspace, with its tolerance; numbers that cannot be "
+    "computed here have no dot (see the table)"
 )
 
 
@@ -34,7 +34,7 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
 FIGURE = FigureKind(
     "published",
     TITLE,
-    "Which published numbers come out again; computing them takes seconds, and a minute with a sentence encoder.",
+    "Published numbers beside recomputed ones; this takes seconds, or a minute with a sentence encoder.",
     90,
     _make,
     by_default=False,

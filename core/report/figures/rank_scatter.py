@@ -38,7 +38,7 @@ def agreement_sentence(pair: PairedRuns) -> str:
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
     found = [of_pair(material.comparison(a.id, b.id).pair, a, b) for a, b in material.comparisons]
-    return found or [CaptionedFigure(_TITLE, "", "No two runs were chosen to be compared.")]
+    return found or [CaptionedFigure(_TITLE, "", "No two runs were chosen for comparison.")]
 
 
 FIGURE = FigureKind("rank_scatter", "How runs differ", "The ranks of the same rows in the chosen pairs of runs.", 120, _make)

@@ -18,7 +18,7 @@ from core.stats.scores_and_labels import outcome_of
 from core.texts import rows_behind
 
 NUMBERS = ("P(DE)", "P(up | DE)")
-RANKS = "Rank scores are no probabilities: only their order counts, so there is nothing to calibrate."
+RANKS = "Rank scores are not probabilities: only their order counts, so they cannot be calibrated."
 _FOLDS_SEED = 0
 
 
@@ -62,7 +62,7 @@ def of_runs(runs: Sequence[RunRows], name: str) -> CaptionedFigure:
     caption = f"{subject} · {'; '.join(one.caption for one in drawn.values())}"
     chart = reliability.overlay_figure(tables, name)
     table = pd.concat(tables, names=["run", "bin"]).reset_index("run").reset_index(drop=True)
-    return CaptionedFigure(title, subject, sentence, caption, chart, table, f"{name} against what was observed, {subject}")
+    return CaptionedFigure(title, subject, sentence, caption, chart, table, f"{name} against observed shares, {subject}")
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:

@@ -15,7 +15,7 @@ from core.stats.official_score import RESAMPLES
 from core.texts import number_text
 
 TITLE = "Between no biology and a replicate"
-_NONE = "No replicate of the screen is named (perturbdesk report new --replicate DATASET)."
+_NONE = "No replicate of the screen is chosen (perturbdesk report new --replicate DATASET)."
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
@@ -55,4 +55,4 @@ def _in_a_sentence(found: RunScale) -> str:
     return f"{head} {'; '.join(rest)}"
 
 
-FIGURE = FigureKind("replicate_scale", TITLE, "Scores on the scale to a replicate that is named.", 24, _make, by_default=False)
+FIGURE = FigureKind("replicate_scale", TITLE, "Scores on the scale to a chosen replicate.", 24, _make, by_default=False)

@@ -36,4 +36,4 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     return [*found, *material.say_unlabelled(TITLE)]
 
 
-FIGURE = FigureKind("risk_coverage", TITLE, "How often the run is wrong where it is surest.", 76, _make, by_default=False)
+FIGURE = FigureKind("risk_coverage", TITLE, "How often the run is wrong on its surest rows.", 76, _make, by_default=False)

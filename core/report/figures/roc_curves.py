@@ -15,7 +15,7 @@ from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.sentences import TWO_WAY, interval_text, scored_text
 from core.texts import NO_BIOLOGY, number_text
 
-MOST_OVERLAID = 4  # runs whose curves can be told apart in one figure
+MOST_OVERLAID = 4  # runs whose curves can be distinguished in one figure
 
 
 def of_run(rows: RunRows, score: RunScore) -> CaptionedFigure:

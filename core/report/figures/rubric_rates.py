@@ -28,7 +28,7 @@ def of_run(run: Run, rubric: Rubric, found: RubricRates, judge: str) -> Captione
     n_labels = f"{whole.labels:,} texts labelled by people"
     caption = (
         f"{run.name} · {whole.n:,} texts, read by {judge}; {n_labels} · 95% intervals {TWO_WAY}; that of the judge as read "
-        "does not know the judge's errors"
+        "ignores the judge's errors"
     )
     sentence = f"{rubric.question} {_rates_sentence(found.answer, whole)}"
     return CaptionedFigure(TITLE, run.name, sentence, caption, plot.figure(table, found.answer), table)
@@ -63,7 +63,7 @@ def _percent(rate: Interval) -> str:
 
 def nothing_asked(run: Run, title: str) -> CaptionedFigure:
     """Return what stands in the place of a figure where no rubric is asked of a run."""
-    return CaptionedFigure(title, run.name, f"{run.name}: no rubric of one's own, and no text that people labelled.")
+    return CaptionedFigure(title, run.name, f"{run.name}: no custom rubric and no labelled text.")
 
 
 def of_runs(rubric: Rubric, found: Mapping[str, RubricRates]) -> CaptionedFigure:
@@ -121,13 +121,13 @@ def _rates_of(material: Material, run: Run, asked: AskedRubric) -> tuple[Caption
     readings, judge = answered
     found = rubric_rates(join_answers(asked.texts, readings, asked.labels, asked.samples, rubric), rubric.answers[0])
     if [*found.roles.values()][-1].says_nothing:
-        return CaptionedFigure(TITLE, run.name, f"{rubric.question} Nothing could be read in {run.name} ({judge})."), None
+        return CaptionedFigure(TITLE, run.name, f"{rubric.question} No text of {run.name} could be read ({judge})."), None
     return of_run(run, rubric, found, judge), found
 
 
 FIGURE = FigureKind(
     "rubric_rates",
-    "What do they all say?",
+    "What do all texts say?",
     "Rates of the answers to rubrics: the judge's, from people's labels, and corrected.",
     101,
     _make,

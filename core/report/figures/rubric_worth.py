@@ -60,9 +60,9 @@ def _table_of(found: Sequence[RubricWorth]) -> pd.DataFrame:
 
 def _caption(whose: str, scored: str, corrected: str) -> str:
     return (
-        f"{whose} · rows where at least one text has the answer less rows where none has · DE and DIR contribution: the "
-        f"share of rows of the other class that a row is ranked above or below as it should be, {scored} · 95% "
-        f"intervals {TWO_WAY} · {corrected} · the judge's answers as they are, and no proof of an effect"
+        f"{whose} · rows with the answer in at least one text minus rows without · DE and DIR contribution: the share of rows "
+        f"of the other class that a row is ranked correctly against, {scored} · 95% "
+        f"intervals {TWO_WAY} · {corrected} · uncorrected answers of the judge, not proof of an effect"
     )
 
 
@@ -71,10 +71,10 @@ def _left_over(table: pd.DataFrame) -> str:
     if left.empty:
         least = table["p_holm"].min()
         smallest = "" if math.isnan(least) else f"; the smallest corrected p is {least:.3f}"
-        return f"No difference is left after Holm's correction{smallest}."
+        return f"No difference remains after Holm's correction{smallest}."
     parts = zip(left["rubric"], left["measure"], left["estimate"], strict=True)
     words = ", ".join(f"{rubric}: {measure} {number_text(estimate, '+.3f')}" for rubric, measure, estimate in parts)
-    return f"Left after Holm's correction: {words}."
+    return f"Remaining after Holm's correction: {words}."
 
 
 def _make(material: Material) -> list[CaptionedFigure]:
@@ -102,7 +102,7 @@ def _worth_of(material: Material, run: Run) -> list[RubricWorth] | CaptionedFigu
 FIGURE = FigureKind(
     "rubric_worth",
     "What is an argument worth?",
-    "Rows where the answer to a rubric is yes against rows where it is no: hits, and what they add to DE and DIR.",
+    "Rows with the answer yes to a rubric against rows with no: hits, and contributions to DE and DIR.",
     102,
     _make,
     by_default=False,

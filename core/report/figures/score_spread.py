@@ -30,7 +30,7 @@ def of_run(rows: RunRows, number: str) -> CaptionedFigure:
     keep, name = known & values.notna().to_numpy(), score_name(rows.run, number)
     title = f"{name} of each class"
     if len(set(label[keep])) < 2:
-        return CaptionedFigure(title, rows.run.name, f"{name}: one class only, so there is nothing to compare.")
+        return CaptionedFigure(title, rows.run.name, f"{name}: only one class, so no comparison.")
     table = pd.DataFrame({"label": label[keep], "value": values.to_numpy()[keep]})
     medians = " and ".join(f"{part.median():.2f} of {kind}" for kind, part in table.groupby("label", sort=True)["value"])
     return CaptionedFigure(
@@ -65,7 +65,7 @@ def of_runs(runs: Sequence[RunRows], number: str) -> CaptionedFigure:
     made = [one for rows in runs if (one := of_run(rows, number)).chart is not None]
     title, subject = f"{number} of each class", f"{len(runs)} runs"
     if not made:
-        return CaptionedFigure(title, subject, f"{number}: one class only, so there is nothing to compare.")
+        return CaptionedFigure(title, subject, f"{number}: only one class, so no comparison.")
     quartiles = [
         (one.subject, label, *part["value"].quantile([0.5, 0.25, 0.75]), len(part))
         for one in made
@@ -73,7 +73,7 @@ def of_runs(runs: Sequence[RunRows], number: str) -> CaptionedFigure:
     ]
     table = pd.DataFrame(quartiles, columns=list(score_medians.COLUMNS))
     rows = ", ".join(f"{one.subject} {len(one.table):,}" for one in made)
-    caption = f"{subject} · rows with a label: {rows} · median, and the middle half of the rows: no interval of a score"
+    caption = f"{subject} · rows with a label: {rows} · median, and the middle half of the rows, not an interval of a score"
     sentence = " ".join(one.sentence for one in made)
     chart = score_medians.figure(table, number)
     return CaptionedFigure(title, subject, sentence, caption, chart, table, f"{number} by label, {subject}")
@@ -90,4 +90,4 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     return found
 
 
-FIGURE = FigureKind("score_spread", "Distributions of the scores", "The scores of rows of each label.", 80, _make)
+FIGURE = FigureKind("score_spread", "Distributions of the scores", "Scores of rows by label.", 80, _make)

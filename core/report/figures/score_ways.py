@@ -49,7 +49,7 @@ def of_runs(runs: Sequence[RunRows], scores: Sequence[OtherScores], name: str) -
     scored = pd.DataFrame(lines).dropna(subset="score")
     title, subject = f"{name} scored in other ways", f"{len(runs)} runs"
     if scored.empty:
-        return CaptionedFigure(title, subject, "No pair of rows of both classes, so nothing can be scored.")
+        return CaptionedFigure(title, subject, "No pair of rows of both classes, so there is no score.")
     ways = list(dict.fromkeys(scored["group"]))
     table = scored.sort_values("group", key=lambda names: names.map(ways.index), kind="stable", ignore_index=True)
     way = ways[min(1, len(ways) - 1)]  # the first beside the score itself
@@ -74,4 +74,4 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     return [*found, *material.say_unlabelled("Other ways to score")]
 
 
-FIGURE = FigureKind("score_ways", "Other ways to score", "AUROCs within genes, and where row counts cannot help.", 70, _make)
+FIGURE = FigureKind("score_ways", "Other ways to score", "AUROCs within genes, and without row counts.", 70, _make)

@@ -127,7 +127,7 @@ def _show_origin(folder: RankingFolder) -> None:
     columns = facts.get("columns")
     chosen = "" if columns is None else f" · columns {', '.join(f'{name} {value}' for name, value in columns.items() if value)}"
     counts = f"{facts['cells']:,} cells × {facts['genes']:,} genes"
-    parts = f"{len(split.train):,} training conditions, {len(split.validation):,} for validation, {len(split.test):,} test"
+    parts = f"{len(split.train):,} training conditions, {len(split.validation):,} for validation, {len(split.test):,} for testing"
     st.caption(as_text(f"{request.source.name} · {counts}{chosen} · split {split.name}: {parts}. {' '.join(data['notes'])}"))
     for name in folder.fitted():
         for note in read_manifest(folder.model(name)).notes:

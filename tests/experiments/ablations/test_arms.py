@@ -64,4 +64,4 @@ def test_conclusions_follow_the_intervals() -> None:
     words = describe_changes(score_arms(trial, [Arm("chance", (A,)), Arm("truth", (truth,))], "chance"), "chance")
     assert words.startswith("In the mean of DE and DIR, better than chance: truth +")
     same = describe_changes(score_arms(trial, [Arm("a", (A,)), Arm("b", (A,))], "a"), "a")
-    assert same.startswith("In the mean of DE and DIR, b and a cannot be told apart: +0.000 [")
+    assert same.startswith("In the mean of DE and DIR, b and a cannot be distinguished: +0.000 [")

@@ -15,7 +15,7 @@ def test_points_are_shown_with_how_many_quotations_are_found(small_workspace: Wo
         readings.start_reading(small_workspace, SPEECHES, "debate", endpoint=url)
     app = visit(small_workspace, "arguments", run="debate", tab="Clash", clash_side="DOWN")
     assert not app.exception
-    assert "All 18 quotations stand in the text word for word" in text_of(app)
+    assert "All 18 quotations are in the text word for word" in text_of(app)
     assert [len(each.value) for each in app.dataframe if "status" in each.value] == [3]
     app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
     assert not app.exception

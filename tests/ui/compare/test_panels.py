@@ -20,7 +20,7 @@ RUN, BASELINE = "simulated debate", "simulated collapsed debate"
 def test_the_verdict_stands_first_and_in_bold(glance: Visit, little_demo: Workspace) -> None:
     app = glance(little_demo, "compare", run=RUN, baseline=the_run(little_demo, BASELINE).id)
     verdict = app.main.markdown[1].value  # after the heading
-    assert re.fullmatch(rf"\*\*{RUN}.* (better|worse|told apart).*\*\*", verdict)
+    assert re.fullmatch(rf"\*\*{RUN}.* (better|worse|distinguished).*\*\*", verdict)
 
 
 @pytest.mark.soak

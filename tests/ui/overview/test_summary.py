@@ -29,7 +29,7 @@ def test_it_names_the_best_run_whether_it_beats_counts_and_whether_debates_were_
     shown = f"{scores[best].estimate:.3f} [{scores[best].low:.3f}, {scores[best].high:.3f}] against 0."
     [verdict] = [line for line in text.splitlines() if shown in line]
     assert best in verdict
-    assert "what knows no biology" in verdict
+    assert "the baselines without biology" in verdict
     assert re.search(r"Most briefs argue in \d of \d debates; in simulated collapsed debate, \d+% answer", text)
     figure = next(each.value for each in app.dataframe if "group" in each.value)
     assert {"no-biology baseline", best} <= set(figure["run"])

@@ -44,9 +44,9 @@ def test_a_replicate_is_named_and_the_score_stands_on_its_scale(small_workspace:
 @pytest.mark.parametrize(
     ("floor", "ceiling", "low", "said"),
     [
-        (0.6, 0.6, math.nan, "the replicate is not above what knows no biology"),
-        (0.6, 0.7, math.nan, "no interval: in fewer than 90% of resamples is the replicate above what knows no biology"),
-        (0.6, 0.62, 0.1, "the replicate is only 0.020 above what knows no biology: a hundredth of AUROC is 0.50 here"),
+        (0.6, 0.6, math.nan, "the replicate is not above the baselines without biology"),
+        (0.6, 0.7, math.nan, "no interval: in fewer than 90% of resamples the replicate is above the baselines without biology"),
+        (0.6, 0.62, 0.1, "the replicate is only 0.020 above the baselines without biology: 0.01 of AUROC is 0.50 here"),
         (0.6, 0.7, 0.1, ""),
     ],
 )

@@ -32,7 +32,7 @@ def noise_of_cuts(values: Floats) -> str:
     if n < 2:
         return "ours is of one cut of the folds, the published one the mean of four"
     return (
-        f"another cut of the folds: ours is the mean of seeds 0–{n - 1}, which range from {values.min():.3f} to "
+        f"different cuts of the folds: ours is the mean of seeds 0–{n - 1}, which range from {values.min():.3f} to "
         f"{values.max():.3f}, so the mean of {n} cuts has a standard error of {values.std(ddof=1) / np.sqrt(n):.3f}"
     )
 
