@@ -81,7 +81,7 @@ def unpacked(file: IO[bytes] | io.BufferedIOBase, name: str) -> io.RawIOBase | N
 
 
 def open_archive(file: io.BufferedIOBase, name: str) -> zipfile.ZipFile:
-    """Open a zip. Raise UnsafeFile for too many members, before the list of them is read; one of DAMAGE for what is no zip."""
+    """Open a zip. Raise UnsafeFile for too many members, before the list of them is read; one of DAMAGE for what is not a zip."""
     end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # nothing public says how long the list is before it is read
     if end is not None:
         refuse_more(name, "members", end[zipfile._ECD_ENTRIES_TOTAL], MAX_MEMBERS)  # type: ignore[attr-defined]

@@ -210,7 +210,7 @@ def load_settings(workspace: Path | None = None) -> Settings:
 
 
 def read_base_url(text: str) -> str:
-    """Return where others are to reach the app, without a slash at its end. Raise InputError for what is no address."""
+    """Return where others are to reach the app, without a slash at its end. Raise InputError for what is not an address."""
     check_address("--base-url", text, EXAMPLE)
     return text.rstrip("/")
 

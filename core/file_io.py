@@ -175,7 +175,7 @@ def _remove_folders_once(above: Path) -> None:
 
 
 def _create_locked(part: Path, *, is_folder: bool, mode: int = 0o777) -> int:
-    """Make a part, and locks it; return what is to be closed. One that was removed meanwhile is made anew."""
+    """Make a part, and locks it; return what is to be closed. One that was removed meanwhile is made again."""
     while True:
         if is_folder:
             part.mkdir(mode, parents=True, exist_ok=True)

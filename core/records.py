@@ -80,7 +80,9 @@ def _fit_text(kind: type[R], text: str, unknown: Literal["forbid", "ignore"]) ->
     from pydantic import ValidationError
 
     try:
-        return cast("R", adapter(cast("Any", kind)).validate_json(text, strict=True, extra=unknown))  # strict: "5" is no number
+        return cast(
+            "R", adapter(cast("Any", kind)).validate_json(text, strict=True, extra=unknown)
+        )  # strict: "5" is not a number
     except ValidationError as error:
         raise _misfit(kind, error) from error
 

@@ -192,7 +192,7 @@ def _is_json_object(_: Column, value: object) -> bool:
 
 
 def _is_whole(column: Column, value: Any) -> bool:
-    return type(value) is int and 0 <= value <= column.largest  # a bool is no count
+    return type(value) is int and 0 <= value <= column.largest  # a bool is not a count
 
 
 def is_finite_number(value: Any) -> bool:

@@ -58,7 +58,7 @@ def secrets_in_file(file: Path) -> tuple[str, ...]:
 
 def settings_in_file(file: Path, variables: Iterable[str]) -> Mapping[str, str]:
     """Return those of some settings that stand in a file of secrets, by variable; keys of single servers may stand in a table,
-    address → key, and people in a list. Raise InputError, which shows no value, for one that is no text."""
+    address → key, and people in a list. Raise InputError, which shows no value, for one that is not a text."""
     content = dict(read_secrets_file(file))
     keys = content.get(KEYS_VARIABLE)
     if isinstance(keys, Mapping) and all(isinstance(key, str) and not re.search(r"\s", key) for key in keys.values()):

@@ -22,7 +22,7 @@ _WORDS = {
     errno.EPERM: _PERMISSION,
     errno.ENOENT: ("no such file or folder", "check the path"),
     errno.ENOTDIR: _NO_FOLDER,
-    errno.EEXIST: _NO_FOLDER,  # what making a folder raises; files are written in place of others
+    errno.EEXIST: _NO_FOLDER,  # what making a folder raises; files are written instead of others
     errno.EISDIR: ("a folder lies where a file is expected", "move it away, or choose another place"),
     errno.ELOOP: ("a link that leads back to itself", "remove the link, or name what it should lead to"),
     errno.ENAMETOOLONG: ("the name is longer than the file system allows", "choose a shorter one"),

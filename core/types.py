@@ -76,7 +76,7 @@ FLAG_NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# Methods whose numbers are made of ranks: their order means something, their values are no probabilities.
+# Methods whose numbers are made of ranks: their order means something, their values are not probabilities.
 EXTERNAL_SCORE = "external_score"  # the method of runs whose numbers were computed elsewhere, on any scale
 PREDICTED_EXPRESSION = "predicted_expression"  # the methods of runs made from predicted expression: probabilities, or ranks
 PREDICTED_EXPRESSION_RANKS = "predicted_expression_ranks"
@@ -165,7 +165,7 @@ class Prediction:
 
 
 def row_of_reading(pair_id: str, flags: tuple[Flag, ...], tokens: int | None) -> Prediction:
-    """Return what stands in the place of a prediction in a row of a reading: all of its numbers are None, as nothing is
+    """Return what stands instead of a prediction in a row of a reading: all of its numbers are None, as nothing is
     predicted. tokens: of all calls, None if they are unknown."""
     none: Any = None
     return Prediction(pair_id, none, none, none, none, "none", flags, tokens, tool_calls=0)

@@ -17,7 +17,7 @@ _SHOWN = 10  # characters of a commit
 def describe() -> str:
     """Return the version and, behind a plus, the commit, such as "0.2.0+1d0391d53a"; recorded with every run.
 
-    The version alone if the code is no checkout. Uncommitted changes are not looked for. Read once in a process, so that
+    The version alone if the code is not a checkout. Uncommitted changes are not looked for. Read once in a process, so that
     a checkout that moves on meanwhile does not change what is recorded.
     """
     commit = commit_of(REPOSITORY)

@@ -37,7 +37,7 @@ streamed_knn   predicts the pairs of a Parquet file by a kNN
 training_distance  a run's score by distance to the training rows, in a space or network of the workspace
 replicate_scores  what a replicate of a screen says of a dataset's rows
 comparison_log  every comparison of two runs that was looked at, counted and corrected for
-reproduction   published numbers, computed anew from the files of a workspace
+reproduction   published numbers, computed again from the files of a workspace
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
 benchmarks     makes the runs of a benchmark, and finds those that are there
 attribution    which evidence moved a run's answers: makes the arms, here or in a process of its own, and finds them
@@ -57,7 +57,7 @@ lineage        a run, the runs that it was made from, and what they used
 bundles        writes a run with all that is known of it to one file, and imports it
 machine_names  what leaves with nothing that is sent to others: folders, addresses, keys
 site           a run as a folder of plain files that a browser shows
-fusion_files   a saved fusion as one file, in which it is weighed anew
+fusion_files   a saved fusion as one file, in which it is weighed again
 submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
 text_vectors   encoders of texts, by name
@@ -66,7 +66,7 @@ pack_texts     knowledge packs as texts about genes, to be searched
 labels         draws texts of a run to read for a rubric; stores what people answer
 label_files    labels as CSV: export, import
 prompt_files   files of prompts that runs ask: read, check, keep
-rubrics        questions about texts of runs: finds them, adds one's own
+rubrics        questions about texts of runs: finds them, adds the user's own
 ablations      ready ablations: what each needs and has, and running one
 gene_sets      gene sets summarised by a model, a phrase for each
 demo           makes the simulated workspace

@@ -29,7 +29,7 @@ from core.store.runs import Run
 from core.texts import check_name
 from core.types import ASKED_HERE, Pair
 
-SCRIPTED = "scripted"  # in the place of an address: the simulated server that ships with the demo
+SCRIPTED = "scripted"  # instead of an address: the simulated server that ships with the demo
 TOKEN_S = 0.02  # between two of its words, as a model's come
 
 
@@ -37,7 +37,7 @@ TOKEN_S = 0.02  # between two of its words, as a model's come
 class Question:
     """What a person asks. endpoint: of a model server, or "scripted" for the simulated one; None for that of the settings.
 
-    options: of the method, name → value. again: asks anew what was asked before, under the next repeat. calls: how the server is
+    options: of the method, name → value. again: asks again what was asked before, under the next repeat. calls: how the server is
     asked.
     """
 
@@ -294,7 +294,7 @@ def pair_of(workspace: Workspace, run: Run) -> Pair:
 
 
 def question_again(workspace: Workspace, run: Run) -> Question:
-    """Return the question of an ad-hoc run, to be asked anew: of the same method, options and model, where that answered."""
+    """Return the question of an ad-hoc run, to be asked again: of the same method, options and model, where that answered."""
     spec, pair = workspace.run_folder(run.id).spec(), pair_of(workspace, run)
     servers = SCRIPTED if run.model == SCRIPTED else run_control.settings_of(workspace, run.id).servers
     options = {name: value for name, value in spec.options.items() if name != "prompts"}

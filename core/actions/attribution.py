@@ -170,7 +170,7 @@ def save_attribution(workspace: Workspace, plan: AttributionPlan) -> SavedAttrib
 
 
 def start_apart(workspace: Workspace, plan: AttributionPlan) -> None:
-    """Start an attribution in a process that outlives this one, or go on with it; one that a process is on stays as it is.
+    """Start an attribution in a process that outlives this one, or continue it; one that a process is on stays as it is.
 
     Raise StateError if the process ends before it begins.
     """

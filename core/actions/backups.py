@@ -40,7 +40,7 @@ _DATA, _RUNS = "data", "runs"
 # Of a run's folder: what a worker may change comes in this order, `done.json` apart.
 _OF_RUNS = ("spec.json", "how.json", "evaluation.json", "rows.jsonl", "spending.jsonl", "log.txt")
 _ENDING = "done.json"
-_BESIDE_STORE = (".lock", ".holder")  # of the store's name: what is made anew
+_BESIDE_STORE = (".lock", ".holder")  # of the store's name: what is made again
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def _names_of_locks(store: Path) -> tuple[str, ...]:
 
 
 def _rebuild_store(archive: Path, staged: Settings, memory_mb: int) -> list[str]:
-    """Make the unpacked store anew of the rows of its tables; return what was left out. Raise as `rebuild.rebuild`."""
+    """Make the unpacked store again of the rows of its tables; return what was left out. Raise as `rebuild.rebuild`."""
     store = staged.store_file
     if not store.exists():
         raise StoreDamaged(f"{archive}: contains no store, expected {_DATA}/{store.name}; nothing was restored")

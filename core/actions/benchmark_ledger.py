@@ -98,7 +98,7 @@ def record_result(workspace: Workspace, spec: BenchmarkSpec, dataset: str, rows:
 
 
 def looked_lines(workspace: Workspace, found: BenchmarkReport) -> list[str]:
-    """Count the comparisons of a benchmark's arms among all of the dataset; a line each with what is left of its p."""
+    """Count the comparisons of a benchmark's arms among all of the dataset; one per line with what is left of its p."""
     name = found.spec.name
     compared = [
         (*pair_of_arms(name, each.control.name, each.arm.name), p_value(each.decisive(found.spec))) for each in found.results

@@ -45,7 +45,7 @@ def plan_inputs(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod = 
 
 
 def start_apart(workspace: Workspace, spec: BenchmarkSpec) -> None:
-    """Start a benchmark in a process that outlives this one, or go on with it; one that a process is on stays as it is.
+    """Start a benchmark in a process that outlives this one, or continue it; one that a process is on stays as it is.
 
     Raise what `run_benchmark` raises before its first run, and StateError if the process ends before it begins.
     """

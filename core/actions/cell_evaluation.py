@@ -41,7 +41,7 @@ class EvaluationOptions:
 
 
 def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOptions) -> tuple[CellEvaluation, Run | None]:
-    """Return cell-eval's table for a file, and the run with which it is kept in place of an earlier one.
+    """Return cell-eval's table for a file, and the run with which it is kept instead of an earlier one.
 
     Raise what `evaluate_cells` raises, NotFound for the run or dataset, InputError for a table instead of cells, a sample below
     1, and a run that was made from another file.

@@ -1,6 +1,6 @@
 """A run goes on with other settings: on another model server, with more tokens, with more or fewer calls at once.
 
-The address is no part of a run's identity, its model is: what answers there has to be the same model.
+The address is not a part of a run's identity, its model is: what answers there has to be the same model.
 """
 
 from __future__ import annotations

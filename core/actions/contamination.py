@@ -147,7 +147,7 @@ def job_of(workspace: Workspace, key: str) -> JobFolder:
 
 
 def start_apart(workspace: Workspace, plan: ContaminationPlan) -> None:
-    """Start an experiment in a process that outlives this one, or go on with it; one that a process is on stays as it is.
+    """Start an experiment in a process that outlives this one, or continue it; one that a process is on stays as it is.
 
     Raise StateError if the process ends before it begins.
     """

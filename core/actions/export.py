@@ -176,7 +176,7 @@ def write_log(out: IO[bytes], workspace: Workspace, run: str) -> int:
 
 
 def _read_samples(db: Cursor, settings: Settings, run: Run, ids: Sequence[str]) -> Iterator[JsonObject]:
-    """Yield one sample a row, in file order; a row that failed has its error and no score. ids: of all rows, in that order."""
+    """Yield one sample per row, in file order; a row that failed has its error and no score. ids: of all rows, in that order."""
     outcomes = predictions.list_rows(db, run.id, ids).set_index("pair_id")["outcome"].to_dict()
     frame = pairs.frame(db, run.dataset, asked=True).set_index("pair_id")[["pert", "gene", "label", "split"]]
     known = frame.astype(object).where(frame.notna(), None).to_dict("index")

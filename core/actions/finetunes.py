@@ -83,7 +83,7 @@ def plan(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fals
 def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = False) -> FinetuneFolder:
     """Start a fine-tune in a process of its own; return the existing one if the same was asked for and it is done.
 
-    replace: make it again, in place of an older fine-tune. Raise MissingPackage without what requirements-train.txt pins,
+    replace: make it again, instead of an older fine-tune. Raise MissingPackage without what requirements-train.txt pins,
     StateError if the same is unfinished, if its process lives, or if something else lies at the request's `out`.
     """
     workspace.refuse_if_read_only("finetune", request.base or BASE)

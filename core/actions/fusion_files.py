@@ -1,4 +1,4 @@
-"""A saved fusion as one HTML file, in which a colleague weighs it anew."""
+"""A saved fusion as one HTML file, in which a colleague weighs it again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fusion_data(workspace: Workspace, run: str, *, labels: bool) -> ExplorerData
 
 
 def find_explorer(workspace: Workspace, run: Run, labels: bool) -> ExplorerData | None:
-    """Return the same of a run for a report; None for a run that is no fusion, or whose parts are gone or have changed."""
+    """Return the same of a run for a report; None for a run that is not a fusion, or whose parts are gone or have changed."""
     if run.method != "fusion":
         return None
     try:

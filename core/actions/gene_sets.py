@@ -69,7 +69,7 @@ def summarise_gene_sets(
     """Ask a model for a phrase on every gene set of a file, and write the table below the workspace's data.
 
     model: by default the server's only one. calls: how it is asked; else as the file of endpoints says. A call that fails leaves
-    its set without a phrase, with the error in the table. Raise InputError for a file that is no list of gene sets, a table that
+    its set without a phrase, with the error in the table. Raise InputError for a file without a list of gene sets, a table that
     is there unless `replace`, or several servers; MissingPackage before anything is asked; Unreachable without a model.
     """
     workspace.refuse_if_read_only("gene-sets", file.name)

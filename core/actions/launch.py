@@ -75,7 +75,7 @@ def describe_not_asked(workspace: Workspace, request: RunRequest, spec: RunSpec)
 
 
 def _name_prompts_by_hash(request: RunRequest, method: Method) -> tuple[RunRequest, PromptFile | None]:
-    """Return a request with the SHA-256 in place of the file of prompts in its options, and that file; None without one."""
+    """Return a request with the SHA-256 instead of the file of prompts in its options, and that file; None without one."""
     for option in method.options:
         file = request.options.get(option.name)
         if isinstance(file, PromptFile):

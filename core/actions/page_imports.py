@@ -31,9 +31,9 @@ def import_path(
 ) -> list[Imported]:
     """Import a file, or what is recognised in a folder, by a path that a visitor typed.
 
-    Links are followed before it is looked at. What is no table, pack, bundle or space is refused without a word of what it holds.
-    server_address: as in `import_folders`. on_file: as in `imports.import_paths`. Raise InputError outside of the allowed
-    folders, StateError if the app listens beyond this machine.
+    Links are followed before this check. Files other than tables, packs, bundles and spaces are refused without a word on their
+    content. server_address: as in `import_folders`. on_file: as in `imports.import_paths`. Raise InputError outside of the
+    allowed folders, StateError if the app listens beyond this machine.
     """
     workspace.refuse_if_read_only("import", text)
     roots = _allowed_folders(workspace, server_address)

@@ -1,4 +1,4 @@
-"""Published numbers, computed anew from a workspace's files; nothing in it changes."""
+"""Published numbers, computed again from a workspace's files; nothing in it changes."""
 
 from __future__ import annotations
 

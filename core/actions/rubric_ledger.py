@@ -72,7 +72,7 @@ def record_result(workspace: Workspace, name: str, reading: str = "", note: str 
     """Record the result of a hypothesis about a rubric, by the rubric's rule or a model's reading of the run.
 
     reading: the run of `judge_rubric` whose answers count, by default the newest that is finished. Raise NotFound for an unknown
-    hypothesis, rubric, run or reading, StateError for a run that is not done and a rubric that was worded anew, InputError where
+    hypothesis, rubric, run or reading, StateError for a run that is not done and a rubric that was worded again, InputError where
     nothing can be compared; ReadOnly.
     """
     workspace.refuse_if_read_only("record result", name)

@@ -25,7 +25,7 @@ from core.store import datasets, spaces
 from core.transfer.row_index import RowIndex
 from core.transfer.training_distance import Axis
 
-Labels = Mapping[str, NDArray[np.object_]]  # by their name, of shape (n_rows,), None where there is none
+Labels = Mapping[str, NDArray[np.object_]]  # by their name, of shape (n_rows,), None if there is none
 
 
 def list_distances(workspace: Workspace, dataset: str) -> list[str]:

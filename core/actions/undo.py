@@ -31,7 +31,7 @@ def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
         imports.delete(db, found.id)
         dropped = found.dataset is not None and datasets.drop_if_empty(db, found.dataset)
         changes.bump(db, "runs", "notes")
-        if found.run is None or dropped:  # else everybody's pages would compute everything anew
+        if found.run is None or dropped:  # else everybody's pages would compute everything again
             changes.bump(db, "datasets", "spaces")
     for remove in files:
         remove()

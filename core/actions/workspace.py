@@ -46,7 +46,7 @@ def person_of(settings: Settings, email: str, name: str = "") -> Person | None:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A workspace that somebody has open. person: who signed in, None on a machine of one's own.
+    """A workspace that somebody has open. person: who signed in, None on a machine of the user's own.
 
     look_up: says who that person is now, None without a role; roles are taken away while a page stands open. closed_because: why
     this one refuses every change, where neither the settings nor a role do. before_use: is called with the workspace whenever

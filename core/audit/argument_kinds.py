@@ -1,4 +1,4 @@
-"""Kinds of arguments: texts with similar words, found by clustering, and how well the clusters hold when they are found anew.
+"""Kinds of arguments: texts with similar words, found by clustering, and how well the clusters hold when they are found again.
 
 TF-IDF of the words that count (`argument_words`), reduced by a truncated SVD, or vectors of an encoder; then k-means, or HDBSCAN
 (Campello, Moulavi and Sander 2013), which leaves texts that resemble no others without a kind. Vectors have length 1, so
@@ -24,7 +24,7 @@ LEAST_K, MOST_K = 3, 12  # among which the number of kinds is chosen
 HOLDS = 0.8  # the adjusted Rand index from which clusters are said to hold
 MOST_TEXTS, MOST_ENTRIES = 60_000, 8_000_000  # texts, and words in them, from which columns are found: of more, some are drawn
 COLUMNS, STARTS = 50, 3  # of the SVD; of each k-means, of which the best is taken
-REPEATS = 5  # other seeds, and samples of the rows, under which kinds are found anew
+REPEATS = 5  # other seeds, and samples of the rows, under which kinds are found again
 SAMPLED = 0.8  # share of the rows in a sample
 SMALLEST_SHARE, SMALLEST = 0.01, 10  # the smallest kind of HDBSCAN: a share of the texts, and texts
 WORDS, TYPICAL = 6, 5  # telling words and typical texts of a kind
@@ -37,7 +37,7 @@ Encoder = Callable[[Sequence[str]], Floats]  # texts in, vectors of shape (n_tex
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How well kinds that were found anew agree with the first: adjusted Rand index, 1 for the same kinds, 0 for chance.
+    """How well kinds that were found again agree with the first: adjusted Rand index, 1 for the same kinds, 0 for chance.
 
     mean, low, high: over the `repeats`, the smallest and the largest of them. over: what differed.
     """
@@ -96,7 +96,7 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Documents:
-    """The words of texts, found anew each time they are read, since they take ten times the room of the texts."""
+    """The words of texts, found again each time they are read, since they take ten times the room of the texts."""
 
     texts: Arguments
 
@@ -111,7 +111,7 @@ class _Documents:
 def find_argument_kinds(texts: Arguments, settings: KindSettings, encode: Encoder | None = None) -> ArgumentKinds:
     """Sort texts into kinds; the same texts and settings give the same kinds.
 
-    encode: in the place of TF-IDF; it is given the words that count. Raise InputError for fewer texts with words than kinds.
+    encode: instead of TF-IDF; it is given the words that count. Raise InputError for fewer texts with words than kinds.
     """
     from threadpoolctl import threadpool_limits  # comes with scikit-learn, which is slow to import
 

@@ -120,7 +120,7 @@ def words_of(text: str, pert: str, gene: str) -> list[str]:
 
 
 class Documents(Protocol):
-    """The words of each of some texts, read anew each time."""
+    """The words of each of some texts, read again each time."""
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Sequence[str]]: ...

@@ -85,7 +85,7 @@ def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[b
 
 
 def is_collapsed(findings: Collection[str]) -> bool:
-    """Return whether a brief with these findings is no argument for its side: it answers the multiple-choice question."""
+    """Return whether a brief with these findings is not an argument for its side: it answers the multiple-choice question."""
     return "answers" in findings
 
 

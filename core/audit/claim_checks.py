@@ -1,4 +1,4 @@
-"""What is known of the claims of texts: each is supported by imported knowledge, contradicted by it, or not known."""
+"""What is known of the claims of texts: each is supported by imported knowledge, contradicted by it, or unknown."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ SPEECHES: Final = Rubric("clash", "Which points of a debate are answered, ignore
 @dataclass(frozen=True, slots=True)
 class Point:
     """A point of a side, in words of its speeches. answer: words of another side, `answered_by`, that answer it; verdict: words
-    of the judge that take it up; "" where there are none. status: "unclear" if the reader quotes an answer that stands in no
+    of the judge that take it up; "" if there are none. status: "unclear" if the reader quotes an answer that stands in no
     speech of another side."""
 
     side: str

@@ -65,9 +65,7 @@ class TextCheck:
 class _Mention:
     row: str
     label: Label
-    tokens: tuple[
-        str, ...
-    ]  # _NEAR after the mention, then before it, nearest first, above the list, last; "" where there is none
+    tokens: tuple[str, ...]  # _NEAR after the mention, then before it, nearest first, above the list, last; "" if there is none
     of: str
 
 

@@ -1,4 +1,4 @@
-"""Single-cell files (AnnData): labels from a screen of one's own, predicted expression, and the simulator of such screens.
+"""Single-cell files (AnnData): labels from a screen of the user's own, predicted expression, and the simulator of such screens.
 
 hdf5_walk                an HDF5 file is opened only if nothing in it leads elsewhere
 hdf5_values              numbers and texts of it, no more than it can hold
@@ -12,7 +12,7 @@ zarr_copy                such a store as HDF5
 tenx                     matrices of 10x Genomics as HDF5
 cell_table               a table of what was done to each cell, joined to obs
 other_cells              what files of cells in other formats are, and how to make .h5ad of them
-transforms               what was done to values that are no counts: roots, logarithms, arcsinh tell themselves
+transforms               what was done to values that are not counts: roots, logarithms, arcsinh tell themselves
 value_facts              what the values of a file are like: their sums, their largest, what they are for certain
 columns                  which columns say what was done to a cell
 conditions               what was done to each cell: columns, names, controls, genes, for all that reads cells

@@ -54,7 +54,7 @@ Stored = StoredRows | StoredTable
 def open_values(file: Hdf5File, shape: tuple[int, int], *, in_memory: bool, layer: str | None = None) -> Any:
     """Return X, of shape (n_cells, n_genes): stored, or in memory as CSR or an array; slices of rows can be taken from it.
 
-    layer: one of layers or obsm by its name, in the place of X. What is compressed by gene (CSC) is read into memory. Raise
+    layer: one of layers or obsm by its name, instead of X. What is compressed by gene (CSC) is read into memory. Raise
     InputError if there are no such values, if they are no matrix of real numbers of this shape, if the parts of a sparse one do
     not fit together, or if they do not fit into memory.
     """

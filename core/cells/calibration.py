@@ -1,4 +1,4 @@
-"""How many effects the thresholds of labels find among mock perturbations, where there are none."""
+"""How many effects the thresholds of labels find among mock perturbations, if there are none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.stats.multiplicity import benjamini_hochberg
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How many effects are found where there are none.
+    """How many effects are found if there are none.
 
     mocks, cells, guides, genes: how many were drawn, of how many genes. false_effects: a mock's mean number of labels up or down,
     for all genes. real_effects: a perturbation's mean number. false_share: the mean share of a perturbation's effects that mocks

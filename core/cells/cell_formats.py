@@ -32,7 +32,7 @@ def _is_other(path: Path) -> bool:
 
 
 def open_stored(path: Path, layer: str | None = None) -> Hdf5File:
-    """Open cells as the HDF5 of AnnData. layer: that will be read, in place of X.
+    """Open cells as the HDF5 of AnnData. layer: that will be read, instead of X.
 
     Raise UnknownFormat for another kind of file, with what to do; UnsafeFile and InputError as `open_hdf5`, `list_store`,
     `copy_zarr` and `copy_tenx_hdf5`; MissingPackage.

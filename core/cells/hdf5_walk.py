@@ -32,7 +32,7 @@ _FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # deflate, shuffle, fletcher32, szip, nbit
 _HEAP = b"GCOL\x01\0\0\0"  # begins a collection of texts, and is followed by its size
 _HEAP_HEADER = 16  # bytes
 _ATTRIBUTE_HEADER = 256  # bytes, at most, from an attribute's name to its value: its type and its shape
-TEXT_REFERENCE = np.dtype([("length", "<u4"), ("heap", "<u8"), ("index", "<u4")])  # what stands in place of a text
+TEXT_REFERENCE = np.dtype([("length", "<u4"), ("heap", "<u8"), ("index", "<u4")])  # what stands instead of a text
 _TEXT_HEADER = struct.Struct("<H6xQ")  # the number of a text in its collection, references to it, and its length
 # What h5py raises for bytes that are no HDF5, of what is not there, and for types that NumPy lacks.
 _DAMAGE = (

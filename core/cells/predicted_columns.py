@@ -62,7 +62,7 @@ def choose_columns(file: str, header: tuple[str, ...], named: Mapping[str, str],
 
 
 def _find_columns(role: str, header: Sequence[str]) -> list[str]:
-    """Return the columns that are called as a role is; by names that say less only where there are no others."""
+    """Return the columns that are called as a role is; by names that say less only if there are no others."""
     for names in (COLUMN_NAMES[role], _LESSER_NAMES.get(role, ())):
         known = set(map(_fold, names))
         if found := [name for name in header if _fold(name) in known]:

@@ -1,4 +1,4 @@
-"""Predicted expression as AnnData, of cells or one profile a perturbation: log2 fold changes over real controls.
+"""Predicted expression as AnnData, of cells or one profile per perturbation: log2 fold changes over real controls.
 
 The file is read in blocks, so it may be larger than memory. Expression is averaged on a linear scale: counts per 10,000 of a
 cell, or expm1 of values that are log1p already, over the same genes in both files (`core.cells.scales`). The log2 fold change is

@@ -32,9 +32,9 @@ class BaseRates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedRows:
-    """One row a pair. scale: "rank_only" if a map is missing or ranks were asked for: the numbers are then percentiles.
+    """One row per pair. scale: "rank_only" if a map is missing or ranks were asked for: the numbers are then percentiles.
 
-    why: of rank_only, "" for probabilities. maps: DE and DIR → the map, None where there is none.
+    why: of rank_only, "" for probabilities. maps: DE and DIR → the map, None if there is none.
     """
 
     rows: tuple[RowResult, ...]

@@ -177,7 +177,7 @@ def _parquet_batches(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]
     """Yield the rows of a Parquet file in parts.
 
     Texts are read as dictionaries and written out once none is too long: one long text may stand in every row. Raise InputError
-    for columns that are neither numbers nor texts, for texts that are no names or numbers, and UnsafeFile for more rows than the
+    for columns that are neither numbers nor texts, for texts that are not names or numbers, and UnsafeFile for more rows than the
     file can hold.
     """
     import pyarrow as pa
@@ -297,7 +297,7 @@ def _is_bad(role: str, values: Floats) -> np.ndarray:
 
 
 def _reject(file: str, line: int, pair_id: str, cells: Mapping[str, Any], *, repeated: bool) -> Rejected:
-    """Return the rejection of a row, which is repeated or has a cell that is no number of its kind."""
+    """Return the rejection of a row, which is repeated or has a cell that is not a number of its kind."""
     if repeated:
         return Rejected(file, line, "duplicate", f"{pair_id!r} stands in an earlier row already")
     for role, cell in cells.items():

@@ -20,7 +20,7 @@ from core.stats.moderated_variance import moderate_variances
 
 LEAST_CELLS: Final = 3  # of a pseudobulk
 LEAST_DEGREES: Final = 4  # of freedom between replicates: three of a perturbation and three of the controls
-LEAST_BATCHES: Final = 3  # where there are no guides
+LEAST_BATCHES: Final = 3  # if there are no guides
 ADDED_COUNT: Final = 0.25  # to a pseudobulk: the root of a Poisson count then has the root of its mean
 _LEAST_COUNTS: Final = 5.0  # of a pseudobulk, in genes that say how far replicates differ
 Kind = Literal["guide", "batch"]

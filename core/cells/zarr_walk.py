@@ -72,7 +72,7 @@ def list_store(root: Path) -> dict[str, int]:
 
 
 def read_node(path: Path) -> ZarrNode | None:
-    """Return a group or array with its metadata; None where there is none. Raise InputError for metadata that are damaged or of
+    """Return a group or array with its metadata; None if there is none. Raise InputError for metadata that are damaged or of
     other kinds, UnsafeFile for codecs that are not read and for arrays that say to hold more than they can."""
     if not path.is_dir():
         return None

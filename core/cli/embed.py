@@ -115,7 +115,7 @@ def coresponse(
     as_json: Json = False,
 ) -> None:
     """Build a space from a dataset's labels: genes that respond alike are close. Never evaluated on these labels, unless it is
-    built anew in each fold."""
+    built again in each fold."""
     if of not in ("gene", "pert"):
         raise InputError(f"embed coresponse --of {of}: expected gene or pert")
     options = {"dataset": component_loader.default_dataset(context.obj, dataset).name, "of": of, "columns": columns, "seed": seed}

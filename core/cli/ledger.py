@@ -143,7 +143,7 @@ def verify(
 ) -> None:
     """Check that the ledger and the audit log are as they were written. Exits 1 if not, and says from which entry on.
 
-    The heads that it prints seal all entries. Note them elsewhere: only a noted head shows that both were made anew.
+    The heads that it prints seal all entries. Note them elsewhere: only a noted head shows that both were made again.
     """
     findings = ledger.verify(context.obj)
     noted = ledger.find_head(context.obj, head) if head else None

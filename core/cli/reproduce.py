@@ -1,4 +1,4 @@
-"""Command `reproduce`: published numbers, computed anew."""
+"""Command `reproduce`: published numbers, computed again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reproduce(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compute the published numbers anew from the files of this workspace; say which agree, which differ and why."""
+    """Compute the published numbers again from the files of this workspace; say which agree, which differ and why."""
     found = reproduce_numbers(context.obj, only, _say_share())
     show(shapes.as_json(found), as_json, "\n".join(_lines(found)))
 

@@ -49,7 +49,7 @@ def add(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="name, question, answers, unit, roles, stages, pattern, …")],
     as_json: Json = False,
 ) -> None:
-    """Add a rubric of one's own, which people, a model or its pattern answer."""
+    """Add a rubric of the user's own, which people, a model or its pattern answer."""
     record = _record(rubrics.add_file(context.obj, file))
     show(record, as_json, f"{record['name']}: {record['question']} ({' / '.join(record['answers'])}; judge: {record['judge']})")
 

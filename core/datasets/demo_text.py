@@ -189,7 +189,7 @@ PHRASES: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 
-# Per side: how the other side's brief is answered, and a point of one's own.
+# Per side: how the other side's brief is answered, and a point of the user's own.
 REBUTTALS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "EFFECT": (
         (

@@ -84,7 +84,7 @@ class Sample:
         return str(as_object(error).get("message") or error) if error else ""
 
     def _refusal(self) -> str:
-        """Return why the sample is no answer: it was invalidated, cut off, or its answer was; "" if it is one."""
+        """Return why the sample is not an answer: it was invalidated, cut off, or its answer was; "" if it is one."""
         limit = self.value.get("limit")
         if self.value.get("invalidation"):
             reason = as_object(self.value["invalidation"]).get("reason")
@@ -230,7 +230,7 @@ def numbers_in(holder: Mapping[str, Any]) -> tuple[Any, Any] | None:
     p_de, p_up = holder.get("p_de"), holder.get("p_up_given_de")
     if not (_is_between(p_de, -_LARGEST, _LARGEST) and _is_between(p_up, -_LARGEST, _LARGEST)):
         return None
-    # Numbers that are no probabilities are passed on, so that they are rejected as such.
+    # Numbers that are not probabilities are passed on, so that they are rejected as such.
     return (p_de * p_up, p_de * (1 - p_up)) if 0 <= p_de <= 1 and 0 <= p_up <= 1 else (p_de, p_up)
 
 

@@ -1,4 +1,4 @@
-"""Predictions in JSON: a list of objects, or one object a line, each with an id and its numbers; and what other JSON is."""
+"""Predictions in JSON: a list of objects, or one object per line, each with an id and its numbers; and what other JSON is."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def _is_protein(text: str) -> bool:
 
 
 def _require_valid(entries: Mapping[str, Any], valid: Callable[[str], bool], expected: str, name: str) -> dict[str, str]:
-    """Return texts by gene. Raise InputError for an entry without a key, that is no text, or that is not valid."""
+    """Return texts by gene. Raise InputError for an entry without a key, that is not a text, or that is not valid."""
     for key, value in entries.items():
         if not key or not isinstance(value, str) or not valid(value):
             raise InputError(f"{name}: {key!r} has {str(value)[:60]!r}, expected {expected}")

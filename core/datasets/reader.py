@@ -59,7 +59,7 @@ def read(
 ) -> PairTable | SubmissionTable | ScoreTable:
     """Return the table in a CSV file, or in the CSV inside a zip; `name` is for messages and tells PerturbQA's tasks apart.
 
-    Rows that cannot be read are in the table's `rejected`. take: is given the rows of a submission or a log, in the place of the
+    Rows that cannot be read are in the table's `rejected`. take: is given the rows of a submission or a log, instead of the
     table. epochs: see `read_log`. Raise UnknownFormat, UnsafeFile or InputError.
     """
     sha256 = hashlib.file_digest(open_content(content), "sha256").hexdigest()

@@ -97,7 +97,7 @@ def is_submission(header: tuple[str, ...]) -> bool:
 def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> SubmissionTable:
     """Return all rows with a valid id and two valid predictions; other columns may be missing or hold anything.
 
-    take: is given the rows, in the place of the table.
+    take: is given the rows, instead of the table.
     """
     rows: list[RowResult] = []
     lines: dict[str, int] = {}

@@ -34,7 +34,7 @@ _OTHER_NAMES: Final = {
     "dimensions": _DIMENSION,
 }
 _SYMBOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]*\d*")
-_LARGER: Final = 100.0  # times the other columns' scale, from which on a column is no dimension
+_LARGER: Final = 100.0  # times the other columns' scale, from which on a column is not a dimension
 _LEAST_COLUMNS: Final = 3
 
 
@@ -77,7 +77,7 @@ def make_imported_space(
 
 
 def kind_of_names(names: Sequence[str]) -> str:
-    """Return what most names are if they are no symbols of genes, in words; "" for symbols."""
+    """Return what most names are if they are not symbols of genes, in words; "" for symbols."""
     for kind, pattern in _OTHER_NAMES.items():
         if 2 * sum(pattern.fullmatch(name) is not None for name in names) > len(names):
             return kind

@@ -9,7 +9,7 @@ ray_backend      predicts rows on a Ray cluster
 ray_cluster      the connection to one, and whether a run can go there
 ray_nodes        its nodes, the processes on them, and the rows that each has
 ray_actor        what such a process does
-ray_tasks        calls a function on its nodes, for work that is no run
+ray_tasks        calls a function on its nodes, for work that is not a run
 row_prediction   predicts one row, whose error becomes the row's failure; tells a server that is gone from rows that fail
 row_watch        lets others watch a row while it is predicted
 dependencies     what a worker needs besides the run's folder, the context that a method gets, and the response cache

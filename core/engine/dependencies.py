@@ -40,12 +40,12 @@ INGEST_EVERY_S = 2.0
 
 
 def read_no_pack(planned: Mapping[str, str]) -> Packs:
-    """Raise StateError: where there is no workspace, there is no pack."""
+    """Raise StateError: if there is no workspace, there is no pack."""
     raise StateError(f"knowledge packs: none is known here, expected {_list_contents(planned)} as planned")
 
 
 def read_no_prompts(sha256: str) -> Mapping[str, str]:
-    """Raise StateError: where there is no workspace, no file of prompts is kept."""
+    """Raise StateError: if there is no workspace, no file of prompts is kept."""
     raise StateError(f"prompts: no file is kept here, expected the one with hash {sha256[:10]} as planned")
 
 

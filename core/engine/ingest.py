@@ -60,7 +60,7 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
     with store.write() as db:
         _ingested_bytes(db, folder)
         _record_spending(db, folder)
-        ended = None if state in LIVE_STATES or state == "crashed" else datetime.now()  # the time of a crash is not known
+        ended = None if state in LIVE_STATES or state == "crashed" else datetime.now()  # the time of a crash is unknown
         runs.change_by_worker(db, folder.run, status=state, cause=cause, finished_at=ended)
         evaluation = folder.evaluation()
         if evaluation is not None:
@@ -73,7 +73,7 @@ def record_start(store: Store, folder: RunFolder) -> None:
     """Record in the store that a worker began. Called before it appends to the journal."""
     with store.write() as db:
         if _ingested_bytes(db, folder) > (folder.rows.stat().st_size if folder.rows.exists() else 0):
-            runs.change_by_worker(db, folder.run, folded_bytes=0)  # lines are gone since: those that are left are ingested anew
+            runs.change_by_worker(db, folder.run, folded_bytes=0)  # lines are gone since: those that are left are ingested again
         runs.change_by_worker(db, folder.run, status="running", cause="", started_at=datetime.now(), finished_at=None)
         changes.bump(db, "runs")
 

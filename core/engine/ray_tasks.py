@@ -1,4 +1,4 @@
-"""Calls a function once for each of many items on the nodes of a Ray cluster, for work that is no run."""
+"""Calls a function once for each of many items on the nodes of a Ray cluster, for work that is not a run."""
 
 from __future__ import annotations
 

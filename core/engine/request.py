@@ -55,7 +55,7 @@ class RunRequest:
     for a derived method, else the test split if there is one. name: by default made from method and rows. labels: all,
     blinded, folds, or auto, which means folds if a chosen row has a label, so that no row sees its own, else all; or a label
     view. calls: how the model's server is asked. seed and repeat: of the calls of a model; repeat distinguishes runs that are
-    otherwise the same. endpoint to ray_address: how the run is carried out, which is no part of its specification.
+    otherwise the same. endpoint to ray_address: how the run is carried out, which is not a part of its specification.
     """
 
     method: str

@@ -98,7 +98,7 @@ class CommonFailures:
 
 
 def without_numbers(row: Failed) -> str:
-    """Return a failure's kind and message with # in place of numbers, and without the row's id."""
+    """Return a failure's kind and message with # instead of numbers, and without the row's id."""
     return _NUMBERS.sub("#", f"{row.kind}: {row.message.replace(row.pair_id, '')}")
 
 

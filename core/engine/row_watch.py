@@ -201,7 +201,7 @@ class Watcher:
     def read(self) -> list[Mapping[str, Any]]:
         """Return the events that have come since the last time, of a great many the first.
 
-        They begin anew, with one of kind `row`, if the worker gave up its file because nobody renewed the marker meanwhile.
+        They begin again, with one of kind `row`, if the worker gave up its file because nobody renewed the marker meanwhile.
         """
         if self.ended:
             return []

@@ -114,7 +114,7 @@ class RunSpec:
         return values
 
     def summary(self) -> dict[str, Any]:
-        """Return `as_json` with number and hash in place of the rows: what the store keeps."""
+        """Return `as_json` with number and hash instead of the rows: what the store keeps."""
         rows = {"rows": len(self.rows), "rows_sha256": sha256_of("\n".join(self.rows))}
         return {name: value for name, value in self.as_json().items() if name != "method"} | rows
 
@@ -126,7 +126,7 @@ class RunSpec:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionSettings:
-    """How a run is carried out, which is no part of its identity and holds no secret.
+    """How a run is carried out, which is not a part of its identity and holds no secret.
 
     servers: the address of the model server; several, joined by commas; the absolute path of a file that lists them and is read
     again while the run goes on; "" if none is needed. longest_outage_s: for so long a run waits while none of several servers

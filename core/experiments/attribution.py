@@ -138,7 +138,7 @@ def _of_both(de: Floats, up: Floats) -> Floats:
 
 
 def _movement(rows: RunRows, de: Floats, up: Floats) -> Movement:
-    """Return how far answers move, as means over rows. de, up: |Δ| of each row, NaN where it is not known."""
+    """Return how far answers move, as means over rows. de, up: |Δ| of each row, NaN where it is unknown."""
     return Movement(*(_mean(values, rows) for values in (_of_both(de, up), de, up)))
 
 

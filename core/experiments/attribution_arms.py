@@ -68,7 +68,7 @@ class AttributionSpec:
 def tools_given(run: Run) -> tuple[str, ...]:
     """Return the tools that a run was given, in its order.
 
-    Raise StateError for a run of which that is not known, or that had none.
+    Raise StateError for a run of which that is unknown, or that had none.
     """
     options = run.spec.get("options")
     if not isinstance(options, Mapping) or "tools" not in options:

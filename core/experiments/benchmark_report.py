@@ -260,7 +260,7 @@ def judge_noise(db: Cursor, pair: PairedReplicates) -> Floats:
 
 
 def _distinct_runs(arm: Sequence[RunRows], seeds: Sequence[int], pair: PairedReplicates) -> int:
-    """Over how many seeds an arm was made anew: an arm without seeds of its own stands beside all seeds of the other."""
+    """Over how many seeds an arm was made again: an arm without seeds of its own stands beside all seeds of the other."""
     by_seed = [
         frozenset(rows.run.id for (_, each), rows in zip(pair.replicates, arm, strict=True) if each == seed) for seed in seeds
     ]

@@ -92,7 +92,7 @@ class PlanInputs:
 
 
 def plan_benchmark(db: Cursor, spec: BenchmarkSpec, inputs: PlanInputs) -> BenchmarkPlan:
-    """Return the plan of every comparison. Raise InputError where there are no runs to take variances from."""
+    """Return the plan of every comparison. Raise InputError where there are not runs to take variances from."""
     loader = ArmLoader(db, inputs.dataset)
     labelled = [row for row in loader.pairs() if row[2]]
     plans = tuple(_plan_arm(loader, spec, arm, inputs) for arm in spec.tested)

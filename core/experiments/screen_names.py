@@ -1,7 +1,7 @@
 """Whether a model can name the screen that rows are from: its answers against what is known of the data set.
 
 The same rows are shown with gene names and with codes. A screen that is named with names alone is known by its genes; one that is
-named with codes, too, is guessed, or told by the dossier. What stands in the question itself is no sign of memory.
+named with codes, too, is guessed, or told by the dossier. What stands in the question itself is not a sign of memory.
 """
 
 from __future__ import annotations

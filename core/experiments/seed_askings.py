@@ -50,7 +50,7 @@ class JudgeNoise:
 def report_seeds(db: Cursor, names: Sequence[str]) -> JudgeNoise:
     """Return how sure the judge of a run is, from runs of the same that differ in their seeds alone.
 
-    names: of the runs; with one, all that are there. Whether runs that were imported ask the same is not known: who names several
+    names: of the runs; with one, all that are there. Whether runs that were imported ask the same is unknown: who names several
     says so. Raise InputError for runs that differ in more, StateError if the rows were asked once, or for an imported run alone.
     """
     given = [runs.find_predicting(db, name) for name in dict.fromkeys(names)]

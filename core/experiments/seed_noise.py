@@ -200,8 +200,8 @@ def _gain(asks: Sequence[RunRows]) -> Comparison:
 def other_methods(loader: ArmLoader, rows: Sequence[str], left_out: Collection[str]) -> list[list[RunRows]]:
     """Return runs of other methods that answered all of these rows, those that differ in their seeds alone together.
 
-    left_out: ids of runs. Left out too: what is made from runs, rank scores, which are no probabilities, and methods that call a
-    model but were asked once, since what asking changes is not known of them.
+    left_out: ids of runs. Left out too: what is made from runs, rank scores, which are not probabilities, and methods that call a
+    model but were asked once, since what asking changes is unknown of them.
     """
     groups: dict[str, list[Run]] = {}
     for run in stored_runs.list_with_rows(loader.db, loader.dataset.id, rows):

@@ -118,7 +118,7 @@ def starters(n_others: int) -> list[Mix]:
 
 
 def noise_at(noise: CutNoise | None, weights: Weights) -> dict[str, dict[str, float]] | None:
-    """Return the noise of cuts at some weights as the explorer adds it; None where it is not known."""
+    """Return the noise of cuts at some weights as the explorer adds it; None where it is unknown."""
     return None if noise is None else noise_of_cuts(noise.before, noise.scores_at(weights))
 
 

@@ -49,7 +49,7 @@ class Fusion:
 def saved_fusion(run: Run, loader: ComponentLoader, load_rows: Callable[[str], RunRows], dataset: str) -> tuple[Fusion, Mix]:
     """Return a saved fusion with its weights, against its base; load_rows: a run as it is scored, by its id; dataset: its name.
 
-    Raise InputError for a run that is no fusion, NotFound or StateError if what it was made from is gone or has changed.
+    Raise InputError for a run that is not a fusion, NotFound or StateError if what it was made from is gone or has changed.
     """
     if run.method != "fusion":
         raise InputError(f"{run.name}: made by {run.method}; expected a fusion")

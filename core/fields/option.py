@@ -47,7 +47,7 @@ class Option:
     several: whether the value is a tuple of what the kind says; on the command line with commas between them, or, if it is
     repeated, each by an option of its own. title: on a form; the name in words without one. missing: what stands in its place on
     a form while there is no value. flag: on the command line, by default the name with dashes; one that begins with --no- takes
-    away what is true by default. metavar: what stands for the value in --help. command_help: what stands there in the place of
+    away what is true by default. metavar: what stands for the value in --help. command_help: what stands there instead of
     `help`. required: whether the command has no default. is_usage: whether another value is wrong usage of the command, which
     then shows range or choices. key: in links, by default the name. changes_result: whether it belongs to the identity of what is
     made. not_on_form, not_on_command: why a form or a command leaves it out.

@@ -38,7 +38,7 @@ class FinetuneSpec:
 
     @property
     def key(self) -> str:
-        """The identity of a fine-tune, 10 hexadecimal digits: where it is written to is no part of it."""
+        """The identity of a fine-tune, 10 hexadecimal digits: where it is written to is not a part of it."""
         settings = {name: value for name, value in self.settings.items() if name not in _NO_EFFECT}
         made_from = {"base": self.base, "data": self.data_sha256, "settings": settings}
         return sha256_of(json.dumps(made_from, sort_keys=True, allow_nan=False))[:KEY_DIGITS]

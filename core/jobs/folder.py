@@ -25,7 +25,7 @@ from core.texts import parse_json
 
 Command = Literal["run", "pause", "cancel"]
 RESERVE_BYTES: Final = 1 << 16
-OF_PROCESS: Final = ("heartbeat", "control", "worker.lock", "start.lock", "log.txt", "reserve")  # what is made anew
+OF_PROCESS: Final = ("heartbeat", "control", "worker.lock", "start.lock", "log.txt", "reserve")  # what is made again
 _COMMANDS: tuple[Command, ...] = ("run", "pause", "cancel")
 _LONGEST_LINE = 400  # bytes, of a log, on average
 

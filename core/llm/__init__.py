@@ -22,7 +22,7 @@ parsing           numbers and classes from text; marks: where a text marks them,
 json_objects      the JSON objects in a text
 logprobs          probabilities of the answer letters
 prompts/          the prompt texts
-serve             a vLLM server of one's own
+serve             a vLLM server of the user's own
 serve_replicas    several of them on one machine
 scripted_server   a server without a model, for tests and demos; its answers and faults: scripted_replies, scripted_text,
                   scripted_faults

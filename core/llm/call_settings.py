@@ -98,7 +98,7 @@ class CallSettings:
         return found
 
     def with_identity(self, identity: Mapping[str, Any]) -> CallSettings:
-        """Return these settings with those of an identity in place of their own that can change an answer."""
+        """Return these settings with those of an identity instead of their own that can change an answer."""
         defaults = {option.name: option.default for option in options_of(CallSettings) if option.changes_result}
         chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in identity.items()}
         return replace(self, **{**defaults, **chosen})

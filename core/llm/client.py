@@ -64,7 +64,7 @@ class Client:
     """A client of one model server, or of several, for one event loop; `async with` closes its connections.
 
     concurrency: the most requests at the same time. cache: where replies are stored; None sends every request. rng: draws
-    the jitter of waits. sleep: waits for so many seconds. servers: asked in place of the endpoint's one server (see
+    the jitter of waits. sleep: waits for so many seconds. servers: asked instead of the endpoint's one server (see
     `ServerPool`); access, time limits and retries are the endpoint's.
     """
 
@@ -92,7 +92,7 @@ class Client:
         self._reasons_without_logprobs: dict[str, str] = {}
         self.on_call: Callable[[Outcome], object] = lambda _: None  # called before a request is sent and with what came of it
         self._logged_models: set[tuple[str, str]] = set()
-        self.other_models: Counter[str] = Counter()  # that answered in place of the one that was asked for → how often
+        self.other_models: Counter[str] = Counter()  # that answered instead of the one that was asked for → how often
         self._refuses_streams = False
 
     async def __aenter__(self) -> Self:

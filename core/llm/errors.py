@@ -6,7 +6,7 @@ DeskError
     ├── Refused         the server rejects the request (a 4xx that is not retryable), or redirects it
     ├── Declined        the model, or a filter of its server, declines to answer
     ├── Truncated       the content is missing or cut at the token limit, also with twice the token limit
-    ├── Malformed       an answer is no UTF-8, invalid JSON or holds no choice, is longer than allowed, or not known to be whole
+    ├── Malformed       an answer is no UTF-8, invalid JSON or holds no choice, is longer than allowed, or unknown to be whole
     └── NoLogprobs      the server does not give the log-probabilities that the request asks for
 
 What a server refuses of a request, and which setting helps.

@@ -157,7 +157,7 @@ def _context_lengths(text: str) -> dict[str, int | None]:
         body = read_json(text)
     except ValueError:
         return {}
-    is_usual = not isinstance(body, Mapping) or "models" not in body  # Ollama's own list has names in place of ids
+    is_usual = not isinstance(body, Mapping) or "models" not in body  # Ollama's own list has names instead of ids
     listed = body.get("data" if is_usual else "models") if isinstance(body, Mapping) else body
     lengths: dict[str, int | None] = {}
     for item in listed[:_MOST_MODELS] if isinstance(listed, list) else ():

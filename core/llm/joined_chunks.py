@@ -1,4 +1,4 @@
-"""The chunks of a stream, joined to the JSON of the whole answer. Texts and lists are appended to, never made anew."""
+"""The chunks of a stream, joined to the JSON of the whole answer. Texts and lists are appended to, never made again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BYTES_PER_NAME = 100  # beside its characters: what a field takes in memory
 
 @dataclass(slots=True)
 class _Choice:
-    """One choice of an answer, as far as it has come. Texts and lists are appended to, never made anew.
+    """One choice of an answer, as far as it has come. Texts and lists are appended to, never made again.
 
     message: name → its text so far, or its last value. logprobs: of tokens, as `_Entries`; None without.
     """
@@ -66,7 +66,7 @@ class _Choice:
         return parts.add(value if isinstance(value, list) else [{"type": "text", "text": value}])
 
     def _add_logprobs(self, value: Any) -> int:
-        """Add the log-probabilities of more tokens behind those before; a value of another shape in place of all."""
+        """Add the log-probabilities of more tokens behind those before; a value of another shape instead of all."""
         if value is None:
             return 0
         if not isinstance(value, dict):
@@ -180,7 +180,7 @@ class JoinedChunks:
 
 
 def _size_of(name: str, value: Any, known: Any) -> int:
-    """About how many bytes a field takes. Numbers take none, since they stand in place of others."""
+    """About how many bytes a field takes. Numbers take none, since they stand instead of others."""
     size = 0 if name in known else len(name) + _BYTES_PER_NAME
     if isinstance(value, str):
         return size + len(value)

@@ -26,7 +26,7 @@ _READINGS, _FREE = 16, 1 << 22
 
 
 class LiveWords(NamedTuple):
-    """What is new of an answer. is_anew: whether it stands in place of all that came before."""
+    """What is new of an answer. is_anew: whether it stands instead of all that came before."""
 
     content: str
     reasoning: str

@@ -32,7 +32,7 @@ Kind = Literal["tag", "field", "sentence", "line", "lead"]
 Tag = Literal["answer", "prob"]
 
 DECORATION = " \t\r\n*_`\"'“”‘’«»„「」『』【】()[]{}$\\.,;:!#>|~"
-# Full-width ASCII, and blanks of all kinds, which keyboards and tokenizers write in place of the plain ones.
+# Full-width ASCII, and blanks of all kinds, which keyboards and tokenizers write instead of the plain ones.
 _PLAIN: dict[int, str] = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
 _PLAIN |= dict.fromkeys((0xA0, 0x3000, 0xFEFF, 0x2060, 0x205F, 0x202F, *range(0x2000, 0x2010)), " ")
 _PLAIN |= {0x3002: ".", 0xFE6A: "%", 0x2028: "\n", 0x2029: "\n"}
@@ -60,7 +60,7 @@ class Mark(NamedTuple):
 
 
 def readable(text: str) -> str:
-    """Return the text with plain digits, letters and blanks in place of full-width and special ones; its length stays."""
+    """Return the text with plain digits, letters and blanks instead of full-width and special ones; its length stays."""
     return text.translate(_PLAIN)
 
 

@@ -41,7 +41,7 @@ class Unparsed:
     reason: str
 
 
-# Reads what stands at a mark: its value; why it has none, if it is an answer that cannot be used; None if it is no answer.
+# Reads what stands at a mark: its value; why it has none, if it is an answer that cannot be used; None if it is not an answer.
 _ReadMark = Callable[[str, Mark], T | Unparsed | None]
 
 _WORD_END = r"(?![A-Za-z0-9_]|-[A-Za-z0-9])"
@@ -204,7 +204,7 @@ def _begin_of_class(value: str) -> int:
 
 
 def _class_in_sentence(classes: Mapping[str, T], value: str) -> T | Unparsed | None:
-    """Return the class that begins a text and ends there, or goes on with a reason."""
+    """Return the class that begins a text and ends there, or continues a reason."""
     start = _OPENS.match(value)[0]  # type: ignore[index]  # matches everything
     value = value[len(start) :]
     prefix = _PREFIX.match(value)

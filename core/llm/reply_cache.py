@@ -34,7 +34,7 @@ class ReplyCache(SqliteCache):
         return None if row is None else self.read_entry("a reply", lambda: _reply(*row))
 
     def put(self, key: str, reply: Reply) -> None:
-        """Store a reply, in place of an older one."""
+        """Store a reply, instead of an older one."""
         row = (key, _compress(reply.request), _compress(reply.raw), json.dumps(asdict(reply.usage)))
         self.run(lambda db: db.execute("INSERT OR REPLACE INTO reply (key, request, raw, usage) VALUES (?, ?, ?, ?)", row))
 

@@ -119,7 +119,7 @@ def damage(answer: dict[str, Any], fault: str, draw: float) -> dict[str, Any]:
 
 
 def respond(content: bytes, fault: str, draw: float, retry_after_s: float, drip_s: float) -> Response | None:
-    """Return what is sent in place of the bytes of an answer or a stream, or those as they are; None closes the connection."""
+    """Return what is sent instead of the bytes of an answer or a stream, or those as they are; None closes the connection."""
     refused = _REFUSALS.get(fault)
     if refused is not None:
         waits = {"busy": f"{retry_after_s:g}", "busy_absurd": _pick(_WAITS, draw)}

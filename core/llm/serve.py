@@ -1,4 +1,4 @@
-"""A model server of one's own: vLLM with the flags that a run needs, supervised and stopped with all its processes.
+"""A model server of the user's own: vLLM with the flags that a run needs, supervised and stopped with all its processes.
 
 It listens on this machine only, unless it is given another address and a key. vLLM has a virtual environment of its own
 (requirements-serve.txt), since it pins packages to other versions than the app.
@@ -43,7 +43,7 @@ _TO_INSTALL = "make .venv-serve/ok installs it as pinned in requirements-serve.t
 _POLL_S = 0.2
 _REPORT_S = 15.0
 _STDERR = 2
-_EVERYWHERE = ("", "0.0.0.0", "*")  # which is no address that a run could ask
+_EVERYWHERE = ("", "0.0.0.0", "*")  # which is not an address that a run could ask
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ def _as_json(text: str) -> Any:
 
 
 def hide_in_tokens(body: Any, scrub: Scrubber) -> bool:
-    """Put one token `[key]` in the place of those that a secret is cut into, in the JSON of a completion; return whether there
+    """Put one token `[key]` instead of those that a secret is cut into, in the JSON of a completion; return whether there
     was one."""
     found = False
     for tokens in _token_lists(body):

@@ -34,7 +34,7 @@ _MENTIONS_STREAMS = re.compile(r"\bstream", re.IGNORECASE)
 
 class Words(NamedTuple):
     """What is new of an answer, and of its thinking. attempt: of the call, 1 for the first; what came under an earlier one is not
-    the answer. is_anew: whether it stands in place of what came before, which turned out to be another part."""
+    the answer. is_anew: whether it stands instead of what came before, which turned out to be another part."""
 
     content: str
     reasoning: str

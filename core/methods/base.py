@@ -196,7 +196,7 @@ class GoesOn(Protocol):
 
 
 def goes_on_from(method: Method, version: int) -> bool:
-    """Return whether a method goes on with an unfinished run of a version: its own, or an earlier one that it names."""
+    """Return whether a method continues an unfinished run of a version: its own, or an earlier one that it names."""
     return version == method.version or (isinstance(method, GoesOn) and version in method.goes_on_from)
 
 

@@ -66,7 +66,7 @@ def evaluate_blend(settings: FusionSettings, pair_ids: Sequence[str], loader: Co
 
 
 def raw_values(components: Sequence[Component]) -> Percentiles:
-    """Return the components' probabilities as they are, in the place of their percentiles."""
+    """Return the components' probabilities as they are, instead of their percentiles."""
     return Percentiles(np.stack([each.p_de for each in components]), np.stack([each.p_up for each in components]))
 
 

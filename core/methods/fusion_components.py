@@ -27,7 +27,7 @@ from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import RunWithParents
 from core.types import TRAIN
 
-LIVE_NAME = "neighbours"  # of a kNN that is no run
+LIVE_NAME = "neighbours"  # of a kNN that is not a run
 
 
 class SourceRun(RunWithParents, Protocol):

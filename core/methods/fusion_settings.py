@@ -12,7 +12,7 @@ from core.transfer.fusion import Reference, Weights, weights_of
 from core.transfer.knn_settings import KnnSettings
 
 BySupport = Literal["no", "more", "less"]
-Part = str | KnnSettings  # of a fusion: a run by name or id, or a kNN that is no run
+Part = str | KnnSettings  # of a fusion: a run by name or id, or a kNN that is not a run
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def _describe_missing_direction(priors: RowPriors) -> list[str]:
 
 
 def stand_in_rate(rate: float) -> float:
-    """Return what stands in for a prior that is unknown: a base rate, or a half where there is none."""
+    """Return what stands in for a prior that is unknown: a base rate, or a half if there is none."""
     return NOTHING_KNOWN if math.isnan(rate) else rate
 
 

@@ -20,7 +20,7 @@ MIDDLE = 0.5  # the percentile of the middle rank: what stands in where only ran
 
 
 def build_results(pair_ids: Sequence[str], found: RecoveredComponent, base: str, fused: str) -> list[RowResult]:
-    """Return one result per row, with the component's percentiles in place of its probabilities: only ranks are known."""
+    """Return one result per row, with the component's percentiles instead of its probabilities: only ranks are known."""
     rows = []
     for pair_id, p_de, p_up in zip(pair_ids, found.p_de.tolist(), found.p_up.tolist(), strict=True):
         if math.isnan(p_de):

@@ -4,7 +4,7 @@ The events, each with `kind` and `at` (seconds since 1970):
 
 tool      item: an answer of a tool, as `Evidence`
 asked     call: a number; stage, role, seed: of the call that is sent; streams: whether its words come one by one
-words     call, attempt; content, reasoning: what is new of its answer and its thinking; is_anew: whether that stands in place of
+words     call, attempt; content, reasoning: what is new of its answer and its thinking; is_anew: whether that stands instead of
           what came before. Not kept: only what somebody watches is streamed
 answered  call; content, tokens, latency_ms, cached
 failed    call; why: the error

@@ -43,7 +43,7 @@ def check_address(name: str, url: str, example: str) -> None:
 def origin_of(url: str) -> str:
     """Return the server that an address belongs to, spelled in one way: its scheme, host and port.
 
-    Raise InputError for what is no address: a text that two clients may read in two ways is none.
+    Raise InputError for what is not an address: a text that two clients may read in two ways is none.
     """
     return _origin_of(url)
 

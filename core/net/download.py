@@ -55,7 +55,7 @@ def open_download_client(address: str, timeout_s: float) -> Client:
 
 
 def _is_of(address: str, target: str) -> bool:
-    """Return whether an address is one of a server; what is no address is of none."""
+    """Return whether an address is one of a server; what is not an address is of none."""
     try:
         return origin_of(target) == origin_of(address)
     except InputError:

@@ -1,7 +1,7 @@
 """How fast a server may be asked: by every coroutine of this process, and by every process that shares the cache file.
 
 A source that allows n requests a second has n permits. A request holds one from just before it is written until a second after
-its answer has come. When it arrived between the two is not known, and need not be: two requests with the same permit arrive a
+its answer has come. When it arrived between the two is unknown, and need not be: two requests with the same permit arrive a
 second apart, so among n + 1 requests some two do, however late a busy machine or a slow network delivers any of them.
 """
 

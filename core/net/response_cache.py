@@ -57,7 +57,7 @@ class ResponseCache(SqliteCache):
         return None if row is None else self.read_entry("an answer", lambda: _response(*row))
 
     def put(self, key: str, response: CachedResponse) -> bool:
-        """Store an answer, in place of an older one. Return whether the file could store it."""
+        """Store an answer, instead of an older one. Return whether the file could store it."""
         status = 404 if response.body is None else 200
         body = zlib.compress((response.body or "").encode())
         row = (key, status, body, response.version, response.retrieved_at.isoformat())

@@ -38,7 +38,7 @@ class Scrubber:
         return f"Scrubber({len(self._long) + len(self._short)} secrets)"
 
     def __call__(self, text: str) -> str:
-        """Return the text with `[key]` in place of every secret: as it is, as JSON, HTML or a URL escape it (once or twice, in
+        """Return the text with `[key]` instead of every secret: as it is, as JSON, HTML or a URL escape it (once or twice, in
         either case), in Base64, also behind a user's name or "Bearer", and broken over lines."""
         if self._long and _may_hold(self._long, text):
             text = _pattern(self._long).sub(HIDDEN, text)

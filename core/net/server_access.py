@@ -22,7 +22,7 @@ class ServerAccess:
     """The model servers that may be asked, and their keys.
 
     listed: addresses, and paths of files of addresses, which are read at each question. key: of the listed ones. own_keys:
-    address → key, in place of that one; "" for none. only_listed: whether no other server may be asked. clusters: the addresses
+    address → key, instead of that one; "" for none. only_listed: whether no other server may be asked. clusters: the addresses
     of Ray that may be joined, if only listed servers may be asked. secrets: what else no text may show.
     """
 

@@ -139,7 +139,7 @@ def _trusted(*, trust_env: bool) -> ssl.SSLContext:
 def allow_no_more_than(max_bytes: int, on_part: OnPart | None = None) -> Iterator[None]:
     """Lower the limit of a client's answers for the requests that are sent inside of the block.
 
-    on_part: takes each part of an answer of success as it comes, decompressed, in place of the content, which is not kept;
+    on_part: takes each part of an answer of success as it comes, decompressed, instead of the content, which is not kept;
     returns whether it needs no more, and the rest is not read. It may raise TooLong.
     """
     limit, listener = _smaller_limit.set(max_bytes), _on_part.set(on_part)

@@ -18,7 +18,7 @@ def figure(table: pd.DataFrame) -> go.Figure:
     """Return one row of the forest plot for each arm below the name of its metric, beside the line of chance.
 
     table: arm, metric (DE, DIR, mean), estimate, low, high, n, and the paired change from the baseline with its interval, NaN for
-    the baseline and where there is none.
+    the baseline and if there is none.
     """
     drawing.require_columns("ablation_scores", table, COLUMNS)
     drawing.require_values("ablation_scores", table, "metric", drawing.METRICS)

@@ -63,7 +63,7 @@ def escape(text: object, longest: int = 1000) -> str:
 
 
 def rows_text(n: float, metric: str = "") -> str:
-    """Return a number of rows as "2,499 rows", those behind a DE, DIR or mean by their labels; "rows not known" if it is NaN."""
+    """Return a number of rows as "2,499 rows", those behind a DE, DIR or mean by their labels; "rows unknown" if it is NaN."""
     if np.isnan(n):
         return "rows not known"
     return rows_behind(metric, int(n)) if metric.upper() in ("DE", "DIR", "MEAN") else "1 row" if n == 1 else f"{n:,.0f} rows"

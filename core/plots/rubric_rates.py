@@ -24,7 +24,7 @@ KINDS = {
 def figure(table: pd.DataFrame, answer: str) -> go.Figure:
     """Return one block of the forest plot for each role, below its name, with a row for each kind of rate.
 
-    table: role, kind (of `KINDS`), n, estimate, low, high (NaN where there is none, which draws no dot). answer: whose rate it
+    table: role, kind (of `KINDS`), n, estimate, low, high (NaN if there is none, which draws no dot). answer: whose rate it
     is. Raise InputError for missing columns and other kinds.
     """
     drawing.require_columns("rubric_rates", table, COLUMNS)

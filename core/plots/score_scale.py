@@ -16,7 +16,7 @@ COLUMNS = ("name", "estimate", "low", "high", "score", "floor", "ceiling", "n", 
 def figure(table: pd.DataFrame) -> go.Figure:
     """Return one row of the forest plot for each run and question, beside the ends of the scale.
 
-    table: name; estimate, low, high (on the scale, NaN where there is none); score, floor, ceiling (AUROCs); n; chosen. Raises
+    table: name; estimate, low, high (on the scale, NaN if there is none); score, floor, ceiling (AUROCs); n; chosen. Raises
     InputError for missing columns.
     """
     drawing.require_columns("score scale", table, COLUMNS)

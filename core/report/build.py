@@ -38,7 +38,7 @@ class BuiltReport:
 class Finders:
     """What a report asks beside the store.
 
-    vectors, answers: as in `Material`. reproduce: computes the published numbers anew; without published numbers among its
+    vectors, answers: as in `Material`. reproduce: computes the published numbers again; without published numbers among its
     figures a report needs none. explorer: None leaves explorers out. expression: what genes are like in the control cells of a
     dataset (id); None for one that was not made of cells. looked: comparisons of runs that were looked at, by dataset. scale: a
     run's score on the scale to a replicate.

@@ -15,7 +15,7 @@ class Byline:
 
     @property
     def words(self) -> str:
-        """Authors and day, as far as they are known."""
+        """Authors and day, if known."""
         return " · ".join(filter(None, (self.authors, "" if self.day is None else f"{self.day:%-d %B %Y}")))
 
 

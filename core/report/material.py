@@ -59,7 +59,7 @@ class ChosenRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AskedRubric:
-    """A rubric that is one's own, or that people gave labels for, with a run's texts that it asks about.
+    """A rubric that is the user's own, or that people gave labels for, with a run's texts that it asks about.
 
     texts: `rubrics.texts`; labels, samples: of the run's texts.
     """
@@ -75,16 +75,15 @@ class Material:
     """What a report shows.
 
     runs: those that were chosen; ancestors: what they were made from. counts: `datasets.counts` of the dataset; dataset_rows:
-    `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that
-    have it. files: what was imported. ledger: every hypothesis; chain: whether they are as they were written. texts: by run, of
-    those that have any, if a figure shows their
-    kinds. rubrics, outcomes: by run, if a figure shows rubrics; outcomes: `rubric_worth.load_outcomes`, always of the first
-    run. find_vectors: what
-    permuted vectors score, if that was computed before. find_answers: what a rule or a model answers to a rubric. reproduce:
-    computes the published numbers anew. explorers: of the fusions among `runs`, by run, if they are shown. expression: what genes
-    are like in control cells, None for a dataset that was not made of cells. contaminations: by run, of those that were asked
-    with other names, if that is shown. scales: labelled runs on the scale to a replicate, by run, if one is named; why not,
-    for a run that has none. looked: comparisons that were looked at here.
+    `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that have
+    it. files: what was imported. ledger: every hypothesis; chain: whether they are as they were written. texts: by run, of those
+    that have any, if a figure shows their kinds. rubrics, outcomes: by run, if a figure shows rubrics; outcomes:
+    `rubric_worth.load_outcomes`, always of the first run. find_vectors: what permuted vectors score, if that was computed before.
+    find_answers: what a rule or a model answers to a rubric. reproduce: recomputes the published numbers. explorers: of the
+    fusions among `runs`, by run, if they are shown. expression: what genes are like in control cells, None for a dataset that was
+    not made of cells. contaminations: by run, of those that were asked with other names, if that is shown. scales: labelled runs
+    on the scale to a replicate, by run, if one is named; why not, for a run that has none. looked: comparisons that were looked
+    at here.
     """
 
     dataset: Dataset
@@ -118,7 +117,7 @@ class Material:
         return [run for run in self.runs if self.score(run.id).whole.n_labelled]
 
     def say_unlabelled(self, title: str) -> list[CaptionedFigure]:
-        """Return a sentence for each run that has no row with a label, in the place of the figure that is called so."""
+        """Return a sentence for each run that has no row with a label, instead of the figure that is called so."""
         return [self.without_labels(run, title) for run in self.runs if run not in self.labelled_runs]
 
     def score(self, run: str) -> RunScore:
@@ -159,7 +158,7 @@ class Material:
         return ledger_lines(self.ledger, self.looked)
 
     def published(self) -> tuple[Reproduced, ...]:
-        """Return the published numbers, computed anew."""
+        """Return the published numbers, computed again."""
         return self._once(("published",), self.reproduce)
 
     def comparison(self, a: str, b: str) -> RunComparison:
@@ -171,7 +170,7 @@ class Material:
         return self._once(("answers", run.id, rubric.name), lambda: self.find_answers(run, rubric))
 
     def without_labels(self, run: Run, title: str) -> CaptionedFigure:
-        """Return what stands in the place of a figure that needs labels."""
+        """Return what stands instead of a figure that needs labels."""
         return CaptionedFigure(
             title, run.name, f"{run.name}: no labels here, none of its {len(self.rows[run.id]):,} rows has one."
         )

@@ -150,7 +150,7 @@ def _figure(key: str, found: CaptionedFigure, tag: str = "h3") -> Html:
 
 
 def _explorers(material: Material) -> list[Part]:
-    """Return each fusion among the runs, to weigh anew in the page."""
+    """Return each fusion among the runs, to weigh again in the page."""
     return [
         (f"weigh-{i}", f"{names[run]}: change its weights", explorer_place(f"explorer-{i}", data))
         for names in ({run.id: run.name for run in material.runs},)

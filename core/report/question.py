@@ -65,7 +65,7 @@ def _draft_title(material: Material, question: Question) -> str:
 
 
 def _count_misses(material: Material, run: Run) -> tuple[int, int] | None:
-    """Return how many rows a run calls wrong, of how many that have a call and a label; None where there is none."""
+    """Return how many rows a run calls wrong, of how many that have a call and a label; None if there is none."""
     called = material.outcomes[run.id].dropna()
     return None if called.empty else (int((called == "miss").sum()), len(called))
 

@@ -22,7 +22,7 @@ class ReportSelection:
     """The dataset and runs (ids), pairs of a baseline and a run to compare, ids of the rows to show in full, and figures (names).
 
     The first run is the one that stands out. No figures: those of DEFAULTS. explorers: whether each fusion among the runs can be
-    weighed anew in the file, with the labels of its rows, by ranks alone, or not. question: None for that of a comparison where
+    weighed again in the file, with the labels of its rows, by ranks alone, or not. question: None for that of a comparison where
     one is chosen, else what the first run gets wrong. title, abstract: as somebody wrote them, "" for drafts. authors: "" for who
     saved it. walk: the name of a walk-through whose stops are in the report; replicate: that of a dataset that is a replicate of
     the screen, on whose scale scores are put; "" for none.

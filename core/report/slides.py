@@ -48,7 +48,7 @@ def _figure(key: str, found: CaptionedFigure) -> Html:
 
 
 def _explorers(material: Material) -> list[Html]:
-    """Return a slide for each fusion among the runs, in which it is weighed anew."""
+    """Return a slide for each fusion among the runs, in which it is weighed again."""
     names = {run.id: run.name for run in material.runs}
     return [
         element("section", element("h2", names[run]), explorer_place(f"explorer-{i}", data), class_="slide weigh")

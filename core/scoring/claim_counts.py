@@ -1,4 +1,4 @@
-"""The claims of a run's texts: how many of each role are supported, contradicted or not known, and what they are worth.
+"""The claims of a run's texts: how many of each role are supported, contradicted or unknown, and what they are worth.
 
 They are found by rules, or by a model's reading (`core.methods.claims`); both are counted apart.
 """

@@ -45,7 +45,7 @@ class ClashCount:
 class RunClash:
     """The clash of a run's debates.
 
-    points: one a row, in file order: pair_id, stage, debate, outcome ("right", "wrong", "not known"), has_verdict, and the fields
+    points: one a row, in file order: pair_id, stage, debate, outcome ("right", "wrong", "unknown"), has_verdict, and the fields
     of `Point`. debates: those that were read; judged: with a judge who says why; unread: whose answer could not be read. quotes,
     not_found: the reader's quotations that stand in the debate, and those that do not. replies: whether its sides reply to each
     other. worth: of ignored points, where rows have labels.

@@ -64,7 +64,7 @@ class RunComparison:
     covered: on the rows that both cover, which conclusions rest on; pair: these rows. all_rows: on all rows of both, None
     if both cover them all. cuts_known: whether the noise of the cut of folds is in the intervals, if any folds were cut.
     DE, DIR and their mean are those of the dataset's headline, which `headline_name` names; pooled: the AUROCs over all pairs
-    of the covered rows, None if they are the headline. genes: how many genes averages count, None where there are none.
+    of the covered rows, None if they are the headline. genes: how many genes averages count, None if there are none.
     """
 
     pair: PairedRuns
@@ -172,7 +172,7 @@ def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Diff
 
 
 def _cut_differences(a: RunRows, b: RunRows, pair: PairedRuns) -> Floats | None:
-    """b minus a in DE and DIR under each cut, of shape (n_cuts, 2), empty without folds; None if it is not known."""
+    """b minus a in DE and DIR under each cut, of shape (n_cuts, 2), empty without folds; None if it is unknown."""
     if not folds_among(pair.a.protocols):
         return NO_CUTS
     n_cuts = max(len(a.cuts), len(b.cuts))
@@ -181,7 +181,7 @@ def _cut_differences(a: RunRows, b: RunRows, pair: PairedRuns) -> Floats | None:
 
 
 def scores_of_cuts(run: RunRows, rows: RunRows, n_cuts: int) -> Floats | None:
-    """Return DE and DIR of a run under each cut, of shape (n_cuts, 2); None if they are not known.
+    """Return DE and DIR of a run under each cut, of shape (n_cuts, 2); None if they are unknown.
 
     A run that was made without folds has the same numbers under every cut, and is scored inside the cells of each. rows: those of
     the run that are compared, under the protocols of both runs.

@@ -209,7 +209,7 @@ def _known(value: Interval) -> Interval | None:
 
 
 def reverse_value(value: Interval | None) -> float | None:
-    """Return the AUROC of the same numbers with their sign changed; None where there is none."""
+    """Return the AUROC of the same numbers with their sign changed; None if there is none."""
     return None if value is None else 1 - value.estimate
 
 

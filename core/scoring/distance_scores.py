@@ -32,7 +32,7 @@ from core.transfer.training_distance import (
 )
 
 _AGAINST = {"above": "is above", "below": "is below", "open": "cannot be distinguished from", "none": "has no interval against"}
-NETWORK = "network"  # as a distance is called on screen and in commands that is no gene space
+NETWORK = "network"  # as a distance is called on screen and in commands that is not a gene space
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +78,7 @@ def _symbols(rows: RunRows, axis: Axis) -> NDArray[np.intp]:
 def _score(
     rows: RunRows, by: str, axis: Axis, named: tuple[NDArray[np.object_], tuple[str, ...]], cosine: NDArray[np.float64] | None
 ) -> DistanceScores:
-    """named: each row's slice, and all names in order, those whose distance is not known last."""
+    """named: each row's slice, and all names in order, those whose distance is unknown last."""
     names, order = named
     found = {each.name: each for each in by_slice(rows.labels, rows.scores, names, rows.pert, rows.gene, rows.cells)}
     there = [name for name in order if name in found]
@@ -93,7 +93,7 @@ def _range(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def distance_sentences(found: DistanceScores) -> list[str]:
-    """Return the score of each slice, and whether the farthest rows are scored worse than the nearest, a line each."""
+    """Return the score of each slice, and whether the farthest rows are scored worse than the nearest, one per line."""
     what = "target gene" if found.axis == "gene" else "perturbation"
     measure = "steps in the network" if found.by == NETWORK else f"cosine in {found.by}"
     lines = [f"by the distance of the row's {what} to the nearest other {what} of the training rows, {measure}, {found.scored}:"]

@@ -103,7 +103,7 @@ def _is_number(value: object) -> bool:
 
 
 def arithmetic(run: Run, row: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return how the judges' verdicts led to the submitted numbers of a row that did not fail, one sentence a line.
+    """Return how the judges' verdicts led to the submitted numbers of a row that did not fail, one sentence per line.
 
     row: the columns of a prediction. events: the fields of `TraceEvent`, meta a mapping.
     """

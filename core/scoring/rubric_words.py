@@ -15,7 +15,7 @@ from core.texts import quantity_text
 
 
 def rate_lines(found: RubricRates, judge: str) -> list[str]:
-    """Return the rates of every role, a line each. judge: what made the readings, in words."""
+    """Return the rates of every role, one per line. judge: what made the readings, in words."""
     lines = [f"{found.answer}, read by {judge}; intervals {axes_text([*found.roles.values()][-1].raw)}:"]
     lines += [f"{role:8} {_role_text(each)}" for role, each in found.roles.items()]
     if found.kappa is not None:

@@ -117,7 +117,7 @@ class RunRows:
 class Headline:
     """The number that a dataset is judged by, and what it is the mean of.
 
-    de, dir: the two questions, NaN for one without both classes, which then is no part of the value. genes: how many each of
+    de, dir: the two questions, NaN for one without both classes, which then is not a part of the value. genes: how many each of
     them counts of an average over genes; None if it is no average.
     """
 

@@ -57,7 +57,7 @@ class Sensitivity:
 def vary(found: RunComparison, other_labels: Mapping[str, NDArray[np.object_]], margin: float | None = None) -> Sensitivity:
     """Return the comparison at the natural base rate, and under other labels.
 
-    other_labels: by their name, labels of all rows of the dataset, None where there is none.
+    other_labels: by their name, labels of all rows of the dataset, None if there is none.
     """
     pair = found.pair
     if not found.covered.n_labelled:
@@ -94,7 +94,7 @@ def _under_labels(pair: PairedRuns, name: str, labels: NDArray[np.object_]) -> V
 
 
 def sensitivity_sentences(found: Sensitivity) -> list[str]:
-    """Return each variant with its difference and verdict, and whether any verdict is another, a line each."""
+    """Return each variant with its difference and verdict, and whether any verdict is another, one per line."""
     lines = [
         f"{one.name:36} mean {interval_text(one.result.mean.change.shown, signed=True):24} {found.verdict(one):16} {one.about}"
         for one in found.variants

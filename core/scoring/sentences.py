@@ -61,7 +61,7 @@ def allowed_text(shown: Interval) -> str:
 
 
 def score_sentences(found: RunScore) -> list[str]:
-    """Return a run's score, one sentence a line: its rows, how they were scored, the numbers, and those without stand-ins."""
+    """Return a run's score, one sentence per line: its rows, how they were scored, the numbers, and those without stand-ins."""
     whole = found.whole
     counts = f"{whole.n:,} rows, {whole.n_labelled:,} labelled, {whole.n_de:,} with an effect"
     if whole.n_labelled == 0:

@@ -46,7 +46,7 @@ class SiteFiles(Mapping[str, bytes]):
     def finish(self, content: SiteContent, fusion: bytes | None = None, walks: Sequence[tuple[str, bytes]] = ()) -> None:
         """Write all but the texts, once all of them were added.
 
-        fusion: a page on which the run is weighed anew, if it is one. walks: name and slides of each walk-through.
+        fusion: a page on which the run is weighed again, if it is one. walks: name and slides of each walk-through.
         """
         if self._waiting:
             self._write_texts()

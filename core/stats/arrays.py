@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Codes = NDArray[np.intp]  # small non-negative integers in place of names
+Codes = NDArray[np.intp]  # small non-negative integers instead of names
 
 
 def sum_by_group(groups: Codes, n_groups: int, weights: ArrayLike | None = None) -> Floats:

@@ -250,6 +250,6 @@ def _by_question(influence: Influence, weights: Floats) -> list[Floats]:
 
 
 def _fewest(clusters: Floats) -> Floats:
-    """Return the smallest number of clusters above 1 along the first axis; 1 where there is none."""
+    """Return the smallest number of clusters above 1 along the first axis; 1 if there is none."""
     several = np.where(clusters > 1, clusters, np.inf).min(axis=0)
     return np.where(np.isinf(several), 1.0, several)

@@ -7,7 +7,7 @@ from scipy.special import digamma, polygamma
 
 from core.stats.arrays import Floats
 
-_LARGEST_DEGREES = 1e6  # in the place of infinitely many
+_LARGEST_DEGREES = 1e6  # instead of infinitely many
 
 
 def moderate_variances(variances: Floats, degrees: float) -> tuple[Floats, float]:

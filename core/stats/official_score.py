@@ -117,7 +117,7 @@ class ScaledScore:
     """One question. score, floor, ceiling: AUROCs of the run, of the no-biology control and of the replicate on the same rows.
 
     value: (score − floor) / (ceiling − floor), NaN unless the ceiling is above the floor. low, high: its 95% interval by a
-    bootstrap of perturbations, in which all three are computed anew; NaN where the ceiling is not surely above the floor.
+    bootstrap of perturbations, in which all three are computed again; NaN where the ceiling is not surely above the floor.
     """
 
     score: float

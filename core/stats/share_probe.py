@@ -66,7 +66,7 @@ NOT_PROBED = ShareProbe(0)
 
 
 def probe_shares(rows: UnitRows, vectors: Floats, rng: np.random.Generator) -> ShareProbe:
-    """Probe the vectors of one axis on the rows of one task; vectors: of shape (n_units, n_columns), NaN where there is none."""
+    """Probe the vectors of one axis on the rows of one task; vectors: of shape (n_units, n_columns), NaN if there is none."""
     counts = sum_by_group(rows.unit, len(vectors))
     usable = np.flatnonzero((counts > 1) & ~np.isnan(vectors[:, 0]))
     if len(usable) < LEAST_UNITS:

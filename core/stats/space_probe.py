@@ -94,7 +94,7 @@ def probe_within(
 ) -> WithinProbe:
     """Probe the vectors of one axis on the rows of one task, whose other axis gives the groups.
 
-    vectors: of shape (n_units, n_columns), NaN where there is none. permutations: of the vectors; 0 for the values alone.
+    vectors: of shape (n_units, n_columns), NaN if there is none. permutations: of the vectors; 0 for the values alone.
     """
     covered = rows.take(~np.isnan(vectors[:, 0])[rows.unit])
     if not len(covered):

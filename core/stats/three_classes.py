@@ -51,7 +51,7 @@ class ClassLoss:
 
 
 def class_probabilities(prediction_up: ArrayLike, prediction_down: ArrayLike) -> Floats:
-    """Return the probabilities of `CLASSES`, of shape (n_rows, 3). Raise InputError for numbers that are no probabilities."""
+    """Return the probabilities of `CLASSES`, of shape (n_rows, 3). Raise InputError for numbers that are not probabilities."""
     up = validate.probabilities("prediction_up", prediction_up)
     down = validate.probabilities("prediction_down", prediction_down)
     validate.same_length(prediction_up=up, prediction_down=down)

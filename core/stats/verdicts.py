@@ -16,7 +16,7 @@ MOST_TIMES_AS_MANY = 10_000.0  # rows, beyond which nothing is promised of more 
 
 
 class Limits(Protocol):
-    """The limits of an interval of a difference; NaN where there is none."""
+    """The limits of an interval of a difference; NaN if there is none."""
 
     @property
     def low(self) -> float: ...

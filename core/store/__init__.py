@@ -4,7 +4,7 @@ attachment      the file as one writer has it, or all readers of this process
 connection      who may use the file when: many readers or one writer, across threads and processes
 migrations      the schema, as numbered steps
 frozen          what released migrations run, never edited
-rebuild         a store that came from elsewhere, made anew of the rows of its tables
+rebuild         a store that came from elsewhere, made again of the rows of its tables
 chain           the chains of hashes that the audit log and the ledger are; chain_check says where one is broken
 queries         how query modules talk to a cursor
 datasets, pairs, runs, predictions, traces, evidence, calls, imports: one table each
@@ -15,8 +15,8 @@ walks           walk-throughs: ordered stops that people kept while they read
 spaces          records of gene spaces and knowledge packs
 changes         the audit log, and the counters that caches are keyed by
 text_search     what a text has to hold to be found, and the texts of all runs of a dataset that hold it
-findings        what the audit finds in the briefs of a run: made anew, and counted
-rubrics         rubrics of one's own, the texts that they ask about, samples of these, and labels
+findings        what the audit finds in the briefs of a run: made again, and counted
+rubrics         rubrics of the user's own, the texts that they ask about, samples of these, and labels
 cell_evaluations  cell-eval's tables for runs of predicted expression
 bundles         everything about a run, in bulk
 table_spool     Arrow tables and texts that lie on disk until they are needed

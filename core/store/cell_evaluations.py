@@ -27,7 +27,7 @@ class StoredEvaluation:
 
 
 def put(cursor: Cursor, found: StoredEvaluation) -> None:
-    """Keep a run's table in place of an earlier one, dated now."""
+    """Keep a run's table instead of an earlier one, dated now."""
     cursor.execute("DELETE FROM cell_evaluation WHERE run = ?", [found.run])
     cursor.execute(
         "INSERT INTO cell_evaluation VALUES (?, ?, ?, ?, ?, ?, now()::TIMESTAMP)",

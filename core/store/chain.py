@@ -2,7 +2,7 @@
 
 An entry holds the hash of the one before and of its own columns (`frozen.hash_chain_1`). An entry of the ledger also has the end
 of the audit log, and the line that tells of it the end of the ledger, so that neither loses entries unseen by the other.
-`chain_check` says what does not fit. Whoever can write the file can make both chains anew; only a head that was noted elsewhere
+`chain_check` says what does not fit. Whoever can write the file can make both chains again; only a head that was noted elsewhere
 shows that.
 
 Whether the audit log and the ledger are as they were written, and if not, from which entry on and what was done to it.
@@ -89,7 +89,7 @@ def append(cursor: Cursor, chain: Chain, columns: Mapping[str, Any], other: Head
 Damage = Literal["changed", "missing", "inserted", "reordered"]
 Row = Mapping[str, Any]
 _OWN = ("position", "form", "previous", "chained", "chained_at", "other_entries", "other_head", "hash")  # columns of the chain
-_BEYOND = 1_000  # entries that somebody may have deleted before others that were then numbered anew
+_BEYOND = 1_000  # entries that somebody may have deleted before others that were then numbered again
 _HASH_DIGITS = 64
 
 

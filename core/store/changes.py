@@ -45,8 +45,8 @@ def bump(cursor: Cursor, *scopes: str) -> None:
     """Increase the counters of what changed, in the transaction that changes it.
 
     Scopes: "runs" (the list of runs), "datasets", "notes", "spaces" (and knowledge packs), "presets", "walks" (walk-throughs),
-    "ledger", "rubrics" (of one's own), "labels" (and samples of texts), and "run:ID" for the rows of one run: those of runs that
-    are made from it move along, since how they are scored follows from their parents.
+    "ledger", "rubrics" (the user's own), "labels" (and samples of texts), and "run:ID" for the rows of one run: those of runs
+    that are made from it move along, since how they are scored follows from their parents.
     """
     for scope in (*scopes, *_made_from(cursor, [scope for scope in scopes if scope.startswith(_OF_RUN)])):
         cursor.execute("INSERT INTO version VALUES (?, 1) ON CONFLICT (scope) DO UPDATE SET n = n + 1", [scope])

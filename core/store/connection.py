@@ -58,7 +58,7 @@ class Store:
         self._rests_until = 0.0  # for writers of this process, in monotonic seconds
 
     def with_memory(self, memory_mb: int) -> Store:
-        """Return the same file with another limit, to be used in place of this one. memory_mb: of DuckDB, in MiB."""
+        """Return the same file with another limit, to be used instead of this one. memory_mb: of DuckDB, in MiB."""
         self._attachment.let_go()
         return Store(self.file, self._scratch, self.timeout_s, memory_mb)
 

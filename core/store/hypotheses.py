@@ -18,7 +18,7 @@ PUBLISHED: Source = "published elsewhere"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line of the ledger. What is not known is None.
+    """One line of the ledger. What is unknown is None.
 
     first: the id of the first entry about the hypothesis, its own if it is that one. name, hypothesis, prediction: what is
     claimed, and what would be seen if it were true. dataset: a name. metric, level, unit, smallest_effect: the rule. run_a,
@@ -30,7 +30,7 @@ class Entry:
     distribution. z: the difference in standard errors. n: rows behind it. detectable: the smallest difference that would have
     been seen; detectable_low: where it was published as a range, its lower end. reason: of the verdict. public_a, public_b:
     public scores of the runs. seen_before: whether the runs compared had their result when the hypothesis was registered; of
-    what was published elsewhere it is not known. position: its place in the ledger.
+    what was published elsewhere it is unknown. position: its place in the ledger.
     """
 
     kind: EntryKind

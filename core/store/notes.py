@@ -73,7 +73,7 @@ def delete(cursor: Cursor, note: str) -> bool:
 
 
 def save_preset(cursor: Cursor, page: str, name: str, settings: Mapping[str, Any], author: str) -> None:
-    """Save settings under a name, in place of an existing preset of that name."""
+    """Save settings under a name, instead of an existing preset of that name."""
     cursor.execute(
         "INSERT OR REPLACE INTO preset VALUES (?, ?, ?, ?, now()::TIMESTAMP)",
         [page, name, json.dumps(dict(settings), sort_keys=True), author],

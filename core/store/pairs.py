@@ -15,7 +15,7 @@ from core.types import ASKED, Label, Pair
 
 
 def add(cursor: Cursor, dataset: str, pairs: Sequence[Pair], source: str) -> None:
-    """Add new pairs after those of the dataset, in place of equal ones that a person typed. source: the import they came with."""
+    """Add new pairs after those of the dataset, instead of equal ones that a person typed. source: the import they came with."""
     _delete_asked(cursor, dataset, pairs)
     row = one(cursor, "SELECT coalesce(max(position), -1) + 1 FROM pair WHERE dataset = ?", [dataset])
     _insert(cursor, dataset, pairs, [source] * len(pairs), row[0] if row else 0)

@@ -82,7 +82,7 @@ def _order_by(order: Order) -> str:
     return f"{_quantity(order)} {'' if order in _LOW_FIRST else 'DESC'} NULLS LAST, {equal}p.position"
 
 
-# The most probable of up, down and none; a tie goes to none, then to up. A rank score is no probability: no call.
+# The most probable of up, down and none; a tie goes to none, then to up. A rank score is not a probability: no call.
 _CALL = f"""CASE WHEN q.prediction_up IS NULL OR r.method IN {RANK_METHODS} THEN NULL
   WHEN 1 - q.prediction_up - q.prediction_down >= greatest(q.prediction_up, q.prediction_down) THEN 'none'
   WHEN q.prediction_up >= q.prediction_down THEN 'up' ELSE 'down' END"""

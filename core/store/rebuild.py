@@ -1,6 +1,6 @@
-"""A store that came from elsewhere, made anew: rows of its tables are copied into tables of our own, nothing else is taken.
+"""A store that came from elsewhere, made again: rows of its tables are copied into tables of our own, nothing else is taken.
 
-A DuckDB file can hold more than rows: in the place of a table a view that reads a file or never ends, a column that is computed,
+A DuckDB file can hold more than rows: instead of a table a view that reads a file or never ends, a column that is computed,
 a macro that hides a function, a trigger, a billion rows in a kilobyte. So the file is attached for reading, by a DuckDB that
 reaches its folder alone and in which nothing of the file is found by a bare name; its tables must be those that our migrations
 make, to the letter; and what they unpack to is counted before it is read.

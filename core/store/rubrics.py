@@ -1,4 +1,4 @@
-"""Rubrics of one's own, the texts of runs that they ask about, samples of these texts, and labels: the answers of people.
+"""Rubrics of the user's own, the texts of runs that they ask about, samples of these texts, and labels: the answers of people.
 
 A text is one event of a trace (unit brief, speech or verdict), found by its row and seq; or a whole row, of seq -1 and without a
 role.
@@ -196,7 +196,7 @@ class TextLabel:
 
 
 def put_labels(cursor: Cursor, rubric: Rubric, run: str, labels: Sequence[TextLabel]) -> None:
-    """Keep labels, dated now unless they have a date, each in place of what the same author said of the same text."""
+    """Keep labels, dated now unless they have a date, each instead of what the same author said of the same text."""
     for label in labels:
         delete_label(cursor, rubric, run, label)
         text = [label.pair_id, label.seq, label.role]

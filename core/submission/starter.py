@@ -3,7 +3,7 @@
 Reads answers in prose as the starter kit does: by options ("B)") and by words ("up-regulation", "no significant change").
 
 It is wider than `core.llm.parsing`, which runs obey and which reads no prose, and narrower than the kit where the kit is wrong: a
-word that is denied ("no upregulation") is no answer, nor is the letter of a name ("vitamin C"). `docs/starter_kit.md` lists
+word that is denied ("no upregulation") is not an answer, nor is the letter of a name ("vitamin C"). `docs/starter_kit.md` lists
 every difference that is known.
 """
 
@@ -154,7 +154,7 @@ def build_submission(
     predictions_down: Sequence[float],
     output_path: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Return columns id, prediction_up, prediction_down; written as CSV if a path is given, in place of an existing file.
+    """Return columns id, prediction_up, prediction_down; written as CSV if a path is given, instead of an existing file.
 
     Raise InputError if the three differ in length.
     """

@@ -199,7 +199,7 @@ class _Reader:
         return looks_like_control(value) and not (self._genes_win and value in self._genes)
 
     def _perturbing(self, parts: Iterable[str]) -> list[str]:
-        """Return the parts that are no controls."""
+        """Return the parts that are not controls."""
         return [p for p in parts if p and not self._is_control_like(p) and not any(matches_control(p, c) for c in self._controls)]
 
     def _take_apart(self, value: str) -> Perturbation:

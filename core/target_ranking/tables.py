@@ -158,7 +158,7 @@ def published_text() -> str:
 
 
 def ceilings_text(ceilings: Ceilings) -> str:
-    """Return ceilings as one line a metric; each holds from its k on."""
+    """Return ceilings as one line per metric; each holds from its k on."""
     lines = [
         f"{metric}: " + ", ".join(f"{value} from k = {k}" for k, value in steps.items())
         for metric, steps in ceilings.steps().items()

@@ -40,7 +40,7 @@ def find_constant_components(de: Iterable[Floats], up: Iterable[Floats], cells: 
 def count_constant_cells(values: Floats, cells: Codes) -> tuple[int, int, int]:
     """Return the cells in which values are constant, the cells with several values, and the rows of the constant ones.
 
-    values: of shape (n_rows,), NaN where there is none, which is left out; cells: codes of shape (n_rows,).
+    values: of shape (n_rows,), NaN if there is none, which is left out; cells: codes of shape (n_rows,).
     """
     known = ~np.isnan(values)
     _, levels = np.unique(round_for_ranks(values[known]), return_inverse=True)

@@ -59,7 +59,7 @@ class CutScores:
 class MeanOfCuts:
     """The scores of a space over cuts into k parts with these seeds.
 
-    all_rows: base rates stand in where there is no prior; covered: over each cut's rows with a prior. coverage: their share,
+    all_rows: base rates stand in if there is no prior; covered: over each cut's rows with a prior. coverage: their share,
     the mean over cuts.
     """
 

@@ -34,7 +34,7 @@ class GeneGraph:
         return np.asarray(np.diff(self.edges.indptr)[self.node] > 0)
 
     def rows(self, rows: Rows) -> Rows:
-        """Return the same rows with nodes in the place of symbols."""
+        """Return the same rows with nodes instead of symbols."""
         return Rows(self.node[rows.pert], self.node[rows.gene])
 
     def are_joined(self, rows: Rows) -> Bools:

@@ -21,7 +21,7 @@ from core.transfer.similarity import Similarity
 CHUNK_WEIGHTS = 2**24  # weights in memory at a time: 128 MB
 BATCH_GROUPS = 128  # groups summed by one product, so that the weights are read once for all of them
 GATHER_COST = 16  # time to gather one element of a block, in elements of a matrix product
-CANCELLATION = 1e-4  # if a subtraction leaves a smaller share of a sum, that sum is computed anew
+CANCELLATION = 1e-4  # if a subtraction leaves a smaller share of a sum, that sum is computed again
 STRETCH_ROWS = 2**17  # rows handled at a time: 4 MB of sums, which stay in the processor's caches
 TIE_FACTOR = 1 - 1e-9  # weights whose ratio is above this are ties: rounding makes them differ
 
@@ -214,7 +214,7 @@ def _nearest_sums(chunk: WeightChunk, table: LabelSumTable, thresholds: Floats) 
 
 
 def zero_below(weights: Floats, thresholds: Floats) -> Floats:
-    """Return the rows of weights with 0 in place of weights below each row's threshold; changes `weights`."""
+    """Return the rows of weights with 0 instead of weights below each row's threshold; changes `weights`."""
     weights *= weights >= thresholds[:, None]
     return weights
 

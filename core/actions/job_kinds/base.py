@@ -122,7 +122,7 @@ class JobKind:
             stop_process(job.folder)
 
     def resume(self, workspace: Workspace, job: Job) -> None:
-        """Start a process that goes on with a job, unless one is on it."""
+        """Start a process that continues a job, unless one is on it."""
         with workspace.change(f"resume {self.title}", job.name) as (_, detail):
             detail |= {"job": job.key}
         jobs.resume(workspace, job.folder)

@@ -4,7 +4,7 @@ They prefer to miss a brief than to accuse it wrongly. Of the published briefs t
 were read one by one (all that do not open with an option's letter, and a sample of the others): all 100 do. 96 of them are of UP
 or DOWN, 4 of EFFECT and none of NULL, so less is known of those two. Of those that they find concluding for their own side, the
 deciding sentences of 157 were read (a sample, 106 of which do not open with an answer; 16 are of UP): all 157 do. How many the
-phrases miss is not known.
+phrases miss is unknown.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from core.audit.rules.registry import Rule, RuleText
 
 
 def answer(_: RuleText) -> str:
-    """Yes: what is no claim to the reader is not listed."""
+    """Yes: what is not a claim to the reader is not listed."""
     return "yes"
 
 

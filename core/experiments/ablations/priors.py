@@ -24,7 +24,7 @@ SPACES = Option("spaces", "spaces", "", "Gene spaces, with commas between them; 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """How a kNN is made; `similar` stands in the place of the spaces' own similarities."""
+    """How a kNN is made; `similar` stands instead of the spaces' own similarities."""
 
     spaces: tuple[Space, ...] = ()
     weighting: Weighting = DEFAULT

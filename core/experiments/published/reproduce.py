@@ -1,4 +1,4 @@
-"""Published numbers computed anew, each beside the published one, with the reason where it differs or cannot be computed."""
+"""Published numbers computed again, each beside the published one, with the reason where it differs or cannot be computed."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class FoundSource:
-    """A source in a workspace. id: of the dataset or run, or the pack's name; sha256: of the file, None if it is not known.
+    """A source in a workspace. id: of the dataset or run, or the pack's name; sha256: of the file, None if it is unknown.
 
     is_published: whether that content is the published one; only then must numbers come out the same.
     """

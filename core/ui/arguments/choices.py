@@ -59,7 +59,7 @@ def judges_of(run: Run, rubric: Rubric) -> dict[str, str]:
 
 
 def choose_judge(run: Run, rubric: Rubric, place: Any = st) -> str | None:
-    """Show the choice of whose answers are shown: "rule" or a reading's id; None if there are no answers yet."""
+    """Show the choice of whose answers are shown: "rule" or a reading's id; None if there are not answers yet."""
     titles = judges_of(run, rubric)
     first = next(iter(titles), None)
     return choose_one(place.selectbox, "judge", "Answered by", titles, first, disabled=not titles, placeholder="nothing yet")

@@ -34,7 +34,7 @@ def show(context: PageContext, run: Run) -> None:
 
 
 def _show_tables(context: PageContext, run: Run) -> None:
-    """Show the buttons that write a run's predictions, one row a pair, and its traces, one row an event."""
+    """Show the buttons that write a run's predictions, one row per pair, and its traces, one row per event."""
     for title, with_traces in _PARTS.items():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(title, width="content")

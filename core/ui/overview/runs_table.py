@@ -203,7 +203,7 @@ def cost_text(run: Run, spent: Mapping[str, tuple[int, int]], price: Price | Non
     """Return what a run cost, from the tokens of its calls (`loaders.tokens_by_run`).
 
     A run whose calls are not recorded knows only the sum of its tokens: a range if prompts and answers differ in price. None
-    without a price, or if the tokens of some rows are not known.
+    without a price, or if the tokens of some rows are unknown.
     """
     if price is None:
         return None

@@ -1,4 +1,4 @@
-"""Overview, first screen: one verdict, one picture, what to check, what to do next, how to add one's own data.
+"""Overview, first screen: one verdict, one picture, what to check, what to do next, how to add the user's own data.
 
 Also public scores and their noise.
 """

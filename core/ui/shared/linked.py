@@ -69,7 +69,7 @@ def choose_one(
 ) -> str | None:
     """Show a choice among ids by their titles and return the chosen id, which is in the query parameter `name`.
 
-    widget: st.selectbox, st.pills, or one of a column's. A link may have a title in place of an id.
+    widget: st.selectbox, st.pills, or one of a column's. A link may have a title instead of an id.
     """
     key = f"id-{name}"
     if _is_new(name, key):

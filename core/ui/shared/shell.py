@@ -152,7 +152,7 @@ def show_error(error: DeskError) -> None:
 
 @contextmanager
 def explain_errors() -> Iterator[None]:
-    """Show an expected error of the block in words in place of the block's elements.
+    """Show an expected error of the block in words instead of the block's elements.
 
     Every page and every fragment runs inside this block.
     """
