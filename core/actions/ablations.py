@@ -27,7 +27,7 @@ class AblationRun:
 
 
 def load_material(workspace: Workspace, dataset: str | None = None) -> Material:
-    """Return what ablations read of a dataset, by name or id, by default the workspace's. Raise NotFound, InputError."""
+    """Return the data that ablations read of a dataset (name or id), by default the workspace's. Raise NotFound, InputError."""
     found = default_dataset(workspace, dataset)
     index = load_index(workspace, found)
     with workspace.store.read() as db:
@@ -53,14 +53,14 @@ def load_material(workspace: Workspace, dataset: str | None = None) -> Material:
 
 
 def list_ablations(material: Material) -> list[tuple[Ablation, list[str]]]:
-    """Return every ablation with what its default settings lack in this workspace, in words."""
+    """Return every ablation with the inputs that this workspace lacks for its defaults, in words."""
     return [(each, each.missing(material)) for each in ablations().values()]
 
 
 def run_ablation(
     workspace: Workspace, name: str, settings: Mapping[str, object], dataset: str | None = None, material: Material | None = None
 ) -> AblationRun:
-    """Compute an ablation. Raise NotFound, InputError for impossible settings, MissingInput for what is not there."""
+    """Compute an ablation. Raise NotFound, InputError for impossible settings, MissingInput for missing data."""
     ablation = ablation_named(name)
     found = material or load_material(workspace, dataset)
     start = time.perf_counter()

@@ -35,10 +35,10 @@ TOKEN_S = 0.02  # between two of its words, as a model's come
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person asks. endpoint: of a model server, or "scripted" for the simulated one; None for that of the settings.
+    """A person's question. endpoint: of a model server, or "scripted" for the simulated one; None for that of the settings.
 
-    options: of the method, name → value. again: asks again what was asked before, under the next repeat. calls: how the server is
-    asked.
+    options: of the method, name → value. again: ask again under the next repeat, even if it was asked before. calls: call options
+    of the server.
     """
 
     pert: str
@@ -183,7 +183,7 @@ def resume(workspace: Workspace, run: str, *, begin: run_control.Begin = run_con
 
 
 def _go_on(workspace: Workspace, run: Run, begin: run_control.Begin, settings: ExecutionSettings) -> Run:
-    """Return a run that was asked before; goes on with one that was stopped or failed."""
+    """Return a run that was asked before; resume it if it was stopped or failed."""
     _, status = run_control.find_status(workspace, run.id)
     if status.done_with_failures:
         return run_control.retry(workspace, run.id, settings=settings, begin=begin)
@@ -196,7 +196,8 @@ def _go_on(workspace: Workspace, run: Run, begin: run_control.Begin, settings: E
 def _row_of(workspace: Workspace, dataset: Dataset, pert: str, gene: str) -> Iterator[Pair]:
     """Open the row of a pair: the dataset's own, one that was asked before, or a new one, which is added when the block ends.
 
-    A block that raises leaves nothing of a new one. It may read the store, but not write to it, and everybody else waits for it.
+    If the block raises, a new row is not added. The block may read the store, but not write to it, and all other users wait for
+    it.
     """
     with workspace.store.read() as db:
         known = pairs.find(db, dataset.id, pert, gene)
@@ -217,7 +218,7 @@ def _spellings(workspace: Workspace, dataset: Dataset, question: Question) -> tu
 
 
 def _spelling(db: Cursor, dataset: Dataset, what: str, symbol: str) -> str:
-    """Return a symbol as the dataset writes it, whatever the case of its letters; as it was typed if it has none such."""
+    """Return a symbol in the dataset's spelling, ignoring case; unchanged if the dataset lacks it."""
     typed = symbol.strip()
     check_name(what, typed)
     found = pairs.spellings(db, dataset.id, "pert" if what == "perturbation" else "gene", typed)
@@ -226,7 +227,7 @@ def _spelling(db: Cursor, dataset: Dataset, what: str, symbol: str) -> str:
 
 
 def answer_of(workspace: Workspace, run: str, pair_id: str) -> Answer:
-    """Return what came of a row. Raise StateError if it has no prediction: its run was ended, or it failed."""
+    """Return the result of a row. Raise StateError if it has no prediction: its run was ended, or it failed."""
     with workspace.store.read() as db:
         found = runs.find(db, run)
         numbers = predictions.row(db, found.id, pair_id) if found.done or found.failed else None
@@ -238,8 +239,9 @@ def answer_of(workspace: Workspace, run: str, pair_id: str) -> Answer:
 
 
 def watch(workspace: Workspace, run: str, pair_id: str = "") -> Watcher:
-    """Return what reads the events of a row while it is predicted, and asks the run's worker for them; "" is whichever row is
-    predicted now. Writes a marker into the run's folder, nothing else."""
+    """Return a reader of a row's events while it is predicted, and request them from the run's worker; "" means the row predicted
+    now. Only a marker is written, into the run's folder.
+    """
     workspace.refuse_if_read_only("watch", run)
     watcher = Watcher(workspace.run_folder(run), pair_id)
     watcher.renew()
@@ -247,7 +249,7 @@ def watch(workspace: Workspace, run: str, pair_id: str = "") -> Watcher:
 
 
 def listen(watcher: Watcher, hear: Callable[[Mapping[str, object]], object], every_s: float = 0.03) -> Callable[[], None]:
-    """Read a watcher's events in a thread, and hand each on; return what ends that, once all is read."""
+    """Read a watcher's events in a thread, and pass each on; return a function that ends it once all are read."""
     is_over = threading.Event()
 
     def read_on() -> None:
@@ -284,7 +286,7 @@ _SERVERS = contextlib.ExitStack()
 
 
 def pair_of(workspace: Workspace, run: Run) -> Pair:
-    """Return the row of an ad-hoc run. Raise NotFound if its folder or its row is gone."""
+    """Return the row of an ad-hoc run. Raise NotFound if its folder or its row was deleted."""
     [pair_id] = workspace.run_folder(run.id).spec().rows
     with workspace.store.read() as db:
         pair = pairs.by_id(db, run.dataset, pair_id)

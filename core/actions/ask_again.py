@@ -84,10 +84,10 @@ class AgainPlan:
 
 
 def plan_again(workspace: Workspace, request: AgainRequest) -> AgainPlan:
-    """Return what asking again will ask and cost; starts nothing and asks no server.
+    """Return the plan and the cost of asking again, without starting anything or contacting a server.
 
-    Raise NotFound for an unknown row, StateError for a run that cannot be asked again as it was, InputError for changes that are
-    impossible or change nothing.
+    Raise NotFound for an unknown row, StateError for a run that cannot be repeated, InputError for changes that are impossible or
+    change nothing.
     """
     with workspace.store.read() as db:
         run = runs.find_predicting(db, request.run)
@@ -136,14 +136,14 @@ def _name(run: Run, request: AgainRequest, what: str, key: str) -> str:
 
 
 def _context(workspace: Workspace, spec: RunSpec) -> Context:
-    """Return what the method is given, without a model server."""
+    """Return the context of the method, without a model server."""
     return build_context(Dependencies(workspace.store), spec, method_named(spec.method), None)
 
 
 def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Context) -> None:
-    """Raise StateError where asking with nothing changed would not ask the same: the rows or labels, or what is sent, changed.
+    """Raise StateError if asking without changes would not repeat the questions, since the rows, labels or prompts have changed.
 
-    What is sent to the first judge is compared with what was sent then, word for word.
+    The first judge's prompt is compared with the original one word for word.
     """
     if run.status != "done":
         raise StateError(
@@ -175,7 +175,7 @@ def _cost(workspace: Workspace, run: Run, askings: tuple[PlannedAsking, ...], re
 
 
 def ask_again(workspace: Workspace, plan: AgainPlan, progress: Progress | None = None) -> list[str]:
-    """Make the runs that are not there yet, here; return the ids of all. Killed and started again, it goes on."""
+    """Make the missing runs in this process; return the ids of all. After a kill, it can be started again and continues."""
     workspace.refuse_if_read_only("ask again", plan.run.name)
     loader = WorkspaceComponents(workspace, default_dataset(workspace, plan.run.dataset))
     made = []
@@ -187,7 +187,7 @@ def ask_again(workspace: Workspace, plan: AgainPlan, progress: Progress | None =
 
 
 def start_apart(workspace: Workspace, plan: AgainPlan) -> None:
-    """Start what is not done yet, each run by a worker of its own, or resume it, on the model server that is asked for now."""
+    """Start or resume each unfinished run in its own worker, on the model server of the request."""
     workspace.refuse_if_read_only("ask again", plan.run.name)
     for each in plan.askings:
         run = launch.start(workspace, each.request, spec=each.spec, detach=True)

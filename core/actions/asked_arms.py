@@ -1,4 +1,4 @@
-"""Arms that ask the rows of a run again: each as a run, whether that still asks the same, and what it would cost."""
+"""Arms that ask the rows of a run again: each as a run, whether it repeats the questions, and its cost."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def refuse_changed(run: Run, again: RunSpec) -> None:
 
 
 def cost_of(workspace: Workspace, left: Sequence[RunSpec], first: RunSpec, request: AsksServer) -> Expectation:
-    """Return what the arms that are left will take. first: of any arm."""
+    """Return the cost of the remaining arms. first: of any arm."""
     calls = sum(expected_calls(method_named(spec.method), spec.options, len(spec.rows)) for spec in left)
     rate = launch.rate_of(workspace, first.method, first.model)
     return expect(calls, request.concurrency, rate, launch.price_of(workspace, request.endpoint, first.model))

@@ -1,4 +1,4 @@
-"""Carries out an attribution: every arm is a run with the run in question as its parent; what is done is not done again."""
+"""Run an attribution: every arm is a run whose parent is the attributed run; finished arms are not repeated."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ def read_saved(values: Mapping[str, Any]) -> SavedAttribution:
 
 
 def plan_attribution(workspace: Workspace, request: AttributionRequest) -> AttributionPlan:
-    """Return what an attribution will ask and cost; starts nothing and asks no server.
+    """Return the plan and the cost of an attribution, without starting anything or contacting a server.
 
-    Raise StateError for a run that cannot be asked again as it was, InputError for impossible rows, tools, repeats or seeds.
+    Raise StateError for a run that cannot be repeated, InputError for impossible rows, tools, repeats or seeds.
     """
     with workspace.store.read() as db:
         run = runs.find(db, request.run)
@@ -133,9 +133,9 @@ def plan_attribution(workspace: Workspace, request: AttributionRequest) -> Attri
 def run_attribution(
     workspace: Workspace, plan: AttributionPlan, *, overwrite: bool = False, progress: Progress | None = None
 ) -> SavedAttribution:
-    """Make every arm that is not there yet, here, and save the attribution under its key; return it.
+    """Make every missing arm in this process, save the attribution under its key, and return it.
 
-    Killed and started again, it goes on: arms that are done are found by their specification, the others are resumed.
+    After a kill, it can be started again: finished arms are found by their specification, the others are resumed.
     """
     saved = save_attribution(workspace, plan)
     with work_on(job_of(workspace, plan.spec.key), PAGE) as reporter:
@@ -158,7 +158,7 @@ def job_of(workspace: Workspace, key: str) -> JobFolder:
 
 
 def save_attribution(workspace: Workspace, plan: AttributionPlan) -> SavedAttribution:
-    """Save an attribution with the ids that its runs will have; return it as it is if it was there already."""
+    """Save an attribution with the ids that its runs will have; return an existing one unchanged."""
     workspace.refuse_if_read_only("attribute", plan.spec.name)
     with workspace.store.read() as db:
         there = notes.presets_of_page(db, PAGE).get(plan.spec.key)
@@ -170,7 +170,7 @@ def save_attribution(workspace: Workspace, plan: AttributionPlan) -> SavedAttrib
 
 
 def start_apart(workspace: Workspace, plan: AttributionPlan) -> None:
-    """Start an attribution in a process that outlives this one, or continue it; one that a process is on stays as it is.
+    """Start an attribution in a process that outlives this one, or continue it; one that is running is left alone.
 
     Raise StateError if the process ends before it begins.
     """

@@ -1,6 +1,6 @@
-"""Finished rows, audited and laid out as the store holds them: some thousand in memory, the others in a file of their own.
+"""Finished rows, audited and in the store's layout: some thousand in memory, the others in a file.
 
-A file may hold gigabytes of traces, of which a person's machine has no room for twice.
+There may be gigabytes of traces, so there is no room for a second copy.
 """
 
 from __future__ import annotations

@@ -45,8 +45,9 @@ _BESIDE_STORE = (".lock", ".holder")  # of the store's name: what is made again
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup's file. runs: how many runs it holds. heads: of its ledger and audit log. left_out: what its store held beside
-    the tables of PerturbDesk and was not restored. problems: what was found of its chains, if they are not as they were written.
+    """A backup's file. runs: the number of its runs. heads: of its ledger and audit log.
+
+    left_out: objects in its store besides the tables of PerturbDesk, which are not restored. problems: faults in its chains.
     """
 
     path: Path
@@ -109,7 +110,7 @@ def _name(settings: Settings, file: Path) -> str:
 
 
 def _add_run(backup: BackupWriter, settings: Settings, folder: RunFolder) -> None:
-    """Add the folder of a run; nothing of one that no worker of this workspace made, or that was deleted meanwhile."""
+    """Add the folder of a run, unless no worker of this workspace made it or it was deleted meanwhile."""
     if not folder.exists:
         return
     ending = _read(folder.done)
@@ -132,11 +133,11 @@ def _read(file: Path) -> bytes | None:
 
 
 def restore(workspace: Workspace, archive: Path) -> Backup:
-    """Make an empty workspace the one of a backup. Its unfinished runs can be resumed.
+    """Restore a backup into an empty workspace. Its unfinished runs can be resumed.
 
-    Of its store, the rows of our tables are copied into new ones, and nothing else. Raise StateError if the workspace is not
-    empty, InputError for a file that is no backup, is damaged or unsafe, and StoreError if this version cannot read its store;
-    then nothing is written.
+    Only the rows of our tables are copied from its store, into new tables. Raise StateError if the workspace is not empty,
+    InputError for a file that is not a backup, damaged or unsafe, and StoreError if this version cannot read its store; then
+    nothing is written.
     """
     workspace.refuse_if_read_only("restore", str(archive))
     data = workspace.settings.data
@@ -158,7 +159,7 @@ def restore(workspace: Workspace, archive: Path) -> Backup:
 
 
 def _belongs(path: PurePosixPath) -> bool:
-    """Return whether a path inside an archive is one that `back_up` writes."""
+    """Return whether a path inside an archive is one of those that `back_up` writes."""
     parts, store = path.parts, Settings().store_file.name
     if parts[:1] != (_DATA,) or not str(path).isprintable():
         return False
@@ -187,7 +188,7 @@ def _names_of_locks(store: Path) -> tuple[str, ...]:
 
 
 def _rebuild_store(archive: Path, staged: Settings, memory_mb: int) -> list[str]:
-    """Make the unpacked store again of the rows of its tables; return what was left out. Raise as `rebuild.rebuild`."""
+    """Rebuild the unpacked store from the rows of its tables; return what was left out. Raise what `rebuild.rebuild` raises."""
     store = staged.store_file
     if not store.exists():
         raise StoreDamaged(f"{archive}: contains no store, expected {_DATA}/{store.name}; nothing was restored")
@@ -199,7 +200,7 @@ def _rebuild_store(archive: Path, staged: Settings, memory_mb: int) -> list[str]
 
 
 def _look_through(staged: Settings, stated: Mapping[str, Any]) -> tuple[int, Mapping[str, Head], list[str]]:
-    """Return how many runs a store has, the heads of its chains, and what is wrong with these. stated: heads by the manifest."""
+    """Return a store's number of runs, the heads of its chains, and faults in these. stated: the manifest's heads."""
     with open_store(staged).read() as db:
         heads, found = chain.heads(db), chain.verify(db)
         known = len(runs.statuses(db))
@@ -211,7 +212,7 @@ def _look_through(staged: Settings, stated: Mapping[str, Any]) -> tuple[int, Map
 
 
 def _move_in(source: Path, data: Path) -> None:
-    """Move what was unpacked into place, the store last: where it is, all of the workspace is."""
+    """Move the unpacked files into place, the store last: if it exists, the workspace is complete."""
     store = Settings().store_file.name
     names = sorted(path.name for path in source.iterdir() if not path.name.startswith(_names_of_locks(source / store)))
     for name in sorted(names, key=lambda name: (name == store, name)):

@@ -15,9 +15,9 @@ from core.store import datasets, pairs
 
 @dataclass(frozen=True, slots=True)
 class BaselineRequest:
-    """What is asked for: the labelled rows of a split of a dataset, by name or id.
+    """A request: the labelled rows of a split of a dataset, by name or id.
 
-    training: the dataset whose training rows they are predicted from, None for their own. attention: see `Material`.
+    training: the dataset with the training rows, None for the same one. attention: see `Material`.
     """
 
     dataset: str

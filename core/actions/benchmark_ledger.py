@@ -98,7 +98,7 @@ def record_result(workspace: Workspace, spec: BenchmarkSpec, dataset: str, rows:
 
 
 def looked_lines(workspace: Workspace, found: BenchmarkReport) -> list[str]:
-    """Count the comparisons of a benchmark's arms among all of the dataset; one per line with what is left of its p."""
+    """Count the comparisons of a benchmark's arms among the dataset's; return one line per comparison with its corrected p."""
     name = found.spec.name
     compared = [
         (*pair_of_arms(name, each.control.name, each.arm.name), p_value(each.decisive(found.spec))) for each in found.results
@@ -115,7 +115,7 @@ def _runs_of(workspace: Workspace, made: Runs) -> dict[str, Run]:
 
 
 def _paired_runs(spec: BenchmarkSpec, made: Runs, found: dict[str, Run]) -> list[tuple[Run, Run]]:
-    """Return the runs of the control and of the arm that stand under the same cut: what shows a result to whoever looks."""
+    """Return the runs of the control and of the arm under the same cut: they reveal a result."""
     assert spec.hypothesis is not None
     arm = spec.arm(spec.hypothesis.arm)
     first, second = (made.get(each.name, {}) for each in (spec.control_of(arm), arm))

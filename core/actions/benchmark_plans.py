@@ -1,6 +1,6 @@
-"""What a plan of a benchmark is made from: its rows, those of its runs that are done, and what rows cost. Starts nothing.
+"""The data behind a benchmark's plan: its rows, its finished runs, and the cost of rows.
 
-Starts a benchmark in a process of its own, which outlives the page that started it.
+Also starts a benchmark in a separate process, which outlives the page.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def tokens_per_row(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod
 
 
 def plan_inputs(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod = method_named) -> PlanInputs:
-    """Return what a plan is made from: the rows, those of its runs that are done, and what rows cost. Starts nothing."""
+    """Return the data behind a plan, without starting anything: the rows, the finished runs, and the cost of rows."""
     values = saved_benchmarks(workspace).get(spec.name)
     saved = None if values is None else read_saved(values)
     finished = saved is not None and saved.spec == spec and saved.is_done
@@ -45,7 +45,7 @@ def plan_inputs(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod = 
 
 
 def start_apart(workspace: Workspace, spec: BenchmarkSpec) -> None:
-    """Start a benchmark in a process that outlives this one, or continue it; one that a process is on stays as it is.
+    """Start a benchmark in a process that outlives this one, or continue it; one that is running is left alone.
 
     Raise what `run_benchmark` raises before its first run, and StateError if the process ends before it begins.
     """

@@ -1,4 +1,4 @@
-"""Carries out a benchmark: every arm is a run, so that it has traces, a journal and resumes; what is done is not done again."""
+"""Run a benchmark: every arm is a run, so that it has traces, a journal and can be resumed; finished runs are not repeated."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class _Arms:
 
 
 def shift_seeds(method: Method, options: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Return options under which another seed gives other calls: a method that names its own seeds does not look at the run's.
+    """Return options whose calls change with the seed: a method with its own seeds ignores the run's.
 
     SEED_STEP times the seed is added to each of those; seed 0 leaves them as they are.
     """
@@ -163,9 +163,9 @@ def run_benchmark(
     progress: Progress | None = None,
     method: FindMethod = method_named,
 ) -> SavedBenchmark:
-    """Make every run of a benchmark that is not there yet, here, and save it under its name.
+    """Make every missing run of a benchmark in this process, and save it under its name.
 
-    Killed and started again, it goes on: runs that are done are found by their specification, the others are resumed. Raises
+    After a kill, it can be started again: finished runs are found by their specification, the others are resumed. Raises
     StateError if another benchmark has the name, unless `overwrite`; InputError for arms that differ in several things. The
     hypothesis that it names is registered before the first run, and its result recorded after the last.
     """

@@ -62,7 +62,7 @@ SIMULATED = "simulated"  # an origin that travels: what is simulated says so whe
 
 @dataclass(frozen=True, slots=True)
 class BuiltBundle:
-    """A bundle's file. file_name: a name to save it under. problems: what the bundle lacks, and what was removed from it."""
+    """A bundle's file. file_name: the suggested name. problems: missing and removed parts."""
 
     file: UnnamedFile
     sha256: str
@@ -77,9 +77,9 @@ class BuiltBundle:
 
 
 def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
-    """Build the bundle of a run; nothing is written.
+    """Build the bundle of a run in memory.
 
-    Raise StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
+    Raise StateError while a worker is on the run, or if it contains an API key; InputError for a run without rows.
     """
     found = settle_run(workspace, run)
     with workspace.store.read() as db:
@@ -100,7 +100,7 @@ def write_bundle_file(workspace: Workspace, run: str, out: Path, *, replace: boo
 
 
 def settle_run(workspace: Workspace, run: str) -> Run:
-    """Ingest what the run's journal has and the store has not; return the run as it is then.
+    """Ingest new lines of the run's journal; return the run's new state.
 
     Raise StateError while a worker is on the run.
     """

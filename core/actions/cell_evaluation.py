@@ -1,4 +1,4 @@
-"""cell-eval's table for a file of predicted cells, kept with the run that was made from the file."""
+"""cell-eval's table for a file of predicted cells, stored with the run made from the file."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _COMMAND = "cell-eval takes minutes and both files, so the page names the comman
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOptions:
-    """What is compared and where the table is kept.
+    """The comparison, and where its table is stored. run: the run made from the file, by name or id.
 
-    run: the run that was made from the file, by name or id. dataset: to find that run by the file instead; without either
-    nothing is kept. cells: as for `import_predictions`; real is needed. within: columns of obs inside of whose
-    values cells are compared. sample: cells drawn of each perturbation, None for all.
+    dataset: finds that run by the file instead; without either the table is not stored. cells: as for `import_predictions`; real
+    is needed. within: columns of obs inside of whose values cells are compared. sample: cells drawn of each perturbation, None
+    for all.
     """
 
     cells: CellOptions = field(default_factory=CellOptions)
@@ -41,7 +41,7 @@ class EvaluationOptions:
 
 
 def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOptions) -> tuple[CellEvaluation, Run | None]:
-    """Return cell-eval's table for a file, and the run with which it is kept instead of an earlier one.
+    """Return cell-eval's table for a file, and the run with which it is stored, replacing an earlier table.
 
     Raise what `evaluate_cells` raises, NotFound for the run or dataset, InputError for a table instead of cells, a sample below
     1, and a run that was made from another file.
@@ -57,7 +57,7 @@ def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOp
 
 
 def score_evaluation(workspace: Workspace, run: str, baseline: str) -> BaselineScores:
-    """Return cell-eval's score of a run against a baseline run, from the tables that are kept with both.
+    """Return cell-eval's score of a run against a baseline run, from the tables stored with both.
 
     Raise NotFound for a run without a table, InputError for tables against other real cells, and what `score_from_baseline`
     raises.

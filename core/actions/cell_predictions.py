@@ -1,4 +1,4 @@
-"""Runs made from predicted expression: what an expression model says of a dataset's pairs, beside the debates on them."""
+"""Runs made from predicted expression: an expression model's predictions of a dataset's pairs."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class PredictionOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What a run's numbers depend on: hashes of files and rows, and the options as they were given."""
+    """The inputs of a run's numbers: hashes of files and rows, and the given options."""
 
     kind: str
     sha256: str
@@ -120,8 +120,9 @@ def import_predictions(workspace: Workspace, path: Path, options: PredictionOpti
 def import_uploaded(
     workspace: Workspace, file: tuple[str, bytes], real: tuple[str, bytes] | None, options: PredictionOptions
 ) -> Imported:
-    """As `import_predictions`, from (name, bytes) of the predictions and of the real cells; on a shared server in a process of
-    its own, whose errors it raises (see `core.actions.uploads_apart`)."""
+    """Import as `import_predictions` does, from (name, bytes) of the predictions and of the real cells; on a shared server in a
+    separate process, whose errors are raised (see `core.actions.uploads_apart`).
+    """
     workspace.refuse_if_read_only("cells predictions", file[0])
     if workspace.settings.is_shared:
         files = [file, *(() if real is None else (real,))]
@@ -147,8 +148,9 @@ def _files_of_upload(file: tuple[str, bytes], real: tuple[str, bytes] | None) ->
 
 
 def describe_file(path: Path, options: PredictionOptions) -> list[str]:
-    """Return what a file of predicted expression is read as, in lines for people, before anything is computed: columns,
-    controls by value, combinations, what is left out. Raise as `import_predictions`."""
+    """Return how a file of predicted expression is read, in lines for people, before anything is computed: columns, controls by
+    value, combinations, exclusions. Raise what `import_predictions` raises.
+    """
     if path.suffix.lower() == SUFFIX:
         with predictions_in(path) as cells:
             return describe_file(cells, options)
@@ -161,7 +163,7 @@ def describe_file(path: Path, options: PredictionOptions) -> list[str]:
 def describe_uploaded(
     workspace: Workspace, file: tuple[str, bytes], real: tuple[str, bytes] | None, options: PredictionOptions
 ) -> list[str]:
-    """As `describe_file`, from (name, bytes); on a shared server in a process of its own."""
+    """Describe as `describe_file` does, from (name, bytes); on a shared server in a separate process."""
     workspace.refuse_if_read_only("cells predictions", file[0])
     if workspace.settings.is_shared:
         files = [file, *(() if real is None else (real,))]
@@ -172,7 +174,7 @@ def describe_uploaded(
 
 
 def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:
-    """Return what a file says of the pairs. Raise InputError for options of the other kind of file, and for no pair."""
+    """Return a file's predictions of the pairs. Raise InputError for options of the other kind of file, and for no pair."""
     if path.suffix.lower() == SUFFIX:
         with predictions_in(path) as cells:
             return _read(cells, pairs, options)
@@ -244,7 +246,7 @@ def _write(
 def _record(
     path: Path, source: _Source, found: PredictedChanges, rows: PredictedRows, options: PredictionOptions
 ) -> dict[str, Any]:
-    """Return what the run's record says of where its numbers come from."""
+    """Return the run's record of the sources of its numbers."""
     real = options.cells.real
     return {
         "method": KIND,
@@ -260,7 +262,7 @@ def _record(
 
 
 def describe(found: PredictedChanges, rows: PredictedRows) -> str:
-    """Return what a run of predicted expression is made from, in a sentence or two."""
+    """Return the sources of a run of predicted expression, in a sentence or two."""
     measure = {"z": "|z|", "log2_fc": "|log2 fold change|"}.get(found.measure, found.measure)
     text = f"Predicted expression: rows are ranked by {measure}, without and with its sign."
     said = [f"{name}: {value}" for name, value in found.read_as.items() if name in _SAID]

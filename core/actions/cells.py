@@ -1,6 +1,6 @@
 """A laboratory's screen (AnnData) becomes a dataset: its labelled pairs in the store, its tables beside it.
 
-Labels of a file of cells, made in a process of its own, which a page starts.
+Also labels a file of cells in a separate process started by a page.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ FOLDER = "cells"  # in the workspace's data
 
 @dataclass(frozen=True, slots=True)
 class LabelledCells:
-    """The dataset that was made of a file. record: that of `core.cells.screen.record_of`, with the file and its SHA-256.
+    """The dataset made from a file. record: that of `core.cells.screen.record_of`, with the file and its SHA-256.
 
     new is False if the same file was labelled with the same settings before; then the dataset stays as it is, and `message` says
     so.
@@ -80,11 +80,11 @@ def label_cells(
     backend: BackendName = "local",
     ray_address: str = "",
 ) -> LabelledCells:
-    """Make a dataset of a file of cells; the same file with the same settings a second time changes nothing.
+    """Make a dataset from a file of cells; repeating it with the same file and settings changes nothing.
 
-    say: is called with a line of progress now and then. context: what cells these are, for prompts. backend, ray_address: where
-    perturbations are compared, as in `ExecutionSettings`. Raise what `label_screen` and `RayTasks` do, InputError for a name that
-    cannot be one, and StateError if another dataset has it; then nothing is written.
+    say: called with lines of progress. context: description of the cells, for prompts. backend, ray_address: where perturbations
+    are compared, as in `ExecutionSettings`. Raise what `label_screen` and `RayTasks` do, InputError for a name that cannot be
+    one, and StateError if another dataset has it; then nothing is written.
     """
     check_backend(backend, ray_address)
     workspace.settings.server_access.refuse_cluster(ray_address)
@@ -182,7 +182,7 @@ def _write_rows(db: Cursor, workspace: Workspace, path: Path, target: Dataset, c
 
 @contextmanager
 def _staged(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFolder]:
-    """Yield a folder that becomes the dataset's when the block ends, and is gone if it raises."""
+    """Yield a folder that becomes the dataset's when the block ends, and is deleted if it raises."""
     final = screen_folder(workspace, dataset).path
     try:
         with part_of(final, is_folder=True) as staged:
@@ -199,8 +199,9 @@ def screen_folder(workspace: Workspace, dataset: Dataset) -> ScreenFolder:
 
 
 def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | None:
-    """Return what the genes of a dataset (id) are like in control cells: gene, mean, variance, detected; None if it was not made
-    of cells. Raise StoreDamaged."""
+    """Return statistics of a dataset's (id) genes in control cells: gene, mean, variance, detected; None if it was not made from
+    cells. Raise StoreDamaged.
+    """
     return ScreenFolder(workspace.settings.data / FOLDER / dataset).genes()
 
 
@@ -223,7 +224,7 @@ def find_problems(workspace: Workspace, db: Cursor) -> list[str]:
 
 
 def describe_typed(workspace: Workspace, text: str, settings: LabelSettings, server_address: str | None) -> Description:
-    """Return what a file holds whose path a visitor typed. Raise as `check_typed_path` and `describe_cells`."""
+    """Return a description of the file at a typed path. Raise what `check_typed_path` and `describe_cells` raise."""
     return describe_cells(check_typed_path(workspace, text, server_address), settings)
 
 

@@ -1,6 +1,6 @@
-"""A run goes on with other settings: on another model server, with more tokens, with more or fewer calls at once.
+"""Resume a run with other settings: on another model server, with more tokens, with more or fewer calls at once.
 
-The address is not a part of a run's identity, its model is: what answers there has to be the same model.
+The address is not a part of a run's identity, but the model is, so the new server has to serve the same model.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PATIENCE_S = 10.0  # with a new server that is asked for its models
 
 @dataclass(frozen=True, slots=True)
 class ChangedSettings:
-    """How a run goes on otherwise than it began; None leaves a setting as it is."""
+    """Changed settings for resuming a run; None keeps a setting."""
 
     endpoint: str | None = setting(
         None, f"Continue on these servers, also after later resumes. {SERVERS_HELP}", kind="server", metavar="URL[,URL…]|FILE"
@@ -39,7 +39,7 @@ class ChangedSettings:
     ray_address: str | None = setting(None, "Address of the Ray cluster, also after later resumes.", metavar="HOST:PORT|auto")
 
     def given(self) -> dict[str, Any]:
-        """Return what is changed, by the names of `change_settings`."""
+        """Return the changed settings, by the names of `change_settings`."""
         values = {"servers" if name == "endpoint" else name: value for name, value in values_of(self).items()}
         return {name: value for name, value in values.items() if value is not None}
 
@@ -59,10 +59,10 @@ def change_settings(settings: ExecutionSettings, **changes: Any) -> ExecutionSet
 
 
 def check_change(workspace: Workspace, folder: RunFolder, status: Status, settings: ExecutionSettings) -> None:
-    """Raise an error if a run cannot go on with these settings.
+    """Raise an error if a run cannot be resumed with these settings.
 
-    StateError while a worker is on it, which keeps the settings it began with; InputError if its method asks no model, if the
-    budget is spent already, if a new server does not serve its model, or if new ones differ; Unreachable if a new server does not
+    Raise StateError while a worker runs it, since its settings are fixed; InputError if its method uses no model, if the budget
+    is spent already, if a new server does not serve its model, or if new ones differ; Unreachable if a new server does not
     answer, or none of several; and what `check_ray` raises.
     """
     workspace.refuse_if_read_only("change settings", folder.run)

@@ -22,9 +22,9 @@ class ClaimKnowledge(NamedTuple):
 
 
 def load_knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge:
-    """Return what the packs of a dataset's organism know: the latest of each kind, and all of pathways or gene sets.
+    """Return the knowledge packs of a dataset's organism: the latest of each kind, and all of pathways or gene sets.
 
-    Raise NotFound for an unknown dataset, StateError for a pack whose file is gone.
+    Raise NotFound for an unknown dataset, StateError for a pack whose file is missing.
     """
     with workspace.store.read() as db:
         genes = set(pairs.frame(db, dataset)[["pert", "gene"]].to_numpy().ravel())

@@ -1,8 +1,7 @@
-"""Every comparison of two runs that somebody looked at here, so that the p of one is corrected for all of its dataset.
+"""The log of all comparisons of two runs, so that each p is corrected for all comparisons on its dataset.
 
-With the results of the ledger on the dataset they are one family: p after Holm is the same here and there.
-One line of JSON for each in data/comparisons, a file for each dataset, appended when a pair of runs is first looked at, or when
-its p is another.
+With the results of the ledger on the dataset they are one family: p after Holm is the same here and there. One line of JSON for
+each in data/comparisons, a file for each dataset, appended when a pair of runs is first compared, or when its p has changed.
 """
 
 from __future__ import annotations
@@ -30,8 +29,10 @@ TESTS = "comparisons of runs on this dataset so far, including results in the le
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A comparison among all tests of its dataset: comparisons that were looked at, and results of the ledger. n: how many, with
-    itself; p, holm: two-sided, of its mean."""
+    """A comparison among all tests of its dataset: comparisons made, and results of the ledger.
+
+    n: how many, with itself; p, holm: two-sided, of its mean.
+    """
 
     n: int
     p: float
@@ -39,7 +40,7 @@ class Looked:
 
     @property
     def words(self) -> str:
-        """How many comparisons were looked at, and what remains after the correction for them."""
+        """The number of comparisons made, and the corrected p."""
         one_of = f"One of {self.n:,} {TESTS}"
         if self.n == 1:
             one_of = "This is the only comparison of runs on this dataset so far"
@@ -67,7 +68,7 @@ def look_at(workspace: Workspace, dataset: str, compared: Iterable[tuple[str, st
 
 
 def looked_by_dataset(workspace: Workspace) -> dict[str, dict[Pair, float]]:
-    """Return what was looked at on each dataset, by its name: what `ledger_lines` corrects for beside its own results."""
+    """Return the comparisons made on each dataset, by name, for the correction in `ledger_lines`."""
     with workspace.store.read() as db:
         known = datasets.list_all(db)
     return {each.name: read_looked(workspace, each.id) for each in known}
@@ -87,10 +88,7 @@ def _results_beside(workspace: Workspace, dataset: str, looked: Mapping[Pair, fl
 
 
 def read_looked(workspace: Workspace, dataset: str) -> dict[Pair, float]:
-    """Return the last p of every pair of runs that was looked at on a dataset (id), NaN without one.
-
-    A line that is torn is left out.
-    """
+    """Return the last p of every compared pair of runs on a dataset (id), NaN without one. Torn lines are left out."""
     try:
         lines = _file(workspace, dataset).read_bytes().decode("utf-8", "replace").splitlines()
     except FileNotFoundError:

@@ -68,7 +68,7 @@ def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: 
 
 
 def hash_contents(workspace: Workspace, dataset: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return the hashes of what a kNN over the spaces of these names is made from; see `ComponentLoader.contents`."""
+    """Return the hashes of a kNN's inputs over the spaces of these names; see `ComponentLoader.contents`."""
     with workspace.store.read() as db:
         hashes = {name: spaces.find(db, name).sha256 for name in names}
         labels = space_actions.labelled_rows(db, dataset)[1]
@@ -80,8 +80,8 @@ def hash_contents(workspace: Workspace, dataset: str, names: Sequence[str]) -> d
 class WorkspaceComponents:
     """Loads components of one dataset from the store; see `core.methods.fusion_components.ComponentLoader`.
 
-    Keeps the last kNN that it predicted, so that checking a request and carrying it out predict once, and the priors of the
-    last ones with what they are made from, since each of several fusions under ten cuts asks for the same.
+    It caches the last predicted kNN, so that checking and running a request predict once. It also caches the last priors, since
+    several fusions under ten cuts use the same ones.
     """
 
     workspace: Workspace

@@ -1,4 +1,4 @@
-"""What a process that reads other people's files may do: so much memory and time, no network, and few folders.
+"""Confinement of a process that reads other people's files: limited memory and time, no network, and few folders.
 
 Memory, time and open files are limited by the system (setrlimit). Folders and TCP are closed by Landlock, the network as a whole
 by a namespace of its own; both are Linux, and neither is there in every container. Python's own sockets are refused everywhere.
@@ -33,7 +33,7 @@ _SOCKETS = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a process may use. memory_mb: of data. time_s: of processors, and of the clock, which whoever starts it watches."""
+    """Limits of a process. memory_mb: of data. time_s: processor time, and elapsed time, which the starter watches."""
 
     memory_mb: int
     time_s: float
@@ -93,7 +93,7 @@ def _leave_network() -> bool:
 
 
 def _drop_capabilities() -> None:
-    """Leave root nothing but its rights on files; with others it could read the environment of any process."""
+    """Leave root only its rights on files; with others it could read the environment of any process."""
     if not sys.platform.startswith("linux"):
         return
     header = (ctypes.c_uint32 * 2)(_CAPABILITIES, 0)

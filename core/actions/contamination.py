@@ -1,5 +1,4 @@
-"""Carries out a contamination experiment: every arm is a run with the run in question as its parent; what is done is not done
-again."""
+"""Run a contamination experiment: every arm is a run whose parent is the examined run; finished arms are not repeated."""
 
 from __future__ import annotations
 
@@ -52,8 +51,10 @@ class ContaminationRequest:
 
 @dataclass(frozen=True, slots=True)
 class ContaminationPlan:
-    """What an experiment will make, the run as it is first. cost: of the arms that are not done yet. screen: what is known of
-    it, and what the model said of it so far."""
+    """The plan of an experiment, the original run first. cost: of the unfinished arms.
+
+    screen: the known facts, and the model's answers so far.
+    """
 
     request: ContaminationRequest
     spec: ContaminationSpec
@@ -73,7 +74,7 @@ class ContaminationPlan:
 
 
 def plan_contamination(workspace: Workspace, request: ContaminationRequest) -> ContaminationPlan:
-    """Return what an experiment will ask and cost; starts nothing and asks no server.
+    """Return the plan and the cost of an experiment, without starting anything or contacting a server.
 
     Raise StateError for a run that cannot be asked with other names, InputError for impossible rows or arms.
     """
@@ -114,9 +115,9 @@ def _screen_of(workspace: Workspace, spec: ContaminationSpec, known: Descriptors
 def run_contamination(
     workspace: Workspace, plan: ContaminationPlan, *, overwrite: bool = False, progress: Progress | None = None
 ) -> SavedContamination:
-    """Make every arm that is not there yet, here, and save the experiment under its key; return it.
+    """Make every missing arm in this process, save the experiment under its key, and return it.
 
-    Killed and started again, it goes on: arms that are done are found by their specification, the others are resumed.
+    After a kill, it can be started again: finished arms are found by their specification, the others are resumed.
     """
     saved = _save(workspace, plan)
     with work_on(job_of(workspace, plan.spec.key), PAGE) as reporter:
@@ -147,7 +148,7 @@ def job_of(workspace: Workspace, key: str) -> JobFolder:
 
 
 def start_apart(workspace: Workspace, plan: ContaminationPlan) -> None:
-    """Start an experiment in a process that outlives this one, or continue it; one that a process is on stays as it is.
+    """Start an experiment in a process that outlives this one, or continue it; one that is running is left alone.
 
     Raise StateError if the process ends before it begins.
     """

@@ -1,4 +1,4 @@
-"""What state an installation and its workspace are in, whatever that state is; nothing here needs a sound store."""
+"""The state of an installation and its workspace; works also with a damaged store."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MB = 1e6
 
 @dataclass(frozen=True, slots=True)
 class EndpointState:
-    """A model server. models: that it lists. problem: why it cannot be used, "" if nothing is known to be wrong."""
+    """A model server. models: those that it lists. problem: why it cannot be used, else ""."""
 
     url: str
     reachable: bool
@@ -42,8 +42,10 @@ class EndpointState:
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """Where a key goes. url: an address, or a file of addresses. setting: the one that holds its key, "" for none. is_short: the
-    key has too few characters to be taken out of texts everywhere."""
+    """The use of a key. url: an address, or a file of addresses. setting: the one with its key, "" for none.
+
+    is_short: the key is too short to be removed from all texts.
+    """
 
     url: str
     setting: str
@@ -54,11 +56,11 @@ class KeyState:
 class Diagnosis:
     """The state of an installation and its workspace.
 
-    commit: "" outside a checkout. store_mb: None if there is no store yet. store: in words, "ok" if it can be read.
-    runs, targets: state → how many runs or target rankings are in it now. cells: what is wrong with the tables of screens.
-    chains: of the ledger and the audit log, whether they are as they were written. left_over: what the store holds beside the
-    tables of PerturbDesk. lock: who holds the store, None if nobody does. keys: which address gets the key of
-    which setting. last_errors: from the log, oldest first.
+    commit: "" outside a checkout. store_mb: None if there is no store yet. store: in words, "ok" if it can be read. runs,
+    targets: state → how many runs or target rankings are in it now. cells: faults in the tables of screens. chains: whether the
+    ledger and the audit log are intact. left_over: objects in the store besides the tables of PerturbDesk. lock: the holder of
+    the store's lock, None without one. keys: which address gets the key of which setting. last_errors: from the log, oldest
+    first.
     """
 
     version: str
@@ -106,7 +108,7 @@ def examine(settings: Settings) -> Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class _StoreState:
-    """The store in words, and the fields of a Diagnosis that come from it."""
+    """The store in words, and the Diagnosis fields that depend on it."""
 
     words: str
     lock: str | None = None
@@ -163,7 +165,7 @@ async def _endpoint_state(address: str, access: ServerAccess) -> EndpointState:
 
 
 def _key_states(settings: Settings) -> Iterator[KeyState]:
-    """Yield the addresses of the settings, each with where its key comes from."""
+    """Yield the addresses of the settings, each with the source of its key."""
     own = {origin_of(address) for address, _ in settings.api_keys}
     for address, key in settings.api_keys:
         yield _key_state(address, "PERTURBDESK_API_KEYS", key)

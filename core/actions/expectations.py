@@ -21,21 +21,24 @@ ACTION = "expect"  # of its lines in the audit log
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a person said of a pair, None if they asked for the label instead, and the label."""
+    """A person's answer for a pair, None if they asked for the label, and the label."""
 
     expected: Expected | None
     label: Label
 
     @property
     def is_right(self) -> bool:
-        """Whether the label is what the person expected; any direction is right where the label knows none."""
+        """Whether the label is the expected one; any direction is right if the label has none."""
         return self.expected is not None and (self.expected == self.label or (self.label == Label.DE and self.expected != "none"))
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """A person's answers. said: how many pairs; right: of them; commonest: so many would have been right with one and the same
-    answer, the best one, to all of them; shown: pairs whose label they asked for, which count for nothing."""
+    """A person's answers.
+
+    said: the number of pairs; right: of them; commonest: the number right with the best single answer for all of them; shown:
+    pairs whose label they asked for, which are not counted.
+    """
 
     said: int = 0
     right: int = 0
@@ -67,7 +70,7 @@ def expect(workspace: Workspace, run: str, pair_id: str, expected: Expected | No
 
 
 def expectation_of(workspace: Workspace, run: str, pair_id: str) -> Expectation | None:
-    """Return what this person said of a row, None before they did."""
+    """Return this person's answer for a row, None before it."""
     dataset, _ = _label_of(workspace, run, pair_id)
     return _of_author(workspace).get((dataset, pair_id))
 
@@ -82,7 +85,7 @@ def tally(workspace: Workspace) -> Tally:
 
 
 def _of_author(workspace: Workspace) -> dict[tuple[str, str], Expectation]:
-    """Return (dataset, pair id) → the first thing that this person said of it."""
+    """Return (dataset, pair id) → this person's first answer."""
     with workspace.store.read() as db:
         lines = changes.of_action(db, ACTION, workspace.settings.author)
     found: dict[tuple[str, str], Expectation] = {}

@@ -62,7 +62,7 @@ def export_into(out: IO[bytes], workspace: Workspace, run: str, form: RunFormat,
     """Write a run to an open file and return the number of rows.
 
     They are predictions in file order, or, `with_traces`, one row per trace event, with some thousand in memory at a time. A log
-    has both, whatever is asked; it raises as `inspect_log.build_log` does. Raises StateError if an API key stands in it.
+    always has both, and raises what `inspect_log.build_log` raises. Raise StateError if it contains an API key.
     """
     if form == "eval":
         return write_log(out, workspace, run)
@@ -122,10 +122,9 @@ def encode(frame: pd.DataFrame, form: Format, *, header: bool = True) -> bytes:
 
 
 def encode_for_spreadsheets(frame: pd.DataFrame) -> bytes:
-    """Return a table as CSV that spreadsheets show as it is: text that they would take for a formula begins with an apostrophe.
+    """Return a table as CSV that spreadsheets show unchanged: text that looks like a formula begins with an apostrophe.
 
-    Numbers stay as they are, also as text. For tables that pages offer to people; files that programs read are written by
-    `encode`.
+    Numbers stay unchanged, also as text. For tables that pages offer to people; files that programs read are written by `encode`.
     """
     safe = frame.rename(columns=_defuse)
     for i, kind in enumerate(safe.dtypes):
@@ -157,7 +156,7 @@ def build_log(workspace: Workspace, run: str) -> tuple[bytes, int]:
 def write_log(out: IO[bytes], workspace: Workspace, run: str) -> int:
     """Write a run's log to an empty file, sample by sample, and return its number of rows: the same run gives the same bytes.
 
-    Raise StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
+    Raise StateError while a worker is on the run, or if it contains an API key; InputError for a run without rows.
     """
     found = runs.refuse_reading(settle_run(workspace, run))
     with workspace.store.read() as db:
@@ -245,7 +244,7 @@ def _model(run: Run) -> str:
 
 
 def _header(run: Run, dataset: str, settings: Settings, ids: list[str]) -> JsonObject:
-    """Return the log's head: what was run on what, and that it has ended."""
+    """Return the log's head: the task, the model, and the status."""
     clean = machine_names.remover(settings)
     ours = {"run": run.id, "name": run.name, "method": run.method, "track": run.track, "origin": run.origin}
     spec = machine_names.change_texts(run.spec, clean)

@@ -30,7 +30,7 @@ Importable = PairTable | SubmissionFile | BundleFile | PackFile | SpaceFile
 
 
 def split_scores(table: FileContent, path: str, options: ImportOptions) -> Iterator[tuple[Importable, str]]:
-    """Return what a file brings, each with what it is called: the runs of a file of external scores, any other as it is.
+    """Return the parts of a file with their names: the runs of a file of external scores, else the file itself.
 
     A run is made when it is asked for, since each has the rows of the file. Raise InputError for options that name columns of
     another kind of file, and for one name for several runs.
@@ -102,7 +102,7 @@ def _ask_about_zeros(table: ScoreTable, columns: Columns) -> Iterator[str]:
 
 
 def run_name(table: SubmissionTable, path: str) -> str:
-    """Return what a file's run is called: by the file, and by the columns of external scores."""
+    """Return the name of a file's run: from the file, and from the columns of external scores."""
     if table.kind != EXTERNAL_SCORE:
         return Path(bare_name(path)).stem
     file, _, columns = Path(path).name.partition(" [")
@@ -110,7 +110,7 @@ def run_name(table: SubmissionTable, path: str) -> str:
 
 
 class Columns(NamedTuple):
-    """What a run of external scores is made of. name: what is added to the file's name for it. de, dir: of `choose_columns`."""
+    """The columns of a run of external scores. name: the suffix of the file's name. de, dir: of `choose_columns`."""
 
     name: str
     de: str | None
@@ -118,12 +118,12 @@ class Columns(NamedTuple):
 
 
 def choose_columns(table: ScoreTable, de: str | None, direction: str | None) -> list[Columns]:
-    """Return the columns of each run that a file brings.
+    """Return the columns of each run of a file.
 
     de, direction: the column that ranks rows by an effect, and the one that ranks them by up given an effect; if one is None, the
     run has no score for that question. Without either, every column of numbers becomes a run that answers both questions with it;
     p-values (by their name) answer that for an effect alone, the smaller the more; of ranks, too, the smaller is the more. Raise
-    InputError for a column that is not there or holds no numbers, and for too many columns.
+    InputError for a missing column, one without numbers, and too many columns.
     """
     if de is None and direction is None:
         if not table.columns:
@@ -171,7 +171,7 @@ def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTabl
 
 
 def _turn(table: ScoreTable, name: str) -> tuple[float | None, ...]:
-    """Return the numbers of a column of p-values or ranks with the other sign. Raise InputError for one that is neither."""
+    """Return the numbers of a column of p-values or ranks with reversed sign. Raise InputError for other columns."""
     numbers = table.columns[name]
     if name in table.p_values:
         _refuse_no_p_values(table, name, numbers)
@@ -181,7 +181,7 @@ def _turn(table: ScoreTable, name: str) -> tuple[float | None, ...]:
 
 
 def _what(table: ScoreTable, turned: Sequence[str]) -> str:
-    """Return what the columns that are turned round hold by their names, "" without any."""
+    """Return the content of the reversed columns according to their names, "" without any."""
     kinds = (("p-values or the like", table.p_values), ("ranks", table.ranks))
     return " and ".join(kind for kind, names in kinds if names & set(turned))
 
@@ -222,8 +222,10 @@ def _build_row(pair_id: str, p_de: float, p_up: float, numbers: Mapping[str, flo
 
 
 def describe(de: str | None, direction: str | None, *, turned: str = "") -> str:
-    """Return what a run of external scores says about which question, in a sentence. turned: what the numbers are by their name,
-    of which smaller is more."""
+    """Return which question each column of a run of external scores answers, in a sentence.
+
+    turned: the content of reversed columns.
+    """
     if turned:
         return f"{describe(de, direction)} Their names indicate {turned}: a smaller value ranks a row higher."
     if de == direction:

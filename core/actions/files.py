@@ -118,7 +118,7 @@ FileContent = PairTable | SubmissionFile | ScoreTable | BundleFile | PackFile | 
 
 
 class FoundFile(NamedTuple):
-    """A file to import. chosen: whether a person named it. problem: why it cannot be opened; "" if nothing is known."""
+    """A file to import. chosen: whether a person named it. problem: why it cannot be opened, else ""."""
 
     path: Path
     chosen: bool
@@ -129,8 +129,8 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
     """Return every file, all files below a folder, and each checkpoint's folder.
 
     Links that lead nowhere, back to a folder above them or to one that was looked into before, and folders that cannot be opened,
-    with their problem. Raise InputError for a path that is not there, and unless `recursive` for a folder that holds much that
-    nobody means to import: the root of a disk, the home folder or one above it, a system folder, or one with too many files.
+    with their problem. Raise InputError for a path that is not there, and unless `recursive` for a folder that people import by
+    mistake: the root of a disk, the home folder or one above it, a system folder, or one with too many files.
     """
     for path in paths:
         _refuse_missing(path)
@@ -198,7 +198,7 @@ def _problem_of_link(path: Path) -> str:
 
 
 def recognise(path: Path, epochs: Epochs = "mean") -> FileContent:
-    """Return what a file or a checkpoint's folder holds; epochs: see `read_log`.
+    """Return the content of a file or of a checkpoint's folder. epochs: see `read_log`.
 
     Raise UnknownFormat, UnsafeFile or InputError.
     """
@@ -232,7 +232,7 @@ def _recognise_file(path: Path, name: str, epochs: Epochs = "mean") -> FileConte
 
 
 def _recognise_plain(path: Path, name: str, epochs: Epochs) -> FileContent:
-    """Return what a file holds that is not packed, or was unpacked."""
+    """Return the content of an uncompressed file."""
     if read_head(path, 1) == _PICKLE or path.suffix in (".pkl", ".pickle"):  # of nothing else that is read
         return SpaceFile(load_space(path, Path(name).stem))
     if _first_character(path) in (b"{", b"["):

@@ -1,4 +1,4 @@
-"""Fine-tunes of this workspace: plan, start, watch, stop, resume. Each works in a process of its own, in data/finetune/KEY."""
+"""Fine-tunes of this workspace: plan, start, watch, stop, resume. Each runs in its own process, in data/finetune/KEY."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FinetunePlan:
 
 
 def plan(workspace: Workspace, request: FinetuneRequest, *, replace: bool = False) -> FinetunePlan:
-    """Return what a request comes to; nothing is written.
+    """Return the plan of a request, without writing anything.
 
     Raise InputError for settings, a base or labelled rows that are wrong.
     """
@@ -81,7 +81,7 @@ def plan(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fals
 
 
 def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = False) -> FinetuneFolder:
-    """Start a fine-tune in a process of its own; return the existing one if the same was asked for and it is done.
+    """Start a fine-tune in a separate process; return an existing finished one with the same settings.
 
     replace: make it again, instead of an older fine-tune. Raise MissingPackage without what requirements-train.txt pins,
     StateError if the same is unfinished, if its process lives, or if something else lies at the request's `out`.
@@ -110,9 +110,9 @@ def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fal
 
 
 def resume(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
-    """Start a process on an unfinished fine-tune, the latest begun one by default, which goes on from its last whole checkpoint.
+    """Resume an unfinished fine-tune, by default the latest started, from its last complete checkpoint.
 
-    One whose process lives, or that is done, is returned as it is.
+    A running or finished one is returned unchanged.
     """
     workspace.refuse_if_read_only("resume fine-tune", key or "")
     folder = find(workspace, key)
@@ -139,12 +139,12 @@ def stop(workspace: Workspace, key: str) -> None:
 
 
 def list_all(workspace: Workspace) -> Sequence[FinetuneFolder]:
-    """Return every fine-tune of the workspace, the latest begun first."""
+    """Return every fine-tune of the workspace, the latest started first."""
     return list_folders(_folder(workspace))
 
 
 def find(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
-    """Return the fine-tune of a key; without one, the latest begun that is not done, else the latest. Raise NotFound."""
+    """Return the fine-tune of a key; without a key, the latest unfinished one, else the latest. Raise NotFound."""
     known = list_all(workspace)
     if key is not None:
         found = next((folder for folder in known if folder.key == key), None)
@@ -157,7 +157,7 @@ def find(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
 
 
 def find_same(workspace: Workspace, request: FinetuneRequest) -> FinetuneFolder:
-    """Return the fine-tune of a request. Raise NotFound if it was not begun."""
+    """Return the fine-tune of a request. Raise NotFound if it was never started."""
     return find(workspace, plan(workspace, request).spec.key)
 
 

@@ -14,7 +14,7 @@ from core.store.runs import Run
 
 
 def fusion_data(workspace: Workspace, run: str, *, labels: bool) -> ExplorerData:
-    """Return what the explorer shows of a saved fusion (its name or id); labels: whether the labels of its rows are in it.
+    """Return the explorer's content for a saved fusion (name or id). labels: include the labels of its rows.
 
     Raise NotFound, InputError and StateError as `saved_fusion` does.
     """
@@ -31,7 +31,7 @@ def fusion_data(workspace: Workspace, run: str, *, labels: bool) -> ExplorerData
 
 
 def find_explorer(workspace: Workspace, run: Run, labels: bool) -> ExplorerData | None:
-    """Return the same of a run for a report; None for a run that is not a fusion, or whose parts are gone or have changed."""
+    """Return the explorer of a run for a report; None for a run that is not a fusion, or whose parts were deleted or changed."""
     if run.method != "fusion":
         return None
     try:
@@ -41,7 +41,7 @@ def find_explorer(workspace: Workspace, run: Run, labels: bool) -> ExplorerData 
 
 
 def fusion_file(workspace: Workspace, run: str, *, labels: bool) -> bytes:
-    """Return the file. Raise StateError too if an API key stands in it."""
+    """Return the file. Raise StateError also if it contains an API key."""
     content = make_file(fusion_data(workspace, run, labels=labels))
     machine_names.refuse_secrets(workspace.settings, f"fusion {run}", [content])
     return content

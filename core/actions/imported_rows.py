@@ -140,7 +140,7 @@ def find_bundled_run(db: Cursor, file: SubmissionFile, path: str, options: Impor
 def write_file(
     db: Cursor, workspace: Workspace, table: PairTable, path: str, target: Dataset, options: ImportOptions
 ) -> Imported:
-    """Add what a file says to its cell line; rows that contradict the line's other files are rejected, whichever came first.
+    """Add a file's rows to its cell line; rows that contradict the line's other files are rejected, whichever came first.
 
     Raise InputError as `refuse_empty_import` does.
     """
@@ -161,7 +161,7 @@ def write_file(
 
 
 def combine(db: Cursor, dataset: str) -> CellLine:
-    """Make the rows of a cell line again from what its files say, and return them."""
+    """Recompute the rows of a cell line from its files, and return them."""
     files = file_rows.of_dataset(db, dataset)
     line = combine_files(files)
     pairs.replace(db, dataset, line.pairs, line.sources)

@@ -75,7 +75,7 @@ def import_paths(
     on_found: Callable[[int], object] = lambda _: None,
     on_file: OnFile = lambda *_: None,
 ) -> list[Imported]:
-    """Import files, and what is recognised in folders: pairs first, so that submissions find their rows.
+    """Import files, and recognised files in folders: pairs first, so that submissions find their rows.
 
     One file's failure does not stop the others; it is reported with kind "failed". recursive: as of `expand`. on_found: takes the
     number of files before the first is read. on_file: see `OnFile`.
@@ -95,7 +95,7 @@ def import_files(
     read: Callable[[Path], FileContent] = recognise,
     on_file: OnFile = lambda *_: None,
 ) -> list[Imported]:
-    """Import files that were found; see `import_paths`. read: returns what a file holds, or raises DeskError."""
+    """Import found files; see `import_paths`. read: returns a file's content, or raises DeskError."""
     workspace.refuse_if_read_only("import", ", ".join(str(file.path) for file in files))
     tables: list[tuple[Path, FileContent]] = []
     outcomes: list[Imported] = []
@@ -134,7 +134,7 @@ _LAST = 6
 
 
 def import_upload(workspace: Workspace, content: Content, name: str, options: ImportOptions = DEFAULT_OPTIONS) -> Imported:
-    """Import the content of one file; return the first outcome of one that brings several runs (external scores)."""
+    """Import the content of one file; return the first outcome of a file with several runs (external scores)."""
     return import_uploads(workspace, [(name, content)], options)[0]
 
 
@@ -144,7 +144,7 @@ def import_uploads(
     options: ImportOptions = DEFAULT_OPTIONS,
     on_file: OnFile = lambda *_: None,
 ) -> list[Imported]:
-    """Import files by their names and contents, in their order; on a shared server each in a process of its own."""
+    """Import files by their names and contents, in their order; on a shared server each in its own process."""
     outcomes: list[Imported] = []
     for at, (name, content) in enumerate(files):
         on_file(at / len(files), f"importing {name}")
@@ -163,7 +163,7 @@ def import_uploads(
 
 
 def _import_apart(workspace: Workspace, file: tuple[str, Content], options: ImportOptions) -> list[Imported]:
-    """Return the outcomes of an upload; what its process could not read, or not in the memory and time it had, has failed."""
+    """Return the outcomes of an upload; files that its process could not read within its limits have failed."""
     try:
         return from_json(list[Imported], read_apart(workspace, "import", [file], asdict(options)), "outcome of an import")
     except DeskError as error:
@@ -171,7 +171,7 @@ def _import_apart(workspace: Workspace, file: tuple[str, Content], options: Impo
 
 
 def fetch_and_import(workspace: Workspace, group: str, progress: Progress | None = None) -> list[Imported]:
-    """Download one of SOURCES' groups into data/fetched (what is there and whole is not fetched again) and import it.
+    """Download one of SOURCES' groups into data/fetched (existing complete files are not fetched again) and import it.
 
     Public scores that were published for a run are recorded with it. Raise Unreachable, WrongContent or InputError.
     """
@@ -188,8 +188,10 @@ def fetch_and_import(workspace: Workspace, group: str, progress: Progress | None
 
 
 def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool = False, kept: Sequence[str] = ()) -> SpaceRecord:
-    """Import a file or checkpoint that has to be a gene space; return the existing one if its content is here already. kept: as
-    of `load_space`."""
+    """Import a file or checkpoint that has to be a gene space; return an existing space with the same content.
+
+    kept: see `load_space`.
+    """
     workspace.refuse_if_read_only("embed load", str(path))
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")

@@ -21,7 +21,7 @@ def list_jobs(workspace: Workspace, names: Iterable[str] = ()) -> list[Job]:
 
 
 def find(workspace: Workspace, kind: str, key: str) -> Job | None:
-    """Return the job of a kind and key as it is now; None if there is none."""
+    """Return the present state of the job of a kind and key; None if there is none."""
     return kinds()[kind].find(workspace, key)
 
 

@@ -1,11 +1,8 @@
-"""Jobs of this workspace: where their folders lie, and what died while nobody looked.
+"""Jobs of this workspace: their folders, and jobs that died unnoticed.
 
-A job that is a command of its own lies in data/jobs/KIND/KEY; fine-tunes and target rankings keep their places.
-
-Runs in the state that their folders show now: the store learns of a worker's death only when somebody settles the run.
-
-Every command settles what died before it first reaches for the store (`SettleOnce`), whatever it reads; a page does it in the
-background, and shows the states of the folders meanwhile.
+A job that is a command is in data/jobs/KIND/KEY; fine-tunes and target rankings keep their places. Runs in the state that their
+folders show now: the store records a worker's death only when the run is settled. Every command settles dead jobs before it first
+opens the store (`SettleOnce`); a page does it in the background, and shows the states of the folders meanwhile.
 """
 
 from __future__ import annotations
@@ -47,9 +44,9 @@ def list_folders(workspace: Workspace, kind: str | None = None) -> list[JobFolde
 
 
 def start(workspace: Workspace, folder: JobFolder, kind: str, arguments: Sequence[str], **about: Any) -> int:
-    """Start a command as a job in a process that outlives this one; return its process id, or that of the one that is on it.
+    """Start a command as a job in a process that outlives this one; return its process id, or that of the running one.
 
-    about: what else `about` returns later. Raise StateError, with the last lines of its log, if it ends before it begins.
+    about: further values for `about`. Raise StateError, with the last lines of its log, if it ends before it begins.
     """
     workspace.refuse_if_read_only(kind, folder.key)
     folder.path.mkdir(parents=True, exist_ok=True)
@@ -70,7 +67,7 @@ def _start(workspace: Workspace, folder: JobFolder, kind: str, arguments: Sequen
 
 
 def read_about(folder: JobFolder) -> dict[str, Any]:
-    """Return what was written down of a job when it was started: kind, arguments, started_at and more. Raise NotFound."""
+    """Return the record of a job's start: kind, arguments, started_at and more. Raise NotFound."""
     about = read_json(folder.about)
     if about is None:
         raise NotFound(f"{folder.path}: no job was started here by a page, expected {folder.about.name}")
@@ -78,7 +75,7 @@ def read_about(folder: JobFolder) -> dict[str, Any]:
 
 
 def find_unsettled(workspace: Workspace) -> list[JobFolder]:
-    """Return the jobs that have crashed and of which nobody recorded it; none in read-only mode."""
+    """Return the jobs whose crash is not recorded yet; none in read-only mode."""
     if workspace.settings.read_only:
         return []
     return [folder for folder in list_folders(workspace) if state.is_unsettled(folder)]
@@ -148,9 +145,10 @@ class SettleOnce:
 
 
 def settle_ended(workspace: Workspace) -> list[Run]:
-    """Bring the store up to date with every run that no worker is on any more, and record which other jobs crashed; return
-    those runs. Writes nothing in read-only mode. What fails is in the log and tried again the next time: whoever reads the runs
-    goes on."""
+    """Update the store for every run without a live worker, and record which other jobs crashed; return those runs.
+
+    Write nothing in read-only mode. Failures are logged and tried again the next time, so that reading runs still works.
+    """
     settle_crashed(workspace)
     with workspace.store.read() as db:
         recorded = runs.list_all(db)

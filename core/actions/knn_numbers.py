@@ -1,4 +1,4 @@
-"""The numbers of a kNN in a workspace; nulls by permutation take long, so they are kept in cache/permuted by their content."""
+"""The numbers of a kNN in a workspace; slow permutation nulls are cached in cache/permuted by their content."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def find_null(
     n: int = N_PERMUTATIONS,
     progress: Progress | None = None,
 ) -> PermutationNull:
-    """Return the null of a kNN from the cache; computed and kept there, unless the workspace is open for reading only."""
+    """Return the null of a kNN from the cache; compute and cache it, unless the workspace is read-only."""
     key = content_key(knn, labels, k, n, SEED)
     kept = kept_null(workspace, key)
     if kept is not None:
@@ -74,7 +74,7 @@ def find_null(
 
 
 def kept_null(workspace: Workspace, key: str) -> PermutationNull | None:
-    """Return the null of this content (see `content_key`) from the cache; None if it is not there."""
+    """Return the null of this content (see `content_key`) from the cache, else None."""
     return read_null(_file(workspace, key))
 
 
@@ -87,7 +87,7 @@ def null_of_run(
 ) -> PermutationNull | None:
     """Return the null of the space behind a kNN's run on these rows, from the cache or, with `compute`, made for it.
 
-    None for other methods and other protocols than folds, if it is in no cache, and if a space of the run is gone.
+    None for other methods and other protocols than folds, if it is not cached, and if a space of the run was deleted.
     """
     if run.method != "knn":
         return None
@@ -106,7 +106,7 @@ def null_of_run(
 def space_to_scramble(workspace: Workspace, run: Run, index: RowIndex) -> Space | None:
     """Return the space whose symbols are scrambled beside a run: its first that was built without labels, else the oldest such.
 
-    None without one, or if its file is gone.
+    None without one, or if its file is missing.
     """
     own = read_knn_settings(run.spec).spaces if run.method == "knn" else ()
     with workspace.store.read() as db:
@@ -122,7 +122,7 @@ def space_to_scramble(workspace: Workspace, run: Run, index: RowIndex) -> Space 
 
 
 def kept_vectors(workspace: Workspace, run: Run, pair_ids: Sequence[str]) -> Floats | None:
-    """Return what a kNN's run scores with permuted vectors, of shape (n, 2), if that was computed before, else None."""
+    """Return the scores of a kNN's run with permuted vectors, of shape (n, 2), if they were computed before, else None."""
     null = null_of_run(workspace, run, pair_ids, compute=False)
     return None if null is None else null.values
 

@@ -82,7 +82,7 @@ def export_frame(workspace: Workspace, rubric: Rubric, run: str) -> pd.DataFrame
 
 
 def _text_cells(text: SampledText | TextLabel, label: TextLabel | None) -> tuple[str, ...]:
-    """Return a text, and what was said of it."""
+    """Return a text and its label."""
     place = (text.pair_id, str(text.seq), text.role)
     if label is None:
         return (*place, "", "", "", "")

@@ -1,6 +1,5 @@
-"""Labels: texts of a run are drawn for a rubric, people answer it for them, and answers leave and come as CSV (`label_files`).
-
-An answer is stored when it is given; what the same person said before of the same text goes.
+"""Labels: texts of a run are sampled for a rubric, people answer it, and answers are exported and imported as CSV
+(`label_files`). An answer is stored at once and replaces the same person's earlier answer for the text.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ FindAnswers = Callable[[Workspace, Rubric, str, Design], "tuple[pd.DataFrame, st
 
 
 def answers_by_judge(workspace: Workspace, rubric: Rubric, run: str, design: Design) -> tuple[pd.DataFrame, str]:
-    """Return what the rubric's rule answers, else what the newest reading by a model did.
+    """Return the answers of the rubric's rule, else of the newest reading by a model.
 
-    Always the model's for `unsure`, since a rule is sure of all it says. Raise NotFound if there is none.
+    For `unsure`, always the model's, since a rule has no probabilities. Raise NotFound if there is none.
     """
     found: tuple[pd.DataFrame, str] = readings.answers(workspace, rubric, run, "model" if design == "unsure" else None)
     return found
@@ -115,7 +114,7 @@ def find_sample(workspace: Workspace, rubric: Rubric, run: str, sample: str) -> 
 
 
 def give_label(workspace: Workspace, rubric: Rubric, run: str, label: TextLabel) -> None:
-    """Stores an answer. Raise InputError for an answer that is none of the rubric's and a text that it does not ask about."""
+    """Store an answer. Raise InputError for an answer or a text that does not belong to the rubric."""
     give_labels(workspace, rubric, run, [label])
 
 
@@ -132,7 +131,7 @@ def give_labels(workspace: Workspace, rubric: Rubric, run: str, given: Sequence[
 
 
 def take_back(workspace: Workspace, rubric: Rubric, run: str, label: TextLabel) -> None:
-    """Delete what an author said of a text; nothing happens if they said nothing. The answer does not matter."""
+    """Delete an author's answer for a text, if there is one. The answer itself is ignored."""
     with workspace.change("take label back", rubric.name) as (db, detail):
         found = runs.find(db, run)
         rubrics.delete_label(db, rubric, found.id, label)

@@ -101,12 +101,12 @@ def start(
     components: ComponentLoader | None = None,
     method: FindMethod = method_named,
 ) -> Run:
-    """Start the run of a request, by a worker of its own (`detach`) or here until it ends.
+    """Start the run of a request in its own worker (`detach`) or here until it ends.
 
-    Return the existing one, whatever its name, if the specification is the same. spec: as `resolve` returned it. Raise StateError
-    if the name is another run's, unless `replace`, and, before anything is written, what the prediction of a derived method would
-    raise, InputError for prompts of a file that are too long, what `refuse_unfit` raises for several model servers, and what
-    `check_ray` raises.
+    Return an existing run of any name with the same specification. spec: the value of `resolve`. Raise StateError if the name is
+    another run's, unless `replace`, and, before anything is written, what the prediction of a derived method would raise,
+    InputError for prompts of a file that are too long, what `refuse_unfit` raises for several model servers, and what `check_ray`
+    raises.
     """
     workspace.refuse_if_read_only("run", request.name or request.method)
     if request.method in READING_METHODS:
@@ -187,7 +187,7 @@ def _servers_of(workspace: Workspace, request: RunRequest) -> str:
 def estimate(
     workspace: Workspace, spec: RunSpec, concurrency: int, method: FindMethod = method_named, endpoint: str | None = None
 ) -> Expectation:
-    """Return what a run is expected to take, from what calls of its method and model took so far; endpoint: where it asks."""
+    """Return the expected cost of a run, from earlier calls of its method and model. endpoint: its model server."""
     n_calls = expected_calls(method(spec.method), spec.options, len(spec.rows))
     rate = rate_of(workspace, spec.method, spec.model)
     return expect(n_calls, concurrency, rate, price_of(workspace, endpoint, spec.model))
@@ -196,13 +196,13 @@ def estimate(
 async def health(
     workspace: Workspace, base_url: str | None = None, model: str | None = None, calls: CallSettings | None = None
 ) -> Health:
-    """Return what a model server can do, or several together; by default those of the settings."""
+    """Return the abilities of a model server, or of several together; by default those of the settings."""
     address = base_url or workspace.settings.endpoint
     return model_servers.combine(await model_servers.check_each(workspace, address, model, calls=calls))
 
 
 def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:
-    """Return what a call of this method with this model took on average; None before the first."""
+    """Return the average cost of a call of this method with this model; None before the first."""
     with workspace.store.read() as db:
         found = calls.averages(db, method, model)
     return None if found is None else Rate(*found)

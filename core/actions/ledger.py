@@ -31,9 +31,11 @@ MAX_TEXT = 2_000  # characters of a hypothesis, a prediction, a note
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A hypothesis as somebody registers it. a, b: the runs that are to be compared, if they are known: names or ids; a run
-    that is yet to be made is known by its name. dataset: a name, by default that of the runs. benchmark: the name of the one that
-    compares a and b, which are then its arms; seen_before: whether its result was there to see, None where a and b are runs."""
+    """A hypothesis to register. a, b: the runs to compare, if known, by name or id; a future run by its name.
+
+    dataset: a name, by default that of the runs. benchmark: the name of the one that compares a and b, which are then its arms;
+    seen_before: whether its result was there to see, None where a and b are runs.
+    """
 
     name: str
     hypothesis: str
@@ -49,8 +51,11 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What a result is computed from. a, b: runs, by default those of the registration. noise: two labelled runs whose paired
-    difference says what a public score can show; then the public scores of a and b are compared. benchmark: its name."""
+    """The inputs of a result. a, b: runs, by default those of the registration.
+
+    noise: two labelled runs whose paired difference gives the noise of public scores; then the public scores of a and b are
+    compared. benchmark: its name.
+    """
 
     a: str = ""
     b: str = ""
@@ -66,12 +71,12 @@ def list_entries(workspace: Workspace) -> list[Entry]:
 
 
 def list_lines(workspace: Workspace) -> list[LedgerLine]:
-    """Return every line of the ledger, its p corrected for all that was tested and looked at on its dataset."""
+    """Return every line of the ledger, its p corrected for all tests and comparisons on its dataset."""
     return ledger_lines(list_entries(workspace), looked_by_dataset(workspace))
 
 
 def verify(workspace: Workspace) -> tuple[Finding, Finding]:
-    """Return whether the ledger and the audit log are as they were written, and if not, from which entry on."""
+    """Return whether the ledger and the audit log are intact, and if not, from which entry on."""
     with workspace.store.read() as db:
         return chain.verify(db)
 
@@ -83,10 +88,10 @@ def find_head(workspace: Workspace, noted: str) -> tuple[str, int] | None:
 
 
 def register(workspace: Workspace, wanted: Registration) -> Entry:
-    """Register a hypothesis; the same one again returns the entry that is there.
+    """Register a hypothesis; registering it again returns the existing entry.
 
-    A second registration of the same name is added and linked to the first, whose rule goes on deciding. An entry whose runs have
-    their result already says so. Raise InputError for texts that are empty or too long, ReadOnly.
+    A second registration of the same name is added and linked to the first, whose rule still decides. An entry records if its
+    runs had their result already. Raise InputError for texts that are empty or too long, ReadOnly.
     """
     check_texts(wanted.name, wanted.hypothesis, wanted.prediction, wanted.note)
     with workspace.store.read() as db:
@@ -274,7 +279,7 @@ def import_published_ladder(workspace: Workspace) -> list[Entry]:
 
 
 def add_once(workspace: Workspace, action: str, entry: Entry) -> Entry:
-    """Add an entry, unless one that says the same is there, which it then returns. Raise ReadOnly."""
+    """Add an entry, or return an existing one with the same content. Raise ReadOnly."""
     workspace.refuse_if_read_only(action, entry.name)
     known = _same_entry(list_entries(workspace), entry)
     return known or _add(workspace, action, [entry])[0]

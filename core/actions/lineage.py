@@ -24,8 +24,10 @@ from core.version import version_in
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The prompt texts behind a run. text: as they are today, None if there are none or they cannot be shown to be those
-    that ran. recorded: the hashes that the runs' specifications hold. fault: what cannot be shown, "" for nothing."""
+    """The prompt texts behind a run. text: the present texts, None if there are none or they may differ from those that ran.
+
+    recorded: the hashes in the runs' specifications. fault: why the texts may differ, else "".
+    """
 
     text: str | None
     recorded: tuple[str, ...] = ()
@@ -33,7 +35,7 @@ class Prompts:
 
 
 def lineage(db: Cursor, run: Run) -> list[Run]:
-    """Return the run, its parents and theirs, each once, as far as they are still in the workspace."""
+    """Return the run, its parents and theirs, each once, if they are still in the workspace."""
     known = {each.id: each for each in runs.list_all(db)}
     found: dict[str, Run] = {}
     waiting = [run.id]
@@ -81,7 +83,7 @@ def prompts_of(workspace: Workspace, db: Cursor, line: Sequence[Run]) -> Prompts
 
 
 def _prompts_of_file(workspace: Workspace, db: Cursor, run: Run) -> str:
-    """Return the prompts of a run's rows that stand in a file; "" for a run without. Raise StateError if it is gone."""
+    """Return the prompts of a run's rows from its file; "" for a run without one. Raise StateError if it is missing."""
     sha256 = run.spec["options"].get("prompts")
     if not sha256:
         return ""
@@ -97,7 +99,7 @@ def tools_of(db: Cursor, line: Sequence[Run]) -> dict[str, bytes]:
 
 
 def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProvenance:
-    """Return what rules check about the first run of a lineage."""
+    """Return the facts about the first run of a lineage that rules check."""
     requests = [request for run in line for request in calls.request_settings(db, run.id)]
     models = [*(run.model for run in line), *(model for model, _, _ in requests)]
     sampling = {(heat, top_p) for _, heat, top_p in requests if heat is not None and top_p is not None}

@@ -30,7 +30,7 @@ class Remover(Protocol):
 
 
 def remover(settings: Settings) -> Remover:
-    """Return what removes the folders of files and the addresses of servers from a text."""
+    """Return a function that removes folders of files and addresses of servers from a text."""
     places = sorted({f"{place}/" for place in (settings.workspace, settings.data, Path.home()) if place != Path("/")}, key=len)
 
     def remove(text: str, *, inside: bool = True) -> str:

@@ -56,7 +56,7 @@ class EndpointFile:
 
 
 def find_entries(workspace: Workspace, servers: str, model: str) -> list[EndpointEntry]:
-    """Return what the file says about a server, or the first of several, and a model: first of this model, then of all.
+    """Return the file's entries for a server, or the first of several, and a model: those of the model first, then those of all.
 
     Raise InputError for a file that cannot be read.
     """
@@ -77,7 +77,7 @@ def _entries_about(entries: Sequence[EndpointEntry], servers: str, model: str) -
 
 
 def call_settings(workspace: Workspace, servers: str, model: str, chosen: CallSettings) -> CallSettings:
-    """Return how a server is asked: as chosen, and where nothing is chosen as the file says."""
+    """Return the call options of a server: as chosen, else as in the file."""
     for entry in find_entries(workspace, servers, model):
         chosen = chosen.over(entry.calls)
     return chosen
@@ -106,7 +106,7 @@ def prices_of_runs(workspace: Workspace, runs: Sequence[Run]) -> dict[str, Price
 
 
 def _servers_of(workspace: Workspace, run: Run, entries: Sequence[EndpointEntry]) -> str:
-    """Return the servers that a run asked, which only matters where a file has prices of its own."""
+    """Return the servers that a run asked, which matters only if the file has prices."""
     folder = workspace.run_folder(run.id)
     own = folder.execution_settings().servers if entries and folder.exists else ""
     return own or workspace.settings.endpoint
@@ -137,11 +137,12 @@ async def check_each(
     calls: CallSettings | None = None,
     asked: Sequence[Request] = (),
 ) -> dict[str, Health]:
-    """Return address → what the server can do, in their order; the problem of one that differs from the first says in what.
+    """Return address → the server's abilities, in order; the problem of a server that differs from the first states the
+    difference.
 
-    servers: one address, several joined by commas, or a file of them. model: by default the only one that is served. calls: how
-    they are asked; where it says nothing, the file of endpoints does. asked: as of `check_health`. Raise InputError if there is
-    no usable address.
+    servers: one address, several joined by commas, or a file of them. model: by default the only one that is served. calls: the
+    call options, by default those in the file of endpoints. asked: see `check_health`. Raise InputError if there is no usable
+    address.
     """
     workspace.refuse_if_read_only("endpoint", servers)
     if not asks_several(servers):
@@ -197,7 +198,7 @@ def _first_fit(found: Mapping[str, Health]) -> str | None:
 
 
 def combine(found: Mapping[str, Health]) -> Health:
-    """Return what servers can do in one run: what the first one that can be used does, and the problems of all."""
+    """Return the abilities of servers in one run: those of the first usable one, and the problems of all."""
     best = next((health for health in found.values() if health.models and not health.problem), None)
     best = best or next((health for health in found.values() if health.reachable), next(iter(found.values())))
     return replace(best, problem="; ".join(health.problem for health in found.values() if health.problem))

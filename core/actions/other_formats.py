@@ -1,4 +1,4 @@
-"""Files that no reader takes, by what they are, and what to do with them. Said before any reader complains of something else."""
+"""Recognise files of unsupported formats and say what to do with them, before a reader reports another problem."""
 
 from __future__ import annotations
 

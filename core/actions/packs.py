@@ -37,10 +37,10 @@ MAX_FILE_NAME = 100  # characters of a pack's name that its file is called by
 
 
 def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source: str) -> PackRecord:
-    """Record a pack that came with an import and write its file, in the caller's transaction.
+    """Record an imported pack and write its file, in the caller's transaction.
 
-    A pack of that name is replaced, but kept for the runs that were planned with it. A pack of descriptions also describes
-    the genes of the workspace.
+    A pack of that name is replaced, but stored for the runs planned with it. A pack of descriptions also describes the genes of
+    the workspace.
     """
     workspace.refuse_if_read_only("import", name)
     pack = file.pack
@@ -70,9 +70,9 @@ def describe_genes(workspace: Workspace, db: Cursor) -> None:
 
 
 def keep_for_runs(workspace: Workspace, db: Cursor, record: PackRecord) -> None:
-    """Keep the contents of a pack that goes if a run that has work left was planned with it, in the caller's transaction.
+    """Store the contents of a deleted pack if an unfinished run was planned with it, in the caller's transaction.
 
-    Kept packs that no run needs any more are forgotten.
+    Delete stored packs that no run needs.
     """
     workspace.refuse_if_read_only("keep pack", record.name)
     planned = [run.spec.get("packs") for run in runs.list_all(db) if run.status != "done" or run.failed]
@@ -90,7 +90,7 @@ def keep_for_runs(workspace: Workspace, db: Cursor, record: PackRecord) -> None:
 
 
 def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:
-    """Return a pack's contents. Raise StateError if its file is gone, or not the one of this hash."""
+    """Return a pack's contents. Raise StateError if its file is missing, or has another hash."""
     path = _file(workspace, name)
     if not path.exists():
         raise StateError(f"pack {name!r}: its file {path.name} is missing in {path.parent}; import it again")
@@ -115,7 +115,7 @@ def _organism_or_none(workspace: Workspace, record: PackRecord) -> str | None:
 
 
 def organism_of_pack(workspace: Workspace, record: PackRecord) -> str:
-    """Return whose genes a pack is about, "" if its symbols do not tell; from its file if nobody recorded it.
+    """Return the organism of a pack's genes, "" if its symbols do not show it; from its file if it is not recorded.
 
     Raise StateError or InputError if that file cannot be read.
     """
@@ -141,7 +141,7 @@ def names_of_kind(workspace: Workspace, kind: str, organism: str = "") -> Iterat
 def read_latest(workspace: Workspace, kind: str, organism: str = "") -> Pack | None:
     """Return the contents of the latest pack of a kind about an organism, "" for any; None without one.
 
-    Raise StateError if its file is gone.
+    Raise StateError if its file is missing.
     """
     name = name_of_latest(workspace, kind, organism)
     return None if name is None else read(workspace, name)
@@ -207,7 +207,7 @@ def _file(workspace: Workspace, name: str) -> Path:
 
 
 def _kept_file(workspace: Workspace, sha256: str) -> Path:
-    """Return the file of a pack that is kept for runs, called by its content."""
+    """Return the file of a pack stored for runs, named by its content."""
     return workspace.settings.data / "knowledge" / "kept" / f"{sha256}.json"
 
 
@@ -243,7 +243,7 @@ def _is_about(workspace: Workspace, record: PackRecord, organism: str) -> bool:
 
 
 def refuse_missing(db: Cursor, planned: Mapping[str, str]) -> None:
-    """Raise StateError if a pack that a run is about to be planned with has gone since it was asked for."""
+    """Raise StateError if a pack of a requested run was deleted before its planning."""
     here = {record.sha256 for record in spaces.list_packs(db)}
     gone = [name for name, sha256 in planned.items() if sha256 not in here]
     if gone:
@@ -255,7 +255,7 @@ def refuse_missing(db: Cursor, planned: Mapping[str, str]) -> None:
 def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
     """Return the knowledge packs that a run was planned with, as evidence tools read them.
 
-    planned: name among `Packs` → SHA-256. Raise StateError if a pack of this content is neither here nor kept.
+    planned: name among `Packs` → SHA-256. Raise StateError if a pack of this content is missing.
     """
     with workspace.store.read() as db:
         here, kept = spaces.list_packs(db), spaces.list_kept_packs(db)

@@ -1,6 +1,6 @@
-"""Import by path from a page: only from folders that whoever starts the app allows, and only while it listens to this machine.
+"""Import by path from a page: only from folders allowed at the app's start, and only while it listens to this machine.
 
-A visitor of the page is not the user whose files the app may read. The command line is, and reads what its user may.
+A visitor of the page need not have the rights of the app's user; the user of the command line has.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _VARIABLE = "PERTURBDESK_IMPORT_ROOTS"
 def import_path(
     workspace: Workspace, text: str, options: ImportOptions, server_address: str | None, on_file: OnFile = lambda *_: None
 ) -> list[Imported]:
-    """Import a file, or what is recognised in a folder, by a path that a visitor typed.
+    """Import a file, or recognised files in a folder, by a path that a visitor typed.
 
     Links are followed before this check. Files other than tables, packs, bundles and spaces are refused without a word on their
     content. server_address: as in `import_folders`. on_file: as in `imports.import_paths`. Raise InputError outside of the
@@ -54,7 +54,7 @@ def import_predictions(
 ) -> Imported:
     """Make a run from predicted expression by a path that a visitor typed; real: the path of real control cells.
 
-    Of a table that is refused nothing is said of what it holds. Raise what `import_path` raises, and what
+    The error for a refused table does not reveal its content. Raise what `import_path` raises, and what
     `cell_predictions.import_predictions` does.
     """
     workspace.refuse_if_read_only("cells predictions", text)
@@ -74,7 +74,7 @@ def import_predictions(
 def describe_predictions(
     workspace: Workspace, text: str, real: str | None, options: PredictionOptions, server_address: str | None
 ) -> list[str]:
-    """Return what a file of predictions is read as, whose path a visitor typed. Raise as `import_predictions`."""
+    """Return how a file of predictions at a path that a visitor typed is read. Raise as `import_predictions`."""
     workspace.refuse_if_read_only("cells predictions", text)
     roots = _allowed_folders(workspace, server_address)
     path = _inside(text, roots)
@@ -124,7 +124,7 @@ def _is_below(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def _recognise_unseen(path: Path) -> FileContent:
-    """As `recognise`, with errors that tell nothing of what the file holds."""
+    """Recognise as `recognise` does, with errors that reveal nothing of the content."""
     if not path.is_dir():
         try:
             read_head(path, 1)

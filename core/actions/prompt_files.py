@@ -1,4 +1,4 @@
-"""Files of prompts that runs ask: read, checked against a run, and kept in data/prompts under their SHA-256 for good."""
+"""Files of prompts of runs: read, checked against a run, and stored permanently in data/prompts under their SHA-256."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _named_prompts(workspace: Workspace, sha256: str, file: PromptFile | None) -
 
 
 def keep(workspace: Workspace, file: PromptFile) -> None:
-    """Keep a file of prompts under its SHA-256; nothing changes if it is kept already."""
+    """Store a file of prompts under its SHA-256, unless it is stored already."""
     workspace.refuse_if_read_only("prompts", file.name)
     path = _path(workspace, file.sha256)
     try:
@@ -139,7 +139,7 @@ def keep(workspace: Workspace, file: PromptFile) -> None:
 
 
 def read_kept(workspace: Workspace, sha256: str) -> Mapping[str, str]:
-    """Return id → prompt of the file that is kept under this SHA-256. Raise StateError if it is gone or has changed."""
+    """Return id → prompt of the file stored under this SHA-256. Raise StateError if it is missing or has changed."""
     path = _path(workspace, sha256)
     name = _kept_name(sha256)
     try:

@@ -1,4 +1,4 @@
-"""Readings: a model answers a rubric about the texts of a run, in a run of its own; and the answers that there are."""
+"""Readings: a model answers a rubric about the texts of a run, in a separate run; and its answers."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ class ReadingPlan:
 
 @dataclass(frozen=True, slots=True)
 class ReadingEstimate:
-    """What a reading is expected to take, answers that cannot be read and retries left out.
+    """The expected cost of a reading, without unreadable answers and retries.
 
-    texts: how many are read; calls of `expected` are fewer if some make the same prompt. counted_by: who counted the prompts'
+    texts: the number read; calls of `expected` are fewer if some make the same prompt. counted_by: who counted the prompts'
     tokens; "bytes" makes them an upper bound. measured: whether answers are as long as those of this model's earlier readings;
     otherwise they are counted as the letter, and a sentence if one is asked for, without any reasoning.
     """
@@ -89,7 +89,7 @@ def plan_reading(
     model: str | None = None,
     settings: ReadingSettings | None = None,
 ) -> ReadingPlan:
-    """Return the reading of a finished run by a model, by default the server's only one; asks the server what it can do.
+    """Return the reading of a finished run by a model, by default the server's only one; this contacts the server.
 
     rubric: `core.audit.clash.SPEECHES` for the clash of its debates; of that of claims the claims themselves are read.
 
@@ -137,10 +137,10 @@ def start_reading(
     plan: ReadingPlan | None = None,
     replace: bool = False,
 ) -> Run:
-    """Start a reading, by a worker of its own (`detach`) or here until it ends.
+    """Start a reading in its own worker (`detach`) or here until it ends. Return an existing equal reading of any name and state.
 
-    Return the existing one, whatever its name and state, if it is the same. plan: as `plan_reading` returned it. Raise what
-    `plan_reading` does, and StateError if the name is another run's, unless `replace`.
+    plan: as `plan_reading` returned it. Raise what `plan_reading` does, and StateError if the name is another run's, unless
+    `replace`.
     """
     workspace.refuse_if_read_only("read", run_name)
     plan = plan or plan_reading(workspace, rubric, run_name, endpoint=endpoint, model=model, settings=settings)
@@ -157,7 +157,7 @@ def start_reading(
 
 
 def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
-    """Return what a reading is expected to take: the prompts are made, and some of every length are counted by the server."""
+    """Return the expected cost of a reading: the prompts are made, and the server counts some of every length."""
     workspace.refuse_if_read_only("estimate", launch.name_of(plan.request))
     texts, prompts = 0, list[str]()
     for of_row, n_texts in _prompts(workspace, plan):
@@ -184,7 +184,7 @@ def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
 
 
 def list_readings(db: Cursor, rubric: Rubric, run_id: str) -> list[Run]:
-    """Return the readings of a run (id) for a rubric as it is worded, newest first, in any state."""
+    """Return the readings of a run (id) for the present wording of a rubric, newest first, in any state."""
     found = [run for run in runs.list_all(db) if run.is_reading and run.parents == (run_id,)]
     return [run for run in reversed(found) if rubric_of(run).sha256 == rubric.sha256]
 
@@ -197,7 +197,7 @@ def rubric_of(reading: Run) -> Rubric:
 def answers(
     workspace: Workspace, rubric: Rubric, run: Run | str, judge: Judge | None = None, reading: str | None = None
 ) -> tuple[pd.DataFrame, str]:
-    """Return the answers to a rubric about the texts of a run, and what gave them: "rule", or the id of the reading.
+    """Return the answers to a rubric about the texts of a run, and their source: "rule", or the id of the reading.
 
     The columns are those of `store.rubrics.readings`. run: of a rubric about claims the reading that lists them. judge: None is
     the rule if the rubric has one, else the model. reading: the name or id of a reading, by default the newest that is finished.

@@ -79,7 +79,7 @@ def work_on(
 
 
 def find_same(workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False) -> Run | None:
-    """Return the run of this specification, whatever its name.
+    """Return the run of this specification, of any name.
 
     Raise StateError as `find_same_run` does, and InputError for a name as `check_name` does.
     """
@@ -99,9 +99,9 @@ def start(
     begin: Begin = start_worker,
     origin: str = run_writer.RUN_HERE,
 ) -> Run:
-    """Start a run; return the existing one, as it is and whatever its name, if the specification is the same.
+    """Start a run; return an existing one of any name with the same specification.
 
-    calls: how many calls of a model are expected. begin: `start_worker`, or `work_on` to work here until it ends. origin: as in
+    calls: the expected number of calls of a model. begin: `start_worker`, or `work_on` to work here until it ends. origin: as in
     `RunRecord`. Raise StateError if the name is another run's, unless `replace`, and if a worker is on the run that would be
     replaced, AddressRefused as `refuse_unlisted` does.
     """
@@ -245,7 +245,7 @@ def states(workspace: Workspace) -> dict[str, Status]:
 
 
 def settle(workspace: Workspace, run: str) -> Run:
-    """Ingest what a worker left in the journal and record the run's state; change nothing while a worker is on it."""
+    """Ingest the rest of the journal and record the run's state; change nothing while a worker runs it."""
     found, folder = _find_folder(workspace, run)
     state, cause = state_of(folder)
     if state not in LIVE_STATES and state != "waiting":

@@ -38,7 +38,7 @@ class RunMetadata:
 
 
 def find_same_run(db: Cursor, workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False) -> Run | None:
-    """Return the run of this specification, whatever its name; None if there is none.
+    """Return the run of this specification, of any name; None if there is none.
 
     Raise StateError if there is none and the name is another run's, unless `replace`; in any case if that run is a parent of this
     one or a worker is on it.

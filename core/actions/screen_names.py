@@ -32,7 +32,8 @@ def name_screen(
     settings: ExecutionSettings,
     say: Callable[[str], object],
 ) -> SavedScreen:
-    """Return what the model of a run says of the screen that some of its rows are from; the cache answers what was asked before.
+    """Return the answers of a run's model about the screen behind some of its rows; repeated questions are answered from the
+    cache.
 
     rows: from which the questions choose; known: as of `known_descriptors`; settings: how the model is asked; say: takes a line
     about what happens to several servers. A question that gets no answer has its error.

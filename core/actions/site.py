@@ -47,9 +47,9 @@ class BuiltSite:
 
 
 def build_site(workspace: Workspace, run: str, walks: Sequence[tuple[str, bytes]] = ()) -> BuiltSite:
-    """Make the site of a run; nothing is written. walks: name and slides of each walk-through that is in it.
+    """Make the site of a run in memory. walks: name and slides of each walk-through that is in it.
 
-    Raise StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
+    Raise StateError while a worker is on the run, or if it contains an API key; InputError for a run without rows.
     """
     found = runs.refuse_reading(settle_run(workspace, run))
     files = SiteFiles()

@@ -67,7 +67,7 @@ def _build_coresponse(workspace: Workspace, spec: Spec, name: str) -> Space:
 
 
 def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
-    """Return the labels that a space was built from. Raise StateError if the dataset is gone or its labels have changed."""
+    """Return the labels that a space was built from. Raise StateError if the dataset was deleted or its labels have changed."""
     with workspace.store.read() as db:
         try:
             labelled, fingerprint = labelled_rows(db, datasets.find(db, spec["dataset"]).id)
@@ -118,8 +118,8 @@ def embed(
     """Build a space of a kind of BUILDERS and record it; return the existing one if its specification is the same.
 
     options: columns, seed, model, base_url, dataset (a name) or of, as the kind needs them. pack: the knowledge pack to build
-    from, None for the latest of its kind, about genes of the default dataset's organism if there is one. say: is called with what
-    is done next. Raise StateError if the name is another space's, unless `replace`.
+    from, None for the latest of its kind, about genes of the default dataset's organism if there is one. say: called with the
+    next step. Raise StateError if the name is another space's, unless `replace`.
     """
     workspace.refuse_if_read_only("embed", name)
     spec = dict(options)
@@ -159,7 +159,7 @@ def spec_of_loaded(space: Space, file: str) -> dict[str, Any]:
 def load(workspace: Workspace, record: SpaceRecord) -> Space:
     """Return a space's vectors, rebuilt if the cache was emptied.
 
-    Raise StateError if the space's file, or what it was built from, is gone or has changed.
+    Raise StateError if the space's file, or its source, is missing or has changed.
     """
     path = _file(workspace, record)
     space = _rebuild(workspace, record, path) if record.kind in REBUILT else _read_saved(record, path)
@@ -203,8 +203,10 @@ def coverage_of(workspace: Workspace, record: SpaceRecord, dataset: str | None =
 
 
 def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
-    """Raise InputError for a space without a vector for any gene of the datasets here, with what its names look like. Simulated
-    datasets do not count; without any other, nothing is known."""
+    """Raise InputError for a space without a vector for any gene of the datasets here, with what its names look like.
+
+    Simulated datasets do not count; without other datasets there is no check.
+    """
     known = set[str]()
     with workspace.store.read() as db:
         real = [each for each in datasets.list_all(db) if each.origin != "simulated"]

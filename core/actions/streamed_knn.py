@@ -1,4 +1,4 @@
-"""Predicts the pairs of a Parquet file by a kNN, however many they are; the workspace stays as it is."""
+"""Predict the pairs of a Parquet file of any size by a kNN; the workspace does not change."""
 
 from __future__ import annotations
 

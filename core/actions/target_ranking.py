@@ -1,6 +1,6 @@
 """Target rankings of this workspace: train, evaluate, find, delete. Each lies in data/targets/NAME.
 
-Trains ranking models in a process of its own, which outlives the page that started it and says how far it is.
+Trains ranking models in a separate process, which outlives the page and reports its progress.
 """
 
 from __future__ import annotations
@@ -65,8 +65,10 @@ def status_of(folder: RankingFolder) -> RankingStatus:
 
 
 def create(workspace: Workspace, request: TrainingRequest, *, replace: bool = False) -> RankingFolder:
-    """Create the folder of a target ranking, which nothing is fitted in yet. Raise InputError for a wrong request, and
-    StateError if the name is taken, unless `replace`."""
+    """Create the folder of a target ranking without any fitted model.
+
+    Raise InputError for a wrong request, and StateError if the name is taken, unless `replace`.
+    """
     workspace.refuse_if_read_only("train target ranking", request.name)
     if not _NAME.fullmatch(request.name):
         raise InputError(f"name of a target ranking: got {request.name!r}, expected up to 64 letters, digits and . _ -")
@@ -137,12 +139,12 @@ def delete(workspace: Workspace, name: str) -> None:
 
 
 def list_all(workspace: Workspace) -> Sequence[RankingFolder]:
-    """Return every target ranking of the workspace, the latest begun first."""
+    """Return every target ranking of the workspace, the latest started first."""
     return list_folders(_place(workspace))
 
 
 def find(workspace: Workspace, name: str | None = None) -> RankingFolder:
-    """Return the target ranking of a name; without one, the latest begun. Raise NotFound."""
+    """Return the target ranking of a name; without a name, the latest started. Raise NotFound."""
     known = list_all(workspace)
     found = next((folder for folder in known if name in (None, folder.name)), None)
     if found is None:
@@ -159,9 +161,9 @@ KIND = "target ranking"
 
 
 def start_apart(workspace: Workspace, request: TrainingRequest, *, replace: bool = False) -> RankingFolder:
-    """Start the training of a request in a process of its own.
+    """Start the training of a request in a separate process.
 
-    One of that name with the same options goes on, or is returned if it is done. Raise InputError for a wrong request, StateError
+    One of that name with the same options is resumed, or returned if it is done. Raise InputError for a wrong request, StateError
     if the name is taken or the process ends before its first heartbeat.
     """
     if not replace and find_same(workspace, request) is not None:
@@ -172,10 +174,7 @@ def start_apart(workspace: Workspace, request: TrainingRequest, *, replace: bool
 
 
 def resume(workspace: Workspace, name: str) -> RankingFolder:
-    """Start a process on a training that failed or crashed, which goes on after the models that are there.
-
-    One that is live or done is returned as it is.
-    """
+    """Resume a failed or crashed training after its finished models. A live or finished one is returned unchanged."""
     workspace.refuse_if_read_only("resume target ranking", name)
     folder = find(workspace, name)
     status = status_of(folder)
@@ -194,9 +193,9 @@ def _start(workspace: Workspace, folder: RankingFolder) -> None:
 def train(
     workspace: Workspace, request: TrainingRequest, say: Callable[[str], object], *, replace: bool = False
 ) -> RankingFolder:
-    """Train and evaluate every model of a request in this process; `say` hears how far it is.
+    """Train and evaluate every model of a request in this process; `say` receives the progress.
 
-    One of that name with the same options goes on after the models that are there; one that is done is returned as it is. Cells,
+    One of that name with the same options is resumed after its finished models; a finished one is returned unchanged. Cells,
     split and options are checked before anything is written. Raise InputError, StateError, MissingPackage.
     """
     workspace.refuse_if_read_only("train target ranking", request.name)
@@ -223,7 +222,7 @@ def _go_on(
 
 
 def work_on(workspace: Workspace, name: str, say: Callable[[str], object]) -> RankingFolder:
-    """Train what a folder asks for, in this process, after the models that are there. Raise what `train` raises."""
+    """Train the remaining models of a folder in this process. Raise what `train` raises."""
     workspace.refuse_if_read_only("train target ranking", name)
     folder = find(workspace, name)
     _work(folder, lambda: training.prepare(folder.request()), say)

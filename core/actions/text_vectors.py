@@ -19,7 +19,7 @@ _NAME = "texts"  # of a space that nobody keeps
 def make_encoder(
     workspace: Workspace, embedding: str = "tfidf", endpoint: str = "", model: str = ""
 ) -> Callable[[Sequence[str]], Floats] | None:
-    """Return what turns n texts into vectors of shape (n, columns); None for TF-IDF, which needs no encoder.
+    """Return a function from n texts to vectors of shape (n, columns); None for TF-IDF, which needs no encoder.
 
     Raise InputError for another name, and for an endpoint without its address and model. What it returns raises as
     `build_sentences` and `build_endpoint` do.

@@ -29,7 +29,9 @@ Labels = Mapping[str, NDArray[np.object_]]  # by their name, of shape (n_rows,),
 
 
 def list_distances(workspace: Workspace, dataset: str) -> list[str]:
-    """Return what the distance can be measured in for a dataset (id): spaces that know no labels, and NETWORK if there is one."""
+    """Return the spaces in which a dataset's (id) distances can be measured: those made without labels, and NETWORK if there is
+    one.
+    """
     with workspace.store.read() as db:
         free = [space.name for space in spaces.list_all(db) if space.built_from is None]
         organism = datasets.find(db, dataset).organism

@@ -39,7 +39,7 @@ def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
 
 
 def _delete_packs_and_spaces(db: Cursor, workspace: Workspace, entry: Import) -> list[Callable[[], None]]:
-    """Delete the records that an import brought; return what deletes their files afterwards. Genes keep their descriptions."""
+    """Delete an import's records; return a function that deletes their files afterwards. Genes keep their descriptions."""
     removals: list[Callable[[], None]] = []
     for pack in spaces.list_packs(db):
         if pack.source_file == entry.id:
@@ -54,7 +54,7 @@ def _delete_packs_and_spaces(db: Cursor, workspace: Workspace, entry: Import) ->
 
 
 def _undo_pairs(workspace: Workspace, db: Cursor, entry: Import, with_runs: bool) -> list[Callable[[], None]]:
-    """Delete the rows and the runs that predict them; return what deletes the runs' journals afterwards."""
+    """Delete the rows and the runs that predict them; return a function that deletes the runs' journals afterwards."""
     dependent = _delete_rows(db, entry)
     if dependent and not with_runs:
         raise StateError(f"{entry.file}: {len(dependent)} runs predict its rows ({', '.join(dependent)}); undo those first")

@@ -1,8 +1,8 @@
-"""What people upload to a shared server is read by a process of its own, which this one starts, waits for and believes nothing
-but plain data.
+"""Uploads to a shared server are read by a separate process, which this one starts and waits for.
 
-The process is `core.actions.upload_process`: it has the person's name, no key and no network, and so much memory and time as the
-settings allow. It writes to the store itself, as a command does, and leaves its result in a folder as JSON.
+Only plain data are accepted from it. The process is `core.actions.upload_process`: it has the person's name, no key and no
+network, and so much memory and time as the settings allow. It writes to the store itself, as a command does, and leaves its
+result in a folder as JSON.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def add_stop(workspace: Workspace, stop: Stop) -> str:
 
 
 def set_sentence(workspace: Workspace, key: str, sentence: str) -> None:
-    """Replace what is said at a stop. Raise NotFound, InputError, ReadOnly."""
+    """Replace the sentence of a stop. Raise NotFound, InputError, ReadOnly."""
     sentence = " ".join(sentence.split())
     _check_sentence(sentence)
     with workspace.change("word stop", key) as (db, detail):
@@ -87,8 +87,8 @@ def delete_walk(workspace: Workspace, dataset: str, walk: str) -> int:
 def find_walk(db: Cursor, walk: str, dataset: str | None = None) -> tuple[str, list[Stop]]:
     """Return the dataset (id) and the stops of the walk-through of a name.
 
-    dataset: a name or an id, needed where two have the name. Raise NotFound, which lists the names, and InputError where the name
-    does not tell.
+    dataset: a name or an id, needed where two have the name. Raise NotFound, which lists the names, and InputError if several
+    datasets have the name.
     """
     known = walks.list_all(db)
     wanted = None if dataset is None else datasets.find(db, dataset).id

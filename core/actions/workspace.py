@@ -20,7 +20,7 @@ Role = Literal["reader", "editor"]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who signed in."""
+    """A person who signed in."""
 
     name: str
     email: str
@@ -46,11 +46,11 @@ def person_of(settings: Settings, email: str, name: str = "") -> Person | None:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A workspace that somebody has open. person: who signed in, None on a machine of the user's own.
+    """An open workspace. person: who signed in, None on the user's own machine.
 
-    look_up: says who that person is now, None without a role; roles are taken away while a page stands open. closed_because: why
-    this one refuses every change, where neither the settings nor a role do. before_use: is called with the workspace whenever
-    somebody reaches for the store; it brings a command's store up to date before the first time.
+    look_up: returns that person's present role, None without one, since roles may be removed while a page is open.
+    closed_because: why every change is refused, if neither the settings nor a role do so. before_use: called with the workspace
+    before each use of the store; it updates a command's store before the first use.
     """
 
     settings: Settings
@@ -105,8 +105,10 @@ class Workspace:
         return "PERTURBDESK_READ_ONLY is set"
 
     def used_by(self, person: Person, look_up: Callable[[], Person | None] | None = None) -> Workspace:
-        """Return the workspace as a person who signed in may use it: what they change carries their name, and a reader changes
-        nothing. look_up: as in the class."""
+        """Return the workspace for a person who signed in: changes are recorded under their name, and a reader cannot make any.
+
+        look_up: as in the class.
+        """
         settings = replace(self.settings, author=person.author, read_only=self.settings.read_only or person.role != "editor")
         return Workspace(_without_keys(settings) if settings.read_only else settings, person, look_up)
 
@@ -127,5 +129,5 @@ def open_workspace(settings: Settings | None = None) -> Workspace:
 
 
 def _is_writable(settings: Settings) -> bool:
-    """Return whether the store can be changed. One that is yet to be made counts: whoever makes it hears why it cannot be."""
+    """Return whether the store can be changed. A missing store counts as writable: creating it reports errors."""
     return not settings.data.is_dir() or os.access(settings.data, os.W_OK)

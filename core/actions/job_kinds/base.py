@@ -1,9 +1,8 @@
-"""What a kind of background job is, and one job as pages and commands show it.
+"""The definition of a kind of background job, and one job for pages and commands. A kind is a file in this folder with a `KIND`.
 
-A kind is a file of this room with a `KIND`. The command `jobs`, the panel on pages and Overview then know it. One whose `work` is
-written here as well is carried out by the command `jobs work` in a process of its own (`core.actions.job_control.start`).
-
-Jobs that make runs in their own process, an arm after the other: what the run that is being made waits for.
+The command `jobs`, the panel on pages and Overview then know it. One whose `work` is written here as well is done by the command
+`jobs work` in a separate process (`core.actions.job_control.start`). Jobs that make runs in their own process, one arm after the
+other: what the current run waits for.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ WORDS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job. kind, key: what tells it from every other. name: what people call it. state: in one word, a key of WORDS.
+    """One job. kind, key: its identity. name: its title for people. state: in one word, a key of WORDS.
 
-    cause: why it ended early, "" if it did not. share: of the work that is done, in [0, 1]; None where nobody knows. progress:
-    how far it is, in words. waits_for: what a live one waits for. begun_at: in seconds since 1970, None if nobody knows. pid: of
-    its live process. page, view: the page that shows it, and its query parameters there.
+    cause: why it ended early, "" if it did not. share: of the work done, in [0, 1]; None if unknown. progress: in words.
+    waits_for: what a live job waits for. begun_at: in seconds since 1970, None if unknown. pid: of its live process. page, view:
+    the page that shows it, and its query parameters there.
     """
 
     kind: str
@@ -87,7 +86,7 @@ class Job:
 
     @property
     def last_line(self) -> str:
-        """The last line that it said; "" if it said nothing."""
+        """The last line of its log; "" if it is empty."""
         return last_line(self.folder.log)
 
     def log_tail(self, lines: int) -> list[str]:
@@ -128,18 +127,18 @@ class JobKind:
         jobs.resume(workspace, job.folder)
 
     def work(self, _workspace: Workspace, _wanted: Mapping[str, Any], _reporter: Reporter, /) -> None:
-        """Do the work, in a process of its own, without what an earlier process made already.
+        """Do the work in a separate process, without repeating finished parts.
 
-        The second argument is what `job_control.start` was given; the third hears how far the work is.
+        The second argument is that of `job_control.start`; the third receives the progress.
         """
         raise StateError(f"{self.title}: has its own command, expected a kind that `jobs work` supports")
 
     def unbegun_in(self, folder: JobFolder, name: str, view: Mapping[str, str]) -> Job:
-        """Return the job of what was asked for, is not finished, and no process of this version was on."""
+        """Return the job of a request that is unfinished and that no process of this version has worked on."""
         return Job(self.name, folder.key, name, folder, UNFINISHED, can_resume=True, page=self.page, view=view)
 
     def job_in(self, folder: JobFolder, name: str = "", **more: Any) -> Job:
-        """Return the job of a folder. more: fields of the record that differ; what cannot be read counts as crashed."""
+        """Return the job of a folder. more: fields of the record that differ. An unreadable job counts as crashed."""
         said, about = last_heartbeat(folder) or {}, _about(folder)
         try:
             status = status_of(folder)
@@ -169,7 +168,7 @@ class JobKind:
 
 
 def _about(folder: JobFolder) -> Mapping[str, Any]:
-    """Return what was written down when a job was started; {} of one that is no command, or where it was damaged."""
+    """Return the record of a job's start; {} for a job that is not a command, or if it was damaged."""
     try:
         return read_json(folder.about) or {}
     except InputError:

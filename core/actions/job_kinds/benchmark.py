@@ -22,7 +22,7 @@ class BenchmarkKind(JobKind):
                 yield job
 
     def job_of(self, workspace: Workspace, saved: SavedBenchmark) -> Job | None:
-        """Return the job that makes a benchmark; None of one that is done and was made without any."""
+        """Return the job that makes a benchmark; None for a finished one that was made without a job."""
         folder, name = benchmarks.job_of(workspace, saved.spec.name), saved.spec.name
         view = {"dataset": saved.dataset, "benchmark": name}
         if not folder.was_begun:

@@ -50,7 +50,7 @@ class FinetuneKind(JobKind):
 
 
 def progress_text(status: FinetuneStatus) -> str:
-    """Return how far a fine-tune is, in words; "" while nobody knows."""
+    """Return the progress of a fine-tune, in words; "" if unknown."""
     if status.steps is None or status.all_rows is None:
         return ""
     parts = [f"step {status.step:,} of {status.steps:,}", f"{status.rows:,} of {status.all_rows:,} rows"]

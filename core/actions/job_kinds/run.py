@@ -1,4 +1,4 @@
-"""Jobs of the kind run: a worker predicts the rows of a run. Readings are runs of a kind of their own."""
+"""Jobs of the kind run: a worker predicts the rows of a run. Readings have a separate kind."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RunKind(JobKind):
         )
 
     def stop(self, workspace: Workspace, job: Job) -> None:
-        """End the work on a run; its finished rows are kept."""
+        """End the work on a run; its finished rows stay."""
         run_control.cancel(workspace, job.key)
 
     def resume(self, workspace: Workspace, job: Job) -> None:
