@@ -73,7 +73,7 @@ _LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
 def main() -> None:
     """Entry point: an error is one line and exit 1; usage (2) and interruption (130) are typer's.
 
-    Every error is in the workspace's log with its traceback; one that nobody foresaw is left to Python if there is no log.
+    Every error is in the workspace's log with its traceback; unexpected errors are left to Python if there is no log.
     """
     try:
         keep_memory_small()
@@ -139,7 +139,7 @@ def _run_command() -> int:
 
 
 def _flush() -> None:
-    """Write what waits to be printed while its failure can still be said; Python would do so later, with a traceback."""
+    """Flush the output while a failure can still be reported; Python would fail later, with a traceback."""
     try:
         sys.stdout.flush()
     except OSError as error:

@@ -21,7 +21,7 @@ Dataset = Annotated[str | None, typer.Option(help="The dataset whose labelled ro
 
 @app.command("list")
 def list_(context: typer.Context, dataset: Dataset = None, as_json: Json = False) -> None:
-    """List the ready ablations: what each asks, its settings, and what it lacks here."""
+    """List the ready ablations: their questions, settings, and missing inputs."""
     found = ablations.list_ablations(ablations.load_material(context.obj, dataset))
     records = [
         {

@@ -41,7 +41,10 @@ def ask(
     again: Annotated[bool, typer.Option("--again", help="Ask again, even if it was asked before.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask about one pair and print the argument as it is written. It is kept as a run of one row; interrupted, it resumes."""
+    """Ask about one pair and print the argument as it is written.
+
+    It is saved as a run of one row, and resumes after an interruption.
+    """
     options = launch.read_options(method_named(method), values or ())
     question = Question(pert, gene, method, dataset, endpoint, model, seed, options, again, make(CallSettings, chosen))
 
@@ -92,7 +95,7 @@ def _sentence(answer: Answer) -> str:
 
 
 def _safe(text: str) -> str:
-    """Return text of a model, line by line, without what would steer a terminal."""
+    """Return text of a model, line by line, without terminal control characters."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
@@ -111,7 +114,7 @@ class _ArgumentPrinter:
     has_ended: bool = False
 
     def print_event(self, event: Mapping[str, Any]) -> None:
-        """Print what is new."""
+        """Print new text."""
         match event:
             case {"kind": kind, "call": call} if kind != "asked" and call not in self.waiting:
                 return  # a full disk lost that it was asked

@@ -1,4 +1,4 @@
-"""Commands that look for what a score does not show: audit debate, audit leakage."""
+"""The audit commands: audit debate, audit leakage."""
 
 from __future__ import annotations
 

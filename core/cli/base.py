@@ -99,7 +99,7 @@ def say(text: str) -> None:
 
 
 def is_watched() -> bool:
-    """Return whether a person follows the progress: at a terminal, or because they asked for it."""
+    """Return whether a person follows the progress: at a terminal, or on request."""
     return _Output.progress or sys.stderr.isatty()
 
 

@@ -55,7 +55,7 @@ def describe(
     real: Annotated[Path | None, typer.Option(help="With --predictions: AnnData with real control cells.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a file holds and which columns would be chosen, before anything is computed."""
+    """Show the content of a file and the columns that would be chosen, before anything is computed."""
     if predictions:
         given = {name: value for name, value in chosen.items() if name in READING}
         lines = cell_predictions.describe_file(file, make(PredictionOptions, {**given, "real": real}))

@@ -1,6 +1,6 @@
-"""Every command: under which heading `--help` lists it, which module has it, and what it does in a few words.
+"""Every command: its heading in `--help`, its module, and a short description.
 
-A module's commands stand by themselves, or behind its name where the entry is a `Group`. Nothing is imported for `--help`.
+A module's commands are separate, or follow its name if the entry is a `Group`. Nothing is imported for `--help`.
 """
 
 from __future__ import annotations

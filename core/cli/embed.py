@@ -28,7 +28,7 @@ Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing sp
 
 
 def _check_dataset(context: typer.Context, dataset: str | None) -> str | None:
-    """Return the name of a dataset, asked for before anything is built. Raise NotFound if the workspace has no such dataset."""
+    """Return the name of a dataset, checked before anything is built. Raise NotFound if the workspace has no such dataset."""
     return None if dataset is None else component_loader.default_dataset(context.obj, dataset).name
 
 

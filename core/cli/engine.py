@@ -75,14 +75,14 @@ def pause(context: typer.Context, run: RunName, as_json: Json = False) -> None:
 
 @app.command()
 def cancel(context: typer.Context, run: RunName, as_json: Json = False) -> None:
-    """Stop a run for good; its finished rows are kept."""
+    """Stop a run for good; its finished rows stay."""
     _show(context.obj, run_control.cancel(context.obj, run).id, as_json)
 
 
 @app.command()
 @takes(ChangedSettings)
 def resume(context: typer.Context, run: RunName, chosen: dict[str, Any], detach: Detach = False, as_json: Json = False) -> None:
-    """Continue a run that is paused, crashed or was stopped, elsewhere or with more tokens if told so."""
+    """Continue a run that is paused, crashed or was stopped, optionally elsewhere or with more tokens."""
     settings = _new_settings(context.obj, run, make(ChangedSettings, chosen))
     _show(context.obj, run_control.resume(context.obj, run, settings=settings, begin=_begin(detach)).id, as_json)
 
@@ -90,7 +90,7 @@ def resume(context: typer.Context, run: RunName, chosen: dict[str, Any], detach:
 @app.command()
 @takes(ChangedSettings)
 def retry(context: typer.Context, run: RunName, chosen: dict[str, Any], detach: Detach = False, as_json: Json = False) -> None:
-    """Predict the failed rows again, elsewhere or with more tokens if told so."""
+    """Predict the failed rows again, optionally elsewhere or with more tokens."""
     settings = _new_settings(context.obj, run, make(ChangedSettings, chosen))
     _show(context.obj, run_control.retry(context.obj, run, settings=settings, begin=_begin(detach)).id, as_json)
 
@@ -134,7 +134,7 @@ def endpoint(
     values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Check whether each model server answers, what it can do, and whether several can be in one run."""
+    """Check whether each model server answers, its abilities, and whether one run can use several."""
     address, model = chosen.pop("endpoint") or context.obj.settings.endpoint, chosen.pop("model")
     calls = make(CallSettings, chosen)
     if values and method is None:
@@ -194,7 +194,7 @@ def _status_record(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]
 
 
 def _show(workspace: Workspace, run: str, as_json: bool) -> bool:
-    """Show how a run is doing; return whether it goes on, or ended with a row at least that has an answer."""
+    """Show the state of a run; return whether it continues, or ended with at least one answered row."""
     run_control.settle(workspace, run)
     _, record = _status_record(workspace, run)
     summary = f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows, {record['failed']:,} failed"

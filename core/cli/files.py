@@ -125,7 +125,7 @@ def undo(
     with_runs: Annotated[bool, typer.Option("--with-runs", help="Also delete the runs that predict its rows.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Undo an import: delete what it brought."""
+    """Undo an import: delete its rows and runs."""
     done = undo_action.undo(context.obj, what, with_runs=with_runs)
     show({"undone": done.file, "kind": done.kind, "rows": done.rows}, as_json, f"{done.file}: undone, {done.rows:,} rows")
 

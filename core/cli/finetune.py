@@ -35,8 +35,8 @@ def finetune(
 ) -> None:
     """Fine-tune an open model on the labelled rows (Track C, LoRA) and merge it into a folder that serve serves.
 
-    A process of its own trains. Ctrl-C asks it for a checkpoint and ends it. --resume continues the latest unfinished
-    fine-tune, or the one with these options.
+    Training runs in a separate process. Ctrl-C ends it with a checkpoint. --resume continues the latest unfinished fine-tune, or
+    the one with these options.
     """
     request = make(FinetuneRequest, chosen)
     if resume:

@@ -28,7 +28,7 @@ def gene_sets(
     replace: Annotated[bool, typer.Option("--replace", help="Replace existing tables.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Have a model say what the genes of each set share. ROUGE-1 recall scores it where a person has said so."""
+    """Let a model describe what the genes of each set share. ROUGE-1 recall scores it against a person's description, if any."""
     from core.actions.gene_sets import summarise_gene_sets
 
     calls = make(CallSettings, chosen)

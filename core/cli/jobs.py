@@ -21,7 +21,7 @@ def list_(
     every: Annotated[bool, typer.Option("--all", help="Include finished jobs.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List background work of every kind: what is under way, and what ended early. The latest begun comes first."""
+    """List background jobs of every kind that are running or ended early, the latest started first."""
     found = [job for job in job_control.list_jobs(context.obj) if every or job.state != "done"]
     none = "no job yet" if every else "no job is running or ended early; --all lists finished jobs"
     show({"jobs": [_record(job) for job in found]}, as_json, "\n".join(map(_line, found)) or none)
@@ -34,7 +34,7 @@ def log(
     lines: Annotated[int, typer.Option(help="How many lines to show.", min=1)] = 50,
     as_json: Json = False,
 ) -> None:
-    """Show the last lines that a job said, and how it is: with its error, if it ended early."""
+    """Show the last lines of a job's log, and its state: with its error, if it ended early."""
     found = job_control.find_named(context.obj, job)
     said = found.log_tail(lines)
     show({**_record(found), "lines": said}, as_json, "\n".join([*said, _line(found)]))
@@ -42,13 +42,13 @@ def log(
 
 @app.command()
 def stop(context: typer.Context, job: Name, as_json: Json = False) -> None:
-    """Ask a job to end. What it has made is kept, and `jobs resume` goes on."""
+    """Ask a job to end. Its results so far stay, and `jobs resume` continues it."""
     _show(job_control.stop(context.obj, job_control.find_named(context.obj, job)), as_json)
 
 
 @app.command()
 def resume(context: typer.Context, job: Name, as_json: Json = False) -> None:
-    """Go on with a job that ended early, in a process of its own. One that is under way is left alone."""
+    """Resume a job that ended early, in a separate process. A running job is left alone."""
     _show(job_control.resume(context.obj, job_control.find_named(context.obj, job)), as_json)
 
 

@@ -1,4 +1,4 @@
-"""The command that draws texts for people to read, and exports and imports what they answered: label."""
+"""The command label: draws texts for people to read, and exports and imports their labels."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class LazyGroup(TyperGroup):
                 self.add_command(TyperCommand(name, help=entry.about, rich_help_panel=panel, hidden=hidden))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Return the command that the arguments name, imported, and what is left of them."""
+        """Return the imported command named by the arguments, and the remaining arguments."""
         name, _, rest = super().resolve_command(ctx, args)
         return name, self.import_command(str(name)), rest
 

@@ -141,9 +141,9 @@ def verify(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Check that the ledger and the audit log are as they were written. Exits 1 if not, and says from which entry on.
+    """Check that the ledger and the audit log are intact. Exits 1 if not, and shows the first bad entry.
 
-    The heads that it prints seal all entries. Note them elsewhere: only a noted head shows that both were made again.
+    The printed heads seal all entries. Store them elsewhere: only a stored head reveals that both were rewritten.
     """
     findings = ledger.verify(context.obj)
     noted = ledger.find_head(context.obj, head) if head else None

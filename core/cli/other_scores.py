@@ -1,4 +1,4 @@
-"""Commands that score a run in more ways: genes and perturbations, three classes, distance; and what a verdict depends on."""
+"""Commands with further scores of a run: genes and perturbations, three classes, distance; and the sensitivity of a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a command that takes long is, on standard error, where nobody watches a terminal too."""
+"""The progress of a slow command on standard error, with or without a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVERY_S = 10.0  # between two lines
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """Say what is being worked on while the block lasts; what comes is called with each next step.
+    """Show the current step during the block; call the yielded function with each next step.
 
     A person at a terminal sees each step as it begins. Plain output gets a line after FIRST_S seconds and then every EVERY_S,
     with the step that is on and the seconds since the block began.

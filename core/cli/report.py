@@ -65,7 +65,7 @@ def new(
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing report of that name.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Save under a name what a report shows."""
+    """Save the selection of a report under a name."""
     with context.obj.store.read() as db:
         pairs = [split_names(pair) for pair in compare or ()]
         found = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers)

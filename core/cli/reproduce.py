@@ -31,7 +31,7 @@ def reproduce(
 
 
 def _say_share() -> Callable[[float, str], None]:
-    """Return a function that says, every few seconds, how much is done and what is next."""
+    """Return a function that prints, every few seconds, the share done and the next number."""
     last = time.monotonic()
 
     def say_share(share: float, name: str) -> None:

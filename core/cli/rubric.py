@@ -201,7 +201,7 @@ def worth(
     answer: Answer = None,
     as_json: Json = False,
 ) -> None:
-    """Compare a run's rows with an answer and those without: hits, and what they add to DE and DIR."""
+    """Compare a run's rows with an answer and those without: hits, and contributions to DE and DIR."""
     from core.actions import readings
     from core.fields.option import split_names
     from core.scoring import rubric_words, run_scores

@@ -37,7 +37,7 @@ def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[
 
 
 def progress_line(record: Mapping[str, Any]) -> str:
-    """Return how far a run is, and how it goes on if it ended early; record: of `list_records`."""
+    """Return a run's progress, and how to resume it if it ended early. record: from `list_records`."""
     line = f"{record['name']} ({record['id']}): {record['status']}, {record['done']:,} rows done"
     live = record["status"] in (*LIVE_STATES, "waiting", "done")
     return line if live else f"{line}; `perturbdesk resume {shlex.quote(record['name'])}` continues it"

@@ -49,7 +49,7 @@ def serve_app(
 
 
 def _refuse_broken_sign_in(settings: Settings, base_url: str) -> None:
-    """Raise InputError or MissingPackage if nobody could sign in."""
+    """Raise InputError or MissingPackage if no one could sign in."""
     if find_spec("authlib") is None:
         raise MissingPackage("serve-app: a sign-in needs the package Authlib; install requirements-share.txt")
     if not (settings.editors or settings.readers):

@@ -22,7 +22,7 @@ _EMPTY = inspect.Parameter.empty
 def takes(record: type, only: Container[str] | None = None) -> Callable[[F], F]:
     """Give a command an option for each setting of a record, or for those named in `only`.
 
-    The command gets what was chosen as `chosen`, by name, instead of the options; each setting is in it.
+    The command gets all values as `chosen`, by name, instead of the options.
     """
     options = [each for each in options_of(record) if not each.not_on_command and (only is None or each.name in only)]
 

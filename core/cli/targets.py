@@ -82,9 +82,9 @@ def evaluate(
     with_ceilings: WithCeilings = False,
     as_json: Json = False,
 ) -> None:
-    """Evaluate trained models on one split, mask and unit, and keep the table.
+    """Evaluate trained models on one split, mask and unit, and save the table.
 
-    With --split and --ceilings, and where nothing is trained, the ceilings of the split are printed alone.
+    With --split and --ceilings and without trained models, print only the ceilings of the split.
     """
     asked = make(EvaluationRequest, chosen)
     if split is not None:
@@ -114,7 +114,7 @@ def table(
     candidates: Candidates = None,
     as_json: Json = False,
 ) -> None:
-    """Print the table of an evaluation beside the published one, with what is not comparable, and ceilings of a split."""
+    """Print the table of an evaluation beside the published one, with its differences, and ceilings of a split."""
     if split is not None:
         ceilings = _ceilings(read_split(split), candidates)
         result = {"ceilings": ceilings.steps(), "ceilings_at_k": _at_k(ceilings), **_published()}
@@ -134,7 +134,7 @@ def table(
 
 @app.command("list")
 def list_(context: typer.Context, as_json: Json = False) -> None:
-    """List the target rankings of this workspace, the latest begun first."""
+    """List the target rankings of this workspace, the latest started first."""
     records = [_record(folder) for folder in target_ranking.list_all(context.obj)]
     lines = [
         f"{each['name']}: {each['state']}, {', '.join(each['models']) or 'no model yet'}, {each['cells']}" for each in records
@@ -153,7 +153,7 @@ def delete(
 
 @app.command()
 def work(context: typer.Context, name: Annotated[str, typer.Argument(help="The target ranking.")]) -> None:
-    """Train the models of a target ranking that are not there yet. The page starts this in a process of its own."""
+    """Train the missing models of a target ranking. The page starts this in a separate process."""
     target_ranking.work_on(context.obj, name, say)
 
 

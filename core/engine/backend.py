@@ -1,6 +1,6 @@
 """Where rows are predicted: in the worker's process (`LocalBackend`) or on the nodes of a Ray cluster (`RayBackend`).
 
-A worker decides which row comes next, journals what comes back, and knows nothing else of a backend.
+A worker chooses the next row and journals the result; it is independent of the backend.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Backend(Protocol):
     async def __aexit__(self, kind: type[BaseException] | None, e: BaseException | None, t: TracebackType | None) -> None: ...
 
     async def predict(self, pair: Pair, feed: RowFeed) -> RowResult | Failed:
-        """Return the result of a row or its failure. Raise DeskError if no row can be predicted any more.
+        """Return the result of a row or its failure. Raise DeskError if no more rows can be predicted.
 
-        feed: takes what happens to the row on the way, where it is predicted in this process.
+        feed: receives the events of the row if it is predicted in this process.
         """
         ...
 

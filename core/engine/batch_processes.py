@@ -1,4 +1,4 @@
-"""Processes that read, audit and lay out a long journal piece by piece, while this process writes what they have.
+"""Processes that read, audit and lay out a long journal piece by piece, while this process writes the results.
 
 A process gets pickled pieces on its standard input and answers on its standard output, and ends when its input does: it cannot
 outlive the process that started it. Python's pools would import the main script again, which in the app is a page.
@@ -96,7 +96,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _exchange(process: subprocess.Popen[bytes], piece: Piece) -> RowBatch:
-    """Send a piece to a process and returns its answer. Raise OSError, EOFError or UnpicklingError if it is gone."""
+    """Send a piece to a process and return its answer. Raise OSError, EOFError or UnpicklingError if it has ended."""
     assert process.stdin is not None
     assert process.stdout is not None
     pickle.dump(piece, process.stdin)

@@ -45,7 +45,7 @@ def read_no_pack(planned: Mapping[str, str]) -> Packs:
 
 
 def read_no_prompts(sha256: str) -> Mapping[str, str]:
-    """Raise StateError: if there is no workspace, no file of prompts is kept."""
+    """Raise StateError: without a workspace, no file of prompts is stored."""
     raise StateError(f"prompts: no file is kept here, expected the one with hash {sha256[:10]} as planned")
 
 
@@ -119,7 +119,7 @@ def open_pool(settings: ExecutionSettings, endpoint: Endpoint, model: str, say: 
 def build_context(
     dependencies: Dependencies, spec: RunSpec, method: Method, client: Client | None, web: SourceClient | None = None
 ) -> Context:
-    """Return what the method may use; tells `web` which symbols the run is about.
+    """Return the method's context; tell `web` the symbols of the run.
 
     Raise StateError if the method, the dataset, a pack, a gene space or the file of prompts is not the one of the specification.
     """
@@ -157,7 +157,7 @@ def build_context(
 def load_texts(store: Store, spec: RunSpec, method: ReadsTexts) -> TextsOfRun:
     """Return the texts of a reading's rows, in the order of the rows, and their evidence if the rubric asks for the dossier.
 
-    Raise NotFound if the run that is read is gone, StateError if one of the rows has no text any more.
+    Raise NotFound if the run that is read was deleted, StateError if one of the rows has lost its text.
     """
     rubric = method.rubric(spec.options)
     found: dict[str, list[RowText]] = {row: [] for row in spec.rows}
@@ -175,7 +175,7 @@ def load_texts(store: Store, spec: RunSpec, method: ReadsTexts) -> TextsOfRun:
 
 
 def load_earlier(store: Store, spec: RunSpec, method: AsksAgain) -> dict[str, EarlierRow]:
-    """Return what the run that is asked again holds of each of these rows. Raise NotFound if it, or a row of it, is gone."""
+    """Return the records of these rows in the run that is asked again. Raise NotFound if it, or one of its rows, was deleted."""
     found = {}
     with store.read() as db:
         run = runs.find(db, method.parent(spec.options)).id
@@ -223,7 +223,7 @@ def _list_contents(contents: Mapping[str, str]) -> str:
 
 
 class RetryCache(ReplyCache):
-    """A response cache that lacks each of `rejected_keys` once, so that a reply that made its row fail is asked for again."""
+    """A response cache that lacks each of `rejected_keys` once, so that a reply that made its row fail is requested again."""
 
     def __init__(self, path: Path, rejected_keys: set[str]) -> None:
         super().__init__(path)

@@ -170,7 +170,7 @@ class RunReporter:
 
     @property
     def counts(self) -> Counts:
-        """How many rows are finished, and what they cost."""
+        """The number of finished rows, and their cost."""
         return Counts.of(self._folder, self._progress)
 
     def log(self, text: str) -> None:
@@ -207,10 +207,9 @@ class RunReporter:
         write_heartbeat(self._folder, heartbeat)
 
     async def ingest_until(self, stop: asyncio.Event, every_s: float) -> None:
-        """Bring the store up to date every so many seconds until `stop` is set; after a busy store or full disk, the next time.
+        """Ingest at intervals until `stop` is set; retry the next time if the store is busy or the disk full.
 
-        Large tables take longer to write, so the store is left alone for longer then. Raise NotFound if the store has no such run
-        any more.
+        Large tables take longer to write, so the interval grows with them. Raise NotFound if the store has lost the run.
         """
         ingested: tuple[int, State] = (0, "running")
         took_s = 0.0

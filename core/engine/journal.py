@@ -1,9 +1,9 @@
-"""What a run appends to its folder: the journal, a line for each finished or failed row, and the spending log.
+"""Files that a run appends to: the journal, with one line per finished or failed row, and the spending log.
 
-A run that asks a model keeps a spending log: a line for each request and one for its answer, with the answers and the tokens
-of the run so far and the requests that wait for an answer, as JSON ("[12, 3456, 8]"). A line is written before a request is
-sent, and as soon as its answer is read, before anything is made of it. What a server answered to a worker that was killed
-meanwhile nobody can know: such requests stay counted as without an answer. The response cache costs nothing and is not in it.
+A run that asks a model keeps a spending log: a line for each request and one for its answer, with the answers and the tokens of
+the run so far and the requests that wait for an answer, as JSON ("[12, 3456, 8]"). A line is written before a request is sent,
+and as soon as its answer is read, before it is parsed. Requests of a killed worker count as unanswered, since their answers are
+unknown. Answers from the response cache cost nothing and are not in it.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _LONGEST_LINE = 64  # bytes, of the spending log
 class Progress:
     """The contents of a journal, counted.
 
-    finished: ids of the rows that need not be asked for. failed: those of them that failed → the request keys of their calls,
-    () if a call got no answer. rejected_keys: such keys of rows that are to be asked for again, whose cached answers would
-    make them fail again. cost: tokens of each row's last line; spent: tokens of all lines, answers from the cache left out.
-    repeated: how many rows were finished again without a retry. bytes: of whole lines.
+    finished: ids of the rows that need no request. failed: those of them that failed → the request keys of their calls, () if a
+    call got no answer. rejected_keys: such keys of rows to be repeated, whose cached answers would make them fail again. cost:
+    tokens of each row's last line; spent: tokens of all lines, answers from the cache left out. repeated: how many rows were
+    finished again without a retry. bytes: of whole lines.
     """
 
     finished: set[str] = field(default_factory=set)
@@ -145,7 +145,7 @@ class Journal:
             self.progress.add(entry)
 
     def _line(self, entry: Entry) -> tuple[Entry, bytes]:
-        """Return what is written of an entry, and its line; a failure keeps its calls if JSON can hold them."""
+        """Return the written part of an entry, and its line. A failure has its calls if JSON can represent them."""
         try:
             return entry, encode_entry(entry, self._scrub)
         except InputError as error:
@@ -165,8 +165,10 @@ def mark_for_retry(folder: RunFolder, pair_ids: Sequence[str], scrub: Callable[[
 
 
 class Spending(NamedTuple):
-    """What a run has paid for: answers and their tokens. unanswered: requests without an answer or a failure; those of dead
-    workers may have been answered, and paid for, when nobody was there to read it."""
+    """The spending of a run: answers and their tokens. unanswered: requests without an answer or a failure.
+
+    Those of dead workers may have been answered, and paid for, after their death.
+    """
 
     answers: int = 0
     tokens: int = 0
@@ -174,7 +176,7 @@ class Spending(NamedTuple):
 
 
 def read_spending(file: Path) -> Spending | None:
-    """Return what a run has paid for, as its spending log says; None without one."""
+    """Return a run's spending from its spending log; None without one."""
     try:
         found, _, _ = _read_last_line(file)
     except FileNotFoundError:
@@ -183,10 +185,10 @@ def read_spending(file: Path) -> Spending | None:
 
 
 class SpendingLog:
-    """A run's spending log, for appending; the first request creates the file. so_far: what the run has paid for.
-    estimated: tokens beside these, of answers whose tokens the server did not count.
+    """A run's spending log, for appending; the first request creates the file. so_far: the run's spending.
 
-    before: tokens of the rows in the run's journal, for a run that was begun without this log. A torn last line is cut off.
+    estimated: further tokens, of answers whose tokens the server did not count. before: tokens of the rows in the run's journal,
+    for a run that was started without this log. A torn last line is cut off.
     """
 
     def __init__(self, file: Path, before: int = 0) -> None:
@@ -226,10 +228,10 @@ class SpendingLog:
 
 
 def _read_last_line(file: Path) -> tuple[Spending, int, int]:
-    """Return the last whole line of a log, zeros without one: what was spent, the estimated tokens, and its end in bytes.
+    """Return the last whole line of a log, zeros without one: the spending, the estimated tokens, and its end in bytes.
 
-    What a power cut left behind that line is passed over. Lines of older versions have no third number; a fourth is there if the
-    server does not count all tokens.
+    A torn line after it is ignored. Lines of older versions have no third number; a fourth is there if the server does not count
+    all tokens.
     """
     with file.open("rb") as log:
         end = log.seek(0, os.SEEK_END)

@@ -1,6 +1,6 @@
-"""Predicts rows in a process of a Ray cluster. What it needs comes from the run's worker, to which everything goes back.
+"""Predicts rows in a process of a Ray cluster. The process receives its input from the run's worker and returns everything to it.
 
-Messages travel in lists, as pickled bytes: whatever has gathered while the last list was on its way.
+Messages travel in lists, as pickled bytes; each list has the messages collected while the last one was in transit.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ class SharedWork:
 
 @dataclass(frozen=True, slots=True)
 class CallSettings:
-    """How a process asks model servers. It holds the key, so `RowActor.begin` takes it: what an actor is made of stays in Ray's
-    records as long as the cluster lives, what its methods are given does not."""
+    """The call options for model servers.
+
+    They include the key, so `RowActor.begin` takes them: Ray's records store an actor's constructor arguments as long as the
+    cluster lives, but not those of its methods.
+    """
 
     endpoint: Endpoint
     concurrency: int
@@ -114,7 +117,7 @@ class RowActor:
         return pickle.dumps(messages)
 
     def tell(self, message: FromActor) -> None:
-        """Let the worker know with the next list."""
+        """Send a message to the worker with the next list."""
         self._outbox.append(message)
         self._filled.set()
 
@@ -127,7 +130,7 @@ class RowActor:
 
 
 def _pickle_row(row: RowResult | Failed, pair: Pair) -> bytes:
-    """Return a row as bytes; its failure if it holds what cannot travel."""
+    """Return a row as bytes; its failure if it cannot be pickled."""
     try:
         return pickle.dumps(row)
     except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:

@@ -1,9 +1,9 @@
-"""Predicts rows on the nodes of a Ray cluster. The worker is Ray's driver: rows go out in small lists and results come back,
-which the worker journals, so nothing but messages is shared.
+"""Predicts rows on the nodes of a Ray cluster.
 
-Each node gets one process for every 16 rows in flight, up to one for each of its CPUs, and each row goes to the process that has
-the fewest. Rows of a process that dies go to others; what it sends is read by one task, which ends with it, so a row comes back
-once. Nodes that join get processes within a second or so; where processes died they are started again after a rest.
+The worker is Ray's driver: rows go out in small lists and results come back, which the worker journals, so that only messages are
+shared. Each node gets one process for every 16 rows in flight, up to one for each of its CPUs, and each row goes to the process
+that has the fewest. Rows of a process that dies go to others. Its messages are read by one task, which ends with it, so a row
+comes back once. Nodes that join get processes within about a second; dead processes are restarted after a pause.
 """
 
 from __future__ import annotations
@@ -103,9 +103,9 @@ class RayBackend:
         return f"waiting for a node of the Ray cluster, none of {len(self._nodes)} can be used: {problems or 'it has none'}"
 
     async def predict(self, pair: Pair, _feed: RowFeed) -> RowResult | Failed:
-        """Return the result of a row or its failure, from whichever node. Raise what ended the work on the cluster.
+        """Return the result of a row or its failure, from any node. Raise the error that ended the work on the cluster.
 
-        Whoever watches sees that the row began and how it ended, and nothing between: what happens to it does not travel.
+        Watchers see only the start and the end of the row, since its events are not sent.
         """
         if self._failure is not None:
             raise self._failure
@@ -137,7 +137,7 @@ class RayBackend:
                 yield node, process
 
     async def _watch(self) -> None:
-        """Uses nodes that have joined, gives up those that are gone, and starts processes again after their rest."""
+        """Use nodes that have joined, stop using lost ones, and restart processes after their pause."""
         while True:
             alive = await asyncio.to_thread(self._cluster.nodes)
             now = time.monotonic()
@@ -151,7 +151,7 @@ class RayBackend:
             await asyncio.sleep(WATCH_S)
 
     def _compare_nodes(self, alive: Iterable[ClusterNode]) -> None:
-        """Add nodes that have joined, and gives up those that are gone."""
+        """Add nodes that have joined, and stop using lost ones."""
         found = {node.id: node for node in alive}
         for key, cluster_node in found.items():
             if key not in self._nodes:
@@ -181,7 +181,7 @@ class RayBackend:
             process.follower.add_done_callback(self._end_task)
 
     async def _follow(self, node: RunNode, process: RowProcess) -> None:
-        """Take everything that a process tells, until it dies."""
+        """Read all messages of a process, until it dies."""
         try:
             version = await process.handle.begin.remote(self._call_settings)
             if version != describe_version():

@@ -29,8 +29,10 @@ class AwaitedRow:
 
 @dataclass(slots=True, eq=False)
 class RowProcess:
-    """A process of a node. handle: of its `RowActor`. begun_at: in monotonic seconds. rows: that it has now, by id. calls:
-    answers what it asks."""
+    """A process of a node. handle: of its `RowActor`. begun_at: in monotonic seconds. rows: its present rows, by id.
+
+    calls: answers its requests.
+    """
 
     handle: Any
     begun_at: float
@@ -56,7 +58,7 @@ class RowProcess:
         self.handle.deliver.remote(pickle.dumps(messages))  # if it has died, `collect` says so
 
     def take_back(self) -> list[AwaitedRow]:
-        """Return the rows that it has not finished, in their order, and lends it nothing any more."""
+        """Return its unfinished rows, in order, and stop sending it calls."""
         if self.calls is not None:
             self.calls.close()
         rows, self.rows = self.rows, {}
@@ -65,8 +67,11 @@ class RowProcess:
 
 @dataclass(slots=True, eq=False)
 class RunNode:
-    """A node, and how it is doing. losses: processes that died since the last row came back. until: when its rest ends, in
-    monotonic seconds. own_state: refused, resting, gone, or how it was at the end; None if its processes say how it is."""
+    """A node and its state. losses: processes that died since the last row came back.
+
+    until: when its pause ends, in monotonic seconds. own_state: refused, resting, gone, or the final state; None if its processes
+    determine it.
+    """
 
     node: ClusterNode
     processes: list[RowProcess] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A run as a person asks for it, the same record from a page and a command; and what it is expected to take."""
+"""A request for a run, the same record from pages and commands, and its expected cost."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def calls_at_once() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A run as a person asks for it; None and "" mean the default. `resolve` turns it into the run's specification.
+    """A request for a run; None and "" mean the default. `resolve` turns it into the run's specification.
 
-    options: name → value, as text or as it is. rows: as in `parse_row_selection`, or ids; by default the method's own choice
-    for a derived method, else the test split if there is one. name: by default made from method and rows. labels: all,
-    blinded, folds, or auto, which means folds if a chosen row has a label, so that no row sees its own, else all; or a label
-    view. calls: how the model's server is asked. seed and repeat: of the calls of a model; repeat distinguishes runs that are
-    otherwise the same. endpoint to ray_address: how the run is carried out, which is not a part of its specification.
+    options: name → value, as text or as it is. rows: as in `parse_row_selection`, or ids; by default the method's own choice for
+    a derived method, else the test split if there is one. name: by default made from method and rows. labels: all, blinded,
+    folds, or auto, which means folds if a chosen row has a label, so that no row sees its own, else all; or a label view. calls:
+    call options of the model's server. seed and repeat: of the calls of a model; repeat distinguishes runs that are otherwise the
+    same. endpoint to ray_address: how the run is carried out, which is not a part of its specification.
     """
 
     method: str
@@ -241,7 +241,7 @@ class Price:
                 raise InputError(f"price: {name} is {getattr(self, name)}, expected 0 or more a million tokens")
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """Return what so many tokens cost."""
+        """Return the price of these tokens."""
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
 
 
@@ -262,7 +262,7 @@ def money_text(money: float) -> str:
 
 
 def expect(calls: int, concurrency: int, rate: Rate | None = None, price: Price | None = None) -> Expectation:
-    """Return what so many calls take if `concurrency` of them run at a time and each takes as long as the rate says."""
+    """Return the cost of these calls if `concurrency` of them run at a time and each takes as long as in `rate`."""
     if rate is None:
         return Expectation(calls)
     prompt, completion = calls * rate.prompt_tokens, calls * rate.completion_tokens

@@ -35,7 +35,7 @@ _ADDED_LATER = (
 def resolve(store: Store, request: RunRequest, method: Method, components: ComponentLoader, packs: Mapping[str, str]) -> RunSpec:
     """Return the specification of a request on the dataset of `components`.
 
-    packs: knowledge pack → SHA-256, of those that are here; those that the method reads belong to the specification.
+    packs: knowledge pack → SHA-256, of the existing ones; those that the method reads belong to the specification.
 
     Requests that mean the same give equal specifications, whichever page or command they come from. Raise InputError for invalid
     options or rows, NotFound for a run or a space that does not exist.
@@ -99,7 +99,7 @@ def _options_of(method: Method, request: RunRequest) -> dict[str, Any]:
 
 
 def _of_a_model(request: RunRequest) -> dict[str, tuple[object, object]]:
-    """Return what a request says of a model's calls and of labels: name → (value, default)."""
+    """Return a request's settings of model calls and labels: name → (value, default)."""
     return {
         "labels": (request.labels, "auto"),
         "seed": (request.seed, 0),

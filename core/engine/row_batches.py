@@ -28,9 +28,10 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
-    """Some lines of a journal. start, end: in bytes. pair_ids: of every row that a line is about, also if it is marked for retry.
-    finished: how many rows have a result or failed. spent: tokens. damage: what is wrong with the line behind them; None if
-    nothing is."""
+    """Some lines of a journal. start, end: in bytes. pair_ids: of the row of each line, also if it is marked for retry.
+
+    finished: the number of rows with a result or a failure. spent: tokens. damage: the fault in the next line, or None.
+    """
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Predicts one row, whose error becomes the row's failure, and tells a server that is gone from rows that fail."""
+"""Predicts one row, whose error becomes the row's failure, and distinguishes a lost server from failing rows."""
 
 from __future__ import annotations
 
@@ -104,12 +104,11 @@ def without_numbers(row: Failed) -> str:
 
 @dataclass(slots=True)
 class CircuitBreaker:
-    """Holds the rows in succession that got no answer, and the first rows of a run if all are refused alike.
+    """Hold back consecutive rows without an answer, and the first rows of a run if all are refused in the same way.
 
-    limit: how many rows without an answer stop a run. is_fresh: whether the run has no finished rows yet.
-
-    A server that is gone, or that refuses a parameter, fails every row, which is no fault of the rows: they stay missing, and are
-    asked for again when the run is resumed. Once another row is answered, the rows held back are failures after all.
+    limit: the number of rows without an answer that stops a run. is_fresh: whether the run has no finished rows yet. A lost
+    server, or one that refuses a parameter, fails every row, so these rows stay missing and are asked again when the run is
+    resumed. Once another row is answered, the rows held back become failures.
     """
 
     limit: int
@@ -134,7 +133,7 @@ class CircuitBreaker:
         return alike and all(without_numbers(held) == without_numbers(row) for held in self._held)
 
     def take_held(self) -> list[RowResult | Failed]:
-        """Return the rows held back, which are failures now, and holds none any more."""
+        """Return the rows held back, which are now failures, and clear them."""
         held, self._held = self._held, []
         return list(held)
 
@@ -144,7 +143,7 @@ class CircuitBreaker:
 
     @property
     def holds_unanswered(self) -> bool:
-        """Whether rows are held back since nobody answered, and not since they were refused."""
+        """Whether rows are held back because no server answered, not because they were refused."""
         return any(held.kind == _NO_ANSWER for held in self._held)
 
     @property

@@ -1,9 +1,9 @@
 """Lets others watch a row while its worker predicts it, through files in the run's folder.
 
-Whoever watches puts a marker into watch/ and renews it: `any` for whichever row is predicted, or the name of one row, with its
-id in it. Beside each marker the worker writes NAME.jsonl, the events of the row (`core.methods.row_feed`) behind one of kind
-`row` that says which row it is, and the last of kind `ended`; then the file goes, and who has it open reads it to its end. A
-marker that nobody renews goes with its file. Without a marker there is no such folder, and the worker looks for it, no more.
+A watcher puts a marker into watch/ and renews it: `any` for the row predicted now, or the name of one row, with its id in it.
+Beside each marker the worker writes NAME.jsonl, the events of the row (`core.methods.row_feed`) after one of kind `row` with the
+row's id; the last is of kind `ended`. Then the file is deleted, and watchers that have it open read it to its end. An expired
+marker is deleted with its file. Without markers there is no such folder, and the worker only checks for it.
 """
 
 from __future__ import annotations
@@ -50,8 +50,10 @@ class _Stream:
     is_cut: bool = False
 
     def write(self, event: Event) -> None:
-        """Append an event. What the disk does not take is lost: nobody who watches may harm the run. So is what would make the
-        file longer than any may be, but for the end of the row."""
+        """Append an event. Events that cannot be written are dropped, so that watching cannot harm the run.
+
+        So are events beyond the size limit of the file, except the end of the row.
+        """
         with contextlib.suppress(OSError, ValueError):
             line = f"{self.scrub(json.dumps(event, default=_plain))}\n".encode()
             line = b"\n" + line if self.is_cut else line
@@ -73,7 +75,7 @@ def _plain(value: object) -> object:
 
 
 class RowWatch:
-    """The rows that a worker predicts now, and those of them that somebody watches."""
+    """The rows that a worker predicts now, and the watched ones among them."""
 
     def __init__(self, folder: RunFolder, scrub: Callable[[str], str]) -> None:
         self._folder, self._scrub = folder.watch, scrub
@@ -90,7 +92,7 @@ class RowWatch:
         return len(self._feeds)
 
     async def follow(self, pair: Pair, predict: Callable[[RowFeed], Awaitable[RowResult | Failed]]) -> RowResult | Failed:
-        """Predict a row with a feed, which whoever watches reads."""
+        """Predict a row with a feed for its watchers."""
         feed = self._feeds[pair.pair_id] = RowFeed(pair)
         self._attach_all()
         row: RowResult | Failed | None = None
@@ -105,7 +107,7 @@ class RowWatch:
                     self._streams.pop(name).close()
 
     def look(self) -> None:
-        """Begin to write what is asked for, and end what nobody asks for any more."""
+        """Start a stream for each watched row, and close streams that nobody watches."""
         if not self._markers and not self._folder.is_dir():
             return
         with contextlib.suppress(OSError):
@@ -118,7 +120,7 @@ class RowWatch:
                 self._folder.rmdir()
 
     def close(self) -> None:
-        """End all that is written, and take the folder away: nothing can be watched any more."""
+        """Close all streams and delete the folder, so that no row can be watched."""
         for stream in self._streams.values():
             stream.close()
         self._streams.clear()
@@ -128,7 +130,7 @@ class RowWatch:
             self._folder.rmdir()
 
     def _read_markers(self) -> dict[str, str]:
-        """Return the markers that somebody renews; the others go."""
+        """Return the renewed markers; delete the expired ones."""
         found: dict[str, str] = {}
         for path in self._folder.iterdir():
             if path.suffix or path.name.startswith("."):
@@ -159,7 +161,7 @@ class RowWatch:
 
 
 def _ending(row: RowResult | Failed | None) -> dict[str, Any]:
-    """Return what the last event of a row says; None is a row that was given up."""
+    """Return the last event of a row; None for an abandoned row."""
     if row is None:
         return {"error": "the work on this row was ended", "given_up": True}
     if isinstance(row, Failed):
@@ -170,9 +172,9 @@ def _ending(row: RowResult | Failed | None) -> dict[str, Any]:
 
 
 class Watcher:
-    """Watches a row of a run, or whichever is predicted: asks for its events, and reads them as they are written.
+    """A watcher of one row of a run: requests its events and reads them as they are written.
 
-    pair_id: "" for any row. One watcher follows one row: after `ended` it reads nothing more.
+    pair_id: "" for the row predicted now. After `ended` it reads nothing more.
     """
 
     def __init__(self, folder: RunFolder, pair_id: str = "") -> None:
@@ -185,7 +187,7 @@ class Watcher:
 
     @property
     def is_reading(self) -> bool:
-        """Whether events of a row have begun to come, and have not ended."""
+        """Whether events of a row have arrived and the row has not ended."""
         return self._file is not None
 
     def renew(self) -> None:
@@ -199,9 +201,9 @@ class Watcher:
             self._renewed_at = time.monotonic()
 
     def read(self) -> list[Mapping[str, Any]]:
-        """Return the events that have come since the last time, of a great many the first.
+        """Return the new events, only the first if there are very many.
 
-        They begin again, with one of kind `row`, if the worker gave up its file because nobody renewed the marker meanwhile.
+        They start again, with one of kind `row`, if the worker closed its file because the marker had expired.
         """
         if self.ended:
             return []
@@ -234,7 +236,7 @@ class Watcher:
 
 
 def _read_event(line: bytes) -> Mapping[str, Any] | None:
-    """Return the event of a line, None for one that a full disk cut short."""
+    """Return the event of a line, None for a line truncated by a full disk."""
     with contextlib.suppress(ValueError):
         event = parse_json(line)
         return event if isinstance(event, dict) else None

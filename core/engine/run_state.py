@@ -37,12 +37,12 @@ NodeState = Literal["starting", "ready", "resting", "refused", "gone"]
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """How one node of a cluster is doing in a run.
+    """The state of one node of a cluster in a run.
 
     state: starting (its processes are), ready, resting (after its processes died, until they are started again), refused (it
-    cannot predict these rows), gone. processes: that predict there. in_flight: rows that it has now. done: rows that came back;
-    given_back: rows that did not, since their process died, and were predicted again. rows_per_s: of late. problem: why it is
-    not ready, "" if it is.
+    cannot predict these rows), gone. processes: the number that predict there. in_flight: its present rows. done: rows that came
+    back; given_back: rows whose process died, and which were predicted again. rows_per_s: recent rate. problem: why it is not
+    ready, "" if it is.
     """
 
     address: str
@@ -83,9 +83,9 @@ class Counts:
 class Status:
     """A run's state and counts. cause: why it stopped, "" if it did not. pid: of its live worker, None without one.
 
-    begun_at: when the last worker began, in seconds since 1970; None before the first. rows_per_s: of that worker, None
-    before its first row. servers: of a run that has several; those of the last worker. notice: what a live worker waits for, ""
-    if it does not. nodes: of a run on a cluster; those of the last worker.
+    begun_at: when the last worker started, in seconds since 1970; None before the first. rows_per_s: of that worker, None before
+    its first row. servers: of a run that has several; those of the last worker. notice: what a live worker waits for, "" if it
+    does not. nodes: of a run on a cluster; those of the last worker.
     """
 
     state: State
@@ -113,8 +113,10 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """What a live worker records. size: of the journal in bytes. begun_at: when it began, in seconds since 1970. servers, notice
-    and nodes: as in `Status`."""
+    """The record of a live worker. size: of the journal in bytes. begun_at: its start, in seconds since 1970.
+
+    servers, notice and nodes: as in `Status`.
+    """
 
     state: State
     counts: Counts

@@ -64,12 +64,12 @@ class LabelViewSpec:
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """Everything that a run's answers depend on, apart from chance; plain data.
+    """Everything that determines a run's answers except chance, as plain data.
 
-    version: the method's. dataset: an id; dataset_sha256: of its rows and labels. rows: pair ids, in the order in which they
-    are asked for. prompts_sha256: of the method's prompt texts, "" without. parents: ids of runs. packs: knowledge pack →
-    SHA-256, of those that the method reads. sources: gene space, as the options name it → SHA-256; part of the identity if
-    there is one. calls: how the model's server is asked, as far as it can change an answer and is not as by default; likewise.
+    version: the method's. dataset: an id; dataset_sha256: of its rows and labels. rows: pair ids, in the order of asking.
+    prompts_sha256: of the method's prompt texts, "" without. parents: ids of runs. packs: knowledge pack → SHA-256, of those that
+    the method reads. sources: gene space, as the options name it → SHA-256; part of the identity if there is one. calls: how the
+    model's server is asked, as far as it can change an answer and is not as by default; likewise.
     """
 
     method: str
@@ -120,7 +120,7 @@ class RunSpec:
 
     @property
     def key(self) -> str:
-        """The run's identity, 10 hexadecimal digits: equal for equal specifications, whatever the runs are called."""
+        """The run's identity, 10 hexadecimal digits: equal for equal specifications, whatever the runs' names."""
         return sha256_of(json.dumps(self.as_json(), sort_keys=True, allow_nan=False))[:KEY_DIGITS]
 
 
@@ -129,12 +129,12 @@ class ExecutionSettings:
     """How a run is carried out, which is not a part of its identity and holds no secret.
 
     servers: the address of the model server; several, joined by commas; the absolute path of a file that lists them and is read
-    again while the run goes on; "" if none is needed. longest_outage_s: for so long a run waits while none of several servers
-    can be used, before it is stopped. concurrency: how many calls to wait for at once; rows_in_flight: how
-    many rows. token_budget: no further row is begun once this run has spent so many; None for no limit. cached: whether
-    answers of the response cache are used. unanswered_limit: so many rows in succession without an answer stop the run.
-    backend: where rows are predicted. ray_address: of the Ray cluster, HOST:PORT or "auto" for the one that runs on this machine;
-    "" starts one here. calls: how a server is asked. The others are those of `Endpoint`.
+    again while the run goes on; "" if none is needed. longest_outage_s: how long a run waits while none of several servers can be
+    used, before it stops. concurrency: the number of simultaneous calls; rows_in_flight: of rows. token_budget: no further row
+    starts once this run has spent this many tokens; None for no limit. cached: whether answers of the response cache are used.
+    unanswered_limit: the number of consecutive rows without an answer that stops the run. backend: where rows are predicted.
+    ray_address: of the Ray cluster, HOST:PORT or "auto" for the one that runs on this machine; "" starts one here. calls: how a
+    server is asked. The others are those of `Endpoint`.
     """
 
     servers: str = ""
@@ -195,5 +195,5 @@ def sha256_of(text: str) -> str:
 
 
 def dataset_sha256(pairs: Iterable[Pair]) -> str:
-    """Return the SHA-256 of a dataset's own rows, labels and splits, whatever their order."""
+    """Return the SHA-256 of a dataset's own rows, labels and splits, in any order."""
     return sha256_of(json.dumps(sorted([p.pair_id, p.pert, p.gene, p.label or "", p.split] for p in pairs if p.split != ASKED)))

@@ -51,8 +51,11 @@ def work(folder: RunFolder, dependencies: Dependencies) -> Status:
 
 
 class _Worker:
-    """One run's worker. Row tasks put what they finish into a queue; one task journals it, one ingests the journal, and one
-    writes heartbeats and reads the control file."""
+    """One run's worker.
+
+    Row tasks put finished rows into a queue; one task journals it, one ingests the journal, and one writes heartbeats and reads
+    the control file.
+    """
 
     def __init__(self, folder: RunFolder, dependencies: Dependencies) -> None:
         self.folder, self.dependencies = folder, dependencies
@@ -101,7 +104,7 @@ class _Worker:
         self.reporter.log(f"ended: {ending}{f' ({cause})' if cause else ''}")
 
     async def _predict_rows(self) -> None:
-        """Predicts every row that is missing. Stops the run if the method raises outside of a row, or lacks what it needs."""
+        """Predict every missing row. Stop the run if the method raises outside a row, or lacks a dependency."""
         try:
             await asyncio.to_thread(record_start, self.dependencies.store, self.folder)
             async with self._context() as context, contextlib.AsyncExitStack() as stack:
@@ -120,8 +123,9 @@ class _Worker:
         await self._finish_held_rows()
 
     async def _row_coroutines(self, context: Context, stack: contextlib.AsyncExitStack) -> list[Coroutine[Any, Any, None]]:
-        """Return what predicts the missing rows: one coroutine of a batch method, as many of a row method as rows in flight,
-        with a backend that ends with the stack."""
+        """Return the coroutines that predict the missing rows: one coroutine of a batch method, as many of a row method as rows
+        in flight, with a backend that ends with the stack.
+        """
         finished = self.journal.progress.finished
         todo = deque(pair for pair in context.pairs if pair.pair_id not in finished)
         method = self.dependencies.method(self.spec.method)
@@ -203,8 +207,9 @@ class _Worker:
         return f"{self.spending.so_far.tokens + n_estimated:,} tokens{estimated}"
 
     def _describe_end(self) -> str:
-        """Return what a person has to know of a run whose rows are all finished: why all of them failed, and that another model
-        answered; "" for nothing."""
+        """Return the remarks on a run whose rows are all finished: why all of them failed, or that another model answered; "" for
+        none.
+        """
         notes = []
         method = self.dependencies.method(self.spec.method)
         if method.version != self.spec.version:
@@ -314,7 +319,7 @@ class _Worker:
         self.reporter.enter_state(state)
 
     async def _ingest_journal(self) -> None:
-        """Keep the store up to date until all is journalled; cancels a run that the store does not have any more."""
+        """Ingest until all rows are journalled; cancel a run that the store has lost."""
         try:
             await self.reporter.ingest_until(self.all_journalled, self.dependencies.ingest_every_s)
         except NotFound as error:

@@ -1,4 +1,4 @@
-"""A dossier with cards left out or with other texts: what was changed by hand, as data and in words.
+"""A dossier with cards left out or with other texts: the changes made by hand, as data and in words.
 
 A card is one answer of one tool. Its name is TOOL:KEY, the key without the label view, such as "gene_class:Rpl3".
 """
@@ -54,7 +54,7 @@ _Changes = Annotated[tuple[CardChange, ...], "a list of {tool, key, text}"]
 
 
 def card_name(tool: str, key: str) -> str:
-    """Return the name of the card of a tool's answer: the tool and what it was asked."""
+    """Return the name of the card of a tool's answer: the tool and its query."""
     return f"{tool}:{key.partition(' @ ')[0]}"
 
 

@@ -12,7 +12,7 @@ Entries = Sequence[Mapping[str, Any]]
 
 
 def card_title(item: Mapping[str, Any]) -> str:
-    """Return the tool and what it was asked. item: the fields of `Evidence`."""
+    """Return the tool and its query. item: the fields of `Evidence`."""
     return f"{item['tool'].replace('_', ' ')} · {item['key'].replace('|', ' ⟶ ')}"
 
 
@@ -31,7 +31,7 @@ def split_body(body: Mapping[str, Any]) -> tuple[list[str], list[Entries]]:
 
 
 def source_line(item: Mapping[str, Any]) -> str:
-    """Return where an answer comes from, when it was asked for, and which labels the tool saw. item: the fields of `Evidence`."""
+    """Return an answer's source, its date, and the labels that the tool saw. item: the fields of `Evidence`."""
     date = f", {item['retrieved_at']:%Y-%m-%d}" if item["retrieved_at"] else ""
     labels = f", labels seen: {item['view']}" if item["view"] else ""
     return f"Source: {item['source']}{date}{labels}"
@@ -54,7 +54,7 @@ def _is_prose(entries: Entries) -> bool:
 
 
 def _describe_entry(entry: Mapping[str, Any]) -> list[str]:
-    """Return an entry's short values in one line, and each of its long texts in a line of its own."""
+    """Return an entry's short values in one line, and each of its long texts on a separate line."""
     short = {name: value for name, value in entry.items() if not (isinstance(value, str) and len(value) > LONGEST_CELL)}
     words = [
         f"PMID {value}" if name == "pmid" else f"{name.replace('_', ' ')}: {value_text(value)}" for name, value in short.items()

@@ -18,7 +18,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False)
 class Table(Generic[V]):
-    """Entries by gene symbol, found by exact spelling first and then in any case; nothing is guessed.
+    """Entries by gene symbol, found by exact spelling first and then in any case, without guessing.
 
     source: where they come from. present: False if the workspace lacks this source.
     """
@@ -40,7 +40,7 @@ class Table(Generic[V]):
 
 
 class Source(NamedTuple):
-    """Where a pack comes from: a name for people and the file's SHA-256, of which the first 12 characters are shown."""
+    """The source of a pack: a name for people and the file's SHA-256, of which the first 12 characters are shown."""
 
     name: str
     sha256: str

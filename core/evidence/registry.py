@@ -57,10 +57,10 @@ async def gather(
     client: SourceClient | None = None,
     on_answer: Callable[[Evidence], object] | None = None,
 ) -> tuple[Evidence, ...]:
-    """Return what the named tools say about a pair, in the order of the names, each answer once.
+    """Return the named tools' answers about a pair, in the order of the names, each once.
 
     A tool about single symbols is asked about the perturbation and about the gene. All questions are asked concurrently.
-    on_answer: takes each answer when it is there. Raise NotFound for an unknown name.
+    on_answer: called with each answer when it arrives. Raise NotFound for an unknown name.
     """
     calls = [(tool, arguments) for tool in map(tool_named, names) for arguments in tool.calls(pair.pert, pair.gene)]
 

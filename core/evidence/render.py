@@ -42,7 +42,7 @@ def dossier(items: Iterable[Evidence], pair: Pair, limit: int = MAX_CHARACTERS) 
 
 
 def render(item: Evidence, first: Symbols = (), limit: int = MAX_CHARACTERS) -> Rendered:
-    """Return one answer as one line of at most `limit` characters, as it is if it was edited by hand.
+    """Return one answer as one line of at most `limit` characters, unchanged if it was edited by hand.
 
     first: symbols that come first in every list.
     """

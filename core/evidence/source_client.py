@@ -113,7 +113,7 @@ class SourceClient:
         return {name: fetched[name] if response is None else response for name, response in cached.items()}
 
     async def send(self, site: Site, request: SourceRequest, read: Callable[[str], T]) -> T | None:
-        """Return what `read` makes of the text of the answer, None if the site has nothing; retried, but not cached.
+        """Return what `read` makes of the text of the answer, None if the site has no entry; retried, but not cached.
 
         read: raises ValueError if the text is not what the site sends. Raise SourceError if no attempt succeeds.
         """
@@ -143,7 +143,7 @@ class SourceClient:
             await self._sleep(wait_s)
 
     def _check_not_blocked(self, site: Site) -> None:
-        """Raise SourceSilent while a source that asked for too long a wait is left alone."""
+        """Raise SourceSilent while a source that requested too long a wait is avoided."""
         left_s = self._blocked_until.get(site.name, 0.0) - asyncio.get_running_loop().time()
         if left_s > 0:
             longest = f"{self.settings.longest_wait_s:,.0f}"
@@ -174,7 +174,7 @@ class SourceClient:
         return beside
 
     def _start_fetching(self, batch: Batch, names: Sequence[str]) -> None:
-        """Start tasks that fetch these names; they go on when those who wait for them are cancelled."""
+        """Start tasks that fetch these names; they continue when their waiters are cancelled."""
         for start in range(0, len(names), batch.max_names):
             part = names[start : start + batch.max_names]
             keys = [self._key(batch, name) for name in part]
@@ -219,7 +219,7 @@ class SourceClient:
 
 
 def _start(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    """Return a task for this work; no warning is logged if it fails when nobody waits for it any more."""
+    """Return a task for this work; no warning is logged if it fails without waiters."""
     task = asyncio.get_running_loop().create_task(work)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task

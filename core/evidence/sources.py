@@ -30,7 +30,7 @@ from core.records import adapter
 
 
 class SourceError(DeskError):
-    """A public source gave no answer; the message holds no key and nothing that the source said."""
+    """A public source gave no answer; the message contains neither a key nor text of the source."""
 
 
 class SourceOffline(SourceError):
@@ -121,10 +121,10 @@ def source_settings_of(settings: Settings) -> SourceSettings:
 
 
 class SourceRequest(NamedTuple):
-    """A request to a site, without what identifies the asker, which is added when it is sent.
+    """A request to a site, without the requester's identification, which is added when it is sent.
 
-    path: below the site's address. may_be_missing: whether a 404 means that the site knows nothing about the question;
-    otherwise it means that the path does not exist.
+    path: below the site's address. may_be_missing: whether a 404 means that the site knows nothing about the question; otherwise
+    it means that the path does not exist.
     """
 
     method: Literal["GET", "POST"]

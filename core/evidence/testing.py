@@ -135,7 +135,7 @@ class FakeServer:
 
 @contextmanager
 def serve_fake_sources(data: FakeData, retry_after: str = "0.2") -> Iterator[FakeServer]:
-    """Run a fake server in a thread of its own until the block ends."""
+    """Run a fake server in a separate thread until the block ends."""
     server = FakeServer(data, retry_after)
     with testing.serve_in_thread(server.answer, "fake sources") as server.address:
         yield server

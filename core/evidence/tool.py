@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a tool is asked, and what it may read. client: for public sources; None if it may read the packs only."""
+    """A tool's query, and the data that it may read. client: for public sources; None if it may read the packs only."""
 
     pert: str | None
     gene: str | None

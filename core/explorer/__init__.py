@@ -1,4 +1,4 @@
-"""A fusion to weigh by hand in any browser: what it needs of the rows, and the script that computes and draws with it.
+"""A fusion with movable weights in any browser: its data, and the script that computes and draws.
 
 content      what the script gets: percentiles, labels, cells, the baseline's scores
 prepare      a fusion and the noise of its cuts, ready for weights that change

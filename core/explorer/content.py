@@ -26,10 +26,10 @@ METRICS = ("de", "dir", "mean")
 
 @dataclass(frozen=True, slots=True)
 class FusionRows:
-    """What names the rows and components of a fusion on the screen.
+    """The names of the rows and components of a fusion on screen.
 
-    pair_ids, perts, genes: of the rows, each of length n_rows. components: what each is called, the base first. keys: by
-    which each component but the base is known to whoever hands the content out. baseline: what changes are measured against.
+    pair_ids, perts, genes: of the rows, each of length n_rows. components: their titles, the base first. keys: the ids of all
+    components but the base. baseline: the run that changes are measured against.
     """
 
     pair_ids: Sequence[str]
@@ -85,10 +85,10 @@ def noise_of_cuts(before: Floats, after: Floats) -> dict[str, dict[str, float]]:
 
 
 def _reach(live: LiveFusion) -> dict[str, dict[str, Any]]:
-    """Return what the intervals shown of DE, DIR and mean have at any weights, which change no row's class and no cluster.
+    """Return the parts of the intervals shown of DE, DIR and mean that do not depend on the weights.
 
-    quantile: of Student's t for the clusters, at 95%, where a score is constant. df: its degrees of freedom, None for the normal
-    distribution. said: what is allowed for.
+    quantile: of Student's t for the clusters, at 95%, if a score is constant. df: its degrees of freedom, None for the normal
+    distribution. said: the dependence that is allowed for.
     """
     none = np.zeros(len(live.percentiles.de) - 1)
     found = live.score_at(weights_of(none, none))

@@ -1,6 +1,6 @@
 """A fusion and the noise of its cuts, made ready for weights that change: the same for the app, a command and a report.
 
-What the explorer is told beside its content: weights, noise of cuts, optimism, mixes; each as JSON.
+Also the explorer's further input: weights, noise of cuts, optimism, mixes; each as JSON.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def describe_optimism(found: Optimism | None) -> str:
 
 
 def state_of_file(mix: Mix, mixes: Sequence[Mix], noise: CutNoise | None, said: Mapping[str, str]) -> dict[str, Any]:
-    """Return the state of an explorer that no server answers: it begins at a mix, and each mix brings its own noise of cuts.
+    """Return the state of an explorer without a server: it starts at a mix, and each mix has its own noise of cuts.
 
     said: caution, rest (see REST) and note, a sentence on how the scores were made.
     """

@@ -1,4 +1,4 @@
-"""A fusion that travels: what an explorer shows in a file, with or without the labels of its rows."""
+"""A fusion in a file: the content of its explorer, with or without the labels of its rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Fusion:
 def saved_fusion(run: Run, loader: ComponentLoader, load_rows: Callable[[str], RunRows], dataset: str) -> tuple[Fusion, Mix]:
     """Return a saved fusion with its weights, against its base; load_rows: a run as it is scored, by its id; dataset: its name.
 
-    Raise InputError for a run that is not a fusion, NotFound or StateError if what it was made from is gone or has changed.
+    Raise InputError for a run that is not a fusion, NotFound or StateError if its parts were deleted or changed.
     """
     if run.method != "fusion":
         raise InputError(f"{run.name}: made by {run.method}; expected a fusion")
@@ -72,7 +72,7 @@ def saved_fusion(run: Run, loader: ComponentLoader, load_rows: Callable[[str], R
 
 
 def _known_noise(prepare: Callable[[], CutNoise | None]) -> CutNoise | None:
-    """Return the noise of cuts; None too if a space that they need is gone or has changed."""
+    """Return the noise of cuts; None also if a required space was deleted or changed."""
     try:
         return prepare()
     except (NotFound, StateError):
@@ -80,9 +80,9 @@ def _known_noise(prepare: Callable[[], CutNoise | None]) -> CutNoise | None:
 
 
 def data_of_file(fusion: Fusion, mix: Mix, mixes: Sequence[Mix] = (), *, labels: bool) -> ExplorerData:
-    """Return what a file shows of a fusion: it begins at `mix`; its buttons are this, `mixes` and those that every fusion has.
+    """Return the content of a fusion's file: it starts at `mix`; its buttons are this, `mixes` and the standard ones.
 
-    labels: whether each row's label travels. Without, the file moves ranks alone, and says what `mix` scores.
+    labels: include each row's label. Without labels, the file only moves ranks, and shows the score of `mix`.
     """
     live, n = fusion.live, len(mix.de)
     buttons = [mix, *mixes, *starters(n)]
@@ -102,7 +102,7 @@ def _caution(live: LiveFusion, mix: Mix) -> str:
 
 
 def _score_in_words(fusion: Fusion, mix: Mix) -> str:
-    """Return what a mix scores, for a file without labels."""
+    """Return the score of a mix, for a file without labels."""
     found = fusion.live.score_at(mix.weights())
     if fusion.noise is not None:
         found = add_cut_noise(found, fusion.noise.before, fusion.noise.scores_at(mix.weights()))

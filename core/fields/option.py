@@ -75,7 +75,7 @@ class Option:
     not_on_command: str = ""
 
     def read(self, value: object) -> Any:
-        """Return the value that a text, or a value as it is, stands for. Raise InputError with what was expected."""
+        """Return the value of a text, or of an unparsed value. Raise InputError with the expected form."""
         if value is None and self.default is None:
             return None
         match self.kind:
@@ -157,7 +157,7 @@ class Option:
 
     @property
     def negates(self) -> bool:
-        """Whether the command's option takes away what is true by default."""
+        """Whether the command's option switches off a default."""
         return self.kind == "flag" and self.default is True
 
     def _text(self, text: str) -> str:

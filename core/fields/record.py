@@ -1,6 +1,6 @@
-"""Records whose fields are settings: a dataclass says with `setting` what each of its fields may be, and all else follows.
+"""Records whose fields are settings: a dataclass declares its fields with `setting`, and everything else follows.
 
-A field that is itself such a record brings its settings along, under their own names, unless it is a `part`: a table of its own.
+A field that is itself such a record adds its settings under their own names, unless it is a `part`: a separate table.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def _fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
 def make(record: type[R], chosen: Mapping[str, object], **others: Any) -> R:
     """Return a record from chosen values, as text or as they are, the rest at their defaults.
 
-    others: its fields that are no settings. Raise InputError for an unknown setting, a value that cannot be, and a setting
-    without a default that is not chosen.
+    others: its fields that are not settings. Raise InputError for an unknown setting, an invalid value, and a missing value
+    without a default.
     """
     known = {option.name for option in options_of(record)}
     unknown = next((name for name in chosen if name not in known), None)
@@ -118,7 +118,7 @@ def without_effect(record: Any) -> frozenset[str]:
 
 
 def arguments_of(record: Any) -> list[str]:
-    """Return what sets a record's settings on the command line, defaults too: those of a later version may be others."""
+    """Return the command-line arguments of a record's settings, including defaults, since those of a later version may differ."""
     values, found = values_of(record), list[str]()
     for option in options_of(type(record)):
         value = values[option.name]

@@ -40,14 +40,14 @@ class TomlTable:
         return InputError(f"{where}: {named} {message}")
 
     def refuse_unknown(self, known: Iterable[str]) -> None:
-        """Raise InputError for the first key that is none of `known`."""
+        """Raise InputError for the first key that is not in `known`."""
         names = tuple(known)
         for key in self.values:
             if key not in names:
                 raise self.error(key, f"is not known, expected {', '.join(names)}")
 
     def value(self, option: Option) -> Any:
-        """Return the value of a setting, or its default. Raise InputError for one that it may not have, and if it is missing."""
+        """Return the value of a setting, or its default. Raise InputError for an invalid or missing value."""
         key = option.name
         if key not in self.values:
             if option.default is MISSING:
@@ -121,7 +121,7 @@ def parse_toml(text: str, file: str) -> TomlTable:
 
 
 def load_toml(text: str, file: str) -> dict[str, Any]:
-    """Return what a TOML text says. Raise InputError for anything else, and for values that are nested too deeply."""
+    """Return the content of a TOML text. Raise InputError for other texts, and for values nested too deeply."""
     try:
         values = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -75,12 +75,12 @@ class JobFolder:
 
     @property
     def first_signs(self) -> tuple[Path, ...]:
-        """What a process writes once it has begun."""
+        """The files that a process writes once it has started."""
         return (self.heartbeat,)
 
     @property
     def was_begun(self) -> bool:
-        """Whether a process was asked for."""
+        """Whether a process was requested."""
         return self.control.exists() or self.heartbeat.exists()
 
     def keep_reserve(self) -> None:
@@ -92,7 +92,7 @@ class JobFolder:
         self.reserve.unlink(missing_ok=True)
 
     def command(self) -> Command:
-        """Return what the process is to do; "run" if the control file is missing or says anything else."""
+        """Return the command for the process; "run" if the control file is missing or has another content."""
         try:
             text = self.control.read_text("utf-8").strip()
         except FileNotFoundError:

@@ -13,10 +13,9 @@ _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
 
 def process_start(pid: int) -> str | None:
-    """Return when a process of this machine was started, in clock ticks since the machine was: it tells the process from a later
-    one of the same id, and stays the same when the clock is set.
-
-    None if there is no such process or it is a zombie; "" if the system does not tell.
+    """Return when a process of this machine was started, in clock ticks since the machine was: it distinguishes the process from
+    a later one with the same id, and does not change when the clock is set. None if there is no such process or it is a zombie;
+    "" if the system does not provide it.
     """
     try:
         machine_started_at = psutil.boot_time()
@@ -41,7 +40,7 @@ def _exists(pid: int) -> bool:
 
 
 def identify_process(pid: int) -> dict[str, Any]:
-    """Return what tells a process of this machine from every other, as a heartbeat holds it."""
+    """Return the identity of a process of this machine, in the form of a heartbeat."""
     return {"pid": pid, "born": process_start(pid), "host": socket.gethostname()}
 
 

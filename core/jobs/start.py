@@ -1,4 +1,4 @@
-"""Starts the process of a job, which outlives the one that starts it; never a second one."""
+"""Start the process of a job, which outlives its starter; never a second one."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def start(
 ) -> int:
     """Start a job's process in a session of its own and wait for its first heartbeat; return its process id.
 
-    Where a process is on the job already, or somebody else starts one at this moment, that is the one, and no other is started.
-    What the process prints is added to the job's log. Raise StateError, with the last lines of the log, if it ends before its
-    first heartbeat or writes none within `within_s`.
+    If the job is already running or another process is starting it, no second process is started. The process's output is added
+    to the job's log. Raise StateError, with the last lines of the log, if it ends before its first heartbeat or writes none
+    within `within_s`.
     """
     try:
         with FileLock(folder.start_lock, timeout=within_s):
@@ -49,7 +49,7 @@ def start(
 
 
 def _is_worked_on(folder: JobFolder, within_s: float) -> bool:
-    """Return whether a process is on a job; wait for one that has ended or was killed, and holds the lock a moment longer."""
+    """Return whether a job is running; wait for a process that has ended or was killed but still has the lock."""
     deadline = time.monotonic() + within_s
     while is_held(folder):
         if (live_heartbeat(folder) is not None and not folder.done.exists()) or time.monotonic() > deadline:

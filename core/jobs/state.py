@@ -42,8 +42,10 @@ _LOOKED_AT_S = 0.2  # for which somebody who asks whether a lock is held may hol
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """A job's state. cause: why it ended early, "" if it did not. pid: of its live process. said: what its last heartbeat
-    says beside that, such as how far it is."""
+    """A job's state. cause: why it ended early, "" if it did not. pid: of its live process.
+
+    said: further values of its last heartbeat, such as its progress.
+    """
 
     state: State
     cause: str = ""
@@ -52,17 +54,17 @@ class JobStatus:
 
     @property
     def is_live(self) -> bool:
-        """Whether a process is on it, or was asked for."""
+        """Whether a process works on it, or was requested."""
         return self.state in LIVE_STATES
 
 
 def beat(folder: JobFolder, values: Mapping[str, Any]) -> None:
-    """Write a heartbeat of this process: what tells it from every other, and these values."""
+    """Write a heartbeat of this process: its identity and these values."""
     write_json(folder.heartbeat, {**identify_process(os.getpid()), **values}, durable=False)
 
 
 def last_heartbeat(folder: JobFolder) -> dict[str, Any] | None:
-    """Return the last heartbeat as it was written; None if there is none, or if a power cut left nothing of it."""
+    """Return the last heartbeat; None if there is none, or if a power cut destroyed it."""
     try:
         return read_json(folder.heartbeat)
     except InputError:
@@ -93,7 +95,7 @@ def describe_silence(folder: JobFolder, heartbeat: Mapping[str, Any] | None) -> 
 
 
 def is_awaited(folder: JobFolder) -> bool:
-    """Return whether a process was asked for a short while ago and has written nothing since."""
+    """Return whether a process was requested recently and has written nothing since."""
     now = time.time()  # of all ages: those of files that were written together differ by less than it takes to look
     asked_s = _age_s(folder.control, now)
     if asked_s is None or abs(asked_s) > STALE_AFTER_S or folder.command() != "run":
@@ -117,7 +119,7 @@ def record_ending(folder: JobFolder, state: str, cause: str = "", **values: obje
 
 
 def read_ending(folder: JobFolder) -> Mapping[str, Any] | None:
-    """Return how the work ended; None while it did not. A crash that somebody recorded is none while a process is on the job."""
+    """Return how the work ended; None while it has not. A recorded crash is ignored while a process works on the job."""
     ending = read_json(folder.done)
     return None if ending is not None and ending["state"] == "crashed" and live_heartbeat(folder) is not None else ending
 
@@ -137,20 +139,20 @@ def status_of(folder: JobFolder) -> JobStatus:
 
 
 def describe_crash(folder: JobFolder) -> str:
-    """Return why a job crashed, as far as anybody knows: no process said, but its log may."""
+    """Return why a job crashed, if its log shows it."""
     line = last_line(folder.log)
     return f"{NO_REASON}; the last line of its log: {line}" if line else NO_REASON
 
 
 def is_unsettled(folder: JobFolder) -> bool:
-    """Return whether a job has crashed and nobody recorded it."""
+    """Return whether a job has crashed and this is not recorded yet."""
     return not folder.done.exists() and status_of(folder).state == "crashed"
 
 
 def settle(folder: JobFolder) -> bool:
-    """Record that a job has crashed, in its folder and in the workspace's log, once; return whether that was new.
+    """Record that a job has crashed, in its folder and in the workspace's log, once; return whether it was new.
 
-    A job that a process holds, or that ended otherwise, stays as it is.
+    A running job, or one that ended otherwise, is not changed.
     """
     if not is_unsettled(folder):
         return False

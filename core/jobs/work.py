@@ -23,9 +23,9 @@ Say = Callable[[str], object]
 
 
 class Reporter:
-    """Says how far a job is, in heartbeats that a thread writes, since the work may take minutes in which nothing else can.
+    """The progress of a job, in heartbeats that a thread writes, since the work may block for minutes.
 
-    stop: is called once, in that thread, when a person asks for the end in the control file. first: what heartbeats say at first.
+    stop: called once, in that thread, when the control file requests the end. first: the first heartbeat's values.
     """
 
     def __init__(self, folder: JobFolder, stop: Callable[[], object] = lambda: None, **first: Any) -> None:
@@ -49,11 +49,11 @@ class Reporter:
         self._beat()
 
     def report(self, share: float, what: str) -> None:
-        """Record which share of the work is done, in [0, 1], and what is being done."""
+        """Record the share of the work done, in [0, 1], and the current step."""
         self.update(share=share, what=what)
 
     def _beat(self) -> None:
-        """Write a heartbeat. One that the disk does not take is lost: the work finds out by itself, and says so."""
+        """Write a heartbeat. Errors of the disk are ignored here: the work itself reports them."""
         with self._writing, suppress(OSError):
             beat(self._folder, self._values)
 
@@ -68,9 +68,9 @@ class Reporter:
 
 @contextmanager
 def work_on(folder: JobFolder, what: str = "job") -> Iterator[Reporter]:
-    """Hold a job while the block lasts, write its heartbeats, and record how the block ended.
+    """Lock a job for the block, write its heartbeats, and record how the block ended.
 
-    Raise StateError if another process is on it, and KeyboardInterrupt in the block when the process is told to end.
+    Raise StateError if another process works on it, and KeyboardInterrupt in the block when the process is asked to end.
     """
     folder.path.mkdir(parents=True, exist_ok=True)
     with exclusive_lock(folder, what):
@@ -91,7 +91,7 @@ def work_on(folder: JobFolder, what: str = "job") -> Iterator[Reporter]:
 
 
 def describe_cause(error: BaseException, place: Path | str = "") -> str:
-    """Return in one line why the work ended. place: what was written, if an error of the disk does not say."""
+    """Return in one line why the work ended. place: the file written, if an error of the disk does not name it."""
     if isinstance(error, OSError | MemoryError):
         error = explain(error, getattr(error, "filename", None) or place)
     return str(error) if isinstance(error, DeskError) else f"{type(error).__name__}: {error}"

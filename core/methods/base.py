@@ -1,4 +1,4 @@
-"""What every method is: its options, what it may use, and how it predicts; and the list of the methods of this room."""
+"""The interface of methods: options, context and prediction; and the list of methods in this folder."""
 
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ class EarlierRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """What a method may use for the rows of one run; labels are reached through `view_of` only.
+    """The context of a method for the rows of one run; labels are accessible only through `view_of`.
 
-    pairs: the run's rows, without their labels. options: every option of the method. view_of: returns the labelled rows that
-    may be seen for a row. client: None if the method needs no model. components: loads the runs and gene spaces that a
-    `DerivedMethod` computes its rows from. web: public sources of evidence, None if only packs are read. prompts: id → prompt,
-    of the file that the option `prompts` names. texts: what a `ReadsTexts` reads, which sees no labels; None for other methods.
-    earlier: pair id → what its run holds of the row, for an `AsksAgain`; empty for other methods.
-    feed: takes what happens to the row that is predicted, for whoever watches; None where nobody can.
-    naming: how gene names are shown to a model if not as they are.
+    pairs: the run's rows, without their labels. options: every option of the method. view_of: returns the labelled rows that may
+    be seen for a row. client: None if the method needs no model. components: loads the runs and gene spaces that a
+    `DerivedMethod` computes its rows from. web: public sources of evidence, None if only packs are read. prompts: id → prompt, of
+    the file that the option `prompts` names. texts: what a `ReadsTexts` reads, which sees no labels; None for other methods.
+    earlier: pair id → what its run holds of the row, for an `AsksAgain`; empty for other methods. feed: receives the events of
+    the predicted row for its watchers; None if it cannot be watched. naming: how gene names are shown to a model, if they are
+    changed.
     """
 
     pairs: tuple[Pair, ...]
@@ -159,11 +159,11 @@ class ReadsTexts(Protocol):
         ...
 
     def row_prompts(self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]) -> Sequence[tuple[Message, ...]]:
-        """Return what is asked about a row."""
+        """Return the prompts of a row."""
         ...
 
     def answer_form(self, options: Mapping[str, Any]) -> str:
-        """Return a text about as long as an answer, reasoning left out: what an estimate goes by."""
+        """Return a text about as long as an answer without reasoning, for estimates."""
         ...
 
 
@@ -190,7 +190,7 @@ class AsksAgain(Protocol):
 
 @runtime_checkable
 class GoesOn(Protocol):
-    """A method that goes on with unfinished runs of earlier versions, whose rows were read by other rules; the run says so."""
+    """A method that continues unfinished runs of earlier versions, whose rows were read by other rules; the run records this."""
 
     goes_on_from: tuple[int, ...]
 
@@ -201,7 +201,7 @@ def goes_on_from(method: Method, version: int) -> bool:
 
 
 def packs_read(method: Method, options: Mapping[str, Any]) -> tuple[PackName, ...]:
-    """Return the names of the packs that a method reads; none for one that is no `ReadsPacks`: it is given none."""
+    """Return the names of the packs that a method reads; none for a method that is not a `ReadsPacks`."""
     return method.packs_read(options) if isinstance(method, ReadsPacks) else ()
 
 
@@ -232,9 +232,9 @@ class DerivedMethod(WithoutModel):
     inherits_track: bool = False
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
-        """Return the options as a specification holds them: runs by id, and what has no effect at its default.
+        """Return the options in the form of a specification: runs by id, and options without effect at their defaults.
 
-        Raise InputError or NotFound for options that do not go together or name what is not there.
+        Raise InputError or NotFound for options that conflict or name missing objects.
         """
         raise NotImplementedError
 
@@ -256,7 +256,7 @@ class DerivedMethod(WithoutModel):
         options: Mapping[str, Any],  # noqa: ARG002
         components: ComponentLoader,  # noqa: ARG002
     ) -> dict[str, Any] | None:
-        """Return how labels were kept away from the rows, and what other cuts of the folds would score; None without labels.
+        """Return how labels were hidden from the rows, and the scores of other cuts of the folds; None without labels.
 
         Plain data: `protocols`, a list of {kind, k, seed}, and `cuts`, a list of [DE, DIR] inside the cells of the cuts with
         seeds 0, 1, …, which is empty if nothing was cut or if other cuts cannot be made.

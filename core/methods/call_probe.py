@@ -1,4 +1,4 @@
-"""Which calls a method makes: it predicts a made-up row, asking nobody, with scripted answers."""
+"""Find the calls that a method makes: it predicts an invented row with scripted answers, without a server."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Recorder(Client):
         self.requests: list[Request] = []
 
     async def complete(self, request: Request, _: OnWords | None = None) -> Reply:
-        """As of `Client`; nobody hears the words."""
+        """Complete as `Client` does, without passing the words on."""
         from core.llm.scripted_replies import Script, completion  # no run loads them
         from core.llm.scripted_text import read_prompt
 
@@ -58,9 +58,9 @@ class _Recorder(Client):
 
 
 async def find_requests(method: Method, options: Mapping[str, object]) -> list[Request]:
-    """Return the calls that a method makes for a row, of those that differ in their messages or seeds alone the first.
+    """Return the calls that a method makes for a row, only the first of those that differ only in messages or seeds.
 
-    Raise InputError for a method that asks no model, one that asks as an earlier run did, and invalid options.
+    Raise InputError for a method without a model, one that repeats an earlier run's calls, and invalid options.
     """
     if not method.needs_model or not isinstance(method, RowMethod) or isinstance(method, DerivedMethod | AsksAgain):
         raise InputError(f"method {method.name}: has no calls of its own, expected one that asks a model row by row")

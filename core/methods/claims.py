@@ -156,7 +156,7 @@ def read_claims(reply: Reply, text: str, pair: Pair) -> ReadClaims | Unparsed:
 
 
 def _spell(gene: str, text: str, pair: Pair) -> str:
-    """Return a gene as the row has it, else as it stands in the text; "" if it stands nowhere in it."""
+    """Return a gene in the row's spelling, else in the text's; "" if the text does not contain it."""
     name = gene.strip(QUOTES)
     stands = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) if name else None
     if stands is None:
@@ -165,7 +165,7 @@ def _spell(gene: str, text: str, pair: Pair) -> str:
 
 
 def _events(pair: Pair, text: RowText, found: ReadAnswer[ReadClaims], context: Context) -> Iterator[TraceEvent]:
-    """Yield what was said about a brief: an answer that was rejected, if one was, the reading, and the claims."""
+    """Yield the events of a brief: a rejected answer, if any, the reading, and the claims."""
     yield from (event._replace(stage=text.stage, role=text.role) for event in found.rejected)
     spec, value = _call_of(text, context), found.value
     if isinstance(value, Unparsed):

@@ -40,7 +40,7 @@ _WORDLESS = 20  # characters of a verdict that is a number or a letter alone
 
 
 class DebateSpeeches(NamedTuple):
-    """One debate of a row. sides: side → its speeches, joined. verdict: the first, "" without one that says why."""
+    """One debate of a row. sides: side → its speeches, joined. verdict: the first with a reason, else ""."""
 
     stage: str
     debate: int
@@ -201,7 +201,7 @@ def _read_point(said: Mapping[str, str], debate: DebateSpeeches) -> tuple[Point 
 
 
 def _events(debate: DebateSpeeches, found: ReadAnswer[ReadPoints], context: Context) -> Sequence[TraceEvent]:
-    """Return what was said about a debate: an answer that was rejected, if one was, and the points."""
+    """Return the events of a debate: a rejected answer, if any, and the points."""
     meta: dict[str, object] = {"debate": debate.debate, "sides": list(debate.sides), "has_verdict": bool(debate.verdict)}
     if isinstance(found.value, Unparsed):
         meta |= {"unread": found.value.reason}

@@ -186,7 +186,7 @@ class GeneNaming:
         self._back = _Rewriter(back, {}, _not_words(back))
 
     def of_row(self, pair: Pair) -> NamesOfRow:
-        """Return what codes the texts of a row. Raise InputError for a symbol of one letter."""
+        """Return the encoder of a row's texts. Raise InputError for a symbol of one letter."""
         short = next((symbol for symbol in (pair.pert, pair.gene) if len(symbol) < _SHORTEST_SYMBOL), None)
         if short is not None:
             raise InputError(f"{pair.pair_id}: the symbol {short!r} cannot be coded, expected two characters at least")
@@ -221,7 +221,7 @@ def _not_words(names: Iterable[str]) -> frozenset[str]:
 
 @dataclass(frozen=True, eq=False)
 class NamesOfRow:
-    """encode: what is sent, of what a method wrote; decode: what the method reads, of what came back."""
+    """Encode a method's messages, and decode the replies to them."""
 
     encode: _Rewriter
     decode: _Rewriter

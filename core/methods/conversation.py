@@ -126,7 +126,7 @@ class RowConversation:
         return self._read_names(reply)
 
     def _read_names(self, reply: Reply) -> Reply:
-        """Return a reply with the names of the row in it, whatever the model was shown; its record keeps what came."""
+        """Return a reply with the row's own names in place of those shown to the model; its record keeps the original."""
         return reply if self._names is None else replace(reply, content=self._names.decode(reply.content))
 
     def _request(self, spec: CallSpec, messages: Messages) -> Request:
@@ -189,7 +189,7 @@ class RowConversation:
         return ReadAnswer(value, reply, (rejected,))
 
     def _note_read(self, spec: CallSpec, value: object) -> None:
-        """Tell whoever watches which number an answer holds."""
+        """Send the number in an answer to the row's watchers."""
         if self._context.feed and isinstance(value, float | Unparsed):
             p = value if isinstance(value, float) else None
             self._context.feed.add("read", stage=spec.stage, role=spec.role, seed=spec.seed, p=p)

@@ -1,4 +1,4 @@
-"""Track B: a coordinator that asks a biology expert and a data analyst, each an agent with tools of its own, then answers."""
+"""Track B: a coordinator that asks a biology expert and a data analyst, each an agent with its own tools, then answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.types import Pair, RowResult
 
 
 class Colleague(NamedTuple):
-    """An agent that the coordinator can ask: its name, what it knows, and its default tools."""
+    """An agent that the coordinator can ask: its name, its knowledge, and its default tools."""
 
     name: str
     about: str
@@ -34,7 +34,7 @@ COLLEAGUES = (
 
 
 class Coordinator:
-    """One agent that asks two other agents and answers from what they say."""
+    """One agent that asks two other agents and answers from their replies."""
 
     name = "coordinator"
     version = 2

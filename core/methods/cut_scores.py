@@ -66,7 +66,7 @@ def evaluate_blend(settings: FusionSettings, pair_ids: Sequence[str], loader: Co
 
 
 def raw_values(components: Sequence[Component]) -> Percentiles:
-    """Return the components' probabilities as they are, instead of their percentiles."""
+    """Return the components' probabilities instead of their percentiles."""
     return Percentiles(np.stack([each.p_de for each in components]), np.stack([each.p_up for each in components]))
 
 
@@ -147,7 +147,7 @@ class KeptRuns:
 
 @dataclass(frozen=True, slots=True)
 class CutLoader:
-    """Loads components as another loader does, with every kNN under folds, and what is fused from it, made by another cut."""
+    """Loads components as another loader does, with every kNN under folds, and fusions of it, computed with another cut."""
 
     loader: ComponentLoader
     seed: int

@@ -1,7 +1,7 @@
 """Track B: advocates argue one side each over one dossier, and a judge turns their arguments into probabilities.
 
-Two debates run concurrently for each row: EFFECT against NULL gives P(DE), UP against DOWN gives P(up | DE). No advocate
-sees a multiple-choice question. A brief that does not argue for its side is asked for once more, then flagged.
+Two debates run concurrently for each row: EFFECT against NULL gives P(DE), UP against DOWN gives P(up | DE). No advocate sees a
+multiple-choice question. A brief that does not argue for its side is requested once more, then flagged.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ async def hold_debate(conversation: RowConversation, stage: Stage, case: DebateC
 async def judge_debate(
     conversation: RowConversation, stage: Stage, case: DebateCase, seed: int, speeches: Speeches
 ) -> DebateResult:
-    """Ask for all verdicts on what was said, concurrently."""
+    """Request all verdicts on the speeches, concurrently."""
     repeats = range(_judge_repeats(case.options))
     verdicts = await gather_all(*(_ask_verdict(conversation, stage, case, (seed, repeat), speeches) for repeat in repeats))
     return DebateResult(tuple(p for p, _ in verdicts), tuple(one for _, events in verdicts for one in events), collapsed=False)

@@ -102,7 +102,7 @@ def dossier_again(pair: Pair, context: Context) -> tuple[tuple[Evidence, ...], D
 
 
 def first_verdict_messages(pair: Pair, context: Context, stage: Stage) -> Messages:
-    """Return what the first judge of the debate itself was sent, as it would be sent now without a change."""
+    """Return the first judge's messages in the original debate, as they would be sent now without a change."""
     options = context.options
     seed = read_seeds(options["seeds"])[0]
     _, case = dossier_again(pair, replace(context, options={**options, "changes": ""}))
@@ -110,7 +110,7 @@ def first_verdict_messages(pair: Pair, context: Context, stage: Stage) -> Messag
 
 
 def speeches_of(row: EarlierRow, stage: Stage, seed: int, rounds: int) -> Speeches:
-    """Return the briefs, then the rebuttals, of a stage under a seed, as they are stored. Raise StateError if one is not."""
+    """Return the briefs, then the rebuttals, of a stage under a seed, from the store. Raise StateError if one is missing."""
     speeches: list[Speech] = []
     for kind in ("brief", "rebuttal")[:rounds]:
         for side in SIDES[stage]:
@@ -131,7 +131,7 @@ def _earlier(pair: Pair, context: Context) -> EarlierRow:
 
 
 def _describe(options: Mapping[str, Any], evidence: tuple[Evidence, ...]) -> TraceEvent:
-    """Return the event that says what was asked and with which dossier."""
+    """Return the event with the question and the dossier."""
     changes = read_changes(options["changes"])
     who = "The judge alone, on the stored briefs" if options["ask"] == "judge" and options["rounds"] else "The whole debate"
     first = f"{who} of run {options['run']}, asked again {options['repeats']} times. Dossier: {describe_changes(changes)}."

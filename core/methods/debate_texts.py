@@ -72,7 +72,7 @@ def in_reply(side: str) -> str:
 
 
 def verdict_messages(stage: Stage, case: DebateCase, speeches: Speeches) -> Messages:
-    """Return the request for a verdict on what was said, in order."""
+    """Return the request for a verdict on the speeches, in order."""
     judge = case.options["judge"]
     pair = {"pert": case.pert, "gene": case.gene}
     answer_format = prompt_text(f"format_sharp_{stage}" if judge == "sharp" else f"format_{judge}")

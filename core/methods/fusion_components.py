@@ -1,7 +1,7 @@
-"""What kNN, fusion and decomposition load: runs on the same rows, and priors from labelled rows.
+"""Inputs of kNN, fusion and decomposition: runs on the same rows, and priors from labelled rows.
 
-Pages, commands and workers hand in a `ComponentLoader`; a page's caches what it loads, a worker's does not. The computing and
-the refusing are done here for both, so that what a page shows and what a run holds are the same.
+Pages, commands and workers pass a `ComponentLoader`; a page's loader caches, a worker's does not. Both compute and check here, so
+that pages and runs agree.
 """
 
 from __future__ import annotations
@@ -43,10 +43,7 @@ class SourceRun(RunWithParents, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DatasetPriors:
-    """A kNN's priors of the rows at these positions of a dataset, and what they were computed from.
-
-    seconds: how long they took from vectors on.
-    """
+    """A kNN's priors of the rows at these positions of a dataset, and their inputs. seconds: their time from vectors on."""
 
     index: RowIndex
     rows: Codes
@@ -65,7 +62,7 @@ class DatasetPriors:
 
 
 class ComponentLoader(Protocol):
-    """Loads what one dataset's components are made from."""
+    """A loader of the inputs of one dataset's components."""
 
     @property
     def dataset_id(self) -> str: ...
@@ -87,20 +84,20 @@ class ComponentLoader(Protocol):
         ...
 
     def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:
-        """Return the same with the neighbours that the priors come from."""
+        """Return the priors with their neighbours."""
         ...
 
     def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
-        """Return the hashes of what a kNN is made from now: sources, space_sha256, dataset_sha256, labels_sha256."""
+        """Return the hashes of a kNN's present inputs: sources, space_sha256, dataset_sha256, labels_sha256."""
         ...
 
 
 def load_components(loader: ComponentLoader, settings: FusionSettings) -> tuple[pd.DataFrame, list[Component]]:
     """Return the base's rows, and every component lined up with them, the base first.
 
-    Raise InputError for a run of another dataset, one that covers no row of the base, and one without what its percentiles are to
-    be taken against; StateError for a kNN whose spaces or labels have changed. InputError too for weights by support where none
-    of the others is a kNN.
+    Raise InputError for a run of another dataset, one that covers no row of the base, and one without the reference for its
+    percentiles; StateError for a kNN whose spaces or labels have changed. InputError also for weights by support if none of the
+    others is a kNN.
     """
     base = loader.run(settings.base)
     rows = loader.predictions(base.id)
@@ -182,7 +179,7 @@ def _load_component(
 
 
 def refuse_other_dataset(loader: ComponentLoader, base: str) -> None:
-    """Raise InputError if the base is a run of another dataset than the one that is predicted."""
+    """Raise InputError if the base is not a run of the predicted dataset."""
     run = loader.run(base)
     if run.dataset != loader.dataset_id:
         raise InputError(f"{run.name}: a run of another dataset than the one chosen; expected its own")

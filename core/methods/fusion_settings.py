@@ -1,4 +1,4 @@
-"""The settings of a fusion: what is fused, by which weights, over what percentiles are taken; and as a run's options."""
+"""The settings of a fusion: components, weights, and rows for percentiles; also as a run's options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Part = str | KnnSettings  # of a fusion: a run by name or id, or a kNN that is n
 
 @dataclass(frozen=True, slots=True)
 class FusionSettings:
-    """What to fuse, with one weight for each of `others` for DE and for DIR; the base takes what is left of 1.
+    """What to fuse, with one weight for each of `others` for DE and for DIR; the base gets the rest up to 1.
 
     references: run → the run on labelled rows that its percentiles are taken against, for `reference` "train"; a kNN has its
     own priors under folds. by_support: whether a kNN weighs more, or less, in rows with more support, from 0 at the one end to
@@ -28,7 +28,7 @@ class FusionSettings:
     base: str = setting("", "The run whose rows are fused.", kind="run", required=True)
     others: tuple[Part, ...] = setting((), "Runs to fuse with it.", name="with", kind="runs", metavar="B[,C]", required=True)
     w_de: tuple[float, ...] = setting(
-        (0.5,), "Their weights for DE; the base takes what is left of 1.", kind="weights", metavar="X[,Y]", required=True
+        (0.5,), "Their weights for DE; the base gets the rest up to 1.", kind="weights", metavar="X[,Y]", required=True
     )
     w_dir: tuple[float, ...] = setting((0.5,), "Their weights for DIR.", kind="weights", metavar="X[,Y]", required=True)
     reference: Reference = setting("population", "What percentiles are taken over: population or train.", is_usage=True)

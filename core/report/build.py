@@ -36,12 +36,12 @@ class BuiltReport:
 
 @dataclass(frozen=True, slots=True)
 class Finders:
-    """What a report asks beside the store.
+    """Further inputs of a report besides the store.
 
     vectors, answers: as in `Material`. reproduce: computes the published numbers again; without published numbers among its
-    figures a report needs none. explorer: None leaves explorers out. expression: what genes are like in the control cells of a
-    dataset (id); None for one that was not made of cells. looked: comparisons of runs that were looked at, by dataset. scale: a
-    run's score on the scale to a replicate.
+    figures a report needs none. explorer: None leaves explorers out. expression: statistics of genes in the control cells of a
+    dataset (id); None if it was not made from cells. looked: comparisons of runs made, by dataset. scale: a run's score on the
+    scale to a replicate.
     """
 
     vectors: FindVectors
@@ -54,7 +54,7 @@ class Finders:
 
 
 def load_parts(store: Store, name: str, selection: ReportSelection, find: Finders, links: Links = HOME) -> Parts:
-    """Return what the report of a selection that is called `name` consists of, by nobody. links: where those of its stops lead.
+    """Return the parts of the report of a selection named `name`, without an author. links: base addresses of its stops' links.
 
     Raise NotFound for runs that were deleted.
     """

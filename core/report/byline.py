@@ -8,7 +8,7 @@ from datetime import date
 
 @dataclass(frozen=True, slots=True)
 class Byline:
-    """Who made something, "" if nobody says, and on which day."""
+    """The author, "" if unknown, and the date."""
 
     authors: str = ""
     day: date | None = None

@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CaptionedFigure:
-    """One figure, or the sentence that stands in its place.
+    """One figure, or a sentence instead of it. title: its topic. subject: its run or runs.
 
-    title: what it shows. subject: of which run or runs. finding: what it says as a headline, "" where the sentence is one.
-    sentence: what it says, with numbers. caption: dataset or run, n, and the interval or
-    why there is none. chart: None where there is nothing to draw; the sentence then says why. table: its numbers.
+    finding: its message as a headline, "" if the sentence is one. sentence: its message, with numbers. caption: dataset or run,
+    n, and the interval or why there is none. chart: None where there is nothing to draw; the sentence then says why. table: its
+    numbers.
     """
 
     title: str

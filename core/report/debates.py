@@ -1,4 +1,4 @@
-"""The chosen rows in full: numbers, dossier, what was said, and whether it was an argument."""
+"""The chosen rows in full: numbers, dossier, texts, and the audit of the arguments."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _numbers(row: ChosenRow) -> dict[str, object]:
 
 
 def _tell(row: ChosenRow) -> Iterable[Html]:
-    """Yield what a run was given for a row, what was said about it, and how its numbers came about."""
+    """Yield a run's evidence for a row, the texts about it, and the origin of its numbers."""
     if row.numbers["error"]:
         yield element("p", f"This row failed: {row.numbers['error']}")
         return
@@ -149,6 +149,6 @@ def _box(title: str, event: Event, *, whole: bool) -> Html:
 
 
 def _said(text: str) -> Iterable[Html | str]:
-    """Yield a model's text, its tags as what they mean, its bold words bold; all else as it was written."""
+    """Yield a model's text with tags by their meaning and bold words; everything else is literal."""
     for i, part in enumerate(_BOLD.split(row_words.spell_tags(text))):
         yield element("strong", part) if i % 2 else part

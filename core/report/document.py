@@ -18,7 +18,7 @@ _ASSETS = Path(__file__).with_name("assets")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file to be made. name: of its style sheet and script in `assets`. figures: id of a place → what is drawn there.
+    """A file to build. name: of its style sheet and script in `assets`. figures: id of a place → its figure.
 
     explores: whether the body has places of explorers (`explorer_place`).
     """

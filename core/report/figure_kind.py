@@ -13,8 +13,8 @@ from core.report.material import Material
 class FigureKind:
     """A kind of figure that a report can have: one module of `core.report.figures`.
 
-    name: as in `--figures`. order: of the section in a report. make: the figures of a report's runs and comparisons.
-    by_default: whether a report shows it unless told otherwise.
+    name: as in `--figures`. order: of the section in a report. make: the figures of a report's runs and comparisons. by_default:
+    whether a report shows it by default.
     """
 
     name: str

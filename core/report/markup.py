@@ -1,4 +1,4 @@
-"""HTML that is put together from elements: what is no `Html` is text, and escaped."""
+"""HTML assembled from elements: everything that is not `Html` is text and is escaped."""
 
 from __future__ import annotations
 

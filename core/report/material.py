@@ -1,4 +1,4 @@
-"""All that a report is made from; its numbers are computed when they are first asked for."""
+"""The inputs of a report; numbers are computed on first use."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Material:
 
     @property
     def ledger_lines(self) -> list[LedgerLine]:
-        """The lines of the ledger, their p corrected for what was tested and looked at."""
+        """The lines of the ledger, their p corrected for all tests and comparisons."""
         return ledger_lines(self.ledger, self.looked)
 
     def published(self) -> tuple[Reproduced, ...]:
@@ -166,11 +166,11 @@ class Material:
         return self._once(("comparison", a, b), lambda: compare_runs(self.rows[a], self.rows[b]))
 
     def answers(self, run: Run, rubric: Rubric) -> tuple[pd.DataFrame, str] | None:
-        """Return what answers a rubric about a run's texts, and its name; None if nothing does."""
+        """Return the answers to a rubric about a run's texts, and the judge's name; None without answers."""
         return self._once(("answers", run.id, rubric.name), lambda: self.find_answers(run, rubric))
 
     def without_labels(self, run: Run, title: str) -> CaptionedFigure:
-        """Return what stands instead of a figure that needs labels."""
+        """Return the replacement for a figure that needs labels."""
         return CaptionedFigure(
             title, run.name, f"{run.name}: no labels here, none of its {len(self.rows[run.id]):,} rows has one."
         )

@@ -46,7 +46,7 @@ def knows_no_cells(_dataset: str) -> None:
 
 
 def knows_no_replicate(_rows: RunRows, replicate: str) -> RunScale:
-    """Raise StateError: nothing here says what a replicate of a screen says."""
+    """Raise StateError: a replicate cannot be read here."""
     raise StateError(f"replicate {replicate}: cannot be read here, expected a workspace")
 
 
@@ -57,7 +57,7 @@ def load_material(
     reproduce: Reproduce = tuple,
     find_answers: FindAnswers = answers_nothing,
 ) -> Material:
-    """Return what a selection asks for, but for its explorers, which `build_report` adds.
+    """Return the material of a selection, except its explorers, which `build_report` adds.
 
     Raise NotFound for runs that were deleted since it was saved.
     """

@@ -48,14 +48,14 @@ def make_page(parts: Parts) -> Document:
 
 
 def show_abstract(parts: Parts) -> Html:
-    """Return the abstract, paragraph by paragraph, with a mark while nobody has edited it."""
+    """Return the abstract, paragraph by paragraph, marked as a draft until it is edited."""
     text, is_draft = find_abstract(parts.material, parts.selection)
     mark = [element("p", DRAFT, class_="draft")] if is_draft else []
     return join([*mark, *(element("p", part.strip()) for part in text.split("\n\n") if part.strip())])
 
 
 def show_marks(material: Material) -> list[Html]:
-    """Return what has to be known of the labels beside any score on them; nothing where there is nothing."""
+    """Return the caveats about the labels, if there are any."""
     said = material.dataset.marks.sentence
     return [element("p", said, class_="caution")] if said else []
 
@@ -129,7 +129,7 @@ def _run_line(material: Material, run: Run) -> dict[str, object]:
 
 
 def heading(tag: str, found: CaptionedFigure) -> Html:
-    """Return what a figure says; below it what it shows, and of which run."""
+    """Return a figure's message as a heading, with its topic and run below."""
     about = " · ".join(filter(None, (found.title, found.subject)))
     return join([element(tag, found.headline), element("p", about, class_="kind")])
 

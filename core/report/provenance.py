@@ -1,4 +1,4 @@
-"""Where the numbers come from: files with their hashes, specifications of runs, seeds, and the version of the code."""
+"""The sources of the numbers: files with their hashes, specifications of runs, seeds, and the version of the code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.version import describe
 
 
 def show_provenance(material: Material, selection: ReportSelection) -> Html:
-    """Return version, files, runs with what they were made from, and what was chosen."""
+    """Return version, files, runs with their sources, and the choices."""
     return join(
         [
             lines([("Made with PerturbDesk", describe()), ("Dataset", _dataset(material)), *_ledger(material)]),
@@ -37,7 +37,7 @@ def _dataset(material: Material) -> str:
 
 
 def _ledger(material: Material) -> list[tuple[str, object]]:
-    """Return the state of the ledger with its head, which readers can ask its owner for; nothing of an empty one."""
+    """Return the state of the ledger with its head, which readers can ask its owner for; nothing for an empty one."""
     return [("Ledger", material.chain.sentence.removeprefix("Ledger: "))] if material.chain.entries else []
 
 
@@ -52,7 +52,7 @@ def _files(material: Material) -> Html:
 
 
 def _all_runs(material: Material) -> list[Run]:
-    """Return the chosen runs, those that they are compared with, and what all of these were made from."""
+    """Return the chosen runs, those that they are compared with, and the ancestors of all."""
     compared = (run for pair in material.comparisons for run in pair)
     return list({run.id: run for run in (*material.runs, *compared, *material.ancestors)}.values())
 

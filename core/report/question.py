@@ -1,6 +1,6 @@
 """The question that a report answers: which figures come first, the finding as a title, the answer, and a draft of the abstract.
 
-Everything is drafted from verdicts that pages show too; what a person wrote instead is in the selection.
+Everything is drafted from verdicts that pages show too; a person's own texts are in the selection.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def answer_sentences(material: Material, question: Question) -> list[str]:
 
 
 def _score_sentences(material: Material, run: Run) -> list[str]:
-    """Return what a run scores, and whether that is more than the baselines without biology."""
+    """Return sentences on a run's score, and whether it beats the baselines without biology."""
     found = material.score(run.id)
     if found.whole.n_labelled == 0:
         return [f"{run.name}: no labels here, so its score is unknown."]
@@ -95,14 +95,14 @@ def _score_sentences(material: Material, run: Run) -> list[str]:
 
 
 def find_abstract(material: Material, selection: ReportSelection) -> tuple[str, bool]:
-    """Return the abstract, and whether it is a draft that nobody has edited."""
+    """Return the abstract, and whether it is an unedited draft."""
     if selection.abstract:
         return selection.abstract, False
     return draft_abstract(material, selection.asks), True
 
 
 def draft_abstract(material: Material, question: Question) -> str:
-    """Return what was asked of which rows, the answer, and where all runs stand beside the baselines without biology."""
+    """Return the draft: the question and rows, the answer, and all runs beside the baselines without biology."""
     data = material.dataset
     where = ", ".join(filter(None, (data.organism, data.context)))
     labelled = int(material.counts["rows"].sum() - material.counts["unlabelled"].sum())

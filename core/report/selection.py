@@ -70,7 +70,7 @@ def select(
     figures: Sequence[str] = (),
     explorers: Explorers = "labels",
 ) -> ReportSelection:
-    """Return the selection of runs by name or id. Raise InputError or NotFound for what a report cannot show."""
+    """Return the selection of runs by name or id. Raise InputError or NotFound for content that a report cannot show."""
     chosen = {run.id: run for run in (runs.find_predicting(db, name) for name in run_names)}
     if not chosen:
         raise InputError("report: got no run, expected one or more")

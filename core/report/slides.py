@@ -1,4 +1,4 @@
-"""The slides: 16:9, the finding, the abstract, one figure and what it says each, and where the numbers come from."""
+"""The slides (16:9): the finding, the abstract, one figure each with its message, and the sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames as HTML tables: numbers that line up, text as it was written."""
+"""Frames as HTML tables: aligned numbers, literal text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A walk-through: its stops as slides and as a part of the report, each with what is said there and a link to the view."""
+"""A walk-through: its stops as slides and as a part of the report, each with its sentence and a link to the view."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OPEN = "Open in PerturbDesk"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownStop:
-    """A stop with what is seen there. row: None unless it is about a row of a run that is still there; figure: as it was."""
+    """A stop with its content. row: None unless it is about a row of an existing run; figure: as saved."""
 
     stop: Stop
     row: ChosenRow | None = None
@@ -57,7 +57,7 @@ HOME = Links()
 
 
 def load_stops(db: Cursor, stops: Sequence[Stop]) -> list[ShownStop]:
-    """Return what is seen at some stops."""
+    """Return the content of stops."""
     return [ShownStop(stop, _load_row(db, stop), _read_figure(stop)) for stop in stops]
 
 
@@ -105,7 +105,7 @@ def figures_of(keyed: Mapping[str, ShownStop]) -> dict[str, CaptionedFigure]:
 
 
 def show_slide(key: str, shown: ShownStop, links: Links) -> Html:
-    """Return a stop as a slide: what is said there as its title, then what is seen."""
+    """Return a stop as a slide: its sentence as the title, then its content."""
     stop = shown.stop
     address, words = links.of(stop)
     said = stop.sentence or stop.title

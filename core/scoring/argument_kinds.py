@@ -1,8 +1,8 @@
-"""The kinds of arguments of a run: how many texts each has, and how often the rows that argue so are right.
+"""The kinds of arguments of a run: the number of texts of each, and the hit rate of their rows.
 
-A row is a hit if the most probable of up, down and none is its label (see `store.predictions.RowFilter`); an argument has no
-hit of its own. A row counts once in each kind that one of its texts is of, so that rows that say the same three times do not
-weigh three times as much.
+A row is a hit if the most probable of up, down and none is its label (see `store.predictions.RowFilter`); an argument has no hit
+of its own. A row counts once in each kind that one of its texts is of, so that rows that say the same three times do not weigh
+three times as much.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class TypicalText:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of argument; with code NOISE or WORDLESS the texts that are of none.
+    """One kind of argument; with code NOISE or WORDLESS, the texts without a kind.
 
     n: texts; rows: rows with such a text. hit: the share of hits among those of these rows with a label and a call, None if there
     are none.
@@ -102,8 +102,10 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunKinds:
-    """The kinds of arguments of a run, the largest first, then what is of no kind. hit: of all rows with such texts. n_drawn:
-    as of `ArgumentKinds`."""
+    """The kinds of arguments of a run, the largest first, then the texts without a kind. hit: of all rows with such texts.
+
+    n_drawn: as of `ArgumentKinds`.
+    """
 
     texts: RunTexts
     settings: KindSettings
@@ -214,12 +216,12 @@ def describe_stability(found: RunKinds) -> str:
 
 
 def describe_masking() -> str:
-    """Return what of a text counts."""
+    """Return which words of a text count, in a sentence."""
     return MASKED
 
 
 def as_json(found: RunKinds) -> Mapping[str, Any]:
-    """Return `clusters`: kinds that are none of it have no words and say so in `without`."""
+    """Return `clusters`. Texts without a kind have no words and are marked in `without`."""
     return {
         "run": found.texts.run.name,
         "texts": found.texts.kind,

@@ -1,8 +1,7 @@
-"""What baselines score on the labelled rows of a split, and those among them that know no biology.
+"""Scores of baselines on the labelled rows of a split.
 
-What a gene is like in control cells, beside a run on a dataset that was made of cells: its mean, detection and variance.
-
-Effects are easier to find in genes with many counts, so that these alone predict which pairs were called. None sees a label.
+Also controls from a gene's expression in control cells, for a dataset made from cells: its mean, detection and variance. Effects
+are easier to find in genes with many counts, so that these alone predict which pairs were called. None uses labels.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ class BaselineScore:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What a baseline scores on a split. de, dir: None for a question without both classes, or one that it does not answer.
+    """A baseline's score on a split. de, dir: None for a question without both classes, or one that it does not answer.
 
-    note: how to read it. on_covered: its score on the rows that it can say something about, None if these are all. lacks: why it
-    was not computed, "" if it was.
+    note: how to read it. on_covered: its score on the rows that it covers, None if these are all. lacks: why it was not computed,
+    else "".
     """
 
     name: str
@@ -125,7 +124,7 @@ def add_expression(found: RunControls, rows: RunRows, genes: pd.DataFrame | None
 
 
 def score_expression(symbols: Sequence[str], genes: pd.DataFrame) -> Iterator[tuple[str, str, Scores]]:
-    """Yield name, what it is, and scores of each control of rows with these genes; a gene that the table lacks has the median."""
+    """Yield name, description and scores of each control of rows with these genes; a gene that the table lacks has the median."""
     found = genes.set_index("gene").reindex(list(symbols))
     for column, (name, about) in CONTROLS.items():
         value = found[column].fillna(genes[column].median()).to_numpy(dtype=np.float64)

@@ -1,6 +1,6 @@
-"""The claims of a run's texts: how many of each role are supported, contradicted or unknown, and what they are worth.
+"""The claims of a run's texts: how many of each role are supported, contradicted or unknown, and their worth.
 
-They are found by rules, or by a model's reading (`core.methods.claims`); both are counted apart.
+They are found by rules, or by a model's reading (`core.methods.claims`), and counted separately.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def count_claims(read: ReadTexts, knowledge: Knowledge) -> RunClaims:
 
 
 def load_model_claims(db: Cursor, texts: RunTexts, reading: Run, symbols: Symbols, knowledge: Knowledge) -> RunClaims:
-    """Return the claims of some briefs as a finished reading has them; of briefs that it could not read nothing is counted."""
+    """Return the claims of briefs in a finished reading; briefs that it could not read are not counted."""
     events = [(pair_id, kind, json.loads(meta)) for pair_id, kind, meta in rubrics.claim_events(db, reading.id)]
     of_text: dict[tuple[str, int], list[tuple[Claim, str]]] = {
         (pair_id, meta["of_seq"]): [] for pair_id, kind, meta in events if kind == "reading" and "answer" in meta
@@ -155,7 +155,7 @@ def _readings_of(events: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[t
 
 
 def spell_claim(meta: Mapping[str, Any], symbols: Symbols) -> Claim:
-    """Return a claim that a model read, of the meta of its event, with its genes as they are known."""
+    """Return a model's claim from its event's meta, with its genes in the dataset's spelling."""
     subject, object_ = symbols.spell(meta["subject"]), symbols.spell(meta["object"])
     if meta["relation"] in SYMMETRIC:
         subject, object_ = sorted((subject, object_))
@@ -177,7 +177,7 @@ def compare_readers(model: ReadTexts, rules: ReadTexts) -> ReaderAgreement:
 
 
 def with_worth(db: Cursor, found: RunClaims) -> RunClaims:
-    """Return the claims with what they are worth; as they are for a run without labels."""
+    """Return the claims with their worth, unchanged for a run without labels."""
     rows = load_scored_rows(db, found.run.id)
     if not rows.arrays.outcome.labelled.any():
         return found

@@ -13,7 +13,7 @@ from core.scoring.sentences import interval_text
 
 
 def as_json(found: RunClaims, asked: ClaimsRequest) -> Mapping[str, Any]:
-    """Return the numbers, and every claim that was asked for."""
+    """Return the numbers, and every requested claim."""
     claims = select_claims(found, asked).astype(object)
     claims = claims.where(claims.notna(), None)
     agreement = None if found.agreement is None else {**asdict(found.agreement), "total": found.agreement.total}
@@ -37,13 +37,13 @@ def as_json(found: RunClaims, asked: ClaimsRequest) -> Mapping[str, Any]:
 
 
 def describe(found: RunClaims) -> list[str]:
-    """Return all that there is to say of the reader and of what it found, a sentence or two each."""
+    """Return sentences about the reader and its results."""
     said = (describe_claims(found), describe_agreement(found), describe_labels(found), describe_precision(found))
     return [each for each in said if each]
 
 
 def describe_claims(found: RunClaims) -> str:
-    """Return what was looked for, and by what it was checked, in words."""
+    """Return the counts of claims and the packs that checked them, in words."""
     n = sum(count.supported + count.contradicted + count.not_known for count in found.counts)
     texts, answers = (sum(getattr(count, name) for count in found.counts) for name in ("texts", "answers"))
     reader = "rules find" if found.reading is None else f"{found.reading.model} finds"
@@ -85,7 +85,7 @@ def describe_precision(found: RunClaims) -> str:
 
 
 def describe_labels(found: RunClaims) -> str:
-    """Return what people's labels say of the reader, in a sentence; "" where rates are not for these texts."""
+    """Return a sentence on the reader's quality by people's labels; "" if the rates are not for these texts."""
     if found.rates is None:
         return ""
     whole = [*found.rates.roles.values()][-1]

@@ -133,7 +133,7 @@ def _count(debates: pd.DataFrame, points: pd.DataFrame) -> Iterator[ClashCount]:
 
 
 def _worth(db: Cursor, run: Run, debates: pd.DataFrame, points: pd.DataFrame) -> tuple[RubricWorth, ...]:
-    """Return what it says of a row that points of its debates are ignored; nothing for a run without labels."""
+    """Return what ignored points say about a row; nothing for a run without labels."""
     rows = load_scored_rows(db, run.id)
     if not rows.arrays.outcome.labelled.any() or debates.empty:
         return ()
@@ -155,7 +155,7 @@ def _worth(db: Cursor, run: Run, debates: pd.DataFrame, points: pd.DataFrame) ->
 
 
 def describe_clash(found: RunClash) -> str:
-    """Return what was read, by whom, and how much of what the reader quotes is there, in words."""
+    """Return the debates read, the reader, and the share of real quotations, in words."""
     words = [f"{found.reading.model} read {found.debates:,} debates of {found.run.name}."]
     if found.unread:
         words.append(f"{found.unread:,} of its answers could not be read.")

@@ -214,7 +214,7 @@ MOVERS: Final = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionDifference:
-    """How two runs rank the same rows by one score.
+    """The difference in ranks of the same rows between two runs, by one score.
 
     name: DE or DIR. n: rows for which both have the score. top: a tenth of them; top_a, top_b, shared_top: rows that are as high
     as that in each, with ties as many as they are, and in both. movers: of the rows whose rank moves most, pair_id, rank_a and

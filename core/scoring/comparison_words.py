@@ -1,4 +1,4 @@
-"""The comparison of two runs in words: what can be concluded from it and what cannot."""
+"""The comparison of two runs in words: its conclusions and their limits."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from core.transfer.run_cells import ALL_ROWS
 
 
 def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | None = None) -> list[str]:
-    """Return what can and what cannot be concluded about run `b` against run `a`, one sentence each.
+    """Return the conclusions about run `b` against run `a` and their limits, as sentences.
 
-    margin: the largest difference of the mean that would not matter; None if nobody named one.
+    margin: the largest difference of the mean that would not matter, or None.
     """
     result = found.covered
     if result.n_labelled == 0:

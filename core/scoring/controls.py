@@ -42,11 +42,11 @@ Protocols = tuple[EvaluationProtocol, ...]
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The score of something that knows no biology.
+    """The score of a control without biology.
 
-    de, dir, mean: None where it says nothing, or without labels; macro AUROCs by gene on a dataset that is judged by them, whose
-    pooled AUROCs stand apart with a note on how to read them. about: what it sees. permuted: what the run itself scores with
-    permuted labels or vectors, as mean and 95% range, which is no rival of the run.
+    de, dir, mean: None if it does not answer the question, or without labels; macro AUROCs by gene on a dataset that is judged by
+    them, whose pooled AUROCs are separate with a note on how to read them. about: what it uses. permuted: the run's own score
+    with permuted labels or vectors, as mean and 95% range; it is not a rival of the run.
     """
 
     name: str
@@ -112,8 +112,8 @@ class RunControls:
 def judge_run(rows: RunRows) -> Verdicts:
     """Return whether a run beats count-only on DE and the rarer gene on DIR; the base rate on a dataset that is judged by genes.
 
-    There the macro AUROC by gene counts, in which the base rate has exactly 0.5: pooled, a mean by gene would pass for skill. Of
-    a run whose worker has not finished a row yet nothing is known.
+    There the macro AUROC by gene counts, in which the base rate has exactly 0.5: pooled, a mean by gene would pass for skill. A
+    run without finished rows has no verdict.
     """
     if not len(rows):
         nothing = Interval(math.nan, math.nan, math.nan, math.nan, 0, "row", "no row")
@@ -166,7 +166,7 @@ def _seen_means(rows: RunRows, splits: NDArray[np.object_], axis: Literal["gene"
 
 
 def constant(n: int) -> Scores:
-    """Return the scores of `n` rows that are all told alike."""
+    """Return `n` equal scores."""
     return Scores(np.full(n, 0.5), np.full(n, 0.5))
 
 
@@ -214,7 +214,7 @@ def reverse_value(value: Interval | None) -> float | None:
 
 
 def _only(control: Control, axis: Literal["de", "dir"]) -> Control:
-    """Return the control of a score that says nothing of the other axis."""
+    """Return the control of a score without the other axis."""
     if axis == "de":
         return replace(control, dir=None, mean=None, pooled_dir=None)
     return replace(control, de=None, mean=None, pooled_de=None)
@@ -243,7 +243,7 @@ def _fingerprint(rows: RunRows, splits: NDArray[np.object_]) -> tuple[Control, .
 
 
 def _permuted_labels(rows: RunRows, axis: Unit, word: str, n: int, rng: np.random.Generator) -> Control:
-    """Return what the run scores against labels that are exchanged at random among the rows of each gene (perturbation)."""
+    """Return the run's score against labels permuted among the rows of each gene (perturbation)."""
     group = rows.gene if axis == "gene" else rows.pert
     macro = rows.gene if rows.headline == "macro" else None
     values = scores_of_permuted_labels(rows.arrays, group, n, rng, macro)

@@ -187,7 +187,7 @@ def _change(part: Difference) -> dict[str, Any] | None:
 
 
 def knn(numbers: KnnNumbers, seconds: float) -> dict[str, Any]:
-    """Return `knn`: plain numbers, as the contract says, and their intervals; null without labels.
+    """Return `knn` in the contract's form: numbers and their intervals; null without labels.
 
     de, dir: the number of the space, under folds the mean of ten cuts; saved: what a run of this seed has.
     """

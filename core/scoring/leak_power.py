@@ -93,7 +93,7 @@ def _is_matrix_found(task: Question, rows: UnitRows, noise: float, rng: np.rando
 
 
 def _most_noise(is_found: Callable[[float, np.random.Generator], bool]) -> float:
-    """Return the most noise up to which leaks are found; one that is missed ends the search."""
+    """Return the largest noise up to which leaks are found; the first missed leak ends the search."""
     most = float("nan")
     for noise in NOISES:
         if not all(is_found(noise, np.random.default_rng([SEED, seed])) for seed in range(TRIES)):

@@ -1,6 +1,6 @@
-"""The leakage audit of a dataset: what splits share, what rows give away, and which texts, spaces and runs have seen labels.
+"""The leakage audit of a dataset: what splits share, what rows reveal, and which texts, spaces and runs have seen labels.
 
-Each part is checked by itself, so that a page can cache it; `LeakageAudit` holds all parts, and its findings in words.
+Each part is checked separately, so that a page can cache it; `LeakageAudit` holds all parts, and its findings in words.
 """
 
 from __future__ import annotations

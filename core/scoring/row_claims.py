@@ -1,4 +1,4 @@
-"""The claims of the briefs of one row, by rules and as a model read them, each with what is known of it."""
+"""The claims of the briefs of one row, by rules and as a model read them, each with its status."""
 
 from __future__ import annotations
 

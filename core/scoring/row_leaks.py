@@ -1,6 +1,6 @@
-"""What the rows of a dataset give away by themselves: two names of one gene, ids, and the order in which they stand.
+"""Leaks in the rows of a dataset: two names of one gene, ids, and the order of rows.
 
-Whether two names are one gene: the rows of one are those of the other, more than chance would have it.
+Two names are one gene if their rows agree more than by chance.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _without_symbols(rows: pd.DataFrame) -> list[str]:
 
 
 def _row_codes(rows: pd.DataFrame, features: dict[str, Floats]) -> Iterator[tuple[str, Codes]]:
-    """Yield codes that a row has by its place and its id: what is left of numbers by small divisors, and characters."""
+    """Yield codes from a row's position and id: remainders of numbers by small divisors, and characters."""
     for what in (ORDER, NUMBER):
         if what in features:
             yield from ((f"{what} modulo {by}", np.mod(features[what], by).astype(np.intp)) for by in DIVISORS)
@@ -122,7 +122,7 @@ def _row_codes(rows: pd.DataFrame, features: dict[str, Floats]) -> Iterator[tupl
 
 
 def _codes_tell_labels(rows: pd.DataFrame, features: dict[str, Floats]) -> Iterator[str]:
-    """Yield the first code that tells labels, by the labels of a random half of the rows in the other.
+    """Yield the first code that reveals labels, found in a random half of the rows and tested in the other.
 
     Inside perturbations and inside genes, since a dense screen lists the same genes for each perturbation: there a place is a
     gene.

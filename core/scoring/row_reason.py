@@ -1,7 +1,7 @@
-"""Why a row was predicted as it was, in a sentence that somebody wrote: a judge, an advocate, an agent.
+"""The reason for a row's prediction, in a sentence written by a judge, an advocate or an agent. A judge's words come first.
 
-A judge's words come first. Many judges write a number alone; then it is the passage that a reading of a rubric marked, else the
-sentence by which the advocate whom the judge followed concludes, as the rules of `core.audit` read it.
+Many judges write only a number; then it is the passage marked by a rubric's reading, else the concluding sentence of the advocate
+whom the judge followed, found by the rules of `core.audit`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FEWEST_WORDS = 6  # of a sentence that says something
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """quote: a sentence, "" where nobody wrote one. source: whose it is. sides: what both advocates of the question did."""
+    """quote: a sentence, or "". source: its author. sides: the conduct of both advocates of the question."""
 
     quote: str
     source: str
@@ -103,10 +103,7 @@ def _of_debate(stage: str, events: Sequence[Event], passages: Sequence[MarkedPas
 
 
 def _passage(brief: Event | None) -> str:
-    """Return the sentence by which an advocate concludes for its side, else its first one that is no bare answer.
-
-    "" for an answer.
-    """
+    """Return the sentence in which an advocate concludes for its side, else its first that is not a bare answer, or ""."""
     if brief is None:
         return ""
     text = RuleText(_TAGS.sub("", brief["content"]), brief["role"])
@@ -116,7 +113,7 @@ def _passage(brief: Event | None) -> str:
 
 
 def _join_conduct(conduct: Mapping[str, tuple[str, str]]) -> str:
-    """Return what the advocates of a question did, by side, in one phrase: the same verb, and the same deed, stands once."""
+    """Return the conduct of a question's advocates, by side, in one phrase without repeated verbs and objects."""
     told = list(conduct.values())
     if len(told) > 1 and len(set(told)) == 1:
         return " ".join(part for part in ("both", told[0][0].removesuffix("s"), told[0][1]) if part)
@@ -127,7 +124,7 @@ def _join_conduct(conduct: Mapping[str, tuple[str, str]]) -> str:
 
 
 def _conduct(brief: Event) -> tuple[str, str]:
-    """Return what an advocate did, as verb and object: which option it answered, and in how many sentences it argued."""
+    """Return the conduct of an advocate, as verb and object: the option it answered, or the number of sentences it argued in."""
     text = RuleText(brief["content"], brief["role"])
     n = len(text.sentences)
     at_length = f"in {n} sentences" if n >= FEWEST_SENTENCES and len(brief["content"]) >= SHORT else ""
@@ -157,7 +154,7 @@ def _speaker(event: Event) -> str:
 
 
 def _last_sentence(text: str) -> str:
-    """Return the last sentence that says something, without the tags that models are asked for: no list of the options."""
+    """Return the last meaningful sentence, without tags that prompts ask for and without lists of the options."""
     sentences = [each for each in split_sentences(_TAGS.sub("", text)) if _says_something(each) and not each.endswith(":")]
     options = {each: found[1] for each in sentences if (found := _OPTION.match(each))}
     if len(set(options.values())) > 1:
@@ -170,7 +167,7 @@ def _says_something(sentence: str) -> bool:
 
 
 def shorten(text: str, longest: int = LONGEST) -> str:
-    """Return a text on one line; what is beyond the longest is cut at a word, with an ellipsis."""
+    """Return a text on one line, cut at a word with an ellipsis if it is too long."""
     line = " ".join(text.split())
     if len(line) <= longest:
         return line

@@ -1,4 +1,4 @@
-"""One row of a run in words: the stages of its trace, its flags, what is odd about a brief, how its numbers came about."""
+"""One row of a run in words: the stages of its trace, its flags, warnings about briefs, and the origin of its numbers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ FLAG_HELP: Mapping[str, str] = {
 
 
 def score_name(run: Run, name: str = "P(DE)") -> str:
-    """Return what a run's number is called: "P(DE)" or "P(up | DE)", but "DE rank score" or "DIR rank score" if made of ranks."""
+    """Return the name of a run's number: "P(DE)" or "P(up | DE)", but "DE rank score" or "DIR rank score" if made of ranks."""
     return {"P(DE)": "DE rank score", "P(up | DE)": "DIR rank score"}[name] if run.has_rank_scores else name
 
 
@@ -75,7 +75,7 @@ def stage_title(stage: str) -> str:
 
 
 def warning_of(findings: Collection[str], meta: Mapping[str, Any]) -> str:
-    """Return what is odd about a brief (by the audit's findings) or a verdict; "" if nothing is."""
+    """Return the warning about a brief (from the audit's findings) or a verdict; "" without one."""
     if meta.get("fallback"):
         return "could not be read; a constant replaces it"
     gravest = next((finding for finding in _BRIEF_WARNINGS if finding in findings), "")
@@ -145,5 +145,5 @@ def _seeds_line(event: Mapping[str, Any]) -> str:
 
 
 def spell_tags(text: str) -> str:
-    """Return a model's text with the tags that it was asked for as what they mean: "answer given: B"."""
+    """Return a model's text with its tags replaced by their meaning: "answer given: B"."""
     return TAG.sub(lambda found: f"{TAG_MEANINGS[found[1].lower()]} {found[2].strip() or '–'}", text)

@@ -35,7 +35,7 @@ _ROLE_ORDER = {role: place for place, role in enumerate(("EFFECT", "NULL", "UP",
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateTexts:
-    """The texts of a run with what a judge and people say of them.
+    """The texts of a run with the answers of a judge and of people.
 
     frame: pair_id, pert, gene, seq, role, reading (of 0 to 1, NaN if unread), says_yes, label (1, 0, NaN), weight (one over the
     probability of being labelled, 0 without a label). twice: the answers of texts that two people labelled, as first, second,
@@ -50,10 +50,10 @@ class RateTexts:
 class RoleRates:
     """The rates of one role's texts.
 
-    n: texts; unread: those that the judge could not read; yes: those it gives the answer; labels: texts that people labelled in
-    a sample; missing: how many more labels a corrected rate takes. raw knows nothing of the judge's errors. labels_only is None
-    without a label, corrected with fewer than `FEWEST_LABELS`; power: the share of the judge's word that it takes, 0 for none.
-    sensitivity, specificity: None without a label of that answer.
+    n: texts; unread: those that the judge could not read; yes: those it gives the answer; labels: texts that people labelled in a
+    sample; missing: how many more labels a corrected rate takes. raw ignores the judge's errors. labels_only is None without a
+    label, corrected with fewer than `FEWEST_LABELS`; power: the weight of the judge's answers in it, 0 for none. sensitivity,
+    specificity: None without a label of that answer.
     """
 
     n: int

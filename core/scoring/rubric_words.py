@@ -88,7 +88,7 @@ def _interval(value: Interval | None) -> dict[str, float] | None:
 
 
 def worth_sentences(worth: RubricWorth) -> list[str]:
-    """Return what a rubric is worth: the rows, a line for each measure, and what can be concluded."""
+    """Return the worth of a rubric: the rows, one line per measure, and the conclusion."""
     where_yes, where_no = rows_text(worth)
     unread = f"; {worth.unread:,} rows without a readable text are left out" if worth.unread else ""
     lines = [f"{worth.rubric}: {worth.n_yes:,} {where_yes}, {worth.n_no:,} {where_no}{unread}."]

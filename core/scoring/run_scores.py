@@ -37,16 +37,15 @@ MACRO_HEADLINE = "macro AUROC by gene"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunRows:
-    """The rows of a run as it is scored; every array is of shape (n_rows,), in file order.
+    """The rows of a run in the form used for scoring; every array is of shape (n_rows,), in file order.
 
-    frame: `predictions.frame`, of its own columns those of `scored_columns` at least, with those of `add_count_controls`.
-    scores: the submitted numbers, as they are ranked.
-    index, positions: the rows of the dataset, and where the run's rows are among them. protocols: those that keep labels
-    away from the run. cells: of their folds, only pairs of rows inside one count; None: all pairs. cuts: DE and DIR that
-    the run would have under other cuts of the folds, of shape (n_cuts, 2), seeds from 0; empty without folds or if unknown.
-    headline: of the dataset, the number that the run is judged by. covered: flags of the rows that are no stand-in: the method
-    could say something about them; undirected: of those about whose direction it could not. marks: how far the labels of the
-    dataset can be trusted.
+    frame: `predictions.frame`, of its own columns those of `scored_columns` at least, with those of `add_count_controls`. scores:
+    the submitted numbers, as they are ranked. index, positions: the rows of the dataset, and where the run's rows are among them.
+    protocols: those that keep labels away from the run. cells: of their folds, only pairs of rows inside one count; None: all
+    pairs. cuts: DE and DIR that the run would have under other cuts of the folds, of shape (n_cuts, 2), seeds from 0; empty
+    without folds or if unknown. headline: of the dataset, the number that the run is judged by. covered: flags of the rows that
+    the method covers, not filled with base rates; undirected: of those without a predicted direction. marks: caveats about the
+    labels of the dataset.
     """
 
     run: Run
@@ -118,7 +117,7 @@ class Headline:
     """The number that a dataset is judged by, and what it is the mean of.
 
     de, dir: the two questions, NaN for one without both classes, which then is not a part of the value. genes: how many each of
-    them counts of an average over genes; None if it is no average.
+    them counts of an average over genes; None if it is not an average.
     """
 
     name: str
@@ -156,7 +155,7 @@ def load_scored_rows(db: Cursor, name: str) -> RunRows:
 
 
 def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
-    """Return a run's rows with the count controls, and the index of its dataset, whose own frame is not kept any longer."""
+    """Return a run's rows with the count controls, and the index of its dataset, without storing the dataset's own frame."""
     dataset = pairs.frame(db, run.dataset, asked=run.is_asked)
     index, found = RowIndex.of_frame(dataset), predictions.scored_columns(db, run.id)
     positions = index.positions_of(found.pop("pair_id").tolist())
@@ -222,7 +221,7 @@ def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFram
 
 
 def count_rows(rows: RunRows) -> RunRows:
-    """Return a run's rows with the scores of row counts alone, which know no biology."""
+    """Return a run's rows with the scores of row counts alone, without biology."""
     return rows.with_scores(scores_from_probabilities(rows.frame["count_only"], rows.frame["rarer_gene"]))
 
 
@@ -243,7 +242,7 @@ def score_counts(rows: RunRows) -> RunScore:
 
 
 def headline_name(kind: HeadlineKind) -> str:
-    """Return what the headline of a dataset is that has labels for both questions."""
+    """Return the headline of a dataset with labels for both questions."""
     return MEAN_HEADLINE if kind == "mean" else f"{MACRO_HEADLINE}, {MEAN_HEADLINE}"
 
 

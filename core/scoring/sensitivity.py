@@ -26,8 +26,10 @@ AS_LABELLED = "as sampled and labelled"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variant:
-    """The comparison under other weights or labels. about: what is other; agree: the share of shared rows with the same label,
-    None where labels are the same."""
+    """The comparison under other weights or labels.
+
+    about: the variation; agree: the share of shared rows with the same label, None where labels are the same.
+    """
 
     name: str
     about: str
@@ -37,7 +39,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sensitivity:
-    """Variants of a comparison, b less a, the first as it is. margin: the smallest difference worth having, None: not named."""
+    """Variants of a comparison, b less a, the first unchanged. margin: the smallest relevant difference, or None."""
 
     variants: tuple[Variant, ...]
     margin: float | None
@@ -103,7 +105,7 @@ def sensitivity_sentences(found: Sensitivity) -> list[str]:
 
 
 def sensitivity_sentence(found: Sensitivity) -> str:
-    """Return whether the verdict depends on what was varied."""
+    """Return a sentence on whether the verdict depends on the variations."""
     first, *others = found.variants
     if not others:
         return "No variants: inside genes the base rate has no influence, and there are no other labels."

@@ -45,9 +45,8 @@ def interval_text(value: Interval, *, signed: bool = False) -> str:
 
 
 def axes_text(shown: Interval) -> str:
-    """Return what the interval shown takes to be independent, with the number of clusters where they are few.
-
-    Or why there is none.
+    """Return the units that the interval shown takes as independent, with the number of clusters where they are few, or why there
+    is no interval.
     """
     why = why_no_interval(shown)
     return f"no interval: {why}" if why else allowed_text(shown)
@@ -97,14 +96,14 @@ def genes_text(found: Headline) -> str:
 
 
 def _interval_words(shown: Interval) -> str:
-    """Return what stands beside a score: what its interval allows for, or why there is no score."""
+    """Return the text beside a score: what its interval allows for, or why there is no score."""
     if math.isnan(shown.estimate):
         return "no score: the run does not rank rows by it, or the labels have one class"
     return axes_text(shown)
 
 
 def same_runs_sentence(name: str, others: Sequence[str]) -> str:
-    """Return which other runs have the predictions of a run, whatever they are called; empty without any."""
+    """Return a sentence on other runs with the same predictions; empty without any."""
     return f"{name} has the same predictions as {' and '.join(others)}: they are one run." if others else ""
 
 
@@ -126,7 +125,7 @@ def other_score_sentences(found: OtherScores) -> list[str]:
 
 
 def alone_sentence(found: RunScore) -> str:
-    """Return a run's score by itself, beside that of what is made from it."""
+    """Return a run's own score, beside that of a run made from it."""
     whole = found.whole
     values = f"DE {number_text(whole.de.value)}, DIR {number_text(whole.dir.value)}"
     return f"alone, {scored_text(whole.scored)}, on its {whole.n_labelled:,} labelled rows: {values}"
@@ -222,7 +221,7 @@ def null_text(test: PermutationTest) -> str:
 
 
 def knn_sentence(numbers: KnnNumbers) -> str:
-    """Return the scores of a kNN by itself in one sentence, beside its null if that is known.
+    """Return the scores of a kNN alone in one sentence, beside its null if that is known.
 
     The score with no gene information checks the protocol: it is named under leave-one-out, which is biased.
     """

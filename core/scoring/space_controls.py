@@ -74,7 +74,7 @@ def _scrambled_symbols(rows: RunRows, cut: EvaluationProtocol, space: Space) -> 
 def _permuted(rows: RunRows, cut: EvaluationProtocol, space: Space, words: tuple[str, str]) -> Control:
     """Return the scores of a kNN over a space whose vectors are exchanged among its symbols.
 
-    Words: its name, and what it is over.
+    words: its name and its space.
     """
     knn = KnnInputs(rows.index.rows.take(rows.positions), rows.index.known, (space,), SimilaritySettings())
     keys = np.random.default_rng(SEED).random((DRAWS, len(rows.index.symbols)))

@@ -110,7 +110,7 @@ def check_space(record: SpaceRecord, load: Callable[[], Space], index: RowIndex,
 
 
 def describe_space(space: SpaceCheck) -> str:
-    """Return what was found about a space and what could not be probed, in a few words."""
+    """Return the findings about a space and the probes that were impossible, in a few words."""
     if space.error:
         return f"cannot be read: {space.error}"
     seen = any(probe.has_seen_labels for probe in space.probes)

@@ -1,4 +1,4 @@
-"""The terms of the field, each explained once: what a page shows when somebody points at a number or a sentence."""
+"""The terms of the field, each explained once, for hovers on numbers and sentences."""
 
 from __future__ import annotations
 
@@ -66,6 +66,6 @@ _EXPLAINED: Final = (
 
 
 def explain(text: str) -> str | None:
-    """Return what the terms in a text mean, as Markdown with a paragraph for each; None if it has no such term."""
+    """Return explanations of the terms in a text, as Markdown with a paragraph for each; None without terms."""
     found = [f"**{name}**: {meaning}" for pattern, name, meaning in _EXPLAINED if re.search(pattern, text)]
     return "\n\n".join(found) or None

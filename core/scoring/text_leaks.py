@@ -20,7 +20,7 @@ _WORD, _NUMBER = re.compile(r"\w+"), re.compile(r"[-+−]?\b\d+(?:\.\d+)?\b")
 
 
 def check_pack(name: str, texts: Mapping[str, str], index: RowIndex) -> TextCheck:
-    """Return what a pack's texts by gene say of a dataset's labelled rows."""
+    """Return the leaks of a dataset's labels in a pack's texts by gene."""
     at = index.labelled_positions
     symbols = [symbol.casefold() for symbol in index.symbols]
     perts, genes = ([symbols[code] for code in codes[at].tolist()] for codes in (index.rows.pert, index.rows.gene))

@@ -1,12 +1,9 @@
-"""The store's file attached to a held connection: by one writer alone, or by all readers of this process together.
+"""The store's file attached to an open connection: by one writer, or by all readers of this process together.
 
-What readers attached stays attached when the last of them has gone, without DuckDB's lock on the file, so that the next reader
-need not read the catalogue again: it takes that lock and looks whether the file is still as it was. Any writer may have the file
-meanwhile; who opens it in this process, past us, may as soon as it is let go.
-
-The file of a store: a DuckDB that reaches its folder and nothing else, and what is wrong with the file or the log beside it.
-
-Both are left as they are.
+After the last reader the file stays attached, without DuckDB's lock on it, so that the next reader need not read the catalogue
+again: it takes the lock and checks whether the file has changed. Writers may use the file meanwhile; other code in this process
+may open it once it is released. Also the file of a store: a DuckDB restricted to its folder, and faults in the file or its log,
+both of which are left unchanged.
 """
 
 from __future__ import annotations
@@ -88,7 +85,7 @@ class Attachment:
                 LOGGER.warning("%s: closed, but not tidied up: %s", self.file, first_line(error))
 
     def error_of(self, error: duckdb.Error) -> SystemFailure | StoreDamaged:
-        """Return what is wrong with the file or the disk below it, as DuckDB says it."""
+        """Return DuckDB's error about the file or the disk below it."""
         return explain_text(error, self.file) or damage_error(self.file, error)
 
     def _begin_reading(self) -> None:
@@ -112,7 +109,7 @@ class Attachment:
                 self.connection.execute("DETACH desk")
 
     def end(self) -> None:
-        """Let go, and wait until no timer holds the connection any more."""
+        """Release the file, and wait until no timer uses the connection."""
         self.let_go()
         if self._timer is not None:
             self._timer.cancel()
@@ -141,12 +138,12 @@ class Attachment:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the file is attached though nobody reads."""
+        """Whether the file is attached although there are no readers."""
         return self._kept is not None and self._readers == 0
 
 
 class _KeptFile:
-    """A file that DuckDB has attached for reading, and the state in which it did; one that cannot be opened is never kept.
+    """A file that DuckDB has attached for reading, and its state then; a file that cannot be opened is never stored.
 
     The lock is of this process, as DuckDB takes it (`fcntl`): whichever of the two opened the file, it is taken once.
     """
@@ -206,7 +203,7 @@ def _stat(file: Path) -> FileStat:
 
 
 def let_go(file: Path) -> bool:
-    """Detach a file where stores of this process have kept it, for who opens it past them; whether one had."""
+    """Detach a file that stores of this process have attached, for code that opens it directly; return whether one had."""
     kept = [each for each in list(_ALL) if each.file == file and each.is_kept]
     for each in kept:
         each.let_go()
@@ -250,7 +247,7 @@ def first_line(error: object) -> str:
 
 
 def log_of(file: Path) -> Path:
-    """Return the log beside a store, with what was committed and is not in the main file yet."""
+    """Return the log beside a store, with commits that are not in the main file yet."""
     return file.with_name(file.name + ".wal")
 
 

@@ -50,7 +50,7 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[Call]:
 
 
 def texts_of_requests(cursor: Cursor, run: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (perturbation, gene, what was sent) for each call behind a run's rows: the contents of its messages, joined."""
+    """Yield (perturbation, gene, prompt) for each call behind a run's rows: the contents of its messages, joined."""
     cursor.execute(
         """SELECT p.pert, p.gene, c.request FROM row_call r JOIN call c ON c.id = r.call JOIN run ON run.id = r.run
            JOIN pair p ON p.dataset = run.dataset AND p.pair_id = r.pair_id WHERE r.run = ? ORDER BY r.pair_id, r.seq""",

@@ -2,10 +2,10 @@
 
 An entry holds the hash of the one before and of its own columns (`frozen.hash_chain_1`). An entry of the ledger also has the end
 of the audit log, and the line that tells of it the end of the ledger, so that neither loses entries unseen by the other.
-`chain_check` says what does not fit. Whoever can write the file can make both chains again; only a head that was noted elsewhere
+`chain_check` reports mismatches. Whoever can write the file can make both chains again; only a head that was noted elsewhere
 shows that.
 
-Whether the audit log and the ledger are as they were written, and if not, from which entry on and what was done to it.
+Also checks whether the audit log and the ledger are intact, and if not, from which entry on and how.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ _HASH_DIGITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found of a chain.
+    """The result of checking a chain.
 
     chain: its name. head: the hash of its last entry, "" without any. upgraded: how many entries an older version wrote, which
     were chained at upgraded_at (UTC). broken_from: the number of the first entry that does not fit, None if all do; damage: what
@@ -143,7 +143,7 @@ class Finding:
 
 
 def verify(cursor: Cursor) -> tuple[Finding, Finding]:
-    """Return what was found of the ledger and of the audit log: each by itself, and each by what the other says of it."""
+    """Return the results for the ledger and the audit log: each checked alone, and against the other."""
     ledger, log = (_read(cursor, chain) for chain in CHAINS)
     of_ledger, of_log = _check(LEDGER, ledger), _check(AUDIT_LOG, log)
     sealed_ledger, sealed_log = ledger[: _intact(of_ledger, ledger)], log[: _intact(of_log, log)]
@@ -179,7 +179,7 @@ def _read(cursor: Cursor, chain: Chain) -> list[dict[str, Any]]:
 
 
 def _check(chain: Chain, rows: Sequence[Row]) -> Finding:
-    """Return what a chain says of itself."""
+    """Return the result of checking a chain alone."""
     found = _summarize(chain, rows)
     previous = GENESIS
     for number, row in enumerate(rows, start=1):
@@ -243,7 +243,7 @@ def _intact(found: Finding, rows: Sequence[Row]) -> int:
 
 
 def _compare(chain: Chain, rows: Sequence[Row], sealed_by: Iterable[Row]) -> Finding:
-    """Return what the entries of the other chain say of this one. sealed_by: those of them that are intact."""
+    """Return the result of checking this chain against the entries of the other one. sealed_by: those of them that are intact."""
     found = _summarize(chain, rows)
     for row in sealed_by:
         count = row["other_entries"]

@@ -109,7 +109,7 @@ class Store:
         self._prepared = self._identity()
 
     def _create(self) -> None:
-        """Make an empty store in a folder of its own and move it here: what a full disk or a kill leaves of it is no store."""
+        """Make an empty store in a separate folder and move it here, so that a full disk or a kill leaves no partial store."""
         with self._hold_lock("READ_WRITE"):
             if self._identity() is not None:  # another process was faster
                 return
@@ -125,14 +125,14 @@ class Store:
                 raise explain(error, self.file) from error
 
     def _set_log_aside(self) -> None:
-        """Rename the log of a store that was moved away without it: it belongs to no other, and may hold what was committed."""
+        """Rename the log of a store that was moved away without it: no other store may use it, and it may have commits."""
         aside = self.file.with_name(f"{self.file.name}.without-store-{time.time_ns()}.wal")
         with suppress(FileNotFoundError):
             log_of(self.file).replace(aside)
             LOGGER.warning("%s: the log of a store that is no longer there, moved to %s", log_of(self.file), aside.name)
 
     def settled_state(self) -> tuple[object, ...] | None:
-        """Return what every commit changes: place, size and time of the file and of its log; None just after a change.
+        """Return a state that every commit changes: place, size and time of the file and of its log; None just after a change.
 
         Equal states are equal contents. File systems count time in steps of some milliseconds, so that a file that changed a
         moment ago may change once more without a sign.
@@ -223,7 +223,7 @@ class Store:
             cursor.close()
 
     def _explain(self, error: duckdb.Error) -> DeskError | None:
-        """Return what an error is to who uses the store; None for a mistake in what was asked."""
+        """Return an error in the user's terms; None for a mistake in the query."""
         if isinstance(error, duckdb.OutOfMemoryException) or _SHORT_OF_MEMORY in str(error):
             most = f"{self.memory_mb:,} MB"
             return explain_text(error, self.file) or StoreMemoryShort(
@@ -242,7 +242,7 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def open_store(settings: Settings) -> Store:
-    """Return the store of a workspace; one gate per process, whoever uses it, kept while few others were asked for since."""
+    """Return the store of a workspace; one gate per process, cached while few others are opened."""
     return _open_store(settings.store_file, settings.cache / "scratch", settings.busy_timeout_s, settings.store_memory_mb)
 
 

@@ -1,4 +1,4 @@
-"""What each file of a cell line says, as it was read: the rows of the line are made from them (`core.datasets.cell_lines`)."""
+"""The rows of each file of a cell line, unchanged: the rows of the line are computed from them (`core.datasets.cell_lines`)."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def _dossiers(cursor: Cursor, run: str) -> Iterator[tuple[str, set[str]]]:
 
 
 def debate_facts(cursor: Cursor, run: str) -> DebateFacts:
-    """Return what the audit of a debate is made from."""
+    """Return the data for the audit of a debate."""
     return DebateFacts(
         briefs=traces.briefs(cursor, run),
         rows_by_arguing=traces.rows_by_arguing(cursor, run),

@@ -20,17 +20,16 @@ PUBLISHED: Source = "published elsewhere"
 class Entry:
     """One line of the ledger. What is unknown is None.
 
-    first: the id of the first entry about the hypothesis, its own if it is that one. name, hypothesis, prediction: what is
-    claimed, and what would be seen if it were true. dataset: a name. metric, level, unit, smallest_effect: the rule. run_a,
-    run_b: ids of the runs compared, b - a; name_a, name_b: their names then, or those of the methods. benchmark: its name.
-    rubric, rubric_sha256: of a hypothesis about one, what it is called and the hash of its content; rows of run b that answer it
-    with yes are then compared with those that answer no, and there is no run a.
-    measured_on: "labelled rows" or "public leaderboard". scored: how both were scored. score_a, score_b: in the metric;
-    score_se: standard error of one of them. estimate, low, high, se: of the difference. df: of Student's t, None for the normal
-    distribution. z: the difference in standard errors. n: rows behind it. detectable: the smallest difference that would have
-    been seen; detectable_low: where it was published as a range, its lower end. reason: of the verdict. public_a, public_b:
-    public scores of the runs. seen_before: whether the runs compared had their result when the hypothesis was registered; of
-    what was published elsewhere it is unknown. position: its place in the ledger.
+    first: the id of the first entry about the hypothesis, its own if it is that one. name, hypothesis, prediction: the claim, and
+    the prediction if it is true. dataset: a name. metric, level, unit, smallest_effect: the rule. run_a, run_b: ids of the runs
+    compared, b - a; name_a, name_b: their names then, or those of the methods. benchmark: its name. rubric, rubric_sha256: of a
+    hypothesis about one, what it is called and the hash of its content; rows of run b that answer it with yes are then compared
+    with those that answer no, and there is no run a. measured_on: "labelled rows" or "public leaderboard". scored: how both were
+    scored. score_a, score_b: in the metric; score_se: standard error of one of them. estimate, low, high, se: of the difference.
+    df: of Student's t, None for the normal distribution. z: the difference in standard errors. n: rows behind it. detectable: the
+    smallest difference that would have been seen; detectable_low: where it was published as a range, its lower end. reason: of
+    the verdict. public_a, public_b: public scores of the runs. seen_before: whether the runs compared had their result when the
+    hypothesis was registered; of what was published elsewhere it is unknown. position: its place in the ledger.
     """
 
     kind: EntryKind
@@ -78,7 +77,7 @@ class Entry:
     code_version: str = ""
 
     def same_content(self, other: Entry) -> bool:
-        """Return whether both say the same, whoever wrote them and when."""
+        """Return whether both have the same content, regardless of author and time."""
         return all(getattr(self, name) == getattr(other, name) for name in _CONTENT)
 
 

@@ -71,7 +71,7 @@ _LOW_FIRST = ("P(DE), low first", "P(up | DE), low first")
 
 
 def _quantity(order: Order) -> str:
-    """Return the SQL expression of what an order counts of a row."""
+    """Return the SQL expression of an order's quantity."""
     return _QUANTITIES.get(order, "q.p_de")
 
 
@@ -167,7 +167,7 @@ def _where(run: str, wanted: RowFilter) -> tuple[str, list[Any]]:
 
 
 def _row_clauses(run: str, wanted: RowFilter) -> Iterator[_Clause]:
-    """Yield what a filter asks of rows, predictions and notes."""
+    """Yield a filter's conditions on rows, predictions and notes."""
     if wanted.labels:
         yield f"list_contains(?, coalesce(p.label, '{NO_LABEL}'))", (list(wanted.labels),)
     if wanted.outcome:
@@ -194,7 +194,7 @@ def _row_clauses(run: str, wanted: RowFilter) -> Iterator[_Clause]:
 
 
 def _trace_clauses(run: str, wanted: RowFilter) -> Iterator[_Clause]:
-    """Yield what a filter asks of traces and dossiers."""
+    """Yield a filter's conditions on traces and dossiers."""
     if wanted.finding:
         yield (
             """q.pair_id IN (SELECT pair_id FROM trace_event WHERE run = ? AND kind = 'brief' AND ? IN (role, 'any')

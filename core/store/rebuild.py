@@ -1,7 +1,7 @@
-"""A store that came from elsewhere, made again: rows of its tables are copied into tables of our own, nothing else is taken.
+"""Rebuild a store from elsewhere: copy only the rows of its tables into our own tables.
 
-A DuckDB file can hold more than rows: instead of a table a view that reads a file or never ends, a column that is computed,
-a macro that hides a function, a trigger, a billion rows in a kilobyte. So the file is attached for reading, by a DuckDB that
+A DuckDB file can hold more than rows: instead of a table a view that reads a file or never ends, a column that is computed, a
+macro that hides a function, a trigger, a billion rows in a kilobyte. So the file is attached for reading, by a DuckDB that
 reaches its folder alone and in which nothing of the file is found by a bare name; its tables must be those that our migrations
 make, to the letter; and what they unpack to is counted before it is read.
 
@@ -47,17 +47,17 @@ class _Objects:
     others: Mapping[str, str] = field(default_factory=dict)
 
     def beside(self, known: _Objects) -> list[str]:
-        """Return what is not in `known`, by kind and name, sorted."""
+        """Return the objects that are not in `known`, by kind and name, sorted."""
         others = (name for name, sql in self.others.items() if known.others.get(name) != sql)
         return sorted([*others, *(f"table {name[:_SHOWN]}" for name in self.tables.keys() - known.tables.keys())])
 
 
 def rebuild(source: Path, target: Path, said: str, packed_bytes: int, memory_mb: int) -> list[str]:
-    """Make a store at `target` of the rows of the one at `source`, upgraded; return what was left out, by kind and name.
+    """Make a store at `target` from the rows of the one at `source`, upgraded; return what was left out, by kind and name.
 
-    said: what messages call the source. packed_bytes: the size that it came in, which bounds what it may unpack to. Raise
-    StoreTooNew, UnsafeFile for tables that are not those of a store or unpack to too much, StoreDamaged for what cannot be
-    read, and SystemFailure.
+    said: the source's name in messages. packed_bytes: its compressed size, which limits its unpacked size. Raise StoreTooNew,
+    UnsafeFile for tables that are not those of a store or unpack to too much, StoreDamaged for what cannot be read, and
+    SystemFailure.
     """
     let_go(source)
     with closing(closed_connection(source.parent, source.parent / "scratch", memory_mb, target.parent)) as connection:
@@ -77,7 +77,7 @@ def rebuild(source: Path, target: Path, said: str, packed_bytes: int, memory_mb:
 
 
 def find_foreign(cursor: Cursor) -> list[str]:
-    """Return what an open store holds beside what our migrations make, by kind and name: "view v", "table run, altered"."""
+    """Return the objects in an open store that our migrations do not make, by kind and name: "view v", "table run, altered"."""
     with closing(duckdb.connect(":memory:")) as model:
         model.execute("ATTACH ':memory:' AS desk")
         model.execute("USE desk")
@@ -136,7 +136,7 @@ def _objects(connection: Cursor, database: str) -> _Objects:
 
 
 def _internal(listing: str) -> str:
-    """Return the column that tells what DuckDB itself makes: a list without one lists what people made alone."""
+    """Return the column that marks DuckDB's own objects: a list without it has only users' objects."""
     return "internal" if listing in {"duckdb_views", "duckdb_functions", "duckdb_types", "duckdb_schemas"} else "false"
 
 
@@ -167,7 +167,7 @@ def _columns(connection: Cursor, database: str, table: str) -> list[tuple[str, .
 
 
 def _refuse_too_large(connection: Cursor, tables: Iterable[str], packed_bytes: int, said: str) -> None:
-    """Raise UnsafeFile if the rows unpack to far more than they came in; what is cheap to count is counted first."""
+    """Raise UnsafeFile if the rows unpack to far more than their compressed size; cheap counts come first."""
     most = max(_LEAST_UNPACKED, MOST_UNPACKED * packed_bytes)
     columns = [(table, name, kind) for table in tables for name, kind, *_ in _columns(connection, "source", table)]
     counts = {table: _number(connection, f'SELECT count(*) FROM source.main."{table}"') for table in tables}
@@ -195,10 +195,10 @@ def _refuse_above(needed: int, most: int, said: str) -> None:
 
 @contextmanager
 def hold_files(store: Store) -> Iterator[tuple[Cursor, list[Path]]]:
-    """Give a cursor and the store's files, which together are its state while the block lasts: others read, nobody writes.
+    """Provide a cursor and the store's files, its consistent state during the block: others may read, none may write.
 
-    What was committed and is not in the main file yet stands in the log beside it. Raise StoreBusy, at the end of the block, if a
-    program that does not know the lock has changed them meanwhile.
+    Commits that are not in the main file yet are in the log beside it. Raise StoreBusy, at the end of the block, if a program
+    that does not know the lock has changed them meanwhile.
     """
     with store.read() as cursor:
         before = _states(store.file)

@@ -166,7 +166,7 @@ def add_sample(cursor: Cursor, sample: Sample) -> None:
 
 
 def samples(cursor: Cursor, rubric: Rubric, run: str) -> list[Sample]:
-    """Return the samples that were drawn for a rubric, as it is worded, from a run; the first drawn first."""
+    """Return the samples that were drawn for a rubric, in its present wording, from a run; the first drawn first."""
     found = records(
         cursor,
         "SELECT * FROM text_sample WHERE rubric = ? AND rubric_sha256 = ? AND run = ? ORDER BY drawn_at, id",
@@ -196,7 +196,7 @@ class TextLabel:
 
 
 def put_labels(cursor: Cursor, rubric: Rubric, run: str, labels: Sequence[TextLabel]) -> None:
-    """Keep labels, dated now unless they have a date, each instead of what the same author said of the same text."""
+    """Store labels, dated now unless they have a date, each replacing the same author's label of the text."""
     for label in labels:
         delete_label(cursor, rubric, run, label)
         text = [label.pair_id, label.seq, label.role]
@@ -208,7 +208,7 @@ def put_labels(cursor: Cursor, rubric: Rubric, run: str, labels: Sequence[TextLa
 
 
 def delete_label(cursor: Cursor, rubric: Rubric, run: str, label: TextLabel) -> None:
-    """Delete what an author said of a text."""
+    """Delete an author's label of a text."""
     cursor.execute(
         """DELETE FROM text_label WHERE rubric = ? AND rubric_sha256 = ? AND run = ? AND pair_id = ? AND seq = ?
            AND author = ? AND given_by = ?""",
@@ -217,7 +217,7 @@ def delete_label(cursor: Cursor, rubric: Rubric, run: str, label: TextLabel) -> 
 
 
 def labels(cursor: Cursor, rubric: Rubric, run: str) -> list[TextLabel]:
-    """Return the labels of a run's texts for a rubric, as it is worded, in the order in which they were given."""
+    """Return the labels of a run's texts for a rubric, in its present wording, in the order in which they were given."""
     found = records(
         cursor,
         """SELECT pair_id, seq, role, answer, author, given_by, sample, labelled_at FROM text_label
@@ -243,7 +243,7 @@ def readings(cursor: Cursor, reading: str) -> pd.DataFrame:
 
 
 def clash_events(cursor: Cursor, reading: str) -> list[tuple[str, str, str]]:
-    """Return what a run of `clash` read of each debate, rows in file order: pair id, stage, meta as JSON."""
+    """Return the results of a run of `clash` for each debate, rows in file order: pair id, stage, meta as JSON."""
     return cursor.execute(
         f"""SELECT e.pair_id, e.stage, e.meta FROM {OF_PAIRS} WHERE e.run = ? AND e.kind = 'clash' ORDER BY p.position, e.seq""",
         [reading],
@@ -251,13 +251,13 @@ def clash_events(cursor: Cursor, reading: str) -> list[tuple[str, str, str]]:
 
 
 def clash_of_row(cursor: Cursor, run: str, pair_id: str) -> list[tuple[str, str]]:
-    """Return what the newest finished `clash` of a run (id) read of each debate of a row: stage, meta as JSON."""
+    """Return the results of a run's (id) newest finished `clash` for each debate of a row: stage, meta as JSON."""
     found = _of_newest_reading(cursor, "clash", run, pair_id)
     return [(stage, meta) for stage, kind, meta in found if kind == "clash"]
 
 
 def claims_of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
-    """Return what the newest finished `claims` of a run (id) read in the briefs of a row: the meta of each claim."""
+    """Return the results of a run's (id) newest finished `claims` for the briefs of a row: the meta of each claim."""
     return [json.loads(meta) for _, kind, meta in _of_newest_reading(cursor, "claims", run, pair_id) if kind == "claim"]
 
 
@@ -276,7 +276,7 @@ def _of_newest_reading(cursor: Cursor, method: str, run: str, pair_id: str) -> l
 
 
 def claim_events(cursor: Cursor, reading: str) -> list[tuple[str, str, str]]:
-    """Return what a run of `claims` read, rows in file order: pair id, kind ("reading" of a brief, "claim"), meta as JSON."""
+    """Return results of a run of `claims`, rows in file order: pair id, kind ("reading" of a brief, "claim"), meta as JSON."""
     return cursor.execute(
         f"""SELECT e.pair_id, e.kind, e.meta FROM {OF_PAIRS} WHERE e.run = ? AND e.kind IN ('reading', 'claim')
             ORDER BY p.position, e.seq""",

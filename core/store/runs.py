@@ -139,8 +139,9 @@ def change(cursor: Cursor, run: str, **values: str | float | None) -> None:
 
 
 def change_by_worker(cursor: Cursor, run: str, **values: Any) -> None:
-    """Set what a worker may change of this run: status, cause, folded_bytes, started_at, finished_at (both local), evaluation
-    (as JSON)."""
+    """Set the columns of this run that a worker may change: status, cause, folded_bytes, started_at, finished_at (both local),
+    evaluation (as JSON).
+    """
     wrong = values.keys() - _OF_WORKERS
     if wrong:
         raise ValueError(f"run.{', '.join(sorted(wrong))} is not a worker's to change")
@@ -195,7 +196,7 @@ def names_using_import(cursor: Cursor, source: str) -> list[str]:
 
 
 def names_without_rows(cursor: Cursor, dataset: str) -> list[str]:
-    """Return names of the runs that predict a row which their dataset (id) does not have any more."""
+    """Return names of the runs that predict a row which their dataset (id) has lost."""
     rows = cursor.execute(
         """SELECT DISTINCT r.name FROM run r JOIN prediction q ON q.run = r.id
            ANTI JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id WHERE r.dataset = ? ORDER BY 1""",

@@ -17,11 +17,10 @@ _COLUMNS = "id, name, kind, spec, source, sha256, genes, columns, notes, built_f
 
 @dataclass(frozen=True, slots=True)
 class SpaceRecord:
-    """One gene space. kind: how it was made (built: a key of `core.actions.spaces.BUILDERS`, else loaded or simulated). spec:
-    what it can be built from again.
+    """One gene space. kind: how it was made (built: a key of `core.actions.spaces.BUILDERS`, else loaded or simulated).
 
-    sha256: of its symbols and vectors. built_from: the name of the dataset whose labels went into it, None for none. source_file:
-    the import that brought it, None if it was built here.
+    spec: for rebuilding it. sha256: of its symbols and vectors. built_from: the name of the dataset whose labels went into it,
+    None for none. source_file: the import that brought it, None if it was built here.
     """
 
     id: str
@@ -76,7 +75,7 @@ def _record(row: tuple[Any, ...]) -> SpaceRecord:
 class PackRecord:
     """One knowledge pack. kind: descriptions, orthologs, proteins, pathways, network, regulation, signalling or lps_response.
 
-    organism: whose genes it is about, "" if its symbols do not tell; None if an earlier version, which did not ask, recorded it.
+    organism: of its genes, "" if its symbols do not show it; None if an earlier version recorded the pack without it.
     """
 
     name: str
@@ -123,7 +122,7 @@ def delete_pack(cursor: Cursor, name: str) -> None:
 
 
 def keep_pack(cursor: Cursor, sha256: str) -> None:
-    """Copy the record of the pack of this content to the kept ones, which no list shows."""
+    """Copy the record of the pack of this content to the stored packs, which no list shows."""
     cursor.execute(
         f"""INSERT INTO kept_knowledge ({_PACK_COLUMNS}) SELECT {_PACK_COLUMNS} FROM knowledge
             WHERE sha256 = ? AND sha256 NOT IN (SELECT sha256 FROM kept_knowledge)""",
@@ -132,11 +131,11 @@ def keep_pack(cursor: Cursor, sha256: str) -> None:
 
 
 def list_kept_packs(cursor: Cursor) -> list[PackRecord]:
-    """Return every pack that was replaced or deleted and is kept for the runs that were planned with it."""
+    """Return every replaced or deleted pack that is stored for runs planned with it."""
     rows = cursor.execute(f"SELECT {_PACK_COLUMNS} FROM kept_knowledge ORDER BY imported_at, name").fetchall()
     return [PackRecord(*row) for row in rows]
 
 
 def forget_kept_pack(cursor: Cursor, sha256: str) -> None:
-    """Delete the record of the kept pack of this content."""
+    """Delete the record of the stored pack of this content."""
     cursor.execute("DELETE FROM kept_knowledge WHERE sha256 = ?", [sha256])

@@ -1,4 +1,4 @@
-"""Arrow tables in a file without a name, for what is too large to be held in memory until all of it is known."""
+"""Arrow tables in an unnamed file, for data that are too large for memory until they are complete."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.system_errors import explain
 
 
 class TableSpool:
-    """The tables, each by its place in the file, which goes when nobody has this record any more."""
+    """The tables, each by its position in the file, which is deleted with the last reference to this record."""
 
     def __init__(self) -> None:
         self._file = UnnamedFile()

@@ -1,7 +1,7 @@
-"""Text search: what it means that a text holds a phrase, and the texts of all runs of a dataset that hold one.
+"""Text search: the definition of a text that contains a phrase, and such texts of all runs of a dataset.
 
-A phrase is its words in their order with any white space between them, without regard to case. `contains` says so for the
-rows of one run and for all runs alike. The texts are scanned: an index would save less than half a second over 500 MB.
+A phrase is its words in their order with any white space between them, without regard to case. `contains` says so for the rows of
+one run and for all runs alike. The texts are scanned: an index would save less than half a second over 500 MB.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _read_hits(cursor: Cursor, dataset: str, phrase: str, places: Sequence[_Plac
 
 
 def _words_around(before: str, hit: str, after: str, read: Callable[[str], str]) -> tuple[str, str, str]:
-    """Return a hit and what stands around it, each as `read` reads it; what was cut off ends at a word, with an ellipsis."""
+    """Return a hit and the words around it, each as `read` returns it; cuts are at words, with an ellipsis."""
     cut_before, cut_after = len(before) > _BEFORE, len(after) > _AFTER
     before, hit, after = read(before), read(hit), read(after)
     if cut_before:

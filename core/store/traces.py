@@ -256,7 +256,8 @@ def texts(cursor: Cursor, run: str, kind: str, role: str = "") -> tuple[pd.DataF
 def split_events(cursor: Cursor, where: str, values: Sequence[Any], order: EventOrder) -> Iterator[EventBatch]:
     """Yield the events e that a condition chooses, in an order, as many at a time as hold BATCH_BYTES of texts.
 
-    In file order the condition may name what `OF_PAIRS` joins. A batch is known to the cursor until the next one is asked for.
+    In file order the condition may name what `OF_PAIRS` joins. A batch is registered with the cursor until the next one is
+    requested.
     """
     source = OF_PAIRS if order == "p.position, e.seq" else "trace_event e"
     columns = "e.rowid AS event, hash(e.pair_id) AS row, strlen(e.content) AS size"
@@ -276,7 +277,7 @@ def split_events(cursor: Cursor, where: str, values: Sequence[Any], order: Event
 
 @contextmanager
 def _registered(cursor: Cursor, events: Any) -> Iterator[str]:
-    """Make events known to a cursor under a name of their own."""
+    """Register events with a cursor under a unique name."""
     name = f"chosen_events_{next(_NUMBERS)}"
     cursor.register(name, pa.table({"event": events}))
     try:

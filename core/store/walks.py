@@ -1,4 +1,4 @@
-"""Walk-throughs: ordered stops that people kept while they read, by dataset and name."""
+"""Walk-throughs: ordered stops that people saved while reading, by dataset and name."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Stop:
     """One stop of a walk-through.
 
     dataset: its id. walk: the name of the walk-through. run: the id of the run that it is about, None for none; pair_id: of a
-    row. title: what is seen there. sentence: what a person says about it, "" for nothing. address: of the view, relative to any
-    page's ("./rows?run=…"). figure: title, sentence, caption and chart (plotly's JSON) of what was on screen, None without one.
+    row. title: of the view. sentence: a person's remark, "" for none. address: of the view, relative to any page's
+    ("./rows?run=…"). figure: title, sentence, caption and chart (plotly's JSON) of the figure on screen, or None.
     """
 
     dataset: str
@@ -81,7 +81,7 @@ def list_all(cursor: Cursor) -> list[tuple[str, str, int]]:
 
 
 def set_sentence(cursor: Cursor, key: str, sentence: str) -> None:
-    """Replace what is said at a stop."""
+    """Replace the sentence of a stop."""
     cursor.execute("UPDATE walk_stop SET sentence = ? WHERE id = ?", [sentence, key])
 
 

@@ -1,4 +1,4 @@
-"""The kinds of arguments of a run: what they are called by, how large they are, and how often their rows are hits."""
+"""The kinds of arguments of a run: names, sizes, and hit rates of their rows."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _AXES: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "di
 
 
 def caption_of(run: Run, n: int, found: RunControls) -> str:
-    """Return what the numbers of all controls are of."""
+    """Return the caption of the numbers of all controls."""
     return (
         f"{run.name} · {n:,} labelled rows · {found.unit}, {scored_text(found.scored)} · 95% intervals {TWO_WAY}; of permuted "
         "labels and vectors the range of 95% of the permutations"
@@ -72,7 +72,7 @@ def of_runs(material: Material, runs: Sequence[Run], name: str, axis: Literal["d
 
 
 def _lines_of_group(material: Material, group: Sequence[Run], axis: Literal["de", "dir"]) -> list[dict[str, object]]:
-    """Return what `ladder.grouped_figure` draws of runs on the same rows: each run, and the control that they are judged by."""
+    """Return the lines of `ladder.grouped_figure` for runs on the same rows: each run, and their control."""
     first = material.standing(group[0].id)
     judge = getattr(first.verdicts, axis).control
     rivals = [each for each in material.controls(group[0].id).controls if each.name == judge]

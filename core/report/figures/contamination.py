@@ -1,4 +1,4 @@
-"""How much of a run is memory of gene names: what its score loses with names coded, swapped, hidden, or alone."""
+"""How much of a run is memory of gene names: the loss of its score with names coded, swapped, hidden, or alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TITLE = "Memory or reasoning"
 
 
 def of_run(found: Contamination) -> CaptionedFigure:
-    """Return the arms of one experiment against the run as it is."""
+    """Return the arms of one experiment against the original run."""
     table = table_of(found)
     verdict = verdict_sentence(found)
     sentence, caption = " ".join((verdict, *screen_lines(found.screen), LIMITS)), method_sentence(found)
@@ -47,7 +47,7 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
 
 
 def _of(material: Material, run: Run) -> list[CaptionedFigure]:
-    """Return the figures of a run; what cannot be known of it, or that nobody asked, without any."""
+    """Return the figures of a run; without any, why they are impossible or that no experiment was run."""
     found = [of_run(each) for each in material.contaminations.get(run.id, ())]
     if found:
         return found

@@ -1,4 +1,4 @@
-"""The ledger of hypotheses: the scores of what was tried, in order, with the noise of one score."""
+"""The ledger of hypotheses: the scores of registered hypotheses, in order, with the noise of one score."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _percent(rate: Interval) -> str:
 
 
 def nothing_asked(run: Run, title: str) -> CaptionedFigure:
-    """Return what stands instead of a figure where no rubric is asked of a run."""
+    """Return the replacement for the figure of a run without rubrics."""
     return CaptionedFigure(title, run.name, f"{run.name}: no custom rubric and no labelled text.")
 
 

@@ -22,7 +22,7 @@ _TITLE = "What an argument is worth"
 
 
 def of_run(run: Run, found: Sequence[RubricWorth], scored: str) -> CaptionedFigure:
-    """Return what rubrics are worth on a run, all those that were tried together; scored: how the run is scored, in words."""
+    """Return the worth of rubrics on a run, all tested together. scored: how the run is scored, in words."""
     table = _table_of(found)
     sentence = conclusion(found[0]) if len(found) == 1 else _left_over(table)
     caption = _caption(run.name, scored_text(scored), f"Holm over {int(table['p'].notna().sum())} tests")
@@ -88,7 +88,7 @@ def _make(material: Material) -> list[CaptionedFigure]:
 
 
 def _worth_of(material: Material, run: Run) -> list[RubricWorth] | CaptionedFigure:
-    """Return what a run's answered rubrics are worth, tested together; a figure with the reason if there are none."""
+    """Return the worth of a run's answered rubrics, tested together; a figure with the reason if there are none."""
     rows = material.rows[run.id]
     found = [(asked.rubric, material.answers(run, asked.rubric)) for asked in material.rubrics.get(run.id, ())]
     answered = [(rubric, answers[0]) for rubric, answers in found if answers is not None]
