@@ -58,7 +58,7 @@ class CellFile:
         return len(self.genes)
 
     def name_genes(self, wanted: Iterable[str], given: str | None) -> None:
-        """Name the genes as the perturbed ones are called; see `choose_gene_names`, which says what is raised."""
+        """Name the genes as the perturbed ones are called; raise what `choose_gene_names` raises."""
         var = read_var(self._file, lambda name: name == given or is_name_column(name))
         self.gene_names = choose_gene_names(self.path, var, wanted, given)
 
@@ -108,8 +108,8 @@ class CellFile:
 def open_cells(path: Path, backed: bool = True, layer: str | None = None) -> CellFile:
     """Open a file of cells; backed leaves the values on disk. Nothing but X (or a layer), obs and the names in var is read.
 
-    Raise what `open_stored` does; UnsafeFile for a file that says to hold more than it can; InputError for one that is missing or
-    damaged, without cells, genes or values.
+    Raise what `open_stored` does; UnsafeFile for a file that declares more than it can contain; InputError for one that is
+    missing or damaged, without cells, genes or values.
     """
     file = open_stored(path, layer)
     try:
@@ -150,10 +150,9 @@ class CountSummary:
 
 
 def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSummary:
-    """Read all values once and return what they are like. given: what a person says that they are.
+    """Read all values once and return their statistics. given: the user's --values.
 
-    Raise InputError for values that are not finite or negative, and for values of which not all are whole, unless it is said what
-    they are.
+    Raise InputError for values that are not finite or negative, and for values that are not all whole, unless `given` is set.
     """
     file.take_log(given)
     totals, stored = np.zeros(file.n_cells), np.zeros(file.n_genes, dtype=np.int64)
@@ -181,7 +180,7 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
 
 
 def _describe_unclear(file: CellFile, largest: float, totals: Floats) -> str:
-    """Return why values that are not whole may be no counts, and what to say."""
+    """Return why values that are not whole may not be counts, and which option to set."""
     low, high = np.quantile(totals, [0.25, 0.75])
     sums = f"cells sum to {low:,.4g} to {high:,.4g} (the middle half)"
     how = f"looks log-transformed: the largest value is {largest:.3g} and not all are whole numbers"
@@ -194,7 +193,7 @@ def _describe_unclear(file: CellFile, largest: float, totals: Floats) -> str:
 
 
 def _other_places(file: CellFile, before: str, after: str = "") -> str:
-    """Return where in the file counts may stand, and how to take them; "" where nothing is called so."""
+    """Return where in the file counts may be, and how to use them; "" if no name suggests it."""
     counts = [name for name in file.layers if "count" in name.lower() or name.lower() == "raw"]
     if counts:
         return f"{before}a layer holds counts, perhaps: --layer {counts[0]}{after}"

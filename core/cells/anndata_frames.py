@@ -28,8 +28,10 @@ Encoding = tuple[str, str]
 
 
 def read_obs(file: Hdf5File) -> pd.DataFrame:
-    """Return the columns of the cells. Raise InputError for what is no frame of columns of one length, or is encoded in an
-    unknown way."""
+    """Return the columns of the cells.
+
+    Raise InputError for anything but a frame of equally long columns, or is encoded in an unknown way.
+    """
     return _read_frame(file, find_part(file, "obs"))
 
 
@@ -87,7 +89,7 @@ def _attribute(file: Hdf5File, node: Any, name: str) -> Any:
 
 
 def find_child(file: Hdf5File, node: Any, name: str) -> Any:
-    """Return what lies in a group under a name; names that lead out of the group are refused."""
+    """Return a group's child by name; names that lead out of the group are refused."""
     inside = not name.startswith("/") and not {"", ".", ".."} & set(name.split("/"))
     with damage_named(f"{file.path}: {node.name}: {name!r}"):
         if not inside or name not in node:
@@ -125,7 +127,7 @@ def _read_column(file: Hdf5File, node: Any) -> Any:
 
 
 def _categorical(file: Hdf5File, node: Any, codes: Any, categories: Any, *, ordered: Any) -> pd.Categorical:
-    """Return categories of their codes. Raise InputError for codes that name none of them."""
+    """Return categories of their codes. Raise InputError for codes outside the categories."""
     where = f"{file.path}: {node.name}"
     if codes.dtype.kind not in "iu":
         raise InputError(f"{where}: codes of type {codes.dtype}, expected whole numbers")

@@ -73,7 +73,7 @@ def open_values(file: Hdf5File, shape: tuple[int, int], *, in_memory: bool, laye
 
 
 def _find_values(file: Hdf5File, layer: str | None) -> tuple[Any, str]:
-    """Return the object that holds the values, and what it is called."""
+    """Return the object with the values, and its name."""
     if layer is not None and layer != "X":
         for group in ("layers", "obsm"):
             if layer in list_layers(file, group):
@@ -167,5 +167,5 @@ def _read_sparse(file: Hdf5File, group: Any, shape: tuple[int, int], kind: str) 
 
 
 def _name(node: Any) -> str:
-    """Return what an object is called in the file."""
+    """Return an object's name in the file."""
     return str(node.name).removeprefix("/")

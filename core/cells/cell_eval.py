@@ -1,7 +1,6 @@
-"""Calls cell-eval, the field's own suite, on predicted and real cells, in a process of its own.
-
-It prints, changes settings of whole libraries and may end for want of memory, so it runs apart: `core.cells.cell_eval_process`
-reads a request from a folder and leaves its table there.
+"""Call cell-eval, the field's own suite, on predicted and real cells, in a separate process, since it prints, changes global
+settings of libraries and may run out of memory: `core.cells.cell_eval_process` reads a request from a folder and leaves its table
+there.
 """
 
 from __future__ import annotations
@@ -85,8 +84,7 @@ class CellEvaluation:
 def evaluate_cells(choice: CellChoice) -> CellEvaluation:
     """Return cell-eval's table for predicted cells against the real ones in `choice.options.real`.
 
-    Raise MissingPackage, InputError for files that it cannot be called on, and StateError, with the end of what it said, if
-    cell-eval itself fails.
+    Raise MissingPackage, InputError for unsuitable files, and StateError, with the end of its output, if cell-eval itself fails.
     """
     if choice.options.real is None:
         raise InputError(f"{choice.predicted}: cell-eval compares with real cells, got none; expected --real FILE")

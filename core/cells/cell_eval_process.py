@@ -68,7 +68,7 @@ def _evaluation(
     table: tuple[list[str], list[dict[str, Any]]],
     said: tuple[tuple[str, ...], tuple[str, ...]],
 ) -> CellEvaluation:
-    """table: the metrics, and a row for each perturbation. said: what was left out, and cell-eval's problems."""
+    """table: the metrics, and one row per perturbation. said: omissions, and cell-eval's problems."""
     names, rows = table
     return CellEvaluation(
         version=importlib.metadata.version("cell-eval"),
@@ -138,7 +138,7 @@ def _pool(found: Sequence[tuple[_Sizes, Any]]) -> tuple[list[str], list[dict[str
 
 
 class _Problems(logging.Handler):
-    """Collects what cell-eval says of metrics that it cannot compute: it goes on without them."""
+    """A collector of cell-eval's messages about metrics that it skips."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)

@@ -1,5 +1,6 @@
-"""The formats in which cells are read: AnnData as HDF5, and what is copied into that first: Zarr stores (a folder, or zipped) and
-10x Genomics' matrices. The copy is temporary, and goes when the file is closed."""
+"""The formats in which cells are read: AnnData as HDF5, and formats that are first copied into it: Zarr stores (a folder, or
+zipped) and 10x Genomics' matrices. The temporary copy is deleted when the file is closed.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""A table of cells, which says what was done to each: `protospacer_calls_per_cell.csv` of Cell Ranger, or any other with a column
-of barcodes. Its columns become columns of obs."""
+"""A table of cells with their perturbations: `protospacer_calls_per_cell.csv` of Cell Ranger, or any other with a column of
+barcodes. Its columns become columns of obs.
+"""
 
 from __future__ import annotations
 

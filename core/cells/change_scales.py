@@ -33,7 +33,7 @@ def count_scale(values: Floats) -> dict[str, int]:
 
 
 def tell_other_scale(counts: Mapping[str, int]) -> str:
-    """Return what values called log2 fold changes are instead, and the remedy; "" where they may be what they are called."""
+    """Return the actual scale of values named log2 fold changes, and the remedy; "" if the name may be right."""
     n, large = counts["values"], counts["large"]
     if n >= LEAST_VALUES and large > _LEAST_SHARE * n:
         seen = f"{large:,} of {n:,} values are beyond {_LARGEST}, which log2 fold changes are not"

@@ -33,8 +33,8 @@ def label_changes(path: Path, settings: LabelSettings) -> ScreenLabels:
     """Return the labels of a table with perturbation, gene, log2 fold change (or ratio) and p.
 
     The FDR is computed from p among the genes of a perturbation, as for cells. Perturbations are read as in cells; those of
-    several genes and controls are left out. Pairs without a row have no label. Raise InputError for columns that are missing,
-    numbers that are none, pairs that stand twice, and settings about cells.
+    several genes and controls are left out. Pairs without a row have no label. Raise InputError for missing columns, invalid
+    numbers, repeated pairs, and settings about cells.
     """
     _refuse_cell_settings(path, settings)
     with readable_table(path) as table:
@@ -120,7 +120,7 @@ def _changes(path: Path, rows: pd.DataFrame, places: tuple[np.ndarray, np.ndarra
 
 
 def _refuse_other_logarithms(file: str, change: Floats) -> None:
-    """Raise InputError for what is called log2 fold changes and is something else, or holds changed genes alone."""
+    """Raise InputError for values named log2 fold changes that are something else, or that include only changed genes."""
     n = int((np.abs(change) > 0).sum())
     if n >= LEAST_VALUES and not (change < 0).any():
         raise InputError(f"{file}: no log2 fold change is negative: they are ratios, perhaps; call the column fold_change")

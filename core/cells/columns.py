@@ -1,4 +1,4 @@
-"""Which columns of a file of cells say what was done to a cell, and which value stands for the controls."""
+"""The columns of a file of cells with the perturbations, and the value of the controls."""
 
 from __future__ import annotations
 

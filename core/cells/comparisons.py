@@ -60,10 +60,10 @@ def add_strata(pooled: PooledTests, values: np.ndarray, plan: Iterable[Stratum],
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplicateChanges:
-    """What replicates say; arrays of shape (n_targets, n_genes).
+    """The results of replicates; arrays of shape (n_targets, n_genes).
 
-    p, fdr: two-sided, of the moderated t test of pseudobulks. n_up: how many of a perturbation's replicates rise. n: how many it
-    has, of shape (n_targets,). kind: what they are. degrees: of freedom of the tests.
+    p, fdr: two-sided, of the moderated t test of pseudobulks. n_up: how many of a perturbation's replicates rise. n: their
+    number, of shape (n_targets,). kind: of replicates. degrees: of freedom of the tests.
     """
 
     p: Floats
@@ -157,7 +157,7 @@ class MockTests:
     def finish(
         self, tested: tuple[ModeratedVariance, Floats] | None, fold_change: Callable[[Floats, Floats], Floats]
     ) -> MockChanges:
-        """Return what the mocks change. tested: the variance and the shift of all genes; None: replicates are not tested."""
+        """Return the changes of the mocks. tested: the variance and the shift of all genes; None: replicates are not tested."""
         replicate_p = np.full_like(self._p, np.nan)
         if tested is not None and (replicates := self._design.mock_replicates) is not None:
             variance, shift = tested[0].take(self._mocks.genes), tested[1][self._mocks.genes]

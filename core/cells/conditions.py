@@ -124,7 +124,7 @@ class Conditions:
         return np.where(self.is_chosen, of_value[code], other)
 
     def lines(self) -> list[str]:
-        """Return what was decided, in lines for people."""
+        """Return the decisions, in lines for people."""
         lost = [f"in strata without controls, left out: {self.without_stratum:,} cells"] if self.without_stratum else []
         differ = [f"differs between controls and perturbed cells: {each.line()}" for each in self.confounders]
         return [
@@ -145,10 +145,10 @@ def read_conditions(
     columns: Columns | None = None,
     wanted_genes: Sequence[str] = (),
 ) -> Conditions:
-    """Return what was done to the cells of a file, and names its genes.
+    """Return the perturbations of the cells of a file, and name its genes.
 
-    columns: chosen already, for a file that may be without controls. wanted_genes: symbols that the genes should have. Raise
-    InputError as `choose_columns`, `choose_gene_names` and `read_perturbations`, and for `where` that names no cell.
+    columns: already chosen, for a file that may lack controls. wanted_genes: symbols that the genes should have. Raise InputError
+    as `choose_columns`, `choose_gene_names` and `read_perturbations`, and for `where` that names no cell.
     """
     chosen = choose_cells(file, settings.where)
     for name in settings.across:

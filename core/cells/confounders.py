@@ -1,5 +1,8 @@
-"""Columns of obs that say where cells come from: cell line, donor, batch. Their values may differ between controls and perturbed
-cells, and a comparison of these is then one of lines, donors or batches as well."""
+"""Columns of obs with the origin of cells: cell line, donor, batch.
+
+Their values may differ between controls and perturbed cells, and a comparison of these is then one of lines, donors or batches as
+well.
+"""
 
 from __future__ import annotations
 

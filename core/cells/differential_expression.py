@@ -97,10 +97,10 @@ def compare_with_controls(
     compare_each: CompareEach = compare_here,
     design: Design = NO_STRATA,
 ) -> GeneChanges:
-    """Return what each perturbation changes in each gene. compare_each: where they are compared; design: inside of which strata
-    and beside what.
+    """Return the change of each gene by each perturbation.
 
-    Raise MissingPackage without pdex, and what `compare_each` raises.
+    compare_each: runs the comparisons; design: their strata, replicates and mocks. Raise MissingPackage without pdex, and what
+    `compare_each` raises.
     """
     import_rank_sum()  # before anything is read
     shape = (len(groups.targets), file.n_genes)
@@ -145,7 +145,7 @@ def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
 
 
 def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared:
-    """Return what `compare_cells` does, where others are compared on the other processors. Raise MissingPackage."""
+    """Return what `compare_cells` returns, while other comparisons run on the other processors. Raise MissingPackage."""
     import_rank_sum()  # which brings numba; without it, numba's absence would name no file of requirements
     import numba
 

@@ -131,7 +131,7 @@ def _enough_cells(groups: np.ndarray, least: int) -> set[str]:
 
 
 def _groups_of(source: ReadSource) -> np.ndarray:
-    """Return what was done to each cell: CONTROL, the genes that it is perturbed in ("A+B"), or "" if that is unknown."""
+    """Return the perturbation of each cell: CONTROL, its perturbed genes ("A+B"), or "" if unknown."""
     found: np.ndarray = np.where(source.conditions.is_control, CONTROL, source.conditions.genes_of_cell)
     return found
 

@@ -41,11 +41,11 @@ class GeneNames:
 
 
 def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], given: str | None = None) -> GeneNames:
-    """Return what the genes are called.
+    """Return the names of the genes. wanted: values of the perturbation column.
 
-    wanted: values of the perturbation column. given: the column, "index" for the index; else it is the index unless a column that
-    names genes holds more of what is wanted, or holds symbols where the index holds Ensembl's identifiers. Raise InputError for a
-    column that is not there or does not hold names, and for names of the index that stand there twice.
+    given: the column, "index" for the index; else it is the index unless a column that names genes holds more of what is wanted,
+    or holds symbols where the index holds Ensembl's identifiers. Raise InputError for a missing column or one without names, and
+    for repeated names in the index.
     """
     index = list(texts(pd.Series(var.index, name="index")))
     wanted = {piece for value in wanted for piece in (value, *_JOINTS.split(value))}
@@ -66,7 +66,7 @@ def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], give
 
 
 def is_name_column(name: str) -> bool:
-    """Return whether a column of var is called as one that names genes."""
+    """Return whether a column of var has a name of gene names."""
     return _fold(name) in {_fold(known) for known in _NAMES}
 
 

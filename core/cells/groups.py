@@ -26,10 +26,10 @@ _BESIDE = re.compile(r"[|_:;. -]")  # between a symbol and something else in a g
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """Which perturbations are compared.
+    """The perturbations to compare. min_cells: of a perturbation.
 
-    min_cells: of a perturbation. leave_out_small: those with fewer are left out instead of refused. keep_unknown: a perturbed
-    gene that is not among the genes is kept instead of refused; nobody can tell whether its guides work.
+    leave_out_small: leave out those with fewer instead of refusing the file. keep_unknown: accept a perturbed gene that was not
+    measured; whether its guides work is then unknown.
     """
 
     min_cells: int = setting(
@@ -57,10 +57,9 @@ class CellGroups:
     cells that are left out. guides: the text of the guide column, of shape (n_cells,), None without one. small: left out for
     their number of cells. unknown: kept, but not among the genes. multiple: perturbations of several genes, which are left out.
     unassigned, set_aside, empty: how many cells are left out since nothing says what was done to them, since they look like
-    controls but are none of those that were named, or since they have no counts.
-    without_controls: perturbations with cells in a batch that has no control. confounded: perturbations with fewer than the least
-    number of cells, or of controls beside them, in batches that have LEAST_CONTROLS controls, so that their effects cannot be
-    told from the batch's.
+    controls but are none of those that were named, or since they have no counts. without_controls: perturbations with cells in a
+    batch that has no control. confounded: perturbations with fewer than the least number of cells, or of controls beside them, in
+    batches that have LEAST_CONTROLS controls, so that their effects cannot be distinguished from the batch's.
     """
 
     targets: tuple[str, ...]
@@ -160,7 +159,7 @@ def _choose_targets(file: CellFile, targets: Sequence[str], of_cell: np.ndarray,
 
 
 def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> str:
-    """Return what perturbed genes that were not measured look like, and what to give."""
+    """Return hints on perturbed genes that were not measured, and the option to set."""
     ids = [sum(ENSEMBL.fullmatch(name) is not None for name in names) > len(names) / 2 for names in (unknown, file.genes)]
     if len(unknown) == len(targets) and ids[0] != ids[1]:
         kinds = ("Ensembl's identifiers" if ids[0] else "symbols", "Ensembl's identifiers" if ids[1] else "symbols")

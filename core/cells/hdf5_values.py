@@ -19,10 +19,10 @@ _BYTES_A_TEXT = 64  # of a Python text beside its characters
 
 
 def require_dataset(file: Hdf5File, node: Any, n_dimensions: int = 1) -> Any:
-    """Return a dataset of numbers or texts with so many dimensions.
+    """Return a dataset of numbers or texts with this number of dimensions.
 
-    Raise InputError for anything else: groups, complex and compound numbers, references, enumerations, lists; UnsafeFile for
-    one that says to hold much more than the file is, or whose chunks do.
+    Raise InputError for anything else: groups, complex and compound numbers, references, enumerations, lists; UnsafeFile for one
+    that declares much more than the file contains, or whose chunks do.
     """
     h5py = import_hdf5()
     where = f"{file.path}: {node.name}"

@@ -1,7 +1,7 @@
-"""HDF5 is walked before it is read: a file is opened only if all that it holds lies in it, in filters that come with h5py.
+"""HDF5 files are checked before they are read: a file is opened only if all its content is inside it, with filters of h5py.
 
-A link, a dataset in external storage and a virtual one make HDF5 open other files; a filter of its own makes it load a
-library; links in a circle never end. Each is refused by the name of its object before any value is read.
+A link, a dataset in external storage and a virtual one make HDF5 open other files; a filter of its own makes it load a library;
+links in a circle never end. Each is refused by the name of its object before any value is read.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _DAMAGE = (
 
 
 class Hdf5File:
-    """An HDF5 file that was walked, open for reading. Close it, or use `with`.
+    """A checked HDF5 file, open for reading. Close it, or use `with`. path: its name.
 
-    path: what it is called. stored: where it lies, another place for a copy of what lies at `path`. size: of the file in bytes.
-    root: of h5py. cleanup: is closed with it.
+    stored: its location, which differs from `path` for a copy. size: of the file in bytes. root: of h5py. cleanup: is closed with
+    it.
     """
 
     def __init__(self, path: Path, root: Any, stored: Path | None = None) -> None:
@@ -178,7 +178,7 @@ def _refuse_endless_heaps(path: Path) -> None:
 
 @contextmanager
 def damage_named(where: str, expected: str = "an .h5ad file") -> Iterator[None]:
-    """Raise InputError that says where, for whatever h5py raises inside of the block."""
+    """Raise InputError with the place, for anything that h5py raises inside the block."""
     try:
         yield
     except _DAMAGE as error:
@@ -195,7 +195,7 @@ class _Link(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """A group that is to be looked at. above: addresses of the groups that it lies in, and its own."""
+    """A group to check. above: addresses of the groups that it lies in, and its own."""
 
     id: Any
     path: str
@@ -241,7 +241,7 @@ class _Walk:
         return found
 
     def _visit(self, group: _Group, link: _Link) -> _Group | None:
-        """Check what a link leads to; return it if it is a group that was not seen yet."""
+        """Check a link's target; return it if it is a new group."""
         h5l = self._h5py.h5l
         where = f"{group.path}/{link.name.decode('utf-8', 'backslashreplace')}"
         if link.kind == h5l.TYPE_SOFT:

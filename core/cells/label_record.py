@@ -24,7 +24,7 @@ _FOLD_CHANGE = f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, li
 
 
 def _describe_test(labels: ScreenLabels) -> str:
-    """Return what was tested, in words."""
+    """Return the test in words."""
     columns = [*labels.compared_within, *(("depth",) if labels.by_depth else ())]
     words = [_TEST, *([_STRATA.format(" and ".join(columns))] if columns else [])]
     found = labels.changes.replicates
@@ -52,7 +52,7 @@ def marks_of(record: Mapping[str, Any]) -> LabelMarks:
 
 
 def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
-    """Return what a dataset keeps of how its labels were made, as plain data."""
+    """Return a dataset's record of how its labels were made, as plain data."""
     replicates, calibration = labels.changes.replicates, labels.calibration
     groups, pairs = labels.groups, labels.pairs
     failed = labels.knockdown[(labels.knockdown["guide"] != "") & labels.knockdown["failed"].fillna(False).astype(bool)]

@@ -21,10 +21,10 @@ MOST_REMAINING = 0.7  # the share of a target's expression that a working guide 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """When a pair is up, down or none; what is between is left out.
+    """The definition of up, down and none; pairs in between are left out.
 
-    up or down: FDR < fdr and |log2 fold change| ≥ log2_fc. none: FDR ≥ none_fdr and |log2 fold change| < none_log2_fc.
-    Source: the BioReasoning challenge, whose fold changes are shrunk; these are not.
+    up or down: FDR < fdr and |log2 fold change| ≥ log2_fc. none: FDR ≥ none_fdr and |log2 fold change| < none_log2_fc. Source:
+    the BioReasoning challenge, whose fold changes are shrunk; these are not.
     """
 
     fdr: float = setting(0.05, "Up or down: FDR below this.", title="Up or down: FDR below", least=0, most=1)
@@ -79,7 +79,7 @@ def knockdown_table(guides: Iterable[GuideExpression], most_remaining: float = M
     """Return a row for each perturbation (guide "") and guide: target, guide, n_cells, mean, control_mean, remaining, failed.
 
     remaining: the target's mean expression over the controls', NaN where these do not express it. failed: above `most_remaining`;
-    None where that cannot be told.
+    None if unknown.
     """
     rows = []
     for each in guides:

@@ -1,4 +1,4 @@
-"""Files of cells that are no AnnData (.h5ad), by what they are, and the lines of Python that make one of them."""
+"""Recognise files of cells in other formats than AnnData (.h5ad), with the lines of Python that convert them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def is_zarr(path: Path) -> bool:
 
 
 def describe_other_cells(path: Path) -> str:
-    """Return what a file or folder of cells is that is no HDF5, and what to do with it; "" for anything else.
+    """Return the format of a file or folder of cells other than HDF5, and what to do with it; "" for anything else.
 
     Raise OSError, and InputError or UnsafeFile for what is damaged or unpacks to too much.
     """
@@ -67,7 +67,7 @@ def describe_other_cells(path: Path) -> str:
 
 
 def describe_hdf5(file: Hdf5File) -> str:
-    """Return what an HDF5 file is by the names in it, and what to do with it; "" for AnnData."""
+    """Return the format of an HDF5 file from the names in it, and what to do with it; "" for AnnData."""
     found, file_name = set(file.root), file.path.name
     if "mod" in found:
         read = f"`cells = anndata.io.read_elem(h5py.File('{file_name}')['mod/rna'])`"

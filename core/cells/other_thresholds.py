@@ -22,7 +22,7 @@ def vary_thresholds(own: Thresholds, fdr: Iterable[float] = (), log2_fc: Iterabl
     """Return other thresholds by their names: one of an effect's two is another, the rest as in the dataset.
 
     fdr, log2_fc: of an effect; without any, a fifth and twice the FDR, half and twice the log2 fold change. Where an effect is
-    asked less of than a pair without one, that gets the same threshold. Raise InputError for what is no threshold.
+    asked less of than a pair without one, that gets the same threshold. Raise InputError for an invalid threshold.
     """
     fdr, log2_fc = tuple(fdr), tuple(log2_fc)
     if not (fdr or log2_fc):
@@ -43,7 +43,7 @@ def _thresholds_by_name(own: Thresholds, fdr: Iterable[float], log2_fc: Iterable
 
 
 def label_effects(effects: pd.DataFrame, thresholds: Thresholds) -> NDArray[np.object_]:
-    """Return the label of each row of a screen's effects (see COLUMNS): up, down, none, or None for what is left out.
+    """Return the label of each row of a screen's effects (see COLUMNS): up, down, none, or None if left out.
 
     Screens of earlier versions have no replicate_fdr.
     """

@@ -25,7 +25,7 @@ class WantedPairs:
 
     @classmethod
     def of(cls, pairs: Sequence[Pair]) -> WantedPairs:
-        """Return the pairs as they are asked for."""
+        """Return the requested pairs."""
         perts, genes = tuple(pair.pert for pair in pairs), tuple(pair.gene for pair in pairs)
         return cls(tuple(pair.pair_id for pair in pairs), perts, genes, pd.MultiIndex.from_arrays([perts, genes]))
 
@@ -33,18 +33,18 @@ class WantedPairs:
         return len(self.pair_ids)
 
     def places_of(self, perts: np.ndarray, genes: np.ndarray) -> Codes:
-        """Return the place of each (perturbation, gene) among the pairs, of shape (n,); -1 for one that is none of them."""
+        """Return the place of each (perturbation, gene) among the pairs, of shape (n,); -1 for others."""
         found: Codes = self._index.get_indexer(pd.MultiIndex.from_arrays([perts, genes]))
         return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedChanges:
-    """What a file says of n_pairs pairs, of shape (n_pairs,), NaN for a pair that it does not cover.
+    """A file's predictions of n_pairs pairs, of shape (n_pairs,), NaN for a pair that it does not cover.
 
-    evidence: of a change, from 0. signed: the same with the direction of the change. log2_fc: None if the file has none.
-    measure: what evidence is, "z", "-log10 p" or "log2_fc". read_as: what was chosen → the column or value of the file.
-    other_pairs: how many rows, or perturbations, of the file are none of the dataset's. values: of its perturbations, some.
+    evidence: of a change, from 0. signed: the same with the direction of the change. log2_fc: None if the file has none. measure:
+    what evidence is, "z", "-log10 p" or "log2_fc". read_as: choice → the column or value of the file. other_pairs: how many rows,
+    or perturbations, of the file are not in the dataset. values: some of its perturbations.
     """
 
     evidence: Floats

@@ -64,8 +64,10 @@ class GroupMeans:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadSource:
-    """A file of cells that was looked at. genes: the names of its genes as the real file has them. shared: positions of the genes
-    that both files have."""
+    """A file of cells that was checked. genes: the names of its genes as the real file has them.
+
+    shared: positions of the genes that both files have.
+    """
 
     file: CellFile
     conditions: Conditions
@@ -90,10 +92,10 @@ def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions, 
     """Return the predicted log2 fold changes of the wanted pairs, which are their evidence too.
 
     within: columns of obs inside of whose values cells are compared; means are then those of the perturbed cells' composition.
-    Controls are those of the file if it has any, else those of `options.real`. A perturbation of several genes is no pair. A pair
-    is not covered if its perturbation or gene is missing, if the gene is not in the controls' file, or if both means are 0. Raise
-    InputError for files and columns as `open_cells` and `read_conditions` do, for values that are negative, not finite, or of a
-    scale that cannot be told, for cells of several lines, and without any controls.
+    Controls are those of the file if it has any, else those of `options.real`. A perturbation of several genes is not a pair. A
+    pair is not covered if its perturbation or gene is missing, if the gene is not in the controls' file, or if both means are 0.
+    Raise InputError for files and columns as `open_cells` and `read_conditions` do, for values that are negative, not finite, or
+    of a scale that cannot be told, for cells of several lines, and without any controls.
     """
     known = set(wanted.perts)
     with open_cells(path, layer=options.layer) as file:
@@ -168,7 +170,10 @@ def _read_as(both: Comparison, has_controls: bool) -> dict[str, str]:
 def compare_with_itself(
     file: CellFile, options: CellOptions, genes: Sequence[str] = (), within: Sequence[str] = ()
 ) -> Comparison:
-    """Return a file of predictions that holds its own controls. genes: that are asked for. Raise as `read_predicted_cells`."""
+    """Return a file of predictions that holds its own controls. genes: the requested ones.
+
+    Raise what `read_predicted_cells` raises.
+    """
     conditions = read_conditions(file, options, wanted_genes=genes)
     _refuse_unclear(file, conditions, options, within)
     shared = np.arange(file.n_genes)
@@ -223,7 +228,7 @@ def _align(facts: ValueFacts, shared: Codes, genes: Sequence[str], names: Sequen
 
 
 def _read_both(file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str]) -> tuple[Conditions, Conditions]:
-    """Return what was done to the predicted cells, whose column is that of the real ones, and to these."""
+    """Return the perturbations of the predicted cells, whose column is that of the real ones, and of the real cells."""
     theirs = read_conditions(real, _for_real(real, file, options), wanted_genes=genes)
     name = options.perturbation or theirs.columns.perturbation
     if name not in file.obs.columns:
@@ -238,7 +243,7 @@ def _read_both(file: CellFile, real: CellFile, options: CellOptions, genes: Sequ
 
 
 def describe_predicted_cells(path: Path, options: CellOptions) -> list[str]:
-    """Return what predicted cells are read as, in lines for people; no value is read. Raise as `read_predicted_cells`."""
+    """Return how predicted cells are read, in lines for people, without reading values. Raise as `read_predicted_cells`."""
     with open_cells(path, layer=options.layer) as file:
         if options.real is None:
             ours, controls = read_conditions(file, options), "of the file"

@@ -45,7 +45,7 @@ class PredictedRows:
     uncovered: int
 
     def record(self) -> dict[str, Any]:
-        """Return what stands in the run's record of how its numbers came about: plain data."""
+        """Return the run's record of how its numbers were made, as plain data."""
         maps = {name: None if fit.map is None else asdict(fit.map) for name, fit in self.maps.items()}
         return {
             "scale": self.scale,

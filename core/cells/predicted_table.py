@@ -1,4 +1,4 @@
-"""A table of predicted log2 fold changes, CSV, TSV or Parquet, read in parts: only the pairs that are asked for are kept."""
+"""A table of predicted log2 fold changes, CSV, TSV or Parquet, read in parts: only the requested pairs are stored."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class _Found:
 
 
 def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, str] | None = None) -> PredictedChanges:
-    """Return what a table says of the wanted pairs.
+    """Return a table's predictions of the wanted pairs.
 
-    named: role → column, of `COLUMN_NAMES`' roles; what is not named is found by its name. Evidence of a change is |z|, from a
+    named: role → column, for `COLUMN_NAMES`' roles; other columns are found by their names. Evidence of a change is |z|, from a
     column z or log2_fc / standard_error, else -log10 p, else |log2_fc|; the signed one has the sign of the change. Rows of other
     pairs are counted, not kept. A fold change is made log2 of it. Perturbations are read as everywhere else. A row that repeats a
     pair, has an empty cell or no finite number, a standard error of 0 or below, or a p-value outside [0, 1] is rejected. Raise
@@ -66,7 +66,7 @@ def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, st
 
 
 def describe_table(path: Path, named: Mapping[str, str]) -> list[str]:
-    """Return what a table's columns and perturbations are read as, in lines for people. Raise as `read_predicted_table`."""
+    """Return how a table's columns and perturbations are read, in lines for people. Raise as `read_predicted_table`."""
     with readable_table(path) as table:
         columns = choose_columns(path.name, read_header(table), named)
         perts, genes = Counter[str](), set[str]()
@@ -224,7 +224,7 @@ def _refuse_long(path: Path, name: str, texts: pa.Array) -> None:
 
 
 def _add_rows(file: str, rows: pd.DataFrame, first_line: int, wanted: WantedPairs, found: _Found) -> None:
-    """Add the rows of wanted pairs to what was found; see `read_predicted_table` for those that are rejected."""
+    """Add the rows of wanted pairs to the result; see `read_predicted_table` for those that are rejected."""
     perts, genes = texts(rows["pert"]), texts(rows["gene"])
     _count_signs(rows, found)
     found.values.update(perts)

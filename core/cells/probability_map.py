@@ -1,8 +1,8 @@
-"""From what an expression model says of pairs to P(DE) and P(up | DE): one strictly increasing logistic map for each.
+"""From an expression model's predictions of pairs to P(DE) and P(up | DE): one strictly increasing logistic map for each.
 
 The map is x -> expit(intercept + slope * s), s = sign(x) log(1 + |x|), fitted on labelled training pairs (Platt 1999). It
-leaves the order of the pairs as it is. The logarithm keeps strong evidence apart: under a straight line, -log10 p of 40 and
-of 300 would both become 1.
+preserves the order of the pairs. The logarithm keeps strong evidence apart: under a straight line, -log10 p of 40 and of 300
+would both become 1.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ Kind = Literal["guide", "batch"]
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """The pseudobulks of some groups of cells, and what each is compared with: cells of the same batches.
+    """The pseudobulks of some groups of cells, and their reference: cells of the same batches.
 
     means: of shape (n_units, n_cells), averages the cells of each. reference: of shape (n_parts, n_cells), averages the cells of
     each batch that are compared with; shares: of shape (n_units, n_parts), the batches of each unit. group: of each unit, from 0
@@ -92,7 +92,7 @@ class CellGroup:
 
 
 def find_kind(of_cell: Codes, guide: Codes | None, batch: Codes | None) -> Kind | None:
-    """Return what the replicates of a screen are; None without enough of them.
+    """Return the kind of a screen's replicates; None without enough of them.
 
     of_cell: the perturbation of each cell, -1 for controls, -2 for none. guide, batch: codes of each cell, -1 where unknown.
     """

@@ -1,6 +1,6 @@
-"""What the values of predicted and real cells are: counts (or their means), or log1p of counts brought to some sum a cell.
+"""The scale of the values of predicted and real cells: counts (or their means), or log1p of counts brought to some sum a cell.
 
-Nothing is assumed: sums a cell are compared with those of the real cells, and what fits neither is asked for.
+Nothing is assumed: sums a cell are compared with those of the real cells, and the user has to state other scales.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ ASK: Final = "say what they are: --values counts (means of counts, too) or --val
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How values become counts per 10,000. kind: what they are. factor: of all cells; None brings each cell to 10,000 over
-    the genes that count. words: what was found, for people."""
+    """The conversion of values to counts per 10,000. kind: of the values.
+
+    factor: of all cells; None scales each cell to 10,000 over the genes that count. words: the finding, for people.
+    """
 
     kind: ValueScale
     factor: float | None
@@ -41,11 +43,10 @@ _OF_COUNTS: Final = Scale("log1p", None, "log1p of counts as they were, each cel
 
 
 def tell_scale(where: str, facts: ValueFacts, given: ValueScale | None, cells: Bools | None = None, advice: str = ASK) -> Scale:
-    """Return what values are, in a file that holds its controls: a factor that all cells share changes no fold change.
+    """Return the scale of values in a file with its own controls: a factor common to all cells does not change fold changes.
 
-    given: what a person says that they are. cells: which count, of shape (n_cells,). advice: ends the error. Raise InputError,
-    with the sums, for values that may be logarithms but do not sum to what normalised cells sum to, unless `given` says what they
-    are.
+    given: the user's --values. cells: which count, of shape (n_cells,). advice: ends the error. Raise InputError, with the sums,
+    for values that may be logarithms but do not sum to what normalised cells sum to, unless `given` is set.
     """
     if given == "counts" or (given is None and facts.are_counts):
         return Scale("counts", None, "counts")

@@ -77,17 +77,19 @@ class LabelSettings(ReadingSettings):
     in_memory: bool = setting(False, "Read the whole file at once.", title="Read the whole file at once", changes_result=False)
 
     def identity(self) -> dict[str, Any]:
-        """Return what the labels depend on, as plain data; how the file is read does not change them. Settings of how cells are
-        read are left out at their defaults. A table of cells stands there by its content."""
+        """Return the inputs of the labels, as plain data. Settings of how cells are read are left out at their defaults.
+
+        A table of cells is represented by its content.
+        """
         usual = {name for name in (*READING, "within") if getattr(self, name) in (None, (), {})}
         left_out = usual | without_effect(LabelSettings) | {"obs"}
         table = {} if self.obs is None else {"obs": hash_cells(self.obs)}
         return {name: value for name, value in asdict(self).items() if name not in left_out} | table | VERSIONS
 
     def read_conditions(self, file: CellFile) -> Conditions:
-        """Return what was done to the cells of a file.
+        """Return the perturbations of the cells of a file.
 
-        Raise InputError as `add_cell_table` and `read_conditions`, and for a file that says nothing of its cells.
+        Raise InputError as `add_cell_table` and `read_conditions`, and for a file without perturbations.
         """
         if self.obs is not None:
             add_cell_table(file, self.obs)
@@ -100,7 +102,7 @@ class LabelSettings(ReadingSettings):
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a file holds and what would be chosen, before any value is read. cells: perturbation → number of its cells."""
+    """The content of a file and the automatic choices, before any value is read. cells: perturbation → number of its cells."""
 
     n_cells: int
     n_genes: int
@@ -120,7 +122,7 @@ class Description:
 
 
 def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Description:
-    """Return what a file holds and which columns would be chosen; no value is read.
+    """Return the content of a file and the columns that would be chosen, without reading values.
 
     Perturbations with few cells, and those that are not among the genes, are part of the description, no error. Raise InputError
     as `open_cells` and `read_conditions`, and if there is no perturbation of a single gene.
@@ -232,7 +234,8 @@ class ScreenLabels:
 
     def perturbations(self) -> pd.DataFrame:
         """Return a row for each perturbation: pert, n_cells, up, down, none, left_out, split (None if it has too few effects),
-        rows (in the dataset), remaining, failed (its knockdown, missing where it cannot be told), replicates, agreement."""
+        rows (in the dataset), remaining, failed (its knockdown, missing if unknown), replicates, agreement.
+        """
         counts = {name: (self.codes == code).sum(axis=1) for name, code in (("up", UP), ("down", DOWN), ("none", NONE))}
         split = [SPLITS[i] if i >= 0 else None for i in self.sample.pert_split.tolist()]
         rows = np.bincount(self.sample.rows["pert"].to_numpy(), minlength=len(self.groups.targets))
@@ -252,7 +255,7 @@ def _categories(codes: np.ndarray, names: tuple[str, ...]) -> pd.Categorical:
 def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: CompareEach = compare_here) -> ScreenLabels:
     """Return the labels of a file of cells.
 
-    say: is called with a line of progress now and then. compare_each: where perturbations are compared with the controls.
+    say: called with lines of progress. compare_each: runs the comparisons with the controls.
 
     Raise InputError for a file that is malformed (see `open_cells`, `read_counts`, `group_cells`) or of which no row is left,
     MissingPackage without anndata or pdex, and what `compare_each` raises.
@@ -302,7 +305,7 @@ def _strata(file: CellFile, found: Conditions, groups: CellGroups) -> Codes | No
 
 
 def _calibrate(changes: GeneChanges, codes: np.ndarray, groups: CellGroups, thresholds: Thresholds) -> Calibration | None:
-    """Return what mock perturbations say, None with too few controls."""
+    """Return the results of mock perturbations, None with too few controls."""
     if changes.mocks is None:
         return None
     compared = [i for i, pert in enumerate(groups.targets) if pert not in set(groups.confounded)]

@@ -102,7 +102,7 @@ def simulate_screen(settings: ScreenSettings, seed: int) -> SimulatedScreen:
     """Return a screen: the same settings and seed return the same counts.
 
     A knockdown changes the programs of its gene, and these the genes that they hold: genes of the same programs have similar
-    effects. Effects leave the sum of expression as it is, so that a gene without an effect keeps its share.
+    effects. Effects do not change the sum of expression, so that a gene without an effect keeps its share.
     """
     rng = np.random.default_rng(seed)
     genes = tuple(f"G{i:0{len(str(settings.n_genes))}d}" for i in range(1, settings.n_genes + 1))

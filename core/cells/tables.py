@@ -40,7 +40,7 @@ class ScreenFolder:
         replace_file(self.path / RECORD, json.dumps(record, indent=1).encode(), durable=True)
 
     def genes(self) -> pd.DataFrame | None:
-        """Return what genes are like in the controls: gene, mean, variance, detected; None where nothing is known of that.
+        """Return statistics of genes in the controls: gene, mean, variance, detected; None if unknown.
 
         Raise StoreDamaged.
         """
@@ -62,7 +62,7 @@ class ScreenFolder:
         return self._read(name, filters=None if pert is None else [("pert", "==", pert)])
 
     def statistics(self) -> pd.DataFrame:
-        """Return what labels are made from: the columns `other_thresholds.COLUMNS` of the effects that the dataset keeps.
+        """Return the statistics behind labels: the columns `other_thresholds.COLUMNS` of the effects that the dataset keeps.
 
         Screens of earlier versions have no replicate_fdr. Raise StoreDamaged.
         """

@@ -115,8 +115,10 @@ def tell_values(file: CellFile, given: ValueScale | None, *, clip_negative: bool
 
 
 def read_counts(file: CellFile, given: ValueScale | None) -> CountSummary:
-    """Read all values once and return what they are like, on a scale of counts. Raise InputError as `tell_values` and
-    `summarise_counts`."""
+    """Read all values once and return their statistics on the scale of counts.
+
+    Raise InputError as `tell_values` and `summarise_counts`.
+    """
     told = tell_values(file, given)
     return summarise_counts(file, "counts" if told is not None and told.are_normalised_counts else given)
 
@@ -128,7 +130,8 @@ def _refuse(path: Path, told: Told, given: ValueScale | None) -> None:
 
 def _refuse_one_shape(path: Path, values: Floats, given: ValueScale | None) -> None:
     """Raise InputError for cells that all have the same values in another order, and for values to which something was added,
-    unless they are said to be counts."""
+    unless --values states counts.
+    """
     ordered = np.sort(values, axis=1)
     of_first = ordered[0]
     if (ordered == of_first).all() and not (values == values[0]).all() and len(np.unique(of_first)) >= _LEAST_DISTINCT:

@@ -20,10 +20,12 @@ _NOT_NEGATIVE: Final = "expected counts, or log1p of them; --clip-negative reads
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueFacts:
-    """What the values of a file are like. sums, exp_sums: of a cell's values and of their expm1, over all genes, of shape
-    (n_cells,); shared_sums, shared_exp_sums: the same over the shared genes. of_genes: sums over cells of values, of their expm1
-    and of their squares, of shape (3, n_shared). told: what they are for certain. negative: how many were read as 0; smallest of
-    them."""
+    """Statistics of the values of a file.
+
+    sums, exp_sums: of a cell's values and of their expm1, over all genes, of shape (n_cells,); shared_sums, shared_exp_sums: the
+    same over the shared genes. of_genes: sums over cells of values, of their expm1 and of their squares, of shape (3, n_shared).
+    told: the recognised transformation. negative: how many were read as 0; smallest of them.
+    """
 
     whole: bool
     largest: float
@@ -43,7 +45,7 @@ class ValueFacts:
 
     @property
     def are_unclear(self) -> bool:
-        """Whether the values are too large for logarithms, and nothing tells that they are counts."""
+        """Whether the values are too large for logarithms, and nothing shows that they are counts."""
         return not self.are_counts and self.largest > LARGEST_LOG
 
     @property
@@ -57,7 +59,7 @@ class ValueFacts:
         return self.told is not None and self.told.transform is LOG1P and self.told.raw
 
     def describe(self) -> str:
-        """Return what is unclear, in words with figures."""
+        """Return the ambiguity in words, with figures."""
         low, high = np.quantile(self.sums, [0.25, 0.75])
         return (
             f"not all values are whole, the largest is {self.largest:,.4g} and cells sum to {low:,.4g} to {high:,.4g} (the "
@@ -66,8 +68,10 @@ class ValueFacts:
 
 
 def measure_values(file: CellFile, shared: Codes, given: ValueScale | None = None, *, clip_negative: bool = False) -> ValueFacts:
-    """Read all values once. shared: positions of genes. given: what a person says that values are. Raise InputError as
-    `tell_values`, and for values that are not finite, negative, or all 0."""
+    """Read all values once. shared: positions of genes. given: the user's --values.
+
+    Raise InputError as `tell_values`, and for values that are not finite, negative, or all 0.
+    """
     told = tell_values(file, given, clip_negative=clip_negative)
     whole, largest, smallest, negative = True, 0.0, 0.0, 0
     sums, of_genes = np.zeros((4, file.n_cells)), np.zeros((3, len(shared)))

@@ -15,7 +15,7 @@ CONFOUNDED = "confounded: perturbations that share too few cells of their batche
 
 
 def description_lines(found: Description) -> list[str]:
-    """Return what a file holds and what would be chosen, in lines for people."""
+    """Return the content of a file and the automatic choices, in lines for people."""
     columns = found.columns
     how = {name: "given" if name in columns.given else "found by name" for name in ("perturbation", "control", "batch", "guide")}
     sizes = sorted(found.cells.values())
@@ -46,7 +46,7 @@ def description_lines(found: Description) -> list[str]:
 
 
 def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
-    """Return what a dataset made of cells holds and what was left out, in lines for people; record: that of `record_of`."""
+    """Return the content of a dataset made from cells, and the exclusions, in lines for people; record: that of `record_of`."""
     labels, left_out = record["labels"], record["left_out"]
     confounded = left_out.get("confounded perturbations", [])  # records of earlier versions have none
     few = len(left_out["perturbations with few effects"]) + len(confounded)
@@ -111,7 +111,7 @@ def comparison_lines(record: Mapping[str, Any]) -> list[str]:
 
 
 def calibration_lines(record: Mapping[str, Any]) -> list[str]:
-    """Return what mock perturbations say of false effects; none of earlier versions."""
+    """Return lines on false effects from mock perturbations; none for earlier versions."""
     if "calibration" not in record or not record["cells"]:
         return []
     found = record["calibration"]

@@ -1,6 +1,6 @@
 """A Zarr store of cells (anndata's `write_zarr`) is copied into HDF5, as which it is read like any .h5ad.
 
-Of the store obs, var and the values are copied: X, or a layer that was asked for. Others keep their names alone.
+Of the store obs, var and the values are copied: X, or a requested layer. Of others only the names are copied.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def copy_zarr(root: Path, target: Path, layer: str | None) -> None:
 
 
 def _children(path: Path) -> list[Path]:
-    """Return the groups and arrays in a group, sorted; none for what is not there."""
+    """Return the groups and arrays in a group, sorted; none if it is missing."""
     return sorted(each for each in path.iterdir() if each.is_dir()) if path.is_dir() else []
 
 

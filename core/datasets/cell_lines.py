@@ -1,4 +1,4 @@
-"""A cell line of PerturbQA: one dataset from its -de and -dir files, the same in whatever order they come and go."""
+"""A cell line of PerturbQA: one dataset from its -de and -dir files, independent of the order of imports and undos."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Row:
 
 
 def cell_line_context(name: str) -> str:
-    """Return what the cells of a line are, in words; the name itself for a line that is not one of PerturbQA's five."""
+    """Return the description of a line's cells; the name itself for a line that is not one of PerturbQA's five."""
     return _CONTEXTS.get(name, f"{name}; CRISPRi")
 
 
@@ -48,7 +48,7 @@ def combine_files(files: Sequence[FileRows]) -> CellLine:
     """Return the rows of a cell line from its files, in the order of their import.
 
     Files of effects (-de) come first, then those of directions (-dir): a direction completes a row that changed, or brings a row
-    of its own. A row that contradicts what stands already is rejected.
+    of its own. A row that contradicts an earlier one is rejected.
     """
     rows: dict[str, _Row] = {}
     rejected: dict[str, list[Rejected]] = {}
@@ -70,7 +70,7 @@ def _has_directions(file: FileRows) -> bool:
 
 
 def _conflict(pair: Pair, file: str, known: _Row) -> str | None:
-    """Return what a file and the files before it say of a row, if both cannot be true."""
+    """Return the contradiction between a file and earlier files about a row, if any."""
     there = known.pair
     if (pair.pert, pair.gene) != (there.pert, there.gene):
         said = f"{pair.pert} on {pair.gene}", f"{there.pert} on {there.gene}"

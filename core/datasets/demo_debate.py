@@ -92,7 +92,7 @@ def _judge(dossiers: Sequence[Dossier], judge: Judge, rng: np.random.Generator) 
 
 
 def _features(dossier: Dossier) -> tuple[float, float]:
-    """Return what a dossier adds to the log-odds of DE, and of up given DE."""
+    """Return the contribution of a dossier to the log-odds of DE, and of up given DE."""
     active = 0.0 if dossier.near_de is None else dossier.near_de - dossier.base_de
     upward = 0.0 if dossier.near_up is None else dossier.near_up - dossier.base_up
     de = 1.1 * abs(dossier.link) + (0.3 if dossier.program else -0.4) - 0.6 * dossier.clone + 2.0 * active
@@ -180,7 +180,7 @@ class _Transcript:
 
 
 def words_of(dossier: Dossier) -> Words:
-    """Return what phrases are filled in with, all of it from the dossier's evidence."""
+    """Return the words that fill in phrases, all from the dossier's evidence."""
     partner = dossier.partner or {}
     return {
         "pert": dossier.pert,
@@ -285,5 +285,5 @@ def verdict(stage: Stage, p: float, words: Words, draws: Draws) -> str:
 
 
 def option(letter: str, words: Words) -> str:
-    """Return what an advocate writes who answers the multiple-choice question instead of arguing."""
+    """Return the text of an advocate who answers the multiple-choice question instead of arguing."""
     return f"{letter}) {OPTIONS[letter].format_map(words)}"

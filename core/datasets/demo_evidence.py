@@ -24,12 +24,12 @@ Body = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """A row's evidence, and what a reader takes from it.
+    """A row's evidence, and a reader's summary of it.
 
-    link: the effect of the perturbation on the gene's program that a passage reports (+1 raised, −1 lowered, 0 none);
-    passage, topic: its id and that program's name. program, expected: what the gene's class says. partner: the closest
-    analogue with labels; near_de, near_up: P(DE) and P(up given DE) pooled over the analogues, None if there are
-    none. base_de, base_up: the same over all rows in view. papers: whether the literature tool answered.
+    link: the effect of the perturbation on the gene's program that a passage reports (+1 raised, −1 lowered, 0 none); passage,
+    topic: its id and that program's name. program, expected: what the gene's class says. partner: the closest analogue with
+    labels; near_de, near_up: P(DE) and P(up given DE) pooled over the analogues, None if there are none. base_de, base_up: the
+    same over all rows in view. papers: whether the literature tool answered.
     """
 
     pert: str
@@ -62,7 +62,7 @@ class Library:
     remarks: dict[int, Body]
 
     def link(self, pert: int, gene: int) -> tuple[int, Body] | None:
-        """Return what is reported of a perturbation and a gene's program; nothing if the gene is uncharacterised."""
+        """Return the reported effect of a perturbation on a gene's program; none if the gene is uncharacterised."""
         return None if self.world.clone[gene] else self.links.get((pert, int(self.world.program[gene])))
 
 
@@ -242,7 +242,7 @@ def _literature(library: Library, pert: int, gene: int, status: Status, mentione
 
 
 def _read_dossier(library: Library, pert: int, gene: int, evidence: tuple[Evidence, ...]) -> Dossier:
-    """Return what a reader would take from the answers."""
+    """Return a reader's summary of the answers."""
     gene_class, rates, near, papers = evidence[3:]
     link = library.link(pert, gene) if papers.status == "ok" else None
     partners = near.body.get("partners", [])

@@ -167,9 +167,9 @@ def fetch(
 ) -> list[Path]:
     """Download the files of a group of SOURCES to `folder`, except those that are complete already.
 
-    `progress` gets a file's name, the bytes so far and all bytes (0 if unknown). A transfer that stops leaves NAME.part, from
-    which the next call goes on. Raise Unreachable (a server or network failed), WrongContent (other bytes than pinned, or than at
-    the first fetch) or InputError (no such group, a folder that cannot be written).
+    `progress` gets a file's name, the bytes so far and all bytes (0 if unknown). An interrupted transfer leaves NAME.part, from
+    which the next call continues. Raise Unreachable (a server or network failed), WrongContent (other bytes than pinned, or than
+    at the first fetch) or InputError (no such group, a folder that cannot be written).
     """
     if group not in SOURCES:
         raise InputError(f"no public files called {group!r}, expected one of {', '.join(SOURCES)}")

@@ -45,7 +45,8 @@ def kind_of_gene_sets(path: Path, name: str) -> Kind | None:
 
 
 def read_gene_sets(path: Path, name: str, kind: Kind) -> bytes:
-    """Return what a file of a kind says as the JSON of a knowledge pack: pathways by gene, edges by symbol, or signed signalling.
+    """Return the content of a file of a kind as the JSON of a knowledge pack: pathways by gene, edges by symbol, or signed
+    signalling.
 
     Raise InputError for lines that are wrong, with their numbers, and for links whose proteins nothing beside the file names.
     """

@@ -16,7 +16,7 @@ MAX_BYTES = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class GeneSet:
-    """Genes that belong together; label: what a person says they have in common, None if nobody said so."""
+    """A set of genes; label: a person's description of it, or None."""
 
     genes: Annotated[tuple[Annotated[str, MinLen(1)], ...], MinLen(1), "a list of symbols"]
     label: str | None

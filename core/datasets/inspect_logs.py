@@ -107,7 +107,7 @@ def _stem(path: str) -> str:
 
 
 class _Rows:
-    """The rows of a log's samples, passed on as soon as they are whole: of several epochs of an id, the mean or the first."""
+    """The rows of a log's samples, passed on as soon as they are complete: of several epochs of an id, the mean or the first."""
 
     def __init__(self, take: TakeRow, epochs: Epochs, left: Counter[str] | None) -> None:
         self._take, self._epochs, self._left = take, epochs, left
@@ -161,7 +161,7 @@ class _Rows:
             self._pass_on(pair_id)
 
     def remark(self, status: str) -> str:
-        """Return what is odd about the log, in words."""
+        """Return remarks on the log, in words."""
         said = [] if status in ("", "success") else [f"the evaluation ended as {status!r}: rows may be missing"]
         most = max(map(len, self._seen.values()), default=1)
         if most > 1:

@@ -79,7 +79,7 @@ class Sample:
         return RowResult(Prediction(*numbers, "file", flags, *self._usage()), tuple(self._events()))
 
     def _error(self) -> str:
-        """Return what failed in the sample or in the call of its model, "" for nothing."""
+        """Return the error of the sample or of its model's call, or ""."""
         error = self.value.get("error") or as_object(self.value.get("output")).get("error")
         return str(as_object(error).get("message") or error) if error else ""
 
@@ -184,7 +184,7 @@ class Sample:
         return tokens, prompt
 
     def _events(self) -> list[TraceEvent]:
-        """Return the messages in order; what a model asked of tools is a step of its own."""
+        """Return the messages in order; a model's call of tools is a separate step."""
         events: list[TraceEvent] = []
         messages = self.value.get("messages")
         for message in map(as_object, messages if isinstance(messages, list) else []):
@@ -205,7 +205,7 @@ class Sample:
         return [event._replace(role=replace_surrogates(event.role)) for event in events[:MOST_EVENTS]]
 
     def _split_reasoning(self, content: Any) -> tuple[str, str]:
-        """Return what a model thought before it spoke, "" where the log has none apart, and what it said."""
+        """Return a model's thinking, "" if the log has none separately, and its text."""
         parts = content if isinstance(content, list) else []
         reasoning = [part for part in parts if as_object(part).get("type") == "reasoning"]
         if not reasoning:

@@ -62,7 +62,7 @@ def are_predictions(objects: list[Any]) -> bool:
 
 
 def refuse_known(content: Content, objects: list[Any] | None, name: str) -> None:
-    """Raise UnknownFormat that says what a JSON file is, if that is known and nothing is imported from it."""
+    """Raise UnknownFormat with the kind of a JSON file, if it is known but not imported."""
     first = as_object(objects[0]) if objects else {}
     if objects is None:
         try:

@@ -1,4 +1,4 @@
-"""Knowledge packs: what is known about genes apart from the labels. One JSON file per kind, recognised by its content."""
+"""Knowledge packs: facts about genes apart from the labels. One JSON file per kind, recognised by its content."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def read_knowledge(content: bytes, name: str) -> Pack:
 
 
 def organism_of(pack: Pack) -> Organism:
-    """Return the organism whose genes a pack is about, of orthologs that of the keys; "" if its symbols do not tell."""
+    """Return the organism whose genes a pack is about, for orthologs that of the keys; "" if its symbols do not show it."""
     match pack:
         case Descriptions():
             return pack_kinds.organism_of(pack.texts)

@@ -20,14 +20,14 @@ _EDGE_FIELDS = 3
 
 
 class Recognised(NamedTuple):
-    """A file's kind; None for a file of no known kind, with what was found instead."""
+    """A file's kind; None for an unknown kind, with a description of the content."""
 
     kind: Kind | None
     found: str = ""
 
 
 def kind_of(content: Any) -> Recognised:
-    """Return what parsed JSON is, by most of its keys and values: one odd entry does not make it another kind."""
+    """Return the kind of parsed JSON, by most of its keys and values: a few odd entries do not change it."""
     if isinstance(content, list):
         edges = sum(isinstance(edge, list) and 0 < len(edge) <= _EDGE_FIELDS and isinstance(edge[0], str) for edge in content)
         if content and edges >= MOST * len(content):
@@ -92,7 +92,7 @@ def _is_surely_gene(text: str) -> bool:
 def organism_of(symbols: Iterable[str]) -> Organism:
     """Return whose gene symbols these are: mouse if most have small letters (Stat1), human if most have none (STAT1, C9orf85).
 
-    Protein ids tell by their prefix. What has one letter (C3) or none tells nothing; "" if too few tell, or they disagree.
+    Protein ids show it by their prefix. Symbols with one letter (C3) or none do not count; "" if too few count, or they disagree.
     """
     mouse = told = 0
     for symbol in symbols:

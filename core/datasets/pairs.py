@@ -30,8 +30,10 @@ _PERTURBQA_LABELS = {"de": {"1": Label.DE, "0": Label.NONE}, "dir": {"1": Label.
 
 @dataclass(frozen=True, kw_only=True)
 class PairTable(TableRows):
-    """The pairs of one file. cell_line: the one that a file of PerturbQA is about, in lower case; None for other files. notes:
-    what has to be said of it."""
+    """The pairs of one file. cell_line: the one that a file of PerturbQA is about, in lower case; None for other files.
+
+    notes: remarks for people.
+    """
 
     kind: PairKind
     pairs: tuple[Pair, ...]

@@ -1,6 +1,6 @@
 """Files of prompts: a CSV with the columns id (or pair_id) and prompt, or a JSON object with these keys on each line.
 
-What else a row holds is not read. A prompt is text that is asked as it stands: nothing in it is filled in or stripped.
+Other columns are not read. A prompt is sent verbatim, without filling in or stripping.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class PromptFile:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of the content, which the file is kept under and known by."""
+        """The SHA-256 of the content, under which the file is stored."""
         return hashlib.sha256(self.content).hexdigest()
 
 

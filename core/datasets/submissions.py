@@ -38,12 +38,11 @@ TakeRow = Callable[[RowResult], None]  # is given each row once it is read, so t
 class SubmissionTable(TableRows):
     """The rows of one submission.
 
-    `track` is A with columns per seed, B with counts of tools, else C, whose columns are the fewest: so a bare id,
-    prediction_up, prediction_down is C too. `method` is the method whose format most traces have, or that they name; "unknown"
-    without traces. `model_name` is the most frequent one, "" if that is `none` or there is no such column. A
-    "sample_submission" says .333/.333 on every row, without a trace or a model. rows: () where they were handed on one by one
-    (see `TakeRow`). spec, note: what a run of external scores was made from. remark: what is
-    odd about the file, for whoever imports it; "" for nothing.
+    `track` is A with columns per seed, B with counts of tools, else C, whose columns are the fewest: so a bare id, prediction_up,
+    prediction_down is C too. `method` is the method whose format most traces have, or that they name; "unknown" without traces.
+    `model_name` is the most frequent one, "" if that is `none` or there is no such column. A "sample_submission" says .333/.333
+    on every row, without a trace or a model. rows: () if they were passed on one by one (see `TakeRow`). spec, note: the source
+    of a run of external scores. remark: on oddities of the file, or "".
     """
 
     kind: Literal["submission", "sample_submission", "inspect_log", "external_score"]
@@ -245,10 +244,7 @@ def check_packaged(row: Prediction) -> Prediction:
 
 
 def describe_differing(seeds: Sequence[str]) -> str:
-    """Return what is said about answers whose text ends otherwise than their numbers, of names such as "Pa_Ga seed 42".
-
-    "" for none.
-    """
+    """Return the remark on answers whose text disagrees with their numbers, by names such as "Pa_Ga seed 42"; "" for none."""
     if not seeds:
         return ""
     first = ", ".join(seeds[:3]) + (", …" if len(seeds) > 3 else "")

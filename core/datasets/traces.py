@@ -83,7 +83,7 @@ def _json_object(text: str) -> JsonObject:
 
 
 def _as_text(value: object) -> str:
-    """Return text as it is, nothing for null, everything else as compact JSON."""
+    """Return text unchanged, "" for null, everything else as compact JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))

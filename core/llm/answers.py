@@ -26,8 +26,8 @@ class Answer:
     """The first choice of a completion. usage: holds tokens only.
 
     content: the final text, None if the server sent none or only thinking; reasoning: the thinking, of a field of its own or of
-    the content. finish_reason: "" if the server names none. refusal: by which the model declines, "" if it does not. model: by
-    which the server says that it was written, "" if it does not say.
+    the content. finish_reason: "" if not given. refusal: the model's refusal, or "". model: its name according to the server, or
+    "".
     """
 
     content: str | None
@@ -56,13 +56,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFault(Fault):
-    """An answer of success that cannot be used. usage: what it cost nevertheless."""
+    """A successful response that cannot be used. usage: its cost."""
 
     usage: Usage = field(default_factory=Usage)
 
 
 def cost_of(outcome: Answer | Fault) -> Outcome:
-    """Return what an exchange cost, also one whose answer cannot be used."""
+    """Return the cost of an exchange, also if its answer cannot be used."""
     if isinstance(outcome, Answer):
         return outcome.usage
     return outcome.usage if isinstance(outcome, AnswerFault) and outcome.usage != Usage() else "failed"
@@ -93,7 +93,7 @@ def fault_of_ending(answer: Answer) -> AnswerFault | None:
 
 
 def describe_truncation(address: str, answer: Answer, tokens: int | None) -> str:
-    """Return what is said of an answer without content or cut short. tokens: at first, None for the server's limit."""
+    """Return the message about an answer without content or cut short. tokens: at first, None for the server's limit."""
     said = f"finish_reason {answer.finish_reason!r}"
     if answer.is_all_thinking:
         why = "the server, or its parser of thinking, leaves nothing for the answer"
@@ -109,7 +109,7 @@ def read_json(text: str) -> Any:
 
 
 def read_answer(text: str) -> Answer | AnswerFault:
-    """Return the answer in the body of a response, or what is wrong with the body."""
+    """Return the answer in the body of a response, or the body's fault."""
     return read_scrubbed(text, Scrubber(()))[1]
 
 

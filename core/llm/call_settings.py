@@ -1,5 +1,4 @@
-"""How a model server is asked, beyond what a method decides: what it wants to be called by other names, what it refuses, and what
-else it takes."""
+"""Call options of a model server that methods do not set: renamed, refused and additional parameters."""
 
 from __future__ import annotations
 
@@ -23,9 +22,10 @@ _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 @dataclass(frozen=True, slots=True)
 class CallSettings:
-    """How a server is asked; with all at their defaults, as the methods ask. Raises InputError for what cannot be sent.
+    """Call options of a server; the defaults do not change the methods' requests.
 
-    Those that can change an answer are part of a run's identity while they are not at their defaults.
+    Raises InputError for values that cannot be sent. Those that can change an answer are part of a run's identity while they are
+    not at their defaults.
     """
 
     temperature: float | None = setting(
@@ -98,7 +98,7 @@ class CallSettings:
         return found
 
     def with_identity(self, identity: Mapping[str, Any]) -> CallSettings:
-        """Return these settings with those of an identity instead of their own that can change an answer."""
+        """Return these settings, with those that can change an answer replaced by an identity's."""
         defaults = {option.name: option.default for option in options_of(CallSettings) if option.changes_result}
         chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in identity.items()}
         return replace(self, **{**defaults, **chosen})

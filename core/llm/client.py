@@ -104,9 +104,8 @@ class Client:
     async def complete(self, request: Request, on_words: OnWords | None = None) -> Reply:
         """Return the reply to a request, from the cache if it is there.
 
-        on_words: takes the words of the answer as they come, for which a stream is asked for; the reply is the same, and the
-        cache's comes whole. It may not raise. Raises one of the errors below ModelError; a failed call leaves nothing in the
-        cache.
+        on_words: receives the words of the answer as they come, by a stream; the reply is the same, and a cached one comes in one
+        piece. It must not raise. Raises one of the errors below ModelError; a failed call leaves nothing in the cache.
         """
         cached = self.cache.get(request.key) if self.cache else None
         if cached is not None:
@@ -117,7 +116,7 @@ class Client:
         return reply
 
     def prepare(self, request: Request) -> Request:
-        """Return the request as the endpoint's settings want it sent, which is what its key is of."""
+        """Return the request with the endpoint's settings applied; its key is computed from it."""
         return self.endpoint.calls.apply(request)
 
     def keep(self, key: str, reply: Reply) -> None:
@@ -237,7 +236,7 @@ class Client:
         return fault_of_ending(answer) or answer
 
     async def _send(self, server: Server, call: _Call, most: int) -> str | Fault:
-        """Send a call's request, for a stream if somebody hears the words and the server has refused none."""
+        """Send a call's request, as a stream if `on_words` is set and the server has not refused streams."""
         on_words, attempt = call.on_words, call.usage.attempts + 1
         if on_words is not None and not self._refuses_streams:
 
@@ -251,10 +250,10 @@ class Client:
         return await server.send("POST", CHAT, call.text, most)
 
     def record_model(self, address: str, asked: str, answered: str) -> None:
-        """Logs, once, that a server answers under another name than it was asked for, and counts answers of another model.
+        """Log, once, that a server answers under another name than it was asked for, and counts answers of another model.
 
-        That is no error, since servers answer for aliases with the name of a version; the raw answer, which holds the name,
-        is kept with every call. Names of which one begins with the other are those of one model.
+        That is no error, since servers answer for aliases with the name of a version; the raw answer, which holds the name, is
+        kept with every call. Names of which one begins with the other are those of one model.
         """
         if not are_one_model(asked, answered):
             self.other_models[answered] += 1
@@ -263,7 +262,7 @@ class Client:
             LOGGER.warning("%s: asked for %s, answered as %s", address, asked, answered)
 
     def _error_of(self, call: _Call, fault: Fault, reason: GiveUp) -> ModelError:
-        """Return the error of a call that is given up for this reason."""
+        """Return the error of a call that is abandoned for this reason."""
         kind = ERROR_OF_FAULT[fault.kind]
         where = f"{call.address}: {fault.message}"
         if reason == "wait too long":

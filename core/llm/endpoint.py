@@ -46,10 +46,10 @@ _MOST_SHOWN = 200  # characters of an address that is not ours
 class Endpoint:
     """An OpenAI-compatible server; base_url ends in /v1.
 
-    access: what its key comes from, and whether it may be asked. timeout_s: for one whole answer. connect_timeout_s: for making a
-    connection. calls: how it is asked. max_answer_mb: an answer is cut off beyond so many million bytes (see `max_answer_bytes`).
-    The other numbers: see
-    `RetryPolicy`. Raises InputError if the address, the key or a number is invalid; its text never shows the key.
+    access: the source of its key, and whether it may be asked. timeout_s: for one whole answer. connect_timeout_s: for making a
+    connection. calls: its call options. max_answer_mb: an answer is cut off beyond this many million bytes (see
+    `max_answer_bytes`). The other numbers: see `RetryPolicy`. Raises InputError if the address, the key or a number is invalid;
+    its text never shows the key.
     """
 
     base_url: str
@@ -112,7 +112,7 @@ def load_libraries() -> None:
 
 
 class ModelTransport:
-    """Connections to one model server, kept open, for one event loop. No answer and no fault holds a key.
+    """Persistent connections to one model server, for one event loop. Answers and faults contain no key.
 
     Raises AddressRefused for a server that may not be asked.
     """
@@ -159,11 +159,11 @@ class ModelTransport:
         yield self
 
     async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault:
-        """Return what an exchange that another process makes comes to (see `PooledServer.wait_for`)."""
+        """Return the outcome of an exchange that another process makes (see `PooledServer.wait_for`)."""
         return await exchange
 
     def record(self, outcome: Answer | Fault) -> Answer | Fault:
-        """Return the outcome as it is: the only server is asked whatever it answered (see `PooledServer.record`)."""
+        """Return the outcome unchanged: the only server is used in any case (see `PooledServer.record`)."""
         return outcome
 
     async def send(

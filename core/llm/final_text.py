@@ -1,5 +1,4 @@
-"""What of a reply is its answer: which part of the text is not thinking, and whether it is known to be whole. The only place that
-tells them apart.
+"""The answer in a reply: the part of the text that is not thinking, and whether it is complete. Only this module separates them.
 
 Servers with a parser send the thinking in a field of its own; others send one text that holds both. Models mark the thinking by
 tags such as <think>…</think>, whose opening one the prompt's template may have written, or by harmony's channels.
@@ -76,7 +75,7 @@ def final_text(whole: str) -> FinalText:
 
 
 def part_of_next(whole: str) -> Literal["answer", "thinking", "neither"]:
-    """Return what the next word is a part of, unless it is a mark."""
+    """Return the part that the next word belongs to, unless it is a mark."""
     span = _answer_span(whole)
     if span is None:
         return "thinking"
@@ -150,6 +149,6 @@ _ENDINGS: Mapping[str, Ending] = MappingProxyType({word: ending for ending, word
 
 
 def ending_of(finish_reason: str) -> Ending:
-    """Return what a finish_reason says, in any case and whatever its prefix (FINISH_REASON_STOP); "" is an unknown one."""
+    """Return the meaning of a finish_reason, in any case and with any prefix (FINISH_REASON_STOP); "" if unknown."""
     word = finish_reason.strip().lower().removeprefix("finish_reason_").replace("-", "_").replace(" ", "_")
     return _ENDINGS.get(word, "unknown")

@@ -22,11 +22,10 @@ _TINY_PROMPT = "Answer with the single letter A."
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a server can do.
+    """The abilities of a server. models: those that it lists. logprobs: whether it gives log-probabilities.
 
-    models: those that it lists. logprobs: whether it gives log-probabilities. max_model_len: the longest context in tokens,
-    None if the server does not say. problem: why no run can start, "" if one can. most_logprobs: how many it gives at a token, if
-    fewer than were asked for; None if as many.
+    max_model_len: the longest context in tokens, None if the server does not say. problem: why no run can start, "" if one can.
+    most_logprobs: how many it gives at a token, if fewer than requested, else None.
     """
 
     reachable: bool

@@ -18,7 +18,7 @@ _BYTES_PER_NAME = 100  # beside its characters: what a field takes in memory
 
 @dataclass(slots=True)
 class _Choice:
-    """One choice of an answer, as far as it has come. Texts and lists are appended to, never made again.
+    """One choice of an answer in progress. Texts and lists are only appended to.
 
     message: name → its text so far, or its last value. logprobs: of tokens, as `_Entries`; None without.
     """
@@ -28,7 +28,7 @@ class _Choice:
     logprobs: Any = None
 
     def add(self, choice: Mapping[str, Any]) -> int:
-        """Add what a chunk says of this choice; return by how much it has grown."""
+        """Add a chunk of this choice; return the growth in bytes."""
         delta = choice.get("delta")
         grown = 0
         for name, value in (delta if isinstance(delta, Mapping) else {}).items():
@@ -133,7 +133,7 @@ class _Parts:
 
 
 class JoinedChunks:
-    """What the chunks of a stream come to. size: about how many bytes are kept."""
+    """The joined chunks of a stream. size: about how many bytes are stored."""
 
     def __init__(self) -> None:
         self._head: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The JSON objects that stand in a model's text, whatever stands around them."""
+"""The JSON objects in a model's text, with any text around them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What of a raw answer is kept with a row's calls. The reply cache has all of it, packed.
+"""The part of a raw answer that is stored with a row's calls; the reply cache has all of it, compressed.
 
-Counts the tokens of a text: by the server, by tiktoken, or as an upper bound.
+Also counts the tokens of a text: by the server, by tiktoken, or as an upper bound.
 """
 
 from __future__ import annotations
@@ -73,15 +73,15 @@ NOTE = "left out here"
 
 
 async def keep_answer(raw: str) -> str:
-    """As `kept_answer`; a long one in a thread."""
+    """Return what `kept_answer` returns, computed in a thread for a long answer."""
     return await read_aside(kept_answer, raw)
 
 
 def kept_answer(raw: str) -> str:
-    """Return a raw answer as it is kept: a long one without the log-probabilities of its tokens, and says so in front.
+    """Return the stored form of a raw answer: a long one without the log-probabilities of its tokens, with a remark in front.
 
-    What a method reads from them is in the row's trace by then. Those of one token with twenty alternatives are 2 KB: the rows
-    of a run would be gigabytes that nobody looks at.
+    What a method reads from them is in the row's trace by then. Those of one token with twenty alternatives are 2 KB: a run's
+    rows would take gigabytes that nobody reads.
     """
     if len(raw) <= LONG_CHARACTERS:
         return raw

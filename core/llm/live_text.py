@@ -1,4 +1,4 @@
-"""An answer while it is written: which of its words so far are the answer and which thinking, as `final_text` tells them apart.
+"""An answer in progress: which of its words so far are the answer and which are thinking, as `final_text` separates them.
 
 What came may turn out to be something else: of "A? </think> B" the first words are thinking. So `final_text` reads the text again
 whenever a mark has come, and at the end.
@@ -48,7 +48,7 @@ class LiveText:
         self._n_read = 0  # characters, over all readings
 
     def add(self, content: str, reasoning: str = "") -> Iterator[LiveWords]:
-        """Yield what can be said now."""
+        """Yield the words that are certain now."""
         if reasoning:
             is_all = self._reasoning.tell() == self._field.tell()
             self._field.write(reasoning)
@@ -58,12 +58,12 @@ class LiveText:
             yield from self._take(self._waiting + content)
 
     def end(self) -> Iterator[LiveWords]:
-        """Yield what is left at the end of the answer."""
+        """Yield the rest at the end of the answer."""
         self._waiting, self._n_read = "", 0
         yield from self._read_again()
 
     def _take(self, new: str) -> Iterator[LiveWords]:
-        """Yield what can be said of the content that has not been said."""
+        """Yield the new certain words of the content."""
         text = new.rstrip()
         found = _MAY_GO_ON.search(text, max(0, len(text) - _LONGEST))
         known = text if found is None else text[: found.start()].rstrip()

@@ -65,7 +65,7 @@ def readable(text: str) -> str:
 
 
 def find_tags(text: str, tag: Tag) -> list[Mark]:
-    """Return what stands inside each <tag>…</tag>, in order; of an unclosed one, the first line that is not empty.
+    """Return the content of each <tag>…</tag>, in order; of an unclosed one, the first line that is not empty.
 
     A tag that is opened again where it should be closed is closed.
     """
@@ -90,7 +90,8 @@ def find_fields(text: str, tag: Tag) -> list[Mark]:
 
 
 def find_sentences(text: str, tag: Tag) -> list[Mark]:
-    """Return what follows "the answer is", "Answer:", "I choose" and their like, unless the sentence denies or doubts it before.
+    """Return the text after "the answer is", "Answer:", "I choose" and their like, unless the sentence denies or doubts it
+    before.
 
     Of a text with more of them than any answer has, the last ones.
     """

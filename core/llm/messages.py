@@ -39,11 +39,10 @@ class TokenLogprob(NamedTuple):
 class Request:
     """A request for one chat completion.
 
-    seed, max_completion_tokens, reasoning_effort: None leaves them to the server. top_logprobs: the number of alternatives
-    to each token, 0 to 20; None asks for no log-probabilities. repeat: distinguishes equal requests that are all to be
-    sent; it is not sent itself. extra_body: what is sent besides, as a JSON object, "" for nothing. leave_out: names of SAMPLING
-    that are not sent. limit_name: what the server calls max_completion_tokens. Raises InputError for values that no server
-    accepts.
+    seed, max_completion_tokens, reasoning_effort: None leaves them to the server. top_logprobs: the number of alternatives to
+    each token, 0 to 20; None asks for no log-probabilities. repeat: distinguishes equal requests that are all to be sent; it is
+    not sent itself. extra_body: additional parameters, as a JSON object, or "". leave_out: names of SAMPLING that are not sent.
+    limit_name: the server's name of max_completion_tokens. Raises InputError for values that no server accepts.
     """
 
     model: str
@@ -174,9 +173,9 @@ Outcome = Usage | Literal["asked", "failed"]  # of a request: what its answer co
 class Reply:
     """An answer with content.
 
-    reasoning: "" if there is none. usage: the cost over all attempts, when the request was first sent. logprobs: None if
-    they were not asked for. request: the JSON that was answered (its token limit may be twice the original one); raw: the
-    JSON of the answer. model: by which the server says that it was written, "" if it does not say.
+    reasoning: "" if there is none. usage: the cost over all attempts, when the request was first sent. logprobs: None if they
+    were not asked for. request: the JSON that was answered (its token limit may be twice the original one); raw: the JSON of the
+    answer. model: its name according to the server, or "".
     """
 
     content: str

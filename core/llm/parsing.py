@@ -77,9 +77,9 @@ _LIST_ITEM = re.compile(r"\s*[0-9]+[.)]\s*")
 def probability(text: str) -> float | Unparsed:
     """Return the probability that an answer states in per cent, in [0, 1].
 
-    Marked are <prob>62</prob>, a JSON member or field of that name, "the probability is 62%", and a first or last line that is
-    nothing but the number. A number above 0 and up to 1 with a decimal point and without a per cent sign may be meant in per cent
-    or as a fraction: it is unread.
+    Marked are <prob>62</prob>, a JSON member or field of that name, "the probability is 62%", and a first or last line with only
+    the number. A number above 0 and up to 1 with a decimal point and without a per cent sign may be meant in per cent or as a
+    fraction: it is unread.
     """
     return _read(text, "prob", _percent_at, "a number from 0 to 100")
 

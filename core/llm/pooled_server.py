@@ -1,4 +1,4 @@
-"""One of several model servers: what it was asked, what it answered, and how it is doing; and the patience with it."""
+"""One of several model servers: its requests, its answers, its state, and the retry policy."""
 
 from __future__ import annotations
 
@@ -39,9 +39,11 @@ TIMES = PoolTimes()
 
 @dataclass(slots=True, eq=False)
 class PooledServer:
-    """One server of a pool, and how it is doing. faults: in succession. rests: since its last answer. until: when its rest ends,
-    in monotonic seconds. heard_at: when an answer or a part of a stream came last, or a request while it had none. check: the one
-    that is under way. sending: the exchanges that are under way."""
+    """One server of a pool, and its state. faults: in succession. rests: since its last answer.
+
+    until: when its rest ends, in monotonic seconds. heard_at: when an answer or a part of a stream came last, or a request while
+    it had none. check: the one that is under way. sending: the exchanges that are under way.
+    """
 
     endpoint: Endpoint
     transport: ModelTransport
@@ -67,7 +69,7 @@ class PooledServer:
     async def send(
         self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None, on_part: OnPart | None = None
     ) -> str | Fault:
-        """As of `ModelTransport`; a fault that may be retried once the server is known to be gone."""
+        """Send as `ModelTransport` does; return a retryable fault once the server is known to be lost."""
 
         def hear(part: bytes) -> bool:
             self.heard_at = time.monotonic()
@@ -78,9 +80,9 @@ class PooledServer:
         )
 
     async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault:
-        """Return what an exchange with this server comes to, whichever process makes it.
+        """Return the outcome of an exchange with this server in any process.
 
-        Cancels it and returns a fault that may be retried once the server is known to be gone.
+        Cancel it and return a retryable fault once the server is known to be lost.
         """
         self.sending.add(exchange)
         try:

@@ -112,7 +112,7 @@ class _Questions:
         self._waiting.pop(number, None)
 
     def take(self, answered: Answered) -> None:
-        """Pass an answer on; one that is not waited for any more is dropped."""
+        """Pass an answer on; drop it without a waiter."""
         number, value = answered.number, answered.value
         waiting = self._waiting.get(number)
         if waiting is None or waiting.done():
@@ -139,7 +139,7 @@ class _LentServer:
     async def send(
         self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None, on_part: OnPart | None = None
     ) -> str | Fault:
-        """As of `ModelTransport`; a fault that may be retried once the server is known to be gone."""
+        """Send as `ModelTransport` does; return a retryable fault once the server is known to be lost."""
         gone: asyncio.Future[Fault] = self._questions.expect(self._number)
         sending = asyncio.ensure_future(self._transport.send(method, url, body, max_bytes, on_part))
         either: set[asyncio.Future[Any]] = {sending, gone}
@@ -167,7 +167,7 @@ class _LentServer:
         return outcome
 
     async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault:
-        """Return what the exchange comes to."""
+        """Return the outcome of the exchange."""
         return await exchange
 
 

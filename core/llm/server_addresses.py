@@ -1,4 +1,4 @@
-"""Several model servers: what a person gave for their addresses, whether they serve the same model, and how each is doing."""
+"""Several model servers: their addresses as given, whether they serve the same model, and the state of each."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ServerState = Literal["checking", "ready", "resting", "refused", "leaving"]
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """How one of several servers is doing in a run.
+    """The state of one of several servers in a run.
 
     state: checking (being asked what it serves), ready, resting (after failures, until it is asked again), refused (it differs
-    from the others), leaving (its address was taken away, and its last requests are finished). in_flight: requests that wait
-    for its answer. done: its answers; failed: its faults; tokens: of its answers. tokens_per_s: of late. problem: why it is
-    not ready, "" if it is.
+    from the others), leaving (its address was taken away, and its last requests are finished). in_flight: requests that wait for
+    its answer. done: its answers; failed: its faults; tokens: of its answers. tokens_per_s: of late. problem: why it is not
+    ready, "" if it is.
     """
 
     address: str
@@ -37,7 +37,7 @@ class ServerStatus:
 
 
 def normalise(text: str) -> str:
-    """Return what a person gave, as settings hold it: addresses joined by commas, or the absolute path of a file.
+    """Return the given addresses in the form of settings: addresses joined by commas, or the absolute path of a file.
 
     Raise InputError as `read_addresses` does.
     """

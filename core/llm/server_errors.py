@@ -1,4 +1,4 @@
-"""What a model server says is wrong: the message in the body of an error, and what it means, by code and type before wording.
+"""Errors of a model server: the message in the body, and its meaning, from code and type before wording.
 
 Secrets that are cut into the tokens of an answer with log-probabilities, where no single token shows one.
 """
@@ -64,8 +64,9 @@ def error_message_of(text: str, max_length: int = _LONGEST_MESSAGE) -> str:
 
 
 def meaning_of(text: str) -> str:
-    """Return what an error means to whoever asked: the context is too short, the account has no quota, the server has too much
-    to do; "" for anything else. Codes and types are looked at before words."""
+    """Return the meaning of an error for the client: the context is too short, the account has no quota, the server has too much
+    to do; "" for anything else. Codes and types are looked at before words.
+    """
     try:
         value = parse_json(text)
     except ValueError:

@@ -202,7 +202,7 @@ class ServerPool:
         server.until = time.monotonic() + self._times.longest_rest_s  # another one may be started there
 
     def _take_fault(self, server: PooledServer, fault: Fault) -> Fault:
-        """Decides what a fault says about its server."""
+        """Decide what a fault means for its server."""
         own = fault.status in _OF_THE_SERVER or (fault.status is not None and 300 <= fault.status < 400)
         if own or (fault.status is None and fault.kind == "unanswered"):
             if server.state == "ready":
@@ -273,7 +273,7 @@ class ServerPool:
             self._say(self.notice)
 
     async def _read_file_again(self) -> None:
-        """Add the servers that have come into the file, and lets those leave that are not in it any more."""
+        """Add new servers in the file, and release those that were removed from it."""
         if not names_file(self._text):
             return
         try:

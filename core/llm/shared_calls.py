@@ -27,7 +27,7 @@ class SharedCalls:
         self.being_asked: dict[str, asyncio.Future[None]] = {}
 
     def connect(self, tell: Tell) -> ConnectedProcess:
-        """Return what answers the messages of one process. tell: takes its answers to that process."""
+        """Return the object that answers the messages of one process. tell: takes its answers to that process."""
         return ConnectedProcess(self, tell)
 
 

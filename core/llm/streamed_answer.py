@@ -76,9 +76,9 @@ class StreamedAnswer:
         return self._take_lines(self._lines.read(part))
 
     def whole(self) -> str:
-        """Return the JSON of the whole answer; what is no stream as it is, and so an error in a stream.
+        """Return the JSON of the whole answer; texts that are not streams, and errors in a stream, unchanged.
 
-        Raise ValueError, with what is wrong in words, for a stream that broke off, and for chunks that are no JSON objects.
+        Raise ValueError, with what is wrong in words, for a stream that broke off, and for chunks that are not JSON objects.
         """
         if not self._is_stream:
             return bytes(self._plain or self._head).decode("utf-8")

@@ -90,7 +90,7 @@ async def send_streamed(
 
 
 def _kept(answer: StreamedAnswer, scrub: Scrubber) -> str:
-    """Return what is kept of a stream that broke off: its beginning, or what its chunks come to if a secret is cut into them."""
+    """Return the stored part of a broken stream: its beginning, or what its chunks come to if a secret is cut into them."""
     try:
         whole = answer.so_far
     except RecursionError:  # of values that are nested too deeply, so that nobody knows what the pieces come to
@@ -106,12 +106,12 @@ class _Shown:
         self._scrub, self._rest = scrub, ""
 
     def add(self, text: str) -> str:
-        """Return what can be shown now."""
+        """Return the text that can be shown now."""
         shown, self._rest = self._scrub.split(self._rest + text)
         return shown
 
     def end(self) -> str:
-        """Return what is left, at the end of the text."""
+        """Return the rest, at the end of the text."""
         shown, self._rest = self._rest, ""
         return self._scrub(shown)
 

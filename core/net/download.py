@@ -1,4 +1,4 @@
-"""Downloads a large file: goes on where a transfer broke off, and keeps nothing that is longer than expected."""
+"""Download a large file: resume interrupted transfers, and refuse files that are longer than expected."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def open_download_client(address: str, timeout_s: float) -> Client:
 
 
 def _is_of(address: str, target: str) -> bool:
-    """Return whether an address is one of a server; what is not an address is of none."""
+    """Return whether an address is one of a server; invalid addresses belong to no server."""
     try:
         return origin_of(target) == origin_of(address)
     except InputError:

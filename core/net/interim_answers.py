@@ -85,7 +85,7 @@ def _protocol() -> Any:
 
 
 async def read_aside(read: Callable[[str], T], text: str) -> T:
-    """Return what a function makes of a text; a long one is read in the thread."""
+    """Return the value of a function of a text; a long text is read in the thread."""
     if len(text) <= _SHORT:
         return read(text)
     return await asyncio.get_running_loop().run_in_executor(_reader(), read, text)

@@ -22,10 +22,9 @@ class Fault:
     """An exchange that failed.
 
     kind: unanswered (no answer, or one that asks to come back later), refused, malformed, or declined (by whom a question is
-    asked, not by the server). retryable: whether sending
-    the request again may help. status: None if no answer came. wait_s: how long the server asks to wait, None if it does
-    not say. raw: the text of the answer, without secrets. meaning: of a refusal, in a
-    word of the server's protocol; "" if it has none.
+    asked, not by the server). retryable: whether sending the request again may help. status: None if no answer came. wait_s: the
+    wait requested by the server, or None. raw: the text of the answer, without secrets. meaning: of a refusal, in a word of the
+    server's protocol; "" if it has none.
     """
 
     kind: Literal["unanswered", "refused", "malformed", "declined"]
@@ -53,7 +52,7 @@ class RetryPolicy:
     """How often and how fast a failed request is repeated.
 
     retries: repetitions after the first failure. Back-off starts at backoff_s and doubles up to longest_backoff_s.
-    longest_wait_s: a server that asks for a longer wait (Retry-After) is given up.
+    longest_wait_s: a server that asks for a longer wait (Retry-After) is abandoned.
     """
 
     retries: int

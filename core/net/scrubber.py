@@ -77,7 +77,7 @@ def _ends_within(word: str, secret: str) -> bool:
 
 
 def escapes_of(secret: str) -> set[bytes]:
-    """Return how a secret stands in a file: as it is, and as JSON, HTML and a URL escape it."""
+    """Return the spellings of a secret in a file: as it is, and as JSON, HTML and a URL escape it."""
     return {text.encode() for text in (secret, json.dumps(secret)[1:-1], html.escape(secret), quote(secret, safe=""))}
 
 

@@ -1,5 +1,8 @@
-"""Which model servers may be asked, and with which key. A key is a function of the address alone: whoever asks a server, for
-whatever reason, gets the key of its address here, and an address that nobody listed has none."""
+"""Which model servers may be asked, and with which key.
+
+A key is a function of the address alone: whoever asks a server, for whatever reason, gets the key of its address here, and an
+unlisted address has none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A SQLite file that may be damaged, deleted or locked at any time: whatever it holds can be fetched again."""
+"""A SQLite file that may be damaged, deleted or locked at any time: its content can be fetched again."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SqliteCache:
                 return None
 
     def read_entry(self, what: str, read: Callable[[], T]) -> T | None:
-        """Return what `read` makes of a stored row; None, and a report that names `what`, if the row is damaged."""
+        """Return what `read` returns for a stored row; None, and a report that names `what`, if the row is damaged."""
         try:
             return read()
         except (ValueError, TypeError, zlib.error) as error:

@@ -40,7 +40,7 @@ class ServerResponse:
 
 @dataclass(frozen=True, slots=True)
 class RawResponse:
-    """Bytes that are sent as they are, whether they are HTTP or not; then the connection is closed, or reset.
+    """Bytes that are sent unchanged, whether they are HTTP or not; then the connection is closed, or reset.
 
     parts: sent one after the other, with pause_s before each but the first.
     """
@@ -69,7 +69,7 @@ def json_response(status: int, content: object, *headers: tuple[str, str]) -> Se
 
 @contextmanager
 def serve_in_thread(answer: Answer, name: str, port: int = 0) -> Iterator[str]:
-    """Run a server in a thread of its own until the block ends; gives its address, without a slash at the end.
+    """Run a server in a separate thread until the block ends; yield its address, without a slash at the end.
 
     port: 0 for any that is free.
     """

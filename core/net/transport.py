@@ -56,7 +56,7 @@ class TooLong(Exception):
 
 
 class FarTooLong(TooLong):
-    """The answer is longer than any may be, whatever is set: a line of a stream, or the text of a model."""
+    """The answer exceeds the fixed limit: a line of a stream, or the text of a model."""
 
 
 @dataclass(slots=True)

@@ -79,8 +79,8 @@ class Roc:
 def auroc(positive: ArrayLike, values: ArrayLike) -> float:
     """Return the probability that a positive row is ranked above a negative one, ties counting half; NaN with one class.
 
-    positive: flags of shape (n_rows,); values: finite numbers of the same shape, ranked as they are (see
-    `ranks.round_for_ranks`). O(n log n). Definition: Mann and Whitney 1947.
+    positive: flags of shape (n_rows,); values: finite numbers of the same shape, ranked unchanged (see `ranks.round_for_ranks`).
+    O(n log n). Definition: Mann and Whitney 1947.
     """
     chosen = validate.flags("positive", positive)
     numbers = validate.numbers("values", values)
@@ -89,7 +89,7 @@ def auroc(positive: ArrayLike, values: ArrayLike) -> float:
 
 
 def roc_curve(positive: ArrayLike, values: ArrayLike) -> Roc:
-    """Return the curve whose area is `auroc`; positive: flags, values: finite numbers, ranked as they are; of shape (n_rows,)."""
+    """Return the curve whose area is `auroc`; positive: flags, values: finite numbers, ranked unchanged; of shape (n_rows,)."""
     chosen, numbers = validate.flags("positive", positive), validate.numbers("values", values)
     validate.same_length(positive=chosen, values=numbers)
     order = np.argsort(-numbers)

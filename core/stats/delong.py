@@ -63,7 +63,7 @@ class Estimate:
 
 
 def task_of(positive: ArrayLike, values: ArrayLike) -> Task:
-    """Return the task of ranking all rows; positive: flags of shape (n_rows,), values: finite numbers, ranked as they are."""
+    """Return the task of ranking all rows; positive: flags of shape (n_rows,), values: finite numbers, ranked unchanged."""
     chosen = validate.flags("positive", positive)
     numbers = validate.numbers("values", values)
     n_rows = validate.same_length(positive=chosen, values=numbers)
@@ -194,7 +194,7 @@ def estimates_from(
 def _carriers_of(
     influence: Influence, dependence: Dependence, weights: Floats, variances: Mapping[Unit, Floats]
 ) -> Callable[[int], Carriers] | None:
-    """Return what carries the variances of a combination of AUROCs in each stratum; None for other statistics."""
+    """Return the effective numbers behind the variances of a combination of AUROCs in each stratum; None for other statistics."""
     if len(influence.parts) != 2 * len(influence.values):
         return None
     numbers = {unit: effective_clusters(influence, weights, getattr(dependence, unit)) for unit in AXES}

@@ -163,7 +163,7 @@ def auroc_interval(widest: Interval, found: Carriers, limits: tuple[float, float
 
 
 def why_no_interval(interval: Interval) -> str:
-    """Return why an AUROC has no interval, in words; empty where it has one, or nothing is said."""
+    """Return why an AUROC has no interval, in words; empty if it has one, or there is no reason."""
     return interval.method.removeprefix(NO_INTERVAL) if interval.method.startswith(NO_INTERVAL) else ""
 
 

@@ -39,7 +39,7 @@ class Metrics(Generic[T]):
 
     @property
     def parts(self) -> dict[str, T]:
-        """The results by name, as they are called on pages."""
+        """The results by their names on pages."""
         return {"DE": self.de, "DIR": self.dir, "mean": self.mean}
 
 
