@@ -48,7 +48,7 @@ from core.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 
 KIND: Final = "predicted_expression"
 CELL_FILES: Final = (".h5ad", SUFFIX, ".zip")  # the last of a Zarr store
-_SAID: Final = ("values", "genes of both files", "negative values read as 0", "perturbations")  # of what a file was read as
+_SAID: Final = ("values", "genes of both files", "negative values read as 0", "perturbations")  # of the description of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,11 @@ class PredictionOptions:
     rank_only: bool = setting(False, "Ranks instead of probabilities.", title="Ranks instead of probabilities", key="ranks")
     strict: bool = setting(False, "Refuse the file if one of its rows is bad.", title="Refuse the file if one of its rows is bad")
     replace: bool = setting(
-        False, "Replace an existing run of that name.", not_on_form="on a page one deletes the other run first, and sees which"
+        False, "Replace an existing run of that name.", not_on_form="on a page the user deletes the other run first"
     )
 
     def as_import_options(self) -> ImportOptions:
-        """Return the part that every import has."""
+        """Return the options that all imports share."""
         return ImportOptions(self.name, self.dataset, self.strict, self.replace)
 
 
@@ -96,7 +96,7 @@ class _Source:
 
 
 def import_predictions(workspace: Workspace, path: Path, options: PredictionOptions) -> Imported:
-    """Make a run from a file of predicted expression; a file that made one before, in the same way, changes nothing.
+    """Make a run from a file of predicted expression; repeating it with the same file and options changes nothing.
 
     Every row of the dataset gets one; see `core.cells.predicted_rows`. Raise InputError, MissingPackage, NotFound, and StateError
     for a name that is taken.
@@ -135,7 +135,7 @@ def import_uploaded(
 
 @contextmanager
 def _files_of_upload(file: tuple[str, bytes], real: tuple[str, bytes] | None) -> Iterator[tuple[Path, Path | None]]:
-    """Give the paths of uploaded files until the block ends, whose errors name the files alone."""
+    """Yield the paths of uploaded files; errors of the block name only the files."""
     with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
         paths = [folder / place / Path(each[0]).name for place, each in (("predicted", file), ("real", real)) if each is not None]
         for path, content in zip(paths, (file[1], *(() if real is None else (real[1],))), strict=True):
@@ -143,7 +143,7 @@ def _files_of_upload(file: tuple[str, bytes], real: tuple[str, bytes] | None) ->
             path.write_bytes(content)
         try:
             yield paths[0], paths[1] if real is not None else None
-        except InputError as error:  # a person knows the file's name, and no folder of ours
+        except InputError as error:  # the user knows the file's name, but not our folder
             raise type(error)(str(error).replace(f"{folder}/predicted/", "").replace(f"{folder}/real/", "")) from error
 
 
@@ -174,7 +174,10 @@ def describe_uploaded(
 
 
 def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:
-    """Return a file's predictions of the pairs. Raise InputError for options of the other kind of file, and for no pair."""
+    """Return a file's predictions of the pairs.
+
+    Raise InputError for options of the other kind of file, and if it has none of the pairs.
+    """
     if path.suffix.lower() == SUFFIX:
         with predictions_in(path) as cells:
             return _read(cells, pairs, options)

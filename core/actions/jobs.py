@@ -35,7 +35,7 @@ def folder_of(workspace: Workspace, kind: str, key: str) -> JobFolder:
 
 
 def list_folders(workspace: Workspace, kind: str | None = None) -> list[JobFolder]:
-    """Return the folders of the jobs of a kind, or of all, for which a process was asked once."""
+    """Return the folders of the jobs of a kind, or of all kinds, for which a process was ever requested."""
     data = workspace.settings.data
     places = [*(data / _FOLDER).glob(f"{kind or '*'}/*")]
     if kind is None:
@@ -55,7 +55,7 @@ def start(workspace: Workspace, folder: JobFolder, kind: str, arguments: Sequenc
 
 
 def resume(workspace: Workspace, folder: JobFolder) -> int:
-    """Start the command of a job again, unless a process is on it. Raise NotFound for a job that is no command."""
+    """Start the command of a job again, unless it is running. Raise NotFound for a job that is not a command."""
     workspace.refuse_if_read_only("resume job", folder.key)
     about = read_about(folder)
     return _start(workspace, folder, about["kind"], about["arguments"])
@@ -82,7 +82,7 @@ def find_unsettled(workspace: Workspace) -> list[JobFolder]:
 
 
 def settle_crashed(workspace: Workspace) -> list[JobFolder]:
-    """Record of every job that has crashed that it has; return those. What fails is in the log and tried again the next time."""
+    """Record the crash of every crashed job; return those jobs. Failures are logged and tried again the next time."""
     settled = []
     for folder in find_unsettled(workspace):
         try:
@@ -111,7 +111,7 @@ def _with_present_state(workspace: Workspace, run: Run) -> Run:
 
 
 def unsettled_runs(workspace: Workspace, recorded: Sequence[Run]) -> list[Run]:
-    """Return those runs of the store that no worker is on, and of which it lacks the state or rows; none in read-only mode."""
+    """Return the runs without a live worker whose state or rows the store lacks; none in read-only mode."""
     if workspace.settings.read_only:
         return []
     present = with_present_states(workspace, recorded)
@@ -133,7 +133,7 @@ def _has_more_rows(folder: RunFolder, start: int) -> bool:
 
 
 class SettleOnce:
-    """Settles what died before the store of a workspace is first used; of a workspace without a store there is nothing."""
+    """Settles dead jobs before a workspace's store is first used; does nothing without a store."""
 
     def __init__(self) -> None:
         self._is_settled = False
@@ -155,7 +155,7 @@ def settle_ended(workspace: Workspace) -> list[Run]:
     unsettled = unsettled_runs(workspace, recorded)
     if not unsettled:
         return []
-    from core.actions import run_control  # brings the methods, which most readers do without
+    from core.actions import run_control  # imports the methods, which most readers do not need
 
     settled = []
     for run in unsettled:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # it imports the reader of every kind of file
 
 ORGANISMS = ("mouse", "human")
 _ORGANISMS_READ: dict[str, str] = {}  # SHA-256 of a pack → its organism, of packs for which the store does not have it
-MAX_FILE_NAME = 100  # characters of a pack's name that its file is called by
+MAX_FILE_NAME = 100  # characters of a pack's name in its file's name
 
 
 def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source: str) -> PackRecord:
@@ -59,7 +59,7 @@ def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source
 def describe_genes(workspace: Workspace, db: Cursor) -> None:
     """Set the descriptions of the workspace's genes from its packs; if several packs have one, the latest counts.
 
-    What an earlier version took for descriptions and is none describes nothing.
+    Packs that an earlier version took for descriptions by mistake are ignored.
     """
     workspace.refuse_if_read_only("describe genes", "packs")
     for record in spaces.list_packs(db):
@@ -200,7 +200,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _file(workspace: Workspace, name: str) -> Path:
-    """Return a pack's file, called by its name; with a hash if that is unfit for a file, so that no two packs share one."""
+    """Return a pack's file, named after it; with a hash if the name is unfit for a file, so that no two packs share a file."""
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
     stem = name if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return workspace.settings.data / "knowledge" / f"{stem}.json"
@@ -226,9 +226,9 @@ _READ_BY_TOOLS: Mapping[str, tuple[PackName, str]] = {
 def pack_hashes(workspace: Workspace, organism: str, *, or_another: bool = False) -> dict[str, str]:
     """Return the SHA-256 of the packs that evidence tools would read now, by their names among `Packs`.
 
-    They are the latest of each kind that are about genes of this organism, or whose symbols do not tell; of any if the organism
-    is no known one. or_another: of a kind that has none about this organism, the latest about another. A pack that cannot be
-    read any more is no pack.
+    They are the latest of each kind that are about genes of this organism, or whose symbols do not show it; about any if the
+    organism is unknown. or_another: use the latest pack about another organism if a kind has none about this one. Unreadable
+    packs are ignored.
     """
     with workspace.store.read() as db:
         records = [record for record in spaces.list_packs(db) if record.kind in _READ_BY_TOOLS]

@@ -62,7 +62,7 @@ def _label_table(path: Path, settings: LabelSettings) -> ScreenLabels:
     if pd.MultiIndex.from_arrays([target, gene]).has_duplicates:
         twice = pd.MultiIndex.from_arrays([perts[used], genes[used]])
         pert, symbol = twice[twice.duplicated()][0] if twice.has_duplicates else (perts[used][0], genes[used][0])
-        raise InputError(f"{path.name}: a pair stands more than once ({pert}, {symbol}), expected one row for each")
+        raise InputError(f"{path.name}: a pair is repeated ({pert}, {symbol}), expected one row for each")
     changes = _changes(path, rows[used], (target, gene), (len(targets), len(measured)))
     gene_names = GeneNames(tuple(map(str, measured)))
     codes = label_pairs(changes, targets, gene_names, settings.thresholds)
@@ -94,21 +94,21 @@ def _refuse_cell_settings(path: Path, settings: LabelSettings) -> None:
 
 
 def _numbers(path: Path, column: pd.Series, role: str) -> Floats:
-    """Return a column's numbers, NaN where a value is missing. Raise InputError for texts that are neither."""
+    """Return a column's numbers, NaN where a value is missing. Raise InputError for other texts."""
     numbers: Floats = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
     cells = column[np.isnan(numbers) & column.notna().to_numpy()].astype(str)
     other = [cell for cell in cells if not is_missing(clean(cell))]
     if other:
-        raise InputError(f"{path.name}: {len(other):,} values of {role} are no numbers, the first {other[0][:40]!r}")
+        raise InputError(f"{path.name}: {len(other):,} values of {role} are not numbers, the first {other[0][:40]!r}")
     return numbers
 
 
 def _changes(path: Path, rows: pd.DataFrame, places: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> GeneChanges:
-    """Return the numbers of each pair, NaN where the table has no row of it."""
+    """Return the numbers of each pair, NaN if the table has no such row."""
     role = "log2_fc" if "log2_fc" in rows else "fold_change"
     p, change = (_numbers(path, rows[name], name) for name in ("p", role))
     if outside := int(((p < 0) | (p > 1)).sum()):
-        raise InputError(f"{path.name}: {outside:,} p-values outside of 0 to 1, expected p-values and not their logarithms")
+        raise InputError(f"{path.name}: {outside:,} p-values outside [0, 1], expected p-values and not their logarithms")
     (_refuse_other_logarithms if role == "log2_fc" else _refuse_other_ratios)(path.name, change)
     if role == "fold_change":
         change = log2_fold_change(change, np.ones_like(change))
@@ -123,12 +123,12 @@ def _refuse_other_logarithms(file: str, change: Floats) -> None:
     """Raise InputError for values named log2 fold changes that are something else, or that include only changed genes."""
     n = int((np.abs(change) > 0).sum())
     if n >= LEAST_VALUES and not (change < 0).any():
-        raise InputError(f"{file}: no log2 fold change is negative: they are ratios, perhaps; call the column fold_change")
+        raise InputError(f"{file}: no log2 fold change is negative: perhaps they are ratios; name the column fold_change")
     if n >= LEAST_VALUES and not (np.abs(change) < 1).any():
         raise InputError(
             f"{file}: no log2 fold change lies between -1 and 1. Perhaps they are ratios with a sign (-2 for a half). A column "
-            "fold_change takes x above 0 and -1 / x below. Or the file has changed genes alone: without the unchanged ones, no "
-            "labels can be made"
+            "fold_change takes x above 0 and -1 / x below. Or the file has only changed genes; labels also need the unchanged "
+            "ones"
         )
     if other := tell_other_scale(count_scale(change)):
         raise InputError(f"{file}: the log2 fold changes: {other}")
@@ -136,4 +136,4 @@ def _refuse_other_logarithms(file: str, change: Floats) -> None:
 
 def _refuse_other_ratios(file: str, change: Floats) -> None:
     if (change < 0).any():
-        raise InputError(f"{file}: ratios with negative values: they are logarithms, perhaps; call the column log2_fc")
+        raise InputError(f"{file}: ratios with negative values: perhaps they are logarithms; name the column log2_fc")

@@ -58,7 +58,7 @@ def _record(stop: Stop) -> dict[str, Any]:
 def export(
     context: typer.Context,
     name: Name,
-    out: Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF where its name ends in .pdf.")],
+    out: Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")],
     dataset: Dataset = None,
     base_url: Annotated[str, typer.Option(help=_BASE_URL)] = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,

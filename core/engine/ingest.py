@@ -28,7 +28,7 @@ from core.log import record_error
 from core.store import Cursor, Store, changes, predictions, runs
 from core.store.queries import insert_all
 
-# A worker writes what has gathered in small transactions, which take little memory. A long journal is read by processes, which
+# A worker writes new rows in small transactions, which take little memory. A long journal is read by processes, which
 # take a second to start, in pieces small enough for their memory, and written in transactions of nearly two of DuckDB's row
 # groups of events: it writes less than one twice, into its log and then into the file, and rewrites two and a bit at the end.
 BATCH_ROWS = 5_000
@@ -36,24 +36,24 @@ LONG_BYTES = 1 << 26
 PIECE_BYTES = 1 << 24
 TRANSACTION_BYTES = 1 << 25  # a commit takes some three times as much memory, of which a worker's store has `WORKER_STORE_MB`
 TRANSACTION_ROWS = 2 * 122_880  # of any table
-_MOST_STORE_MB = 1 << 11  # DuckDB needs in memory what some 2,000 rows hold
+_MOST_STORE_MB = 1 << 11  # DuckDB needs the content of some 2,000 rows in memory
 _LONGEST_LINE = 500  # characters of an error in the run's log
-_REST = 10  # the store is left alone for at least so many times as long as an ingest took
+_REST = 10  # the pause after an ingest is at least this many times its duration
 
 
 def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "", *, until: int | None = None) -> int:
     """Bring the store up to date with a journal and the state of its run; return how many rows were written.
 
-    until: of a journal that is being written, the bytes that are on disk for sure: what the store had beyond them, it would lack
-    after a power cut. Raise NotFound if the store has no such run, StoreBusy if another process holds it; both can be tried
-    again. Raise InputError for a line that is no entry, when those before it are in the store.
+    until: for a journal that is being written, the bytes that are certainly on disk, so that the store never has more than the
+    journal after a power cut. Raise NotFound if the store has no such run, StoreBusy if another process holds it; both can be
+    tried again. Raise InputError for an invalid line, after those before it are in the store.
     """
     with store.read() as db:
         start = _ingested_bytes(db, folder)
     size = folder.rows.stat().st_size if folder.rows.exists() else 0
     left = Piece(folder.run, folder.rows.absolute(), start, size if until is None else until)
     if left.end - start > LONG_BYTES:
-        with contextlib.closing(_read_long(left)) as groups:  # at once, so that its processes end with it
+        with contextlib.closing(_read_long(left)) as groups:  # closed at once, so that its processes end with it
             written = _write_while_reading(store, folder, groups)
     else:
         written = sum(_write(store, folder, [batch]) for batch in read_batches(left, BATCH_ROWS, PIECE_BYTES))
@@ -73,15 +73,15 @@ def record_start(store: Store, folder: RunFolder) -> None:
     """Record in the store that a worker began. Called before it appends to the journal."""
     with store.write() as db:
         if _ingested_bytes(db, folder) > (folder.rows.stat().st_size if folder.rows.exists() else 0):
-            runs.change_by_worker(db, folder.run, folded_bytes=0)  # lines are gone since: those that are left are ingested again
+            runs.change_by_worker(db, folder.run, folded_bytes=0)  # lines were lost since: the remaining ones are ingested again
         runs.change_by_worker(db, folder.run, status="running", cause="", started_at=datetime.now(), finished_at=None)
         changes.bump(db, "runs")
 
 
 def _read_long(left: Piece) -> Generator[list[RowBatch], None, None]:
-    """Yield the lines of a long piece of a journal, as many as one transaction takes at a time; no row is in two batches of one.
+    """Yield the lines of a long piece of a journal, in batches of one transaction; no row is in two batches of one transaction.
 
-    Raise InputError for a line that is no entry, when those before it were yielded.
+    Raise InputError for an invalid line, after those before it were yielded.
     """
     together: list[RowBatch] = []
     pair_ids: set[str] = set()
@@ -103,7 +103,7 @@ def _read_long(left: Piece) -> Generator[list[RowBatch], None, None]:
 
 
 def _fit(batches: Sequence[RowBatch]) -> bool:
-    """Return whether one transaction takes them."""
+    """Return whether they fit into one transaction."""
     rows: Counter[str] = Counter()
     for insertion in (insertion for batch in batches for insertion in batch.insertions):
         rows[insertion.table] += insertion.rows.num_rows
@@ -136,7 +136,7 @@ def _write(store: Store, folder: RunFolder, batches: Sequence[RowBatch]) -> int:
 
 
 def _record_spending(db: Cursor, folder: RunFolder, of_rows: int = 0) -> None:
-    """Brings the tokens that a run has paid for up to date; without a spending log, adds those of rows that were ingested."""
+    """Update the tokens that a run has paid for; without a spending log, adds those of rows that were ingested."""
     spending = read_spending(folder.spending)
     if spending is None:
         runs.add_spent(db, folder.run, of_rows)
@@ -148,15 +148,15 @@ def _ingested_bytes(db: Cursor, folder: RunFolder) -> int:
     """Return how many bytes of the journal the store has. Raise NotFound if it has no such run."""
     found = runs.folded_bytes(db, folder.run)
     if found is None:
-        raise NotFound(f"run {folder.run}: not in the store any more, expected the run of {folder.path}")
+        raise NotFound(f"run {folder.run}: not in the store, expected the run of {folder.path}")
     return found
 
 
 class RunReporter:
     """Reports on the work on a run of `total` rows: to the log, by heartbeats, and to the store.
 
-    state: of the run now. missing: how many rows were not finished when the work began. scrub: takes secrets out of a text.
-    pool: of several model servers, if there are. backend: where the rows are predicted, once there is one.
+    state: of the run now. missing: how many rows were not finished when the work began. scrub: removes secrets from a text. pool:
+    of several model servers, or None. backend: that of the rows, once it exists.
     """
 
     def __init__(self, folder: RunFolder, store: Store, progress: Progress, total: int, scrub: Callable[[str], str]) -> None:
@@ -165,7 +165,7 @@ class RunReporter:
         self._folder, self._store, self._progress, self._total, self._scrub = folder, store, progress, total, scrub
         self.pool: ServerPool | None = None
         self.backend: Backend | None = None
-        self._begun_at, self._begun = time.time(), time.monotonic()  # for people, and for the rate
+        self._begun_at, self._begun = time.time(), time.monotonic()  # for messages, and for the rate
         self._unforeseen_kinds: set[str] = set()
 
     @property
@@ -174,13 +174,12 @@ class RunReporter:
         return Counts.of(self._folder, self._progress)
 
     def log(self, text: str) -> None:
-        """Append a line to the run's log, with the time and without secrets. A line that the disk does not take is lost."""
+        """Append a line to the run's log, with the time and without secrets. A line that cannot be written is dropped."""
         with contextlib.suppress(OSError), self._folder.log.open("a", encoding="utf-8", errors="replace") as log:
             log.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {self._scrub(text)}\n")
 
     def log_unforeseen(self, pair_id: str, error: BaseException) -> None:
-        """Logs a row's error that no room expects, the first of its kind only: a line here, and the traceback in the workspace's
-        log."""
+        """Log an unexpected error of a row, only the first of its kind: a line here, and the traceback in the workspace's log."""
         kind = type(error).__name__
         if kind not in self._unforeseen_kinds:
             self._unforeseen_kinds.add(kind)
@@ -236,7 +235,7 @@ class RunReporter:
             self.log(f"not in the store yet: {error}")
 
     async def _ingest(self, state: State, cause: str = "", *, until: int) -> None:
-        """As `ingest_journal`; a store whose memory is too short for long rows gets twice as much from here on."""
+        """Ingest as `ingest_journal` does. If the store's memory is too small for long rows, double it from now on."""
         while True:
             try:
                 await asyncio.to_thread(ingest_journal, self._store, self._folder, state, cause, until=until)

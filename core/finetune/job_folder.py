@@ -1,14 +1,9 @@
-"""The folder of a fine-tune: what it is made from, how far it is, and its checkpoints.
+"""The folder of a fine-tune: its inputs, its progress, and its checkpoints.
 
-spec.json         its key and its specification; never changed
-train.jsonl       prompts and answers to train on, one a line; validation.jsonl: those that validate
-checkpoints/      what a killed fine-tune goes on from, removed when it is done
-heartbeat         its process, and how far it is; rewritten while the process lives
-losses.json       the losses so far
-adapter/          the trained adapter by itself
-done.json         how the work ended; written last, and removed when another process begins
-control           run or cancel
-log.txt           the log of its process
+spec.json its key and its specification; never changed train.jsonl prompts and answers to train on, one a line; validation.jsonl:
+those that validate checkpoints/ for resuming a killed fine-tune, removed when it is done heartbeat its process, and how far it
+is; rewritten while the process lives losses.json the losses so far adapter/ the trained adapter by itself done.json how the work
+ended; written last, and removed when another process begins control run or cancel log.txt the log of its process
 
 The merged model lies where the specification says, by default in this folder under the name of its base.
 
@@ -113,12 +108,12 @@ class FinetuneFolder:
         record_ending(self.worker, state, cause, **values)
 
     def ending(self) -> Mapping[str, Any] | None:
-        """Return how the work ended; None while it did not."""
+        """Return how the work ended; None while it has not."""
         return read_ending(self.worker)
 
 
 def list_folders(path: Path) -> list[FinetuneFolder]:
-    """Return the fine-tunes in a folder, the latest begun first."""
+    """Return the fine-tunes in a folder, the latest started first."""
     found = [FinetuneFolder(entry) for entry in path.iterdir()] if path.is_dir() else []
     return sorted((each for each in found if each.exists), key=_begun_at, reverse=True)
 
@@ -133,7 +128,7 @@ def mark_whole(checkpoint: Path) -> None:
 
 
 def last_whole(checkpoints: Path) -> Path | None:
-    """Return the whole checkpoint of most steps; None without one. Removes those that are not whole."""
+    """Return the complete checkpoint with the most steps; None without one. Remove incomplete ones."""
     found: dict[int, Path] = {}
     for entry in checkpoints.glob("checkpoint-*"):
         step = entry.name.removeprefix("checkpoint-")
@@ -171,7 +166,7 @@ def refuse_missing_packages(python: Path) -> None:
 def start_training(folder: FinetuneFolder, settings: Settings, python: Path) -> int:
     """Start a fine-tune's process and wait for its first heartbeat; return its process id.
 
-    It goes on from the last whole checkpoint. Raise StateError if it ends before its first heartbeat.
+    It continues from the last complete checkpoint. Raise StateError if it ends before its first heartbeat.
     """
     command = (str(python), "-m", "core.finetune.train", str(folder.path))
     environment = environment_of(keys_needed(settings, "", sources=False), HUB_VARIABLES)

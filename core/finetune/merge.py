@@ -2,7 +2,7 @@
 
 A tokenizer's settings as older releases of transformers, such as a server's, can read them.
 
-What a merged model was made from; written when everything else of its folder is there, so a folder with one is complete.
+The manifest with the sources of a merged model is written last, so a folder with a manifest is complete.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def refuse_occupied(out: Path, *, replaces: bool) -> None:
 def write_merged(adapted: Any, tokenizer: Any, spec: FinetuneSpec, made: Mapping[str, Any]) -> Path:
     """Merge the adapter into its model and write both with the tokenizer; return the folder.
 
-    Everything is written beside the folder and then renamed, so that the folder exists only when it is complete. Raises
-    StateError if something else lies there by now.
+    Everything is written beside the folder and then renamed, so that the folder exists only when it is complete. Raise StateError
+    if another file or folder exists there by then.
     """
     out = Path(spec.out)
     refuse_occupied(out, replaces=spec.replaces)
@@ -63,7 +63,9 @@ def write_merged(adapted: Any, tokenizer: Any, spec: FinetuneSpec, made: Mapping
 
 
 def make_readable(folder: Path) -> bool:
-    """Rewrite a tokenizer's settings in which extra special tokens are a list, which older releases refuse; whether it did."""
+    """Rewrite a tokenizer's settings in which extra special tokens are a list, which older releases refuse; return whether there
+    were any.
+    """
     values = read_json(folder / CONFIG)
     if values is None or not isinstance(values.get(_FIELD), list):
         return False
@@ -73,7 +75,7 @@ def make_readable(folder: Path) -> bool:
 
 
 def name_tokens(tokens: Sequence[str | Mapping[str, Any]]) -> dict[str, Any]:
-    """Return name → token, in the same order: "<|im_start|>" is called im_start; names that would come twice get a number."""
+    """Return name → token, in the same order: "<|im_start|>" becomes im_start; repeated names get a number."""
     named: dict[str, Any] = {}
     for token in tokens:
         text = str(token["content"]) if isinstance(token, Mapping) else token
@@ -86,7 +88,7 @@ def name_tokens(tokens: Sequence[str | Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def write_manifest(folder: Path, spec: FinetuneSpec, made: Mapping[str, Any]) -> None:
-    """Write the manifest of a folder whose other files are complete. made: what the process that trained knows."""
+    """Write the manifest of a folder whose other files are complete. made: the facts known to the training process."""
     values = {
         "format": FORMAT,
         "version": VERSION,
@@ -107,9 +109,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a merged model. Raise NotFound without one, InputError for another file or missing parts."""
     values = read_json(folder / NAME)
     if values is None:
-        raise NotFound(f"{folder}: has no {NAME}, so it is no complete fine-tune")
+        raise NotFound(f"{folder}: has no {NAME}, so it is not a complete fine-tune")
     if values.get("format") != FORMAT or values.get("version") != VERSION:
-        raise InputError(f"{folder / NAME}: is no manifest of a fine-tune of version {VERSION}")
+        raise InputError(f"{folder / NAME}: is not a manifest of a fine-tune of version {VERSION}")
     missing = [name for name in values["files"] if not (folder / name).is_file()]
     if missing:
         raise InputError(f"{folder}: lacks {missing[0]}, which its {NAME} names")

@@ -78,7 +78,7 @@ def visible_gpus(python: Path) -> tuple[str, ...]:
 def plan_replicas(
     options: ServerOptions, replicas: int, python: Path, device: Device, gpus: Sequence[str] = ()
 ) -> tuple[Replica, ...]:
-    """Return the servers to start: each with a port, and with GPUs or a share of the CPU's cores of its own.
+    """Return the servers to start: each with a port, and with its own GPUs or share of the CPU's cores.
 
     gpus: those that may be used. Raise InputError for less than one server and for more servers than the GPUs suffice for.
     """

@@ -14,9 +14,9 @@ from core.stats.arrays import Floats
 
 COLUMNS = ("symbol", "x", "y", "kind", "share", "label")
 KINDS: Final = ("other", "neighbour", "query")
-NAMED: Final = 5  # neighbours, by share, whose symbols are written
+NAMED: Final = 5  # neighbours with the largest shares, whose symbols are written
 HEIGHT_PX: Final = int(1.6 * theme.HEIGHT_PX)
-_CLOSEST = 0.05  # of the extent of all genes along an axis: a single marked gene is still seen among its surroundings
+_CLOSEST = 0.05  # share of the extent of all genes along an axis, so that a single marked gene is shown with its surroundings
 _SMALLEST, _LARGEST, _STAR = 6, 24, 17  # pixels across the lightest neighbour, the heaviest, and the query
 _NAME_LENGTH = 14  # characters of a symbol; the hover has all of it
 _SHARE_LENGTH = 6  # characters of the sign before a symbol and the percentage after it
@@ -46,7 +46,7 @@ def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
     marked = known[known["kind"] != "other"] if len(others) < len(known) else known
     x, y = _frame(marked["x"], known["x"]), _frame(marked["y"], known["y"])
     chart = go.Figure()
-    # Not WebGL, which not every browser has: seven thousand dots are drawn soon enough without it.
+    # Without WebGL, which some browsers lack: seven thousand dots are fast enough without it.
     marker = {"color": drawing.transparent(theme.BASELINE, 0.25), "size": 3}
     _draw_marks(chart, others, "other", marker, [drawing.escape(symbol) for symbol in others["symbol"]])
     _draw_neighbours(chart, neighbours)
@@ -63,7 +63,9 @@ def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
 
 
 def _frame(marked: pd.Series[float], known: pd.Series[float]) -> tuple[float, float]:
-    """Return the ends of an axis that shows the marked genes, and at least `_CLOSEST` of the extent of all that have a place."""
+    """Return the ends of an axis that shows the marked genes, and at least `_CLOSEST` of the extent of all genes with
+    coordinates.
+    """
     low, high = float(marked.min()), float(marked.max())
     missing = _CLOSEST * float(known.max() - known.min()) - (high - low)
     if missing > 0:

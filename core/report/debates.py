@@ -72,7 +72,7 @@ def _tell(row: ChosenRow) -> Iterable[Html]:
 
 
 def _audit(events: Sequence[Event]) -> Iterable[Html]:
-    """Yield who argued and who answered with a letter, a line for each brief."""
+    """Yield who argued and who answered with a letter, one line per brief."""
     briefs = [event for event in events if event["kind"] == "brief"]
     if not briefs:
         return
@@ -123,7 +123,7 @@ def _stage(stage: str, events: Sequence[Event]) -> Iterable[Html]:
 
 
 def _by_side(stage: str, events: Sequence[Event]) -> list[Event]:
-    """Return briefs, then rebuttals, each with the side that speaks first on the left, then all else."""
+    """Return briefs, then rebuttals, each with the first speaker on the left, then the other texts."""
     order = {kind: i for i, kind in enumerate(("brief", "rebuttal"))}
     sides = {side: i for i, side in enumerate(row_words.SIDES[stage])}
     return sorted(events, key=lambda event: (order.get(event["kind"], len(order)), sides.get(event["role"], len(sides))))

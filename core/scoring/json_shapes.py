@@ -1,6 +1,6 @@
 """The JSON that commands print for numbers: an interval is {estimate, low, high, se}, or null without labels.
 
-The interval that is shown of an estimate has the number of clusters behind its limits too.
+The interval shown of an estimate also has the number of clusters behind its limits.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _change(part: Difference) -> dict[str, Any] | None:
 def knn(numbers: KnnNumbers, seconds: float) -> dict[str, Any]:
     """Return `knn` in the contract's form: numbers and their intervals; null without labels.
 
-    de, dir: the number of the space, under folds the mean of ten cuts; saved: what a run of this seed has.
+    de, dir: the number of the space, under folds the mean of ten cuts; saved: the scores of a run with this seed.
     """
     evaluation, folds = numbers.evaluation, numbers.protocol.kind == "folds"
     parts = {

@@ -1,12 +1,12 @@
 """The rate of an answer over all texts of a run, from a judge's readings of all of them and people's labels of a sample.
 
-The judge's rate is biased by its errors, the labels' rate is noisy; the prediction-powered one is unbiased whatever the judge
-does, and the less noisy the better the judge is. With weights w (one over the probability of being in the sample), f the mean
-reading of all texts, and y_w and f_w the weighted means of labels and readings of the labelled ones,
+The judge's rate is biased by its errors, the labels' rate is noisy; the prediction-powered one is unbiased for any judge, and
+less noisy with a better judge. With weights w (one over the probability of being in the sample), f the mean reading of all texts,
+and y_w and f_w the weighted means of labels and readings of the labelled ones,
 
-    rate = y_w - λ (f_w - f),    λ in [0, 1] of the smallest variance, Cov(y_w, f_w - f) / Var(f_w - f).
+rate = y_w - λ (f_w - f), λ in [0, 1] of the smallest variance, Cov(y_w, f_w - f) / Var(f_w - f).
 
-λ = 0 is the rate of the labels alone, so a judge that knows nothing costs nothing. Angelopoulos, Duchi and Zrnic 2023 (PPI++,
+λ = 0 is the rate of the labels alone, so a useless judge does no harm. Angelopoulos, Duchi and Zrnic 2023 (PPI++,
 arXiv:2311.01453); the same as the difference estimator of survey sampling (Särndal, Swensson and Wretman 1992, chapter 6).
 
 The variance is that of the sum of every text's influence, clustered by perturbation and gene. Two corrections make the interval
@@ -17,8 +17,8 @@ hold with few labels of a rare answer, where rate ± 2 standard errors is too sh
 - the limits are Wilson's (1927) for as many independent labels as would have this variance, with Student's t for the clusters
   (Korn and Graubard 1998; Franco et al. 2019), not symmetric ones around the rate.
 
-How often these intervals hold the truth: `soak/test_rubric_rates.py`. `ppi-python` does not serve: its interval of a mean takes
-weights, but no clusters, and is symmetric around the rate, which is too short for rare answers.
+The coverage of these intervals: `soak/test_rubric_rates.py`. `ppi-python` does not serve: its interval of a mean takes weights,
+but no clusters, and is symmetric around the rate, which is too short for rare answers.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ DIFFERENCE = "limits of both rates and their correlation, clustered by perturbat
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedTexts:
-    """What a judge and people say of texts, each array of shape (n_texts,).
+    """The answers of a judge and of people about texts, each array of shape (n_texts,).
 
-    reading: 1 for the answer, 0 for another one, or the judge's probability of the answer; NaN if unread. says_yes: whether it
-    is the judge's answer. label: 1 or 0 by people, NaN without. weight: one over the probability with which the text was to be
+    reading: 1 for the answer, 0 for another one, or the judge's probability of the answer; NaN if unread. says_yes: whether it is
+    the judge's answer. label: 1 or 0 by people, NaN without. weight: one over the probability with which the text was to be
     labelled, on any scale; 0 without a label. pert, gene: codes.
     """
 
@@ -108,8 +108,8 @@ class JudgedTexts:
 class RateEstimate:
     """A rate with its interval.
 
-    influence: of every text on it, of shape (n_texts,), 0 for those that do not count. counts: which do. power: λ.
-    effective_n: the number of independent texts that would say as much. All numbers are NaN without a text.
+    influence: of every text on it, of shape (n_texts,), 0 for those that do not count. counts: flags of those that count. power:
+    λ. effective_n: the number of independent texts with the same information. All numbers are NaN without a text.
     """
 
     interval: Interval
@@ -145,7 +145,7 @@ def labels_only_rate(texts: JudgedTexts) -> RateEstimate:
 
 
 def corrected_rate(texts: JudgedTexts) -> RateEstimate:
-    """Return the prediction-powered rate: with the power of the smallest variance, or without, where that says more.
+    """Return the prediction-powered rate: with the power of the smallest variance, or without the judge, if that is more precise.
 
     Raise InputError without a label.
     """

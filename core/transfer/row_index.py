@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class RowIndex:
     """All rows of a dataset, in file order.
 
-    symbols: distinct, in alphabetical order. labels: objects of shape (n_rows,), None if unknown. known: the labelled rows of
-    the training split, from which alone a prediction may learn; known_positions: their positions among all rows, in order.
+    symbols: distinct, in alphabetical order. labels: objects of shape (n_rows,), None if unknown. known: the labelled rows of the
+    training split, the only ones that a prediction may learn from; known_positions: their positions among all rows, in order.
     positions: pair id → position.
     """
 
@@ -46,7 +46,7 @@ class RowIndex:
         symbols = sorted({*pert, *gene})
         place = {
             symbol: code for code, symbol in enumerate(symbols)
-        }  # looked up once a row: sorting a million rows takes seconds
+        }  # looked up once per row: sorting a million rows takes seconds
         perts, genes = (np.fromiter(map(place.__getitem__, axis), dtype=np.intp, count=len(axis)) for axis in (pert, gene))
         rows = rows_of(perts, genes)
         label_array = np.asarray(labels, dtype=object)
@@ -65,7 +65,7 @@ class RowIndex:
         return cls.build(dataset["pair_id"].tolist(), pert.tolist(), gene.tolist(), labels, splits)
 
     def with_symbols(self, symbols: Iterable[str]) -> RowIndex:
-        """Return the same rows over a table of symbols that holds these, too."""
+        """Return the same rows over a table of symbols that includes these."""
         more = sorted({*self.symbols, *symbols})
         place = {symbol: code for code, symbol in enumerate(more)}
         code = np.fromiter((place[symbol] for symbol in self.symbols), dtype=np.intp, count=len(self.symbols))
@@ -74,7 +74,7 @@ class RowIndex:
 
     @property
     def labelled_positions(self) -> Codes:
-        """The positions of all labelled rows, those of other splits than the training split among them."""
+        """The positions of all labelled rows, including those outside the training split."""
         return np.flatnonzero(_are_labelled(self.labels))
 
     def knows(self, row: int) -> bool:

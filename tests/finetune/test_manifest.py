@@ -29,12 +29,12 @@ def test_it_says_what_the_model_is_made_of(tmp_path: Path) -> None:
 
 def test_a_folder_without_one_or_with_less_than_it_names_is_not_complete(tmp_path: Path) -> None:
     write_model(tmp_path)
-    with pytest.raises(NotFound, match="no complete fine-tune"):
+    with pytest.raises(NotFound, match="not a complete fine-tune"):
         read_manifest(tmp_path)
     write_manifest(tmp_path, spec(), {})
     (tmp_path / "model.safetensors").unlink()
     with pytest.raises(InputError, match=r"lacks model\.safetensors"):
         read_manifest(tmp_path)
     (tmp_path / NAME).write_text(json.dumps({"format": "another"}))
-    with pytest.raises(InputError, match="is no manifest of a fine-tune"):
+    with pytest.raises(InputError, match="is not a manifest of a fine-tune"):
         read_manifest(tmp_path)

@@ -1,4 +1,4 @@
-"""The rules that come with PerturbDesk, as one table. What several of them look for is found once, by `RuleText`."""
+"""The rules that come with PerturbDesk, as one table. Searches that several rules share are done once, by `RuleText`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def _number_arguing(text: RuleText) -> str:
 
 
 def _cites(text: RuleText) -> str:
-    """Yes where a term of the dossier stands in the text, in any case.
+    """Return yes if the text contains a term of the dossier, in any case.
 
-    Of a stored text, whose dossier is not at hand, what was found when it was stored; "" where the run kept no dossier.
+    For a stored text without its dossier, return the finding from the time of storing; "" if the run has no dossier.
     """
     if text.citable is None:
         return yes_if("cites" in text.findings) if text.has_dossier else ""
@@ -32,17 +32,14 @@ def _cites(text: RuleText) -> str:
 
 
 def _names_genes(text: RuleText) -> str:
-    """Yes where both symbols of the pair's id stand in the text as words, in any case.
-
-    A symbol may itself hold the underscore between the two.
-    """
+    """Return yes if the text contains both symbols of the pair's id as words, in any case. A symbol may contain underscores."""
     parts = text.pair_id.split("_")
     splits = [("_".join(parts[:at]), "_".join(parts[at:])) for at in range(1, len(parts))]
     return yes_if(any(all(_names(text.plain, symbol) for symbol in symbols) for symbols in splits))
 
 
 def _names(text: str, symbol: str) -> bool:
-    """Return whether a symbol stands in a text as a word, in any case."""
+    """Return whether a text contains a symbol as a word, in any case."""
     if not (symbol and symbol.isascii() and text.isascii()):
         return re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", text, re.IGNORECASE) is not None
     # The same without compiling a pattern for each symbol, which would take longer than several of the other rules together.
@@ -57,7 +54,7 @@ def _names(text: str, symbol: str) -> bool:
 
 
 def _is_word(character: str) -> bool:
-    """Return whether it is a letter, a digit or an underscore; the edge of a text, "", is none."""
+    """Return whether a character is a letter, a digit or an underscore; False for "", the edge of a text."""
     return character.isalnum() or character == "_"
 
 
@@ -75,7 +72,7 @@ RULES = (
         "Does the brief open with A), B) or C), an option that contradicts the side it was given?",
         lambda text: yes_if(text.is_against_own_side(text.opening_option)),
     ),
-    # The option is alone or behind "answer", before a bracket, a full stop, a colon or nothing else.
+    # The option may follow "answer"; it is alone or before a bracket, a full stop or a colon.
     Rule(
         "answers",
         "Does the brief open with an answer to the multiple-choice question: A, B or C?",

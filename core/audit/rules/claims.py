@@ -6,7 +6,7 @@ from core.audit.rules.registry import Rule, RuleText, yes_if
 
 
 def answer(text: RuleText) -> str:
-    """Yes where a claim is found; "" where no symbols are at hand."""
+    """Return yes if a claim is found; "" without symbols."""
     if text.symbols is None:
         return ""
     from core.audit.claims import find_claims, is_answer  # no run needs it to audit its briefs

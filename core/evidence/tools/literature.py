@@ -120,7 +120,9 @@ def split_sentences(text: str) -> Iterator[str]:
 
 
 def symbol_pattern(symbol: str) -> re.Pattern[str]:
-    """A pattern that finds a symbol as a whole word in any case: Stat1-deficient names Stat1, but Nkx2-1 does not name Nkx2."""
+    """Return a pattern that finds a symbol as a whole word in any case: Stat1-deficient names Stat1, but Nkx2-1 does not name
+    Nkx2.
+    """
     return re.compile(rf"(?<![a-z0-9])(?<![a-z0-9]\d-){re.escape(symbol)}(?![a-z0-9]|-\d)", re.IGNORECASE)
 
 

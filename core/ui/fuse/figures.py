@@ -120,7 +120,7 @@ def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:
         }
     )
     tables.show_table(
-        # The numbers stay numbers, by which the table is sorted; a column's format knows no minus sign and no separators.
+        # The numbers stay numbers, so that the table can be sorted; a column's format has neither minus sign nor separators.
         shown.style.format({"places": _places_text}),
         "rows that move",
         {
