@@ -100,7 +100,7 @@ def test_labels_of_people_correct_the_reader(small_workspace: Workspace, judge: 
     assert (rates["n"], rates["yes"], rates["labels"], rates["missing_labels"]) == (12, 7, 12, 38)
     assert (rates["sensitivity"]["estimate"], rates["specificity"]["estimate"]) == (7 / 8, 1)
     assert (
-        "the reader finds one in 0.875"
+        "the reader finds a claim in 0.875"
         in core(place, "claims", "debate", "--reader", "rules" if judge == "rule" else "model").out
     )
 

@@ -1,44 +1,75 @@
-"""One function per change that a person can make; pages and commands share them.
+"""One function per change a person can make; pages and commands share them.
 
-workspace a workspace, the folders of its runs, and `change`: the one way to change it (read-only mode and the audit log) files
-recognises a file by its content other_formats files of unsupported formats, or of formats for other commands imports imports
-files imported_rows the rows of one imported file, written in one transaction audited_rows finished rows, audited and laid out for
-the store batch by batch external_scores the runs that a file of external scores brings cells makes a dataset from a file of
-single cells, with its tables jobs jobs of this workspace: their folders, start, resume, and settling after a crash job_kinds one
-file a kind of background job: how its jobs are listed, stopped and resumed job_control lists, finds, stops and resumes jobs of
-every kind cell_predictions runs made from predicted expression cell_evaluation cell-eval's table for a file of predicted cells,
-stored with its run uploads_apart what is uploaded to a shared server, read by a process of its own: upload_process, which
-confinement confines page_imports imports by path for a page, only from allowed folders import_target the dataset that a file's
-rows belong to, and the record of its import undo takes an import back readings readings of a run's texts by a model: plans,
-estimates, starts and finds them, and their answers reports saved selections of reports claims the claims of a run's texts,
-checked against the knowledge packs: claim_knowledge reads these clash the clash of a run's debates, from a reading walks
-walk-throughs: stops are added, worded, moved, taken out runs renames and deletes runs, records public scores, writes notes; saves
-presets export writes a run's rows as files for other programs launch resolves, estimates and starts a run ask asks about one pair
-that a person typed; lets a row be watched while it is predicted expectations people's expectations of pairs before they saw the
-label, counted model_servers the abilities of model servers, and whether one run can use several component_loader loads what runs
-are made from: other runs, gene spaces, labels run_control starts, pauses, cancels, resumes and retries runs, and settles what a
-worker left changed_settings checks that a run can be resumed with other settings run_writer finds the run of a specification, and
-writes finished rows as a run knn_numbers the numbers of a kNN: the mean of ten cuts, and its cached null streamed_knn predicts
-the pairs of a Parquet file by a kNN training_distance a run's score by distance to the training rows, in a space or network of
-the workspace replicate_scores a replicate's scores for a dataset's rows comparison_log all comparisons of two runs, counted and
-corrected for reproduction published numbers, computed again from the files of a workspace derived_runs requests of kNN, fusion
-and decomposition, and the neighbours of a row benchmarks makes the runs of a benchmark, and finds those that are there
-attribution which evidence moved a run's answers: makes the arms, here or in a process of its own, and finds them contamination
-asks a run again with gene names coded, swapped, hidden or alone screen_names asks a run's model which screen its rows are from
-asked_arms whether a run can be asked again unchanged, and the cost of its arms ask_again asks about a row of a debate again with
-another dossier, beside asking the same again run_to_end makes one run of an experiment here, until it is done benchmark_plans the
-data behind a benchmark's plan benchmark_baselines scores of simple methods on a labelled split benchmark_ledger a benchmark's
-hypothesis in the ledger: registered before its arms are made, its result recorded after rubric_ledger a rubric's worth in the
-ledger: registered, and its result recorded ledger the ledger of hypotheses: registers, records results, imports published results
-target_ranking target rankings: creates, evaluates, finds and deletes them; target_process trains them finetunes plans, starts,
-stops and resumes fine-tunes, and finds those that are there lineage a run, the runs that it was made from, and what they used
-bundles writes a run with all its parts to one file, and imports it machine_names removes folders, addresses and keys from shared
-files site a run as a folder of plain files that a browser shows fusion_files a saved fusion as one file, in which it is weighed
-again submissions checks and packages submissions spaces gene spaces: build, load, delete text_vectors encoders of texts, by name
-packs knowledge packs: import, read, delete pack_texts knowledge packs as texts about genes, to be searched labels draws texts of
-a run to read for a rubric; stores what people answer label_files labels as CSV: export, import prompt_files files of prompts that
-runs ask: read, check, keep rubrics questions about texts of runs: finds them, adds the user's own ablations ready ablations: what
-each needs and has, and running one gene_sets gene sets summarised by a model, a phrase for each demo makes the simulated
-workspace backups the whole workspace as one file, and a workspace made from such a file doctor the state of an installation and
-its workspace
+workspace      a workspace, the folders of its runs, and `change`: the one way to change it (read-only mode and the audit log)
+files          recognises a file by its content
+other_formats  files of formats that are not read, or by another command, named for what they are
+imports        imports files
+imported_rows  the rows of one imported file, written in one transaction
+audited_rows   finished rows, audited and laid out for the store batch by batch
+external_scores  the runs that a file of external scores brings
+cells          makes a dataset of a file of single cells, with its tables beside it
+jobs           jobs of this workspace: where their folders lie, started and resumed, settled if they crashed
+job_kinds      one file a kind of background job: how its jobs are listed, stopped and resumed
+job_control    lists, finds, stops and resumes jobs of every kind
+cell_predictions  runs made from predicted expression
+cell_evaluation  cell-eval's table for a file of predicted cells, kept with its run
+uploads_apart  what is uploaded to a shared server, read by a process of its own: upload_process, which confinement confines
+page_imports   imports by path for a page, from the allowed folders alone
+import_target  the dataset that a file's rows belong to, and the record of its import
+undo           takes an import back
+readings       readings of a run's texts by a model: plans, estimates, starts and finds them, and their answers
+reports        what reports show, saved under a name
+claims         the claims of a run's texts, checked against the knowledge packs: claim_knowledge reads these
+clash          the clash of a run's debates, as a reading has it
+walks          walk-throughs: stops are added, worded, moved, taken out
+runs           renames and deletes runs, records public scores, writes notes; saves presets
+export         writes a run's rows as files for other programs
+launch         resolves, estimates and starts a run
+ask            asks about one pair that a person typed; lets a row be watched while it is predicted
+expectations   what people expected of pairs before they saw the label, counted
+model_servers  what model servers can do, and whether several can be in one run
+component_loader  loads what runs are made from: other runs, gene spaces, labels
+run_control    starts, pauses, cancels, resumes and retries runs, and settles what a worker left
+changed_settings  checks that a run can go on with other settings
+run_writer     finds the run of a specification, and writes finished rows as a run
+knn_numbers    the numbers of a kNN: the mean of ten cuts, and its null, which is kept
+streamed_knn   predicts the pairs of a Parquet file by a kNN
+training_distance  a run's score by distance to the training rows, in a space or network of the workspace
+replicate_scores  what a replicate of a screen says of a dataset's rows
+comparison_log  every comparison of two runs that was looked at, counted and corrected for
+reproduction   published numbers, computed anew from the files of a workspace
+derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
+benchmarks     makes the runs of a benchmark, and finds those that are there
+attribution    which evidence moved a run's answers: makes the arms, here or in a process of its own, and finds them
+contamination  asks a run again with gene names coded, swapped, hidden or alone
+screen_names   asks a run's model which screen its rows are from
+asked_arms     whether a run can be asked again as it was, and what its arms cost
+ask_again      asks about a row of a debate again with another dossier, beside asking the same again
+run_to_end     makes one run of an experiment here, until it is done
+benchmark_plans  what a plan of a benchmark is made from
+benchmark_baselines  what simple methods score on a split with labels
+benchmark_ledger  a benchmark's hypothesis in the ledger: registered before its arms are made, its result recorded after
+rubric_ledger  a rubric's worth in the ledger: registered, and its result recorded
+ledger         the ledger of hypotheses: registers, records results, imports what others published
+target_ranking  target rankings: creates, evaluates, finds and deletes them; target_process trains them
+finetunes      plans, starts, stops and resumes fine-tunes, and finds those that are there
+lineage        a run, the runs that it was made from, and what they used
+bundles        writes a run with all that is known of it to one file, and imports it
+machine_names  what leaves with nothing that is sent to others: folders, addresses, keys
+site           a run as a folder of plain files that a browser shows
+fusion_files   a saved fusion as one file, in which it is weighed anew
+submissions    checks and packages submissions
+spaces         gene spaces: build, load, delete
+text_vectors   encoders of texts, by name
+packs          knowledge packs: import, read, delete
+pack_texts     knowledge packs as texts about genes, to be searched
+labels         draws texts of a run to read for a rubric; stores what people answer
+label_files    labels as CSV: export, import
+prompt_files   files of prompts that runs ask: read, check, keep
+rubrics        questions about texts of runs: finds them, adds one's own
+ablations      ready ablations: what each needs and has, and running one
+gene_sets      gene sets summarised by a model, a phrase for each
+demo           makes the simulated workspace
+backups        the whole workspace as one file, and a workspace made from such a file
+doctor         the state of an installation and its workspace
 """

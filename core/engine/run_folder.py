@@ -1,13 +1,14 @@
-"""The folder of a run: its specification, its finished rows, and its control file. Everything else can be rebuilt from it.
+"""The folder of a run: its specification, its finished rows, and its control file. All else can be made from it again.
 
-spec.json the run's id and its specification; written first, never changed how.json its execution settings; may change from one
-resume to the next rows.jsonl the journal: one finished or failed row per line, in the order in which they were finished; only
-ever appended to spending.jsonl what the run has paid for, a line per request and per answer; of runs that ask a model
-evaluation.json how labels were kept away, and the scores of other cuts; of runs that are made from labels watch/ who watches a
-row, and what they are shown; there only while somebody watches Beside these lie the files of any job: control, heartbeat,
-done.json, log.txt, worker.lock, reserve (`core.jobs.folder`).
+spec.json   the run's id and its specification; written first, never changed
+how.json    its execution settings; may change from one resume to the next
+rows.jsonl  the journal: one finished or failed row per line, in the order in which they were finished; only ever appended to
+spending.jsonl    what the run has paid for, a line per request and per answer; of runs that ask a model
+evaluation.json   how labels were kept away, and the scores of other cuts; of runs that are made from labels
+watch/      who watches a row, and what they are shown; there only while somebody watches
+Beside these lie the files of any job: control, heartbeat, done.json, log.txt, worker.lock, reserve (`core.jobs.folder`).
 
-Also starts a worker in a separate process, which outlives its starter.
+Starts a worker in a process of its own, which outlives the one that started it.
 """
 
 from __future__ import annotations

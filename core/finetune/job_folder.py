@@ -1,9 +1,14 @@
-"""The folder of a fine-tune: its inputs, its progress, and its checkpoints.
+"""The folder of a fine-tune: what it is made from, how far it is, and its checkpoints.
 
-spec.json its key and its specification; never changed train.jsonl prompts and answers to train on, one a line; validation.jsonl:
-those that validate checkpoints/ for resuming a killed fine-tune, removed when it is done heartbeat its process, and how far it
-is; rewritten while the process lives losses.json the losses so far adapter/ the trained adapter by itself done.json how the work
-ended; written last, and removed when another process begins control run or cancel log.txt the log of its process
+spec.json         its key and its specification; never changed
+train.jsonl       prompts and answers to train on, one a line; validation.jsonl: those that validate
+checkpoints/      what a killed fine-tune goes on from, removed when it is done
+heartbeat         its process, and how far it is; rewritten while the process lives
+losses.json       the losses so far
+adapter/          the trained adapter by itself
+done.json         how the work ended; written last, and removed when another process begins
+control           run or cancel
+log.txt           the log of its process
 
 The merged model lies where the specification says, by default in this folder under the name of its base.
 

@@ -1,12 +1,12 @@
 """The rate of an answer over all texts of a run, from a judge's readings of all of them and people's labels of a sample.
 
-The judge's rate is biased by its errors, the labels' rate is noisy; the prediction-powered one is unbiased for any judge, and
-less noisy with a better judge. With weights w (one over the probability of being in the sample), f the mean reading of all texts,
-and y_w and f_w the weighted means of labels and readings of the labelled ones,
+The judge's rate is biased by its errors, the labels' rate is noisy; the prediction-powered one is unbiased whatever the judge
+does, and the less noisy the better the judge is. With weights w (one over the probability of being in the sample), f the mean
+reading of all texts, and y_w and f_w the weighted means of labels and readings of the labelled ones,
 
-rate = y_w - λ (f_w - f), λ in [0, 1] of the smallest variance, Cov(y_w, f_w - f) / Var(f_w - f).
+    rate = y_w - λ (f_w - f),    λ in [0, 1] of the smallest variance, Cov(y_w, f_w - f) / Var(f_w - f).
 
-λ = 0 is the rate of the labels alone, so a useless judge does no harm. Angelopoulos, Duchi and Zrnic 2023 (PPI++,
+λ = 0 is the rate of the labels alone, so a judge that knows nothing costs nothing. Angelopoulos, Duchi and Zrnic 2023 (PPI++,
 arXiv:2311.01453); the same as the difference estimator of survey sampling (Särndal, Swensson and Wretman 1992, chapter 6).
 
 The variance is that of the sum of every text's influence, clustered by perturbation and gene. Two corrections make the interval
@@ -17,8 +17,8 @@ hold with few labels of a rare answer, where rate ± 2 standard errors is too sh
 - the limits are Wilson's (1927) for as many independent labels as would have this variance, with Student's t for the clusters
   (Korn and Graubard 1998; Franco et al. 2019), not symmetric ones around the rate.
 
-The coverage of these intervals: `soak/test_rubric_rates.py`. `ppi-python` does not serve: its interval of a mean takes weights,
-but no clusters, and is symmetric around the rate, which is too short for rare answers.
+How often these intervals hold the truth: `soak/test_rubric_rates.py`. `ppi-python` does not serve: its interval of a mean takes
+weights, but no clusters, and is symmetric around the rate, which is too short for rare answers.
 """
 
 from __future__ import annotations

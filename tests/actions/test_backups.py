@@ -308,7 +308,7 @@ def test_a_store_that_is_older_than_the_backups_list_says_is_said(backup_file: P
     restored_ = with_store(backup_file, tmp_path / "cut.zip", store)
     workspace = open_workspace(Settings(workspace=tmp_path / "new"))
     assert backups.restore(workspace, restored_).problems == [
-        "The backup's list states another head of the audit log than its store has."
+        "The head of the audit log in the backup's list differs from that in its store."
     ]
 
 

@@ -125,7 +125,7 @@ def test_tables_of_no_dataset_are_found(workspace: Workspace, screen: Path) -> N
     make(workspace, screen)
     (workspace.settings.data / "cells" / "abc").mkdir()
     [problem] = doctor.examine(workspace.settings).cells
-    assert problem.endswith("abc: tables of no dataset here; can be deleted")
+    assert problem.endswith("abc: tables without a dataset; can be deleted")
 
 
 def test_rows_of_other_files_do_not_belong_to_it(workspace: Workspace, screen: Path) -> None:

@@ -48,7 +48,7 @@ def test_many_zeros_are_asked_about_and_may_mean_not_covered(here: Workspace) ->
     rows = [[key, 0 if i % 2 else i + 1, i] for i, key in enumerate(known)]
     file = ("graph.csv", cases.as_csv(["id", "walks", "walks_all"], rows))
     asked, plain = import_uploads(here, [file])
-    assert "Column walks is exactly 0 in 50% of the rows. Is that a score, or were they not covered?" in asked.message
+    assert "Column walks is exactly 0 in 50% of the rows. If 0 means that a row was not covered, import" in asked.message
     assert "--zeros not-covered" in asked.message
     assert plain.message == ""
     told = import_uploads(here, [file], ImportOptions(zeros="score"))
@@ -190,7 +190,7 @@ def test_p_values_are_turned_round() -> None:
     run = run_of(found, columns, rows.append)
     assert [row.prediction.p_de for row in rows] == [0.75, 0.25, 0.5]  # mid-rank / (n + 1) of −p
     assert run.note is not None
-    assert run.note.endswith("By their name they are p-values or the like: the smaller, the higher a row ranks.")
+    assert run.note.endswith("Their names indicate p-values or the like: a smaller value ranks a row higher.")
     with pytest.raises(InputError, match="--dir p_value: p-values have no direction"):
         choose_columns(found, None, "p_value")
 
@@ -200,7 +200,7 @@ def test_logarithms_of_p_values_that_fall_with_an_effect_are_refused() -> None:
     assert isinstance(rising, ScoreTable)
     assert isinstance(falling, ScoreTable)
     run_of(rising, choose_columns(rising, None, None)[0], lambda _: None)
-    with pytest.raises(InputError, match=r"column log10p is called as p-values are, .* but holds -5"):
+    with pytest.raises(InputError, match=r"column log10p has a name of p-values, .* but contains -5"):
         run_of(falling, choose_columns(falling, None, None)[0], lambda _: None)
 
 
@@ -222,7 +222,7 @@ def test_ranks_are_turned_round(name: str) -> None:
     run = run_of(found, columns, rows.append)
     assert [(row.prediction.p_de, row.prediction.p_up_given_de) for row in rows] == [(0.75, 0.75), (0.25, 0.25), (0.5, 0.5)]
     assert run.note is not None
-    assert run.note.endswith("By their name they are ranks: the smaller, the higher a row ranks.")
+    assert run.note.endswith("Their names indicate ranks: a smaller value ranks a row higher.")
     assert run.spec["turned"] == [name]
     rows.clear()
     run_of(found, choose_columns(found, None, name)[0], rows.append)
@@ -242,5 +242,5 @@ def test_signed_numbers_called_rank_are_scores() -> None:
 def test_shares_and_means_of_ranks_are_refused(number: str, held: str) -> None:
     found = read(f"id,rank\nA_G,1\nA_H,{number}\n".encode(), "s.csv")
     assert isinstance(found, ScoreTable)
-    with pytest.raises(InputError, match=f"column rank is called as ranks are, .* but holds {held}; expected 1, 2, 3"):
+    with pytest.raises(InputError, match=f"column rank has a name of ranks, .* but contains {held}; expected 1, 2, 3"):
         run_of(found, choose_columns(found, None, None)[0], lambda _: None)

@@ -64,7 +64,7 @@ def test_a_run_with_the_predictions_of_another_is_named(small_workspace: Workspa
     first = import_upload(small_workspace, cases.submission(rows), "first.csv")
     renamed = import_upload(small_workspace, cases.submission(rows[::-1]), "renamed.csv")
     assert first.message == ""
-    assert renamed.message == "renamed has the predictions of first, row by row: they are one run."
+    assert renamed.message == "renamed has the same predictions as first: they are one run."
     other = [*rows[:1], ("Pb_Ga", 0.2, 0.31, cases.debate_trace(0.51, 20 / 51))]
     assert import_upload(small_workspace, cases.submission(other), "other.csv").message == ""
     with small_workspace.store.read() as db:

@@ -86,5 +86,5 @@ def test_other_datasets_keep_no_statistics(demo_workspace: Workspace) -> None:
         dataset = datasets.list_all(db)[0]
     index = load_index(demo_workspace, dataset)
     assert label_at_thresholds(demo_workspace, dataset.id, index) == {}
-    with pytest.raises(InputError, match="simulated: keeps no statistics of its labels"):
+    with pytest.raises(InputError, match="simulated: has no statistics of its labels"):
         label_at_thresholds(demo_workspace, dataset.id, index, [0.01])

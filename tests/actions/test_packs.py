@@ -130,7 +130,7 @@ def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(workspac
         assert "its lost file is restored" in again.message
         assert packs.read(workspace, "mine") == read_knowledge(content, "x")
     file.write_bytes(worlds.pack("proteins"))
-    with pytest.raises(StateError, match=r"pack 'mine': mine\.json has changed since; import the one with hash"):
+    with pytest.raises(StateError, match=r"pack 'mine': mine\.json has changed since; import the file with hash"):
         packs.read(workspace, "mine", read_knowledge(content, "x").sha256)
     assert "is back" in import_upload(workspace, content, "mine.json").message
     assert everything(workspace) == before

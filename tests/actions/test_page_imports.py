@@ -148,7 +148,7 @@ def test_what_is_no_table_is_not_shown(confined: Workspace, allowed: Path, what:
     finally:
         log.close()
     assert outcome.kind == "failed"
-    assert "which is not shown here; `perturbdesk import` or an upload says more" in outcome.message
+    assert "details are not shown here, but by `perturbdesk import` or an upload" in outcome.message
     assert SECRET not in repr(outcome)
     assert SECRET not in log.log_file(confined.settings).read_text("utf-8")
 

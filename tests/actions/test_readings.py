@@ -193,7 +193,7 @@ def test_only_a_finished_run_with_texts_is_read(read: Workspace, server: str, tm
     import_upload(workspace, submission([("Pa_Ga", 0.3, 0.1, "none")]), "mute.csv")
     with pytest.raises(InputError, match="run mute has no brief that it asks about"):
         plan(RUBRIC, "mute")
-    with pytest.raises(InputError, match="asks for the dossier, but run debate kept none"):
+    with pytest.raises(InputError, match="needs the dossier, but run debate has none"):
         plan(replace(RUBRIC, dossier=True), "debate")
     with pytest.raises(InputError, match="reading: a reading of texts by judge_rubric"):
         plan(RUBRIC, "reading")
@@ -210,7 +210,7 @@ def test_answers_are_the_rule_s_or_a_reading_s(read: Workspace) -> None:
         readings.answers(read, RUBRIC, "debate", "rule")
     with pytest.raises(NotFound, match="no finished reading of run debate by a model \\(there is none\\)"):
         readings.answers(read, replace(RUBRIC, question="Else?"), "debate", "model")
-    with pytest.raises(InputError, match="no reading of debate for the rubric names-a-program as it is worded"):
+    with pytest.raises(InputError, match="no reading of debate for the present wording of the rubric names-a-program"):
         readings.answers(read, replace(RUBRIC, question="Else?"), "debate", reading="reading")
     named, _ = readings.answers(read, RUBRIC, find(read, "debate"), reading="reading")
     assert len(named) == TEXTS

@@ -64,7 +64,7 @@ def test_a_worth_is_registered_measured_and_corrected(place: Workspace) -> None:
     assert entry.verdict in get_args(Verdict)
     assert (entry.rubric, entry.rubric_sha256, entry.first) == ("open", RUBRIC.sha256, registered.id)
     assert "answered by its rule" in (entry.scored or "")
-    assert compared_text(entry) == f"rows of {RUN} that open says yes of against the others"
+    assert compared_text(entry) == f"rows of {RUN} with the answer yes to open against the others"
     assert rule_text(registered) == "hit rate, by two-way, at least +0.05"
     line = next(line for line in ledger.list_lines(place) if line.entry.id == entry.id)
     assert line.adjusted is not None

@@ -181,7 +181,7 @@ def test_changed_labels_make_a_coresponse_space_another(furnished: Workspace, ca
     undo(furnished, "train.csv", with_runs=True)
     undo(furnished, "more.csv")
     undo(furnished, "test.csv")
-    with pytest.raises(StateError, match="labels that are gone: dataset 'bmdm'"):
+    with pytest.raises(StateError, match="deleted labels:  dataset 'bmdm'"):
         spaces.load(furnished, all_spaces(furnished)[0])
 
 
@@ -284,7 +284,7 @@ def test_what_has_to_be_a_space_is_one_or_is_refused(workspace: Workspace, tmp_p
     assert import_space(workspace, file, "s", replace=True).columns == 2
 
 
-NO_NAME = "expected (a name of 1 to 60 characters without a comma|1 to 255|characters that can be seen)"
+NO_NAME = "expected (a name of 1 to 60 characters without commas|1 to 255|characters that can be seen)"
 
 
 @pytest.mark.few(4)

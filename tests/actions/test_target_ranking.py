@@ -46,7 +46,7 @@ def test_a_training_ends_with_a_table(workspace: Workspace) -> None:
     assert [each.name for each in target_ranking.list_all(workspace)] == ["small"]
     said.clear()
     assert target_ranking.train(workspace, cases.request(), said.append) == folder
-    assert said == ["small: is here already, trained with the same options; --replace trains it again"]
+    assert said == ["small: exists already with the same options; --replace trains it again"]
     with pytest.raises(StateError, match="the name is taken by a ranking with other options"):
         target_ranking.train(workspace, replace(cases.request(), seed=8), said.append)
     assert target_ranking.resume(workspace, "small") == folder  # done already: nothing is started
@@ -109,7 +109,7 @@ def test_a_failure_is_recorded_and_the_training_goes_on_later(workspace: Workspa
     assert target_ranking.status_of(folder) == target_ranking.RankingStatus("failed", 0.0, "no gene fell")
     said: list[str] = []
     assert target_ranking.train(workspace, cases.request(), said.append) == folder  # the same options: it goes on
-    assert said[0] == "small: goes on; trained already: no model"
+    assert said[0] == "small: continues; trained already: no model"
     assert target_ranking.status_of(folder).state == "done"
     assert folder.is_complete
 

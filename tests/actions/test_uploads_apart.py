@@ -70,7 +70,7 @@ def test_what_needs_more_memory_is_refused_in_words(shared: Workspace) -> None:
     pack = b'{"genes": [' + b"[]," * 4_000_000 + b"[]]}"  # 12 MB, which take 250 MB as lists
     [outcome] = imports.import_uploads(small, [("pack.json", pack)])
     assert outcome.kind == "failed"
-    assert outcome.message == "pack.json: needs more than 350 MB of memory, which is what an upload may take here"
+    assert outcome.message == "pack.json: needs more than 350 MB of memory, the limit for uploads here"
 
 
 def test_what_takes_too_long_is_ended(shared: Workspace) -> None:

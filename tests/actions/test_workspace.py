@@ -73,7 +73,7 @@ def test_a_role_that_is_taken_away_holds_at_the_next_change(small_workspace: Wor
     add_note(ada, "debate", None, "mine")
     for role in (Person("Ada", "ada@lab.example", "reader"), None):
         now.append(role)
-        with pytest.raises(ReadOnly, match=r"ada@lab\.example is not an editor any more"):
+        with pytest.raises(ReadOnly, match=r"ada@lab\.example is no longer an editor"):
             add_note(ada, "debate", None, "mine too")
 
 

@@ -195,7 +195,7 @@ def test_a_pack_that_is_really_gone_stops_the_run_which_goes_on_with_the_pack(wo
         db.execute("DELETE FROM kept_knowledge")
     ended = carried_out(workspace, run)
     assert ended.status == "stopped"
-    assert "knowledge pack edges: the one that the run was planned with (hash" in ended.cause
+    assert "knowledge pack edges: the version planned for the run (hash" in ended.cause
     assert "import it again, or start a new run" in ended.cause
     assert import_upload(workspace, content, "again.json").new
     assert carried_out(workspace, run).status == "done"
@@ -214,7 +214,7 @@ def test_a_pack_that_went_between_asking_and_starting_is_refused_before_anything
     spec = launch.resolve(workspace, RunRequest("evidence_rules", "bmdm", rows="split=test"))
     replace_it(workspace)
     with pytest.raises(
-        StateError, match="knowledge packs: edges went or came anew since the run was asked for; ask for it again"
+        StateError, match="knowledge packs: edges were deleted or replaced since the run was requested; request it again"
     ):
         run_control.start(workspace, spec, "late", fast(), begin=lambda *_: None)
     assert not workspace.run_folder(spec.key).exists

@@ -72,7 +72,7 @@ def test_what_a_file_says() -> None:
         ('name = "B"', 'name = "A"', "file, line 19: arms.2.name is 'A', which is already an arm"),
         ('arm = "A"', 'arm = "C"', "file, line 26: noise.arm is 'C', expected A, B"),
         ('run = "r"', 'run = ""', "file, line 6: rows.run is '', expected a text"),
-        ('method = "debate"\n[', "[", "file, line 13: arms.1.name has nothing to be made from"),
+        ('method = "debate"\n[', "[", "file, line 13: arms.1.name has none"),
         ("k = 2", "k = ", "file: Invalid value (at line 9, column 5), expected TOML"),
         ("[noise]", '[plan]\nlike = ["r", "r"]\n[noise]', "file, line 26: plan.like is ['r', 'r'], expected two runs"),
         ("[noise]", '[plan]\nlike = ["r"]\n[noise]', "file, line 26: plan.like is ['r'], expected two runs"),

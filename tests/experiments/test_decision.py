@@ -21,14 +21,14 @@ def change(estimate: float, se: float) -> Interval:
 @pytest.mark.parametrize(
     ("estimate", "smallest", "verdict", "words"),
     [
-        (0.030, 0.03, "confirmed", "the estimate is at least the 0.03 worth having"),
+        (0.030, 0.03, "confirmed", "the estimate is at least the 0.03 that matters"),
         (0.021, 0.02, "confirmed", "is above 0"),  # also where an effect of 0.02 would mostly have been missed
-        (0.050, 0.03, "confirmed", "the whole interval is at least the 0.03 worth having"),
-        (0.021, 0.03, "undecided", "above 0, but it may be less or more than the 0.03 worth having; about 475 rows"),
-        (0.021, 0.05, "confirmed, small", "the whole interval is below the 0.05 worth having"),
+        (0.050, 0.03, "confirmed", "the whole interval is at least the 0.03 that matters"),
+        (0.021, 0.03, "undecided", "above 0, but it may be less or more than the 0.03 that matters; about 475 rows"),
+        (0.021, 0.05, "confirmed, small", "the whole interval is below the 0.05 that matters"),
         (0.010, 0.03, "rejected", "the whole interval is below the 0.03 that matters"),
         (0.0, 0.028, "rejected", "is below the 0.028"),
-        (0.011, 0.03, "undecided", "holds both 0 and the 0.03 worth having; about 107 rows would decide it"),
+        (0.011, 0.03, "undecided", "contains both 0 and the 0.03 that matters; about 107 rows would decide it"),
         (0.010, 0.02, "undecided", "about 385 rows would decide it if the estimate stays"),
         (0.0, 0.0001, "undecided", "no realistic number of rows"),
         (-0.010, 0.009, "undecided", "about 107 rows"),

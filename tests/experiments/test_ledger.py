@@ -98,7 +98,7 @@ def test_what_was_registered_late_is_said_everywhere() -> None:
     assert verdict_text(late) == "confirmed, registered after its result was seen"
     assert verdict_text(waiting) == "no result yet"
     assert summary_sentences([late, waiting])[1:] == [
-        "Registered after the result was seen, so no test of a prediction: late.",
+        "Registered after the result was seen, so not a test of a prediction: late.",
         "Here, d: no result yet of open.",
     ]
 

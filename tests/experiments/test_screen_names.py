@@ -77,7 +77,7 @@ def test_a_screen_that_names_alone_bring_is_remembered() -> None:
     assert (cells.is_remembered, organism.is_remembered, authors.is_remembered) == (True, False, True)
     lines = screen_lines(found)
     assert lines[0] == "The model names the screen by its genes: cells, authors."
-    assert "stimulus, accession: cannot be known" in lines[4]
+    assert "stimulus, accession: unknown" in lines[4]
     assert lines[5] == 'With names: “{"cells": "K-562", "organism": "human", "authors": "Replogle et al."}” (8 times)'
     plain = screen_json(found)
     assert plain is not None

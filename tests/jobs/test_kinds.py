@@ -152,5 +152,5 @@ def test_one_that_was_asked_to_end_says_so_and_is_asked_once(small_workspace: Wo
     job = job_control.stop(small_workspace, job)
     assert folder.command() == "cancel"
     assert (job.is_live, job.can_stop, job.waits_for) == (True, False, "the end of the current step, then it stops")
-    with pytest.raises(StateError, match="is running, expected one that is running and was not asked to end"):
+    with pytest.raises(StateError, match="is running, expected a running job that is not already stopping"):
         job_control.stop(small_workspace, job)

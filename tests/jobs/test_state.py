@@ -53,7 +53,7 @@ def test_a_process_that_holds_its_job_is_on_it_whatever_the_clock_says(folder: J
         shift(folder.heartbeat, jump_s)
         assert status_of(folder).state == "running"
         assert status_of(folder).said["share"] == 0.5
-        assert "it may be stopped" in describe_silence(folder, live_heartbeat(folder))
+        assert "it may be suspended" in describe_silence(folder, live_heartbeat(folder))
     assert status_of(folder).state == "crashed"  # it lives, and let go of the job without an ending
 
 

@@ -105,7 +105,7 @@ def test_long_symbols_are_cut_in_the_plot_and_whole_in_the_hover() -> None:
 
 def test_a_query_without_a_place_is_said_to_have_none() -> None:
     chart = gene_map.figure(TABLE[TABLE["kind"] != "query"], "Atf3<", AXES)
-    assert chart.layout.xaxis.title.text.split("<br>")[1] == "<i>Atf3&lt;</i> has no place on this map"
+    assert chart.layout.xaxis.title.text.split("<br>")[1] == "<i>Atf3&lt;</i> is not on this map"
     assert len(chart.data[2].x) == 0
 
 

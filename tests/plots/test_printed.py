@@ -69,7 +69,7 @@ def test_a_png_has_300_dots_an_inch_and_says_so(chart: go.Figure) -> None:
 
 def test_without_a_browser_there_is_html_and_a_reason(chart: go.Figure, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("choreographer.browsers.chromium.Chromium.find_browser", lambda **_: None)
-    with pytest.raises(StateError, match="Shares: PNG, SVG and PDF are drawn by Chromium"):
+    with pytest.raises(StateError, match="Shares: PNG, SVG and PDF need Chromium"):
         printed.encode(chart, "png", "Shares", CAPTION)
     assert printed.encode(chart, "html", "Shares", CAPTION)
 

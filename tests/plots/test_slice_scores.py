@@ -35,7 +35,7 @@ def test_names_say_how_many_rows() -> None:
     chart = slice_scores.figure(TABLE, 0.58, 0.62)
     names = ["<b>kinases  1,200 rows</b>", "few  20 of 30 rows", "one  3 rows", "test  0 of 9 rows"]
     assert list(chart.layout.yaxis.ticktext) == names
-    assert "costs the whole +0.0123" in chart.data[0].hovertext[0]
+    assert "cost for the whole +0.0123" in chart.data[0].hovertext[0]
     assert "30 rows, 20 with a label" in chart.data[0].hovertext[1]
 
 

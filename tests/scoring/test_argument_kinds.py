@@ -60,7 +60,7 @@ def test_the_words_say_whether_kinds_hold(texts: RunTexts) -> None:
     found = find_kinds(texts, KindSettings(k=3))
     assert describe_kinds(found) == "120 briefs of 60 rows: 3 kinds by k-means."
     assert describe_stability(found).startswith(
-        "The kinds hold. Adjusted Rand index by other seeds 1.00 (from 1.00 to 1.00, 5 times)"
+        "The kinds are stable. Adjusted Rand index by other seeds 1.00 (from 1.00 to 1.00, 5 times)"
     )
     shaky = replace(found, by_rows=Agreement(0.5, 0.2, 0.9, 5, "samples of 80% of the rows"))
     assert describe_stability(shaky).startswith(
@@ -84,7 +84,7 @@ def test_texts_of_a_run(demo_workspace: Workspace) -> None:
 def test_a_run_without_texts_is_refused(small_workspace: Workspace) -> None:
     rows = [("Pa_Ga", 0.3, 0.1, "none"), ("Pa_Gb", 0.3, 0.1, "none"), ("Pb_Ga", 0.1, 0.1, "none"), ("Pb_Gb", 0.1, 0.1, "none")]
     assert import_upload(small_workspace, cases.submission(rows), "silent.csv").kind != "failed"
-    with small_workspace.store.read() as db, pytest.raises(InputError, match="silent: its traces hold no texts"):
+    with small_workspace.store.read() as db, pytest.raises(InputError, match="silent: it has no texts"):
         load_texts(db, "silent")
 
 

@@ -198,6 +198,6 @@ def test_on_a_cell_line_the_macro_scores_are_compared_and_named() -> None:
     assert fewer.common[0] < fewer.a[0]
     said = comparison_sentences(compare_runs(a, replace(b, covered=np.arange(8) > 1)), "a", "b")
     counts = (fewer.common[0], fewer.a[0], fewer.b[0])
-    assert "DE is compared on the {} genes that both can be scored on; a alone has {}, b alone {}.".format(*counts) in said
+    assert "DE is compared on the {} genes for which both have a score; a alone has {}, b alone {}.".format(*counts) in said
     shape = json_shapes.comparison(result, words)
     assert (shape["headline"], shape["pooled"]["delta_de"]["estimate"]) == (mine.name, result.pooled.de.change.value)

@@ -116,8 +116,8 @@ def test_a_space_built_from_the_labels_and_loaded_from_csv(screened: Workspace) 
     shares, finding = audit(screened)["findings"]
     assert "the DE shares of target genes, which sampling fixed" in shares["what"]  # by the length of a vector
     assert (finding["kind"], finding["name"]) == ("space", "embedding")
-    assert finding["what"].startswith("vectors of target genes have seen labels, of this screen or of one like it: ")
-    assert "they know which perturbations move a target gene up: DIR 1.000 by similarity, suspect from 0.85" in finding["what"]
+    assert finding["what"].startswith("vectors of target genes have seen labels, of this screen or a similar one: ")
+    assert "they reveal which perturbations move a target gene up: DIR 1.000 by similarity, suspect from 0.85" in finding["what"]
 
 
 @pytest.mark.soak
@@ -130,7 +130,7 @@ def test_a_space_that_declares_its_labels_is_named_and_not_accused(screened: Wor
     assert space["dir"] > 0.8
     text = core(screened.settings.workspace, "audit", "leakage").out
     assert "space own: DE" in text
-    assert "has seen labels of this screen or of one like it; declared as built from the labels of bmdm" in text
+    assert "has seen labels of this screen or a similar one; declared as built from the labels of bmdm" in text
 
 
 @pytest.mark.parametrize("axis", ["DE", "DIR"])
@@ -144,8 +144,8 @@ def test_a_run_that_repeats_the_labels(screened: Workspace, axis: str) -> None:
     n_rows = len(SCREEN.train) if axis == "DE" else int((labels != "none").sum())
     assert finding["what"] == (
         f"suspiciously good: {axis} 1.000 [1.000, 1.000] on {n_rows} labelled rows, and among genes and perturbations of "
-        "equal rates too; scored: all rows. It has seen labels, or is better than any run that was published: its scores do not "
-        "tell"
+        "equal rates too; scored: all rows. It has seen labels, or is better than any published run: its scores cannot decide "
+        "this"
     )
 
 

@@ -121,7 +121,7 @@ def test_a_verdict_that_rests_on_the_labels_is_said_to(rows: RunRows) -> None:
     shape = json.loads(json.dumps(sensitivity.sensitivity_shape(found)))
     assert [one["name"] for one in shape["variants"]][:2] == ["as sampled and labelled", "natural base rate"]
     assert ("labels of the same" in found.depends) is False
-    with pytest.raises(InputError, match="nowhere: labels no row"):
+    with pytest.raises(InputError, match="nowhere: has labels of no shared row"):
         sensitivity.vary(compared, {"nowhere": np.full(len(same), None)})
 
 
@@ -146,6 +146,6 @@ def test_two_runs_that_rank_alike_are_equal(rows: RunRows) -> None:
     said = comparison_sentences(found, "a", "b")[0]
     n = found.covered.n_labelled
     assert (
-        said == f"b and a are equal in mean of DE and DIR: each of {n:,} labelled rows is ranked alike against the other class."
+        said == f"b and a are equal in mean of DE and DIR: each of {n:,} labelled rows has the same rank against the other class."
     )
     assert not math.isnan(found.covered.mean.change.shown.low)

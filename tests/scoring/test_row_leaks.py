@@ -31,9 +31,7 @@ def test_rows_at_random_give_nothing_away() -> None:
 def test_rows_sorted_by_label(by: list[str], where: str) -> None:
     findings = found(rows().sort_values(by).reset_index(drop=True))
     assert findings
-    assert all(
-        place == "train" and what.startswith("the order of rows in the file gives labels away: ") for place, what in findings
-    )
+    assert all(place == "train" and what.startswith("the order of rows in the file reveals labels: ") for place, what in findings)
     assert findings[0][1].endswith(where)
 
 
@@ -45,14 +43,14 @@ def test_ids_that_hold_labels(form: str) -> None:
     frame["pair_id"] = [
         form.format(pair=pair, n=n, letter=letter) for pair, n, letter in zip(frame["pair_id"], number, letters, strict=True)
     ]
-    assert any("in ids gives labels away: DE 1.000" in what for _, what in found(frame))
+    assert any("in ids reveals labels: DE 1.000" in what for _, what in found(frame))
 
 
 @pytest.mark.parametrize(
     ("form", "what"),
     [
-        ("{pair}_{odd}", "the number in ids modulo 2 gives labels away: DE 1.000 within perturbations and target genes"),
-        ("{pair}_{n:x}{letter}", "character 7 from the start of what ids add to symbols gives labels away: DE 1.000"),
+        ("{pair}_{odd}", "the number in ids modulo 2 reveals labels: DE 1.000 within perturbations and target genes"),
+        ("{pair}_{n:x}{letter}", "character 7 from the start of what ids add to symbols reveals labels: DE 1.000"),
     ],
 )
 def test_codes_in_ids_that_hold_labels(form: str, what: str) -> None:
@@ -74,7 +72,7 @@ def test_rows_that_alternate_by_label() -> None:
     n = min(effect.sum(), (~effect).sum())
     by_turns = np.stack([np.flatnonzero(effect)[:n], np.flatnonzero(~effect)[:n]], axis=1).ravel()
     [(_, what), *_] = found(frame.iloc[by_turns].reset_index(drop=True))
-    assert what == "the order of rows in the file modulo 2 gives labels away: DE 1.000 within perturbations and target genes"
+    assert what == "the order of rows in the file modulo 2 reveals labels: DE 1.000 within perturbations and target genes"
     dense = pd.DataFrame([(f"P{p}", f"G{g}") for p in range(60) for g in range(8)], columns=["pert", "gene"])
     rate = np.where(np.isin(np.arange(480) % 8, (0, 3, 7)), 0.9, 0.1)
     dense["label"] = np.where(np.random.default_rng(0).random(480) < rate, "up", "none")

@@ -19,7 +19,7 @@ def test_words_for_shares_are_found_and_other_words_are_not() -> None:
     told = {gene: f"{text} group{int(10 * share[int(gene[1:])])}" for gene, text in honest.items()}
     [finding] = check_pack("pack", told, screen.index).findings
     assert finding.startswith(
-        "words or numbers go along with labels: they predict the DE shares of target genes at a correlation of "
+        "words or numbers correlate with labels: they predict the DE shares of target genes at a correlation of "
     )
     assert check_pack("pack", {"G0001": ""}, screen.index).findings == ()
     numbered = {gene: f"{text} of {share[int(gene[1:])]:.3f}" for gene, text in honest.items()}

@@ -1,8 +1,12 @@
-"""Ask: a typed pair, argued live, and any row of a running run.
+"""Ask: one pair that a person types, argued before their eyes; and any row of a run that is under way.
 
-form what is asked, of which method and server live_row a row as far as it has come: built from the events of its worker, or from
-the store once it is over argued one row: its title, what is said about it, what can be done with it following follows a row while
-the page is open drawing a row as HTML: cards of the dossier, texts side by side, the numbers asked_list what was asked before
-further what a row can be asked further, folded again_panel a row asked again with another dossier, beside what asking again
-changes judge_panel how sure a judge is, from all that asked the same under other seeds
+form         what is asked, of which method and server
+live_row     a row as far as it has come: built from the events of its worker, or from the store once it is over
+argued       one row: its title, what is said about it, what can be done with it
+following    follows a row while the page is open
+drawing      a row as HTML: cards of the dossier, texts side by side, the numbers
+asked_list   what was asked before
+further      what a row can be asked further, folded
+again_panel  a row asked again with another dossier, beside what asking again changes
+judge_panel  how sure a judge is, from all that asked the same under other seeds
 """

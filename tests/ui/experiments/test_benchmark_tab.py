@@ -49,7 +49,7 @@ def test_a_benchmark_and_its_plan(visit: Visit, workspace_with_benchmarks: Works
     assert not app.exception
     shown = text_of(app).replace("\\", "")
     assert "LLM + kNN against LLM: mean" in shown
-    assert "Placebo DE within gene, which the change cannot touch, did not move" in shown
+    assert "Placebo DE within gene, which the change cannot affect, did not move" in shown
     assert "Noise floor: LLM + kNN under another cut" in shown
     arms = app.dataframe[-1].value
     assert arms["arm"].tolist() == ["LLM", "LLM + kNN"]
@@ -65,7 +65,7 @@ def test_how_its_hypothesis_stands(visit: Visit, workspace_with_benchmarks: Work
     benchmarks.save_benchmark(workspace_with_benchmarks, spec)
     [registration] = ledger.list_entries(workspace_with_benchmarks)
     app = visit(workspace_with_benchmarks, "ledger", ledger_of=registration.first)
-    assert "The benchmark claimed records it when it is done" in text_of(app).replace("\\", "")
+    assert "The benchmark claimed records the result when it is done" in text_of(app).replace("\\", "")
     assert not [button for button in app.button if button.label == "Record result"]
     made = benchmarks.find_benchmark(workspace_with_benchmarks, spec)
     runs_actions.save_preset(workspace_with_benchmarks, benchmarks.PAGE, "claimed", made.as_json())

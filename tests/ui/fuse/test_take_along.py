@@ -62,7 +62,7 @@ def test_a_file_of_ten_thousand_rows_is_small() -> None:
 def test_without_labels_a_file_says_what_its_mix_scores() -> None:
     [data] = data_in(make_file(data_of_file(*large_fusion(1), labels=False)))
     assert [data["content"][name] for name in ("outcome", "cells", "reach")] == [None] * 3
-    assert data["state"]["caution"].startswith("On labels that its author kept back, now: mean 0.")
+    assert data["state"]["caution"].startswith("On its author's labels, which are not in the file, now: mean 0.")
 
 
 def test_a_title_is_text_and_no_part_of_the_page() -> None:

@@ -156,7 +156,7 @@ def test_a_fetch_leads_to_what_it_brought(visit: Visit, small_workspace: Workspa
     ("button", "action", "state", "failed", "said", "shown"),
     [
         ("Pause", "pause", "running", 0, "Pausing r.", ["Open rows"]),
-        ("Stop", "cancel", "running", 0, "r stops; what it has made is kept.", []),
+        ("Stop", "cancel", "running", 0, "r stops; its results so far stay.", []),
         ("Resume", "resume", "paused", 0, "Resumed r.", ["Open rows"]),
         ("Retry failed rows", "retry", "done", 2, "Retrying 2 failed rows of r.", ["Open rows"]),
     ],
