@@ -71,8 +71,22 @@ MAY_IMPORT = {
         "methods",
     }
     | {"submission", "evidence", "report", "finetune", "target_ranking", "jobs", "explorer"},
-    "actions": {"cells", "datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"}
+    "actions": {
+        "importing",
+        "cells",
+        "datasets",
+        "store",
+        "audit",
+        "embeddings",
+        "transfer",
+        "methods",
+        "engine",
+        "evidence",
+        "llm",
+        "stats",
+    }
     | {"submission", "site", "experiments", "explorer", "finetune", "target_ranking", "jobs", "net", "scoring"},
+    "importing": {"audit", "cells", "datasets", "embeddings", "engine", "scoring", "stats", "store"},
     "finetune": {"engine", "jobs", "methods", "llm", "evidence", "transfer"},
     "site": {"store", "scoring", "audit", "evidence", "plots"},
     "submission": {"datasets", "llm", "methods"},

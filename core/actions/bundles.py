@@ -15,17 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.actions import machine_names, run_control
-from core.actions.files import BundleFile
-from core.actions.import_target import (
-    Imported,
-    ImportedRows,
-    ImportOptions,
-    delete_replaced_run,
-    free_name,
-    known_rows,
-    record_import,
-    refuse_empty_import,
-)
 from core.actions.lineage import lineage, missing_parents, prompts_of
 from core.actions.workspace import Workspace
 from core.config import Settings
@@ -45,6 +34,17 @@ from core.datasets.bundles import (
 from core.engine.run_state import refuse_live, status_of
 from core.errors import InputError, StateError
 from core.file_io import UnnamedFile
+from core.importing.files import BundleFile
+from core.importing.import_target import (
+    Imported,
+    ImportedRows,
+    ImportOptions,
+    delete_replaced_run,
+    free_name,
+    known_rows,
+    record_import,
+    refuse_empty_import,
+)
 from core.net.scrubber import SHORTEST
 from core.row_schema import field_names
 from core.store import Cursor, changes, datasets, findings, pairs, runs
@@ -237,13 +237,13 @@ def _store_run(
     target, keep, rejected = _match_rows(db, file.bundle, path, options)
     existing = _find_run(db, bundled.id)
     if existing is not None:
-        detail |= delete_replaced_run(db, workspace, existing)
+        detail |= delete_replaced_run(db, workspace.settings, existing)
     naming = replace_in(options, replace=options.replace and existing is None)  # a file replaces one run, not two
     name, other = free_name(db, target.id, bundled.name, path, file.sha256, naming)
     if other is not None and other.id in bundled.parents:
         raise StateError(f"{path}: run {name!r} is a parent of the run that would replace it; choose another --name")
     if other is not None:
-        detail |= delete_replaced_run(db, workspace, other)
+        detail |= delete_replaced_run(db, workspace.settings, other)
     parts = file.bundle.parts if all(keep) else select_rows(file.bundle.parts, pa.array(keep))
     values = _record_values(bundled) | {"name": name, "dataset": target.id, "total": bundled.total - len(rejected)}
     values["origin"] = SIMULATED if bundled.origin == SIMULATED else "imported"
@@ -252,7 +252,7 @@ def _store_run(
     findings.update(db, bundled.id)
     records.add_origin(db, bundled.id, bundled.origin, bundled.parent_names)
     runs.update_counts(db, bundled.id)
-    record_import(db, workspace, file, path, ImportedRows(sum(keep), rejected, target.id, bundled.id))
+    record_import(db, workspace.settings, file, path, ImportedRows(sum(keep), rejected, target.id, bundled.id))
     missing = missing_parents(db, [runs.find(db, bundled.id)])
     message = f"made from {', '.join(missing.values())}, not in this workspace" if missing else ""
     return Imported(path, file.kind, name, sum(keep), tuple(rejected), message=message)
