@@ -33,7 +33,7 @@ from core.datasets.bundles import (
 )
 from core.engine.run_state import refuse_live, status_of
 from core.errors import InputError, StateError
-from core.file_io import UnnamedFile
+from core.file_io import UnnamedFile, write_by
 from core.importing.files import BundleFile
 from core.importing.import_target import (
     Imported,
@@ -51,7 +51,6 @@ from core.store import Cursor, changes, datasets, findings, pairs, runs
 from core.store import bundles as records
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.submission.package import write_by
 from core.submission.rules.registry import Problem, list_names
 from core.texts import printable
 from core.transfer.knn_settings import read_knn_settings
