@@ -33,6 +33,8 @@ def key_of(label: TextLabel) -> tuple[str, int, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ReadLabels:
+    """The labels of a file, and its samples that are not here yet."""
+
     labels: Sequence[TextLabel]
     new_samples: Sequence[Sample]
 
