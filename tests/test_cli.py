@@ -90,6 +90,7 @@ def test_a_run_from_import_to_deletion(tmp_path: Path, files: Path) -> None:
     assert core_json(place, "delete", "again")["name"] == "again"
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("form", "needle"), [("csv", "Pa_Ga,"), ("jsonl", '"pair_id":"Pa_Ga"')])
 def test_export_to_standard_output(small_workspace: Workspace, form: str, needle: str) -> None:
     done = core(small_workspace.settings.workspace, "export", "debate", "--format", form)
@@ -106,6 +107,7 @@ def test_export_to_a_file(small_workspace: Workspace, tmp_path: Path) -> None:
     assert out.read_bytes()[:4] == b"PAR1"
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
@@ -131,6 +133,7 @@ def test_wrong_input_and_wrong_usage(small_workspace: Workspace, arguments: list
         assert len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.soak
 def test_a_rejected_row_is_said_and_strict_fails(small_workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "bad.csv"
     file.write_bytes(cases.submission([("Pa_Ga", 0.1, 0.1, "none"), ("Nobody_Knows", 0.1, 0.1, "none")]))
@@ -143,6 +146,7 @@ def test_a_rejected_row_is_said_and_strict_fails(small_workspace: Workspace, tmp
     assert json.loads(loose.stdout)["imported"][0]["rejected"] == 1
 
 
+@pytest.mark.soak
 def test_the_workspace_may_come_from_the_environment(small_workspace: Workspace) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "core", "runs", "--json"],
@@ -154,6 +158,7 @@ def test_the_workspace_may_come_from_the_environment(small_workspace: Workspace)
     assert [run["name"] for run in json.loads(done.stdout)["runs"]] == ["debate"]
 
 
+@pytest.mark.soak
 def test_read_only_from_the_environment(small_workspace: Workspace) -> None:
     done = core_process(small_workspace.settings.workspace, "delete", "debate", PERTURBDESK_READ_ONLY="1")
     assert done.returncode == 1

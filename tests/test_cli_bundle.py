@@ -64,7 +64,7 @@ def fresh(bare: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(bare, tmp_path / "fresh"))
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("name", RUNS)
 def test_every_table_comes_back_and_so_do_the_bytes(made: Path, fresh: Path, tmp_path: Path, name: str) -> None:
     out = tmp_path / "run.zip"
@@ -167,7 +167,7 @@ def test_where_no_dataset_knows_its_rows_it_says_which_is_expected(made: Path, t
     assert everything(empty) == before
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("damage", ["cut", "flipped", "text"])
 def test_a_damaged_bundle_changes_nothing(made: Path, fresh: Path, tmp_path: Path, damage: str) -> None:
     out = tmp_path / "run.zip"

@@ -52,6 +52,7 @@ def test_a_knn_has_permuted_vectors_from_the_cache_of_its_space(place: Path) -> 
     assert found["scored"] == "inside 2×2 cells, cut 0"
 
 
+@pytest.mark.soak
 def test_baselines_of_a_split(place: Path, tmp_path: Path) -> None:
     rows = [
         (f"P{i}", gene, int(gene == "A" or i % 3 == 0), "train" if i < 6 else "test")
@@ -73,6 +74,7 @@ def test_baselines_of_a_split(place: Path, tmp_path: Path) -> None:
     assert "by gene 0.500" in core(place, "baselines", "--dataset", "k562").out
 
 
+@pytest.mark.soak
 def test_a_split_without_labels_has_no_baselines(place: Path) -> None:
     done = core(place, "baselines", "--dataset", "bmdm")
     assert done.status == 1

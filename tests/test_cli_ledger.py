@@ -43,6 +43,7 @@ def test_the_published_ladder_by_one_command(place: Path) -> None:
     assert (again.status, "nothing new" in again.err) == (0, True)
 
 
+@pytest.mark.soak
 def test_a_file_is_imported(place: Path, tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('[[hypothesis]]\nname = "ours"\nhypothesis = "h"\ndataset = "d"\nestimate = 0.03\nse = 0.01\n', "utf-8")
@@ -50,6 +51,7 @@ def test_a_file_is_imported(place: Path, tmp_path: Path) -> None:
     assert (line["source"], line["verdict"]) == ("published elsewhere", "confirmed")
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

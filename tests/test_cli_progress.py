@@ -41,7 +41,7 @@ def test_whoever_watches_sees_every_step(capsys: pytest.CaptureFixture[str], mon
     assert capsys.readouterr().err == "writing a.csv\n"
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "command",
     [

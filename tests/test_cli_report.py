@@ -52,6 +52,12 @@ def test_a_report_is_saved_listed_built_and_deleted(place: Path, tmp_path: Path)
     assert core_json(place, "report", "new", "ours", "--runs", LABELLED, "--replace")["compare"] == []
     core_json(place, "report", "delete", "ours")
     assert core_json(place, "report", "list") == {"reports": []}
+    shown = core_json(place, "report", "figure", "paired_changes", *chosen[:4])
+    assert [(one["subject"], len(one["table"]) > 0, one["sentence"].endswith(".")) for one in shown["figures"]] == [
+        (f"{LABELLED} against {COLLAPSED}", True, True)
+    ]
+    alone = core(place, "report", "figure", "nobody's", *chosen[:2])
+    assert (alone.status, "expected one of labels," in alone.err) == (1, True)
     gone = core(place, "report", "build", "ours", "--out", str(out))
     assert (gone.status, "report 'ours': not in this workspace" in gone.err) == (1, True)
 

@@ -59,6 +59,7 @@ def test_help_imports_neither_the_store_nor_a_command() -> None:
     assert rooms <= {f"core.{name}" for name in (*light, "net", "net.addresses")}
 
 
+@pytest.mark.soak
 def test_runs_needs_the_store_and_no_tables(small_workspace: Workspace) -> None:
     loaded = modules_after("--workspace", str(small_workspace.settings.workspace), "runs")
     assert "duckdb" in loaded

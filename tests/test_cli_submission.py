@@ -87,7 +87,7 @@ def test_a_debate_comes_back_as_it_was(made: Path, tmp_path: Path, track: str) -
     assert (back.method, back.model, back.track) == ("debate", "scripted", track)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("agent", ["react", "coordinator"])
 def test_an_agents_run_comes_back_as_it_was_and_is_the_same_again(made: Path, tmp_path: Path, agent: str) -> None:
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
@@ -125,6 +125,7 @@ def tools_in(file: Path) -> set[str]:
         return {name.removeprefix("tools/") for name in archive.namelist() if name.startswith("tools/")}
 
 
+@pytest.mark.soak
 def test_a_rule_set_comes_back_as_it_was(made: Path, tmp_path: Path, given: tuple[str, ...]) -> None:
     packaged(made, "rules", "B", tmp_path / "rules.zip", *given)
     fresh = workspace_with(tmp_path / "fresh", ROWS).settings.workspace
@@ -132,6 +133,7 @@ def test_a_rule_set_comes_back_as_it_was(made: Path, tmp_path: Path, given: tupl
     assert rows_of(fresh, "back") == rows_of(made, "rules")
 
 
+@pytest.mark.soak
 def test_track_a_has_a_column_for_each_seed(made: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.zip"
     result = packaged(made, "prompt_only", "A", out)
@@ -147,6 +149,7 @@ def test_track_a_has_a_column_for_each_seed(made: Path, tmp_path: Path) -> None:
         assert theirs[key].prediction.prompt_tokens == row.prediction.prompt_tokens
 
 
+@pytest.mark.soak
 def test_a_run_without_a_prompt_is_not_packaged(made: Path, tmp_path: Path) -> None:
     out = tmp_path / "rules.zip"
     done = core(made, "package", "rules", "--track", "B", "--out", str(out), "--json")
@@ -197,6 +200,7 @@ def test_a_fusion_of_runs_with_prompts_has_theirs_and_their_tools(made: Path, tm
     assert rows_of(place, "back")[first].events[0] == rows_of(place, "debate")[first].events[0]
 
 
+@pytest.mark.soak
 def test_another_file_is_not_written_over(made: Path, tmp_path: Path) -> None:
     out = tmp_path / "d.zip"
     out.write_bytes(b"something else")
@@ -227,6 +231,7 @@ def test_check_a_package_against_the_run_it_came_from(made: Path, tmp_path: Path
     assert (result["valid"], rules(result, "error")) == (False, {"prompt_differs"})
 
 
+@pytest.mark.soak
 def test_check_names_every_row(made: Path, tmp_path: Path) -> None:
     file = tmp_path / "s.csv"
     file.write_bytes(cases.submission([("Qb0_Hb0", 0.9, 0.3, "none"), ("Qb9_Hb9", 0.1, 0.1, "because")]))
@@ -256,6 +261,7 @@ def test_check_takes_the_rows_of_a_list_in_its_order(made: Path, tmp_path: Path)
     assert "1 of 1 ids are not in the dataset, such as 'Pz_Gz'" in done.err
 
 
+@pytest.mark.soak
 def test_what_cannot_be_checked(made: Path, workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "s.csv"
     done = core(made, "check", str(file), "--track", "B")

@@ -132,6 +132,7 @@ def test_a_space_that_cannot_be_loaded_does_not_hide_the_others(place: Path, wor
     assert "pack 'lps': its file" in lps["notes"][-1]
 
 
+@pytest.mark.soak
 def test_an_unknown_dataset_is_refused_before_anything_is_built(place: Path, workspace: Workspace) -> None:
     import_upload(workspace, worlds.pack("lps_response"), "lps.json")
     done = core(place, "embed", "response", "--name", "lps", "--dataset", "other")
@@ -330,7 +331,7 @@ FUSE = ["fuse", "--base", "llm train", "--with", "llm train", "--name", "x", "--
 TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
 
 
-@pytest.mark.few(37)
+@pytest.mark.few(36)
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [

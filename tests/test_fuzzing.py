@@ -13,7 +13,7 @@ from tests.fuzzing import KINDS, changed, write_sound
 N = 25
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(6)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", KINDS)
 def test_a_changed_file_is_read_or_refused(name: str, tmp_path: Path) -> None:

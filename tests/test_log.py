@@ -156,6 +156,7 @@ def test_several_processes_write_whole_lines_and_rotate_together(settings: Setti
     assert len(lines) == 600
 
 
+@pytest.mark.soak
 def test_a_command_records_its_error_and_prints_one_line(small_workspace: Workspace) -> None:
     settings = small_workspace.settings
     done = commands.core(settings.workspace, "rename", "nothing", "x")
@@ -167,12 +168,14 @@ def test_a_command_records_its_error_and_prints_one_line(small_workspace: Worksp
     assert [type(handler) for handler in log.LOGGER.handlers] == [logging.NullHandler]
 
 
+@pytest.mark.soak
 def test_a_command_of_a_reader_leaves_no_log(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     assert commands.core(small_workspace.settings.workspace, "delete", "debate").status == 1
     assert not log.log_file(small_workspace.settings).exists()
 
 
+@pytest.mark.soak
 def test_a_worker_records_its_start_and_its_end(small_workspace: Workspace) -> None:
     done = commands.core(small_workspace.settings.workspace, "run", "evidence_rules", "--name", "rules")
     assert done.status == 0, done.err

@@ -57,6 +57,7 @@ def test_wrong_usage_is_one_line(place: Path) -> None:
         assert line.endswith(f"{' '.join(command)} --help")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("given", [LONG, ESCAPES])
 def test_what_is_quoted_of_an_argument_is_short_and_on_the_line(place: Path, given: str) -> None:
     assert_one_line(commands.core(place, given), 2)
@@ -98,6 +99,7 @@ def test_what_libraries_say_is_not_on_standard_error(place: Path, monkeypatch: p
     assert "planted" in assert_one_line(commands.core(place, "rename", "a", "b"), 1)
 
 
+@pytest.mark.soak
 def test_help_is_no_error(place: Path) -> None:
     assert commands.core(place, "--help").status == 0
     assert commands.core(place, "runs", "--help").err == ""

@@ -48,7 +48,7 @@ def test_every_kind_of_page_is_walked(tmp_path: Path, codec: str, version: str) 
     assert walk_parquet(path, "x", ["s"]).num_row_groups == 3
 
 
-@pytest.mark.few(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("codec", ["gzip", "zstd", "brotli", "snappy"])
 def test_a_page_that_unpacks_to_too_much_is_refused(tmp_path: Path, codec: str) -> None:
     """One row with a text of 70 MB: nothing but its page says how much it is."""
@@ -75,6 +75,7 @@ def test_one_long_text_in_every_row_is_refused(tmp_path: Path) -> None:
         read_predicted_table(path, WANTED)
 
 
+@pytest.mark.soak
 def test_a_table_of_more_rows_than_it_can_hold_is_refused(tmp_path: Path) -> None:
     name = pa.DictionaryArray.from_arrays(pa.array(np.zeros(4_000_000, dtype=np.int8)), pa.array(["A"]))
     table = pa.table({"pert": name, "gene": name, "log2_fc": np.zeros(4_000_000)})

@@ -56,7 +56,7 @@ def fill_in(arguments: list[str], disk: Path, elsewhere: Path) -> list[str]:
     return [argument.replace("ELSEWHERE", str(elsewhere)).replace("HERE", str(disk)) for argument in arguments]
 
 
-@pytest.mark.few(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("arguments", READING, ids=" ".join)
 def test_what_reads_works(disk: Path, tmp_path: Path, arguments: list[str]) -> None:
     done = commands.core(disk, *fill_in(arguments, disk, tmp_path))
@@ -71,6 +71,7 @@ def test_it_says_what_it_says_elsewhere(disk: Path, demo_workspace: Workspace) -
     assert commands.core_json(disk, "score", RUN) == commands.core_json(there, "score", RUN)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("arguments", WRITING, ids=" ".join)
 def test_what_writes_says_why_not(disk: Path, tmp_path: Path, arguments: list[str]) -> None:
     done = commands.core(disk, *fill_in(arguments, disk, tmp_path))

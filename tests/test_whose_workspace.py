@@ -72,6 +72,7 @@ def test_only_a_workspace_writes_to_its_store() -> None:
     assert writes == {"core/actions/workspace.py", "core/engine/ingest.py"}
 
 
+@pytest.mark.soak
 def test_what_is_loaded_for_everybody_is_read_in_a_closed_workspace(
     small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Commands behind `report`: new, list, build, delete."""
+"""Commands behind `report`: new, list, build, figure, fusion, delete."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from core.actions.comparison_log import looked_by_dataset
 from core.actions.knn_numbers import kept_vectors
 from core.actions.replicate_scores import scale_to_replicate
 from core.actions.reproduction import reproduce_numbers
-from core.cli.base import Json, say, show
+from core.actions.workspace import Workspace
+from core.cli.base import Json, say, show, show_scores
+from core.errors import InputError
 from core.fields.option import split_names
 from core.file_io import write_file
 from core.records import from_json
 from core.report.build import Finders, build_file, load_parts
 from core.report.byline import Byline
+from core.report.captioned import CaptionedFigure
 from core.report.figures.registry import KINDS
 from core.report.printing import as_pdf
 from core.report.question import TITLES
@@ -33,6 +36,14 @@ app = typer.Typer()
 
 _EXPLORERS = "What of each fusion can be weighed anew in the file: scores by its rows' labels, ranks alone, or nothing."
 _QUESTION = "; ".join(f"{name}: {title}" for name, title in TITLES.items()) + " By default as the choice suggests."
+_SHOWN = 20  # rows of a figure's table; --json has all
+Runs = Annotated[str, typer.Option("--runs", metavar="A,B", help="Runs by name or id; the first stands out.")]
+Compare = Annotated[
+    list[str] | None, typer.Option(metavar="A,B", help="A baseline and a run to compare with it; may be given again.")
+]
+Replicate = Annotated[
+    str, typer.Option(metavar="DATASET", help="A dataset that is a replicate of the screen: scores are also put on its scale.")
+]
 Name = Annotated[str, typer.Argument(help="The report's name.")]
 
 
@@ -40,10 +51,8 @@ Name = Annotated[str, typer.Argument(help="The report's name.")]
 def new(
     context: typer.Context,
     name: Name,
-    run_names: Annotated[str, typer.Option("--runs", metavar="A,B", help="Runs by name or id; the first stands out.")],
-    compare: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="A baseline and a run to compare with it; may be given again.")
-    ] = None,
+    run_names: Runs,
+    compare: Compare = None,
     rows: Annotated[str, typer.Option(metavar="PAIR,…", help="Ids of the rows to show in full.")] = "",
     figures: Annotated[
         str,
@@ -58,10 +67,7 @@ def new(
     abstract: Annotated[str, typer.Option(help="The abstract; by default a draft, marked as one.")] = "",
     authors: Annotated[str, typer.Option(help="Its authors; by default who saves it.")] = "",
     walk: Annotated[str, typer.Option(help="A walk-through whose stops are in it.")] = "",
-    replicate: Annotated[
-        str,
-        typer.Option(metavar="DATASET", help="A dataset that is a replicate of the screen: scores are also put on its scale."),
-    ] = "",
+    replicate: Replicate = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing report of that name.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -110,15 +116,7 @@ def build(
 ) -> None:
     """Write a saved report as one self-contained file; the same input gives the same bytes, but for a PDF's date."""
     selection = from_json(ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}")
-    find = Finders(
-        partial(kept_vectors, context.obj),
-        partial(readings.find_answers, context.obj),
-        partial(reproduce_numbers, context.obj),
-        partial(fusion_files.find_explorer, context.obj),
-        partial(control_expression_of, context.obj),
-        partial(looked_by_dataset, context.obj),
-        partial(scale_to_replicate, context.obj),
-    )
+    find = _finders(context.obj)
     links = Links(context.obj.settings.base_url or AT_HOME)
     byline = Byline(*(reports.saved_by(context.obj, name) or ()))
     parts = dataclasses.replace(load_parts(context.obj.store, name, selection, find, links), byline=byline)
@@ -129,6 +127,29 @@ def build(
     sha256 = hashlib.sha256(content).hexdigest()
     result = {"path": str(out), "sha256": sha256, "figures": built.figures, "rows": built.rows}
     show(result, as_json, f"{out}: {built.figures:,} figures, {built.rows:,} rows in full, {len(content):,} bytes, {sha256}")
+
+
+@app.command()
+def figure(
+    context: typer.Context,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.")],
+    run_names: Runs,
+    compare: Compare = None,
+    replicate: Replicate = "",
+    as_json: Json = False,
+) -> None:
+    """Print what a report's figures of one kind say: a sentence, a caption, the numbers."""
+    with context.obj.store.read() as db:
+        chosen = select(db, split_names(run_names), [split_names(pair) for pair in compare or ()], (), (kind,), "no")
+        named = datasets.find(db, replicate).name if replicate else ""
+    selection = dataclasses.replace(chosen, replicate=named)
+    parts = load_parts(context.obj.store, "", selection, _finders(context.obj))
+    found = [one for key, one in parts.figures if key.rpartition("-")[0] == kind]  # a replicate brings its scale along
+    if not found:
+        raise InputError(f"report figure {kind}: nothing to show of these runs; some kinds need --compare or --replicate")
+    text = "\n\n".join("\n".join(_figure_lines(one)) for one in found)
+    result = {"kind": kind, "figures": [_figure_record(one) for one in found]}
+    show_scores(parts.material.dataset.marks, result, as_json, text)
 
 
 @app.command()
@@ -157,6 +178,31 @@ def delete(context: typer.Context, name: Name, as_json: Json = False) -> None:
     """Delete a saved report; files that were built stay."""
     reports.delete_report(context.obj, name)
     show({"deleted": name}, as_json, f"{name}: deleted")
+
+
+def _finders(workspace: Workspace) -> Finders:
+    return Finders(
+        partial(kept_vectors, workspace),
+        partial(readings.find_answers, workspace),
+        partial(reproduce_numbers, workspace),
+        partial(fusion_files.find_explorer, workspace),
+        partial(control_expression_of, workspace),
+        partial(looked_by_dataset, workspace),
+        partial(scale_to_replicate, workspace),
+    )
+
+
+def _figure_lines(found: CaptionedFigure) -> list[str]:
+    """A figure as people read it: what it says, of what, and the beginning of its table."""
+    more = len(found.table) - _SHOWN
+    table = [] if found.table.empty else found.table.head(_SHOWN).to_string(index=False).split("\n")
+    lines = [found.finding, found.sentence, found.caption, *table, f"… {more:,} more rows, see --json" if more > 0 else ""]
+    return [line for line in lines if line]
+
+
+def _figure_record(found: CaptionedFigure) -> dict[str, Any]:
+    words = {name: getattr(found, name) for name in ("title", "subject", "finding", "sentence", "caption")}
+    return {**words, "table": found.table.to_dict("records")}
 
 
 def _record(name: str, selection: ReportSelection) -> dict[str, Any]:

@@ -94,6 +94,7 @@ def test_a_question_that_was_stopped_goes_on(small_workspace: Workspace) -> None
     assert (gone_on.id, gone_on.status, gone_on.done) == (stopped.run.id, "done", 1)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("question", "error", "why"),
     [
@@ -111,6 +112,7 @@ def test_what_cannot_be_asked(small_workspace: Workspace, question: Question, er
         assert [run.name for run in runs.list_all(db)] == ["debate"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("question", "error"),
     [
@@ -260,6 +262,7 @@ def test_how_the_server_is_asked_belongs_to_the_question(small_workspace: Worksp
     assert folder.execution_settings().calls == CallSettings(temperature=0.0, limit_name="max_tokens")
 
 
+@pytest.mark.soak
 def test_nobody_chooses_among_several_models(small_workspace: Workspace) -> None:
     listed = {**completion(), "data": [{"id": "text-embedding-x"}, {"id": "m"}]}
     with canned(lambda _: Canned(listed)) as (url, _), pytest.raises(InputError, match="expected one of text-embedding-x, m"):

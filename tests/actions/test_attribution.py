@@ -64,6 +64,7 @@ def test_the_judge_is_as_sure_as_its_noise(asked: tuple[Workspace, Asked]) -> No
     assert seeds.tokens is not None
 
 
+@pytest.mark.soak
 def test_arms_are_ordinary_runs_that_name_their_parent(asked: tuple[Workspace, Asked]) -> None:
     workspace, done = asked
     spec, made = done.found.spec, done.found.runs

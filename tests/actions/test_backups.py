@@ -140,6 +140,7 @@ def test_everything_that_is_precious_comes_back(tmp_path: Path, demo_workspace: 
     assert commands.core(here_, "backup", "--out", str(out), "--replace").status == 0
 
 
+@pytest.mark.soak
 def test_read_only_lets_a_backup_out_and_none_in(tmp_path: Path, small_workspace: Workspace) -> None:
     closed = open_workspace(Settings(workspace=small_workspace.settings.workspace, read_only=True))
     backups.back_up(closed, tmp_path / "b.zip")

@@ -99,6 +99,7 @@ def test_twice_the_same_changes_nothing(done: Run) -> None:
     assert ledger.list_entries(screen) == before
 
 
+@pytest.mark.soak
 def test_who_names_it_after_the_runs_were_made_has_seen_the_result(screen: Workspace) -> None:
     """The same runs under another name are the same runs, of which one cut is enough to look at."""
     one_cut = FUSED.replace("cuts = [0, 1]", "cuts = [1]").replace('name = "b"', 'name = "look"')
@@ -181,6 +182,7 @@ def test_the_command_says_how_it_stands(done: Run, tmp_path: Path) -> None:
     assert listed[0]["verdict"] == found["comparisons"][0]["verdict"]
 
 
+@pytest.mark.soak
 def test_the_same_written_at_once_stands_once(screen: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process writes between the look and the write: the second finds the first's entry in its own transaction."""
     wanted = Registration("at once", "c", "p")

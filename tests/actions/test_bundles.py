@@ -73,6 +73,7 @@ def test_it_says_where_it_comes_from(small_workspace: Workspace, other: Workspac
     assert stored(other, "debate") == stored(small_workspace, "debate")
 
 
+@pytest.mark.soak
 def test_no_label_travels(sent: bytes) -> None:
     manifest, files = opened(sent)
     assert set(files) == {"prediction", "trace_event", "evidence", "row_evidence", "call", "row_call", "note"}

@@ -147,7 +147,7 @@ def test_the_commands(workspace: Workspace, predicted: Path, asked: list[CellCho
     assert "expected ROLE=NAME" in bad.err
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", ["describe", "describe --predictions", "labels --name d", "predictions", "evaluate --real x"])
 @pytest.mark.parametrize(
     ("name", "words"), [("x.h5ad.gz", "packed by gzip"), ("x.h5", "HDF5 with matrix in it"), ("x.zarr", "no obs, expected")]

@@ -78,6 +78,7 @@ def write_job(workspace: Workspace, key: str, dataset: str, pid: int, log: str) 
     (folder / f"{key}.log").write_text(log)
 
 
+@pytest.mark.soak
 def test_what_can_be_told_at_once_is(workspace: Workspace, screen: Path, tmp_path: Path) -> None:
     for path, name, message in (
         (str(tmp_path / "elsewhere.h5ad"), "a", "outside of the folders"),

@@ -170,6 +170,7 @@ def predicted_file(screen: SimulatedScreen, path: Path, lacking: str) -> Path:
     return path
 
 
+@pytest.mark.soak
 def test_predicted_cells_are_scored_as_by_an_independent_computation(workspace: Workspace, tmp_path: Path) -> None:
     import anndata
 

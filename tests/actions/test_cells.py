@@ -215,6 +215,7 @@ def test_commands_describe_and_label(tmp_path: Path, screen: Path) -> None:
     assert "cannot be read" in refused.err
 
 
+@pytest.mark.soak
 def test_without_pdex_its_requirements_file_is_named(workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from core.errors import MissingPackage
 

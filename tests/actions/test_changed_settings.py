@@ -87,7 +87,7 @@ def test_the_model_has_to_be_the_runs_own(tmp_path: Path) -> None:
     assert run_control.settings_of(workspace, "r").servers == NOWHERE  # what was refused is not kept
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [

@@ -15,6 +15,7 @@ from core.store import datasets, hypotheses
 from core.store.hypotheses import HERE, Entry
 
 
+@pytest.mark.soak
 def test_every_pair_counts_once_whoever_is_the_baseline(workspace: Workspace) -> None:
     [first] = look_at(workspace, "a/b", [("r1", "r2", 0.01)])
     assert (first.n, first.p, first.holm) == (1, 0.01, 0.01)
@@ -43,6 +44,7 @@ def test_one_comparison_alone_is_said_to_be_the_only_one(workspace: Workspace) -
         assert found.words == said
 
 
+@pytest.mark.soak
 def test_a_comparison_without_a_p_is_counted_and_not_corrected_for(workspace: Workspace) -> None:
     look_at(workspace, "d", [("r1", "r2", 0.01)])
     [found] = look_at(workspace, "d", [("r1", "r3", math.nan)])
@@ -70,6 +72,7 @@ def test_a_reader_sees_the_count_and_writes_nothing(workspace: Workspace) -> Non
         write_looked(closed, "d", {("r1", "r3"): 0.1})
 
 
+@pytest.mark.soak
 def test_results_of_the_ledger_are_of_the_same_family(small_workspace: Workspace) -> None:
     """p of the ledger's result (z 3): 0.0027; of comparisons looked at: 0.02 and 0.3. Holm of the three: 0.0081, 0.04, 0.3."""
     with small_workspace.store.read() as db:

@@ -54,7 +54,7 @@ def _requests(workspace: Workspace, run: str) -> list[tuple[str, str, str]]:
         return list(calls.texts_of_requests(db, run))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", METHODS)
 def test_no_request_of_a_coded_run_names_a_gene(asked: tuple[Workspace, str], method: str) -> None:
     workspace, address = asked
@@ -78,6 +78,7 @@ def test_no_request_of_a_coded_run_names_a_gene(asked: tuple[Workspace, str], me
         assert {text for *_, text in sent[SWAPPED]}.isdisjoint(text for *_, text in sent[""])
 
 
+@pytest.mark.soak
 def test_what_a_model_writes_in_codes_is_kept_in_names(asked: tuple[Workspace, str]) -> None:
     workspace, address = asked
     options = {"rounds": 1, "tools": "regulators", "names": CODED}

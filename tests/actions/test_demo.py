@@ -29,6 +29,7 @@ def test_the_demo_is_made_once_and_can_be_taken_away(workspace: Workspace) -> No
         assert db.execute("SELECT count(*) FROM evidence").fetchall() == [(0,)]
 
 
+@pytest.mark.soak
 def test_the_demos_space_covers_most_of_its_rows_on_both_axes(demo_workspace: Workspace) -> None:
     with demo_workspace.store.read() as db:
         space = spaces.find(db, "simulated")

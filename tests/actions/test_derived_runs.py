@@ -146,6 +146,7 @@ def test_a_knn_run_holds_the_priors_of_its_plan(
         assert len(traces.frame(db, run.id)) == len(rows)
 
 
+@pytest.mark.soak
 def test_a_row_that_nothing_covers_has_the_base_rates_and_says_so(workspace: Workspace, world: Screen) -> None:
     run = knn(workspace, "knn")
     found = rows_of(workspace, "knn")
@@ -188,6 +189,7 @@ def test_without_an_effect_there_is_no_direction_to_ask_for(small_workspace: Wor
     assert np.isnan(row["p_up_given_de"])
 
 
+@pytest.mark.soak
 def test_labels_without_a_direction_leave_a_flag(workspace: Workspace) -> None:
     content = cases.as_csv(
         ["pert", "gene", "label", "split"],
@@ -259,6 +261,7 @@ def coresponse(workspace: Workspace) -> None:
     spaces.embed(workspace, "coresponse", "labels", options)
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_a_space_from_the_same_labels_is_never_scored_on_them(workspace: Workspace) -> None:
     coresponse(workspace)
@@ -336,6 +339,7 @@ def test_under_test_it_is_taken_as_it_is(workspace: Workspace) -> None:
     assert len(found) == 6
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("rows", "protocol", "lacking"),
     [
@@ -370,6 +374,7 @@ def test_an_empty_workspace_has_no_dataset(workspace: Workspace) -> None:
 # --- neighbours ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", [pytest.param("loo", marks=pytest.mark.soak), "folds"])
 @pytest.mark.parametrize("weighting", [Weighting(), Weighting(axis="pert", k=3), Weighting(axis="both", de_power=1.0)], ids=str)
 def test_shares_sum_to_one_and_to_the_priors_of_the_run(
@@ -416,6 +421,7 @@ def test_a_test_row_sees_all_labelled_rows(workspace: Workspace, world: Screen) 
         derived_runs.neighbours_of(workspace, dataset_of(workspace), "Q7_H0", KnnSettings(("near",)))
 
 
+@pytest.mark.soak
 def test_without_rows_as_if_they_had_never_been_imported(workspace: Workspace, world: Screen) -> None:
     near = derived_runs.neighbours_of(workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), protocol_chosen=False)
     out = near.pair_ids[:5]
@@ -488,6 +494,7 @@ def test_flags_say_what_fell_back_and_what_is_partly_covered(workspace: Workspac
     assert found == {key: flags for key, flags in expected.items() if flags}
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_a_partly_covered_row_keeps_the_bases_percentile_whatever_the_weight(workspace: Workspace) -> None:
     run = knn(workspace, "knn", LOO)
@@ -533,6 +540,7 @@ def test_rows_that_nobody_covers_stay_flagged(workspace: Workspace) -> None:
     assert (found.loc[missing, ["p_de", "p_up_given_de"]] == 0.5).all().all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by_support", ["more", "less"])
 @pytest.mark.usefixtures("world")
 def test_weights_by_support_are_those_of_the_definition(workspace: Workspace, by_support: str) -> None:
@@ -619,7 +627,7 @@ def test_the_same_fusion_is_the_same_run_and_another_is_refused(workspace: Works
     assert save_fusion(workspace, wanted, "fused", replace=True).id != made.id
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("others", "weights", "message"),
     [
@@ -681,6 +689,7 @@ def test_over_the_population_it_does_not(workspace: Workspace, world: Screen) ->
     assert (probabilities(rows_of(workspace, "whole").loc[some]) != probabilities(rows_of(workspace, "part").loc[some])).any()
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_percentiles_against_labelled_rows_by_brute_force(workspace: Workspace) -> None:
     """The LLM against its run on labelled rows; the kNN against its own priors under folds."""
@@ -826,6 +835,7 @@ def test_a_knn_of_the_engine_whose_space_changed_has_no_priors_of_its_own_any_mo
         fuse(workspace, "fused", "llm test", "engine", reference="train", references=references)
 
 
+@pytest.mark.soak
 def test_spaces_are_part_of_what_a_run_is(workspace: Workspace, world: Screen) -> None:
     before = knn_spec(workspace)
     assert knn_spec(workspace) == before

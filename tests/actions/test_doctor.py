@@ -80,6 +80,7 @@ def test_a_locked_store_is_named_with_who_holds_it(small_workspace: Workspace, m
     assert "held for more than 0.2 s by process" in found.lock
 
 
+@pytest.mark.soak
 def test_a_server_is_asked_for_its_models_alone(tmp_path: Path) -> None:
     asked: list[object] = []
     script = scripted_server.Script(answer=lambda body: str(asked.append(body)))
@@ -98,6 +99,7 @@ def test_a_server_that_says_nothing_is_not_waited_for(
     assert state.problem
 
 
+@pytest.mark.soak
 def test_no_secret_is_told(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = replace(small_workspace.settings, api_key=SECRET)
     log.configure(settings, "app")

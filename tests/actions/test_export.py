@@ -37,6 +37,7 @@ def test_other_text_stays(text: str) -> None:
     assert cells_of(encode_for_spreadsheets(pd.DataFrame({"a": [text], "b": ["x"]})))[1] == [text, "x"]
 
 
+@pytest.mark.soak
 @given(st.lists(st.floats(), min_size=1, max_size=20), st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=20))
 def test_numbers_stay_to_the_last_digit(floats: list[float], whole: list[int]) -> None:
     for frame in (pd.DataFrame({"x": floats}), pd.DataFrame({"n": whole}), pd.DataFrame({"x": pd.Series(floats, dtype=object)})):
@@ -56,6 +57,7 @@ def test_the_frame_is_left_as_it_is() -> None:
     assert frame["a"].tolist() == ["=1"]
 
 
+@pytest.mark.soak
 def test_what_programs_read_is_not_touched(small_workspace: Workspace) -> None:
     """The command `export` writes ids as they are, whatever they begin with."""
     with small_workspace.store.write() as db:

@@ -37,6 +37,7 @@ def log_of(workspace: Workspace) -> list[tuple[str, str]]:
     return [(action, subject) for action, subject in zip(latest["action"], latest["subject"], strict=True) if "fine" in action]
 
 
+@pytest.mark.soak
 def test_a_plan_cuts_the_labelled_rows_and_writes_nothing(here: Workspace) -> None:
     spec = finetunes.plan(here, REQUEST).spec
     assert (spec.train, spec.validation, spec.left_out) == (9, 9, 18)  # of 6 × 6 in 2 × 2 parts
@@ -49,6 +50,7 @@ def test_a_plan_cuts_the_labelled_rows_and_writes_nothing(here: Workspace) -> No
         finetunes.plan(here, FinetuneRequest("no such dataset"))
 
 
+@pytest.mark.soak
 def test_without_torch_nothing_is_begun_and_the_file_that_brings_it_is_named(
     here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,6 +98,7 @@ def test_one_that_is_done_is_returned_and_made_again_only_if_told_so(here: Works
         finetunes.result_of(folder)
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("installed")
 def test_a_folder_with_other_files_is_refused_before_anything_is_begun(here: Workspace, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
@@ -132,6 +135,7 @@ def test_one_that_is_not_there_is_not_found(here: Workspace) -> None:
         finetunes.find(here, "0123")
 
 
+@pytest.mark.soak
 def test_this_interpreter_is_taken_where_there_is_no_other(here: Workspace) -> None:
     assert job_folder.default_python() == Path(sys.executable)
     assert here.settings.workspace.exists()

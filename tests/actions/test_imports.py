@@ -25,6 +25,7 @@ def everything(workspace: Workspace) -> dict[str, list[tuple[object, ...]]]:
         return {name: sorted(db.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for name in kept}
 
 
+@pytest.mark.soak
 def test_train_and_test_become_splits_of_one_dataset(workspace: Workspace) -> None:
     first = import_upload(workspace, cases.TRAIN, "anything.csv")
     second = import_upload(workspace, cases.TEST, "else.csv")
@@ -50,6 +51,7 @@ def test_a_submission_becomes_a_run_with_its_flags(small_workspace: Workspace) -
     assert rows.loc["Pb_Ga", "p_source"] == "file"
 
 
+@pytest.mark.soak
 def test_importing_twice_changes_nothing(small_workspace: Workspace) -> None:
     before = everything(small_workspace)
     again = import_upload(small_workspace, cases.DEBATES, "under another name.csv", ImportOptions(name="other"))
@@ -58,6 +60,7 @@ def test_importing_twice_changes_nothing(small_workspace: Workspace) -> None:
     assert everything(small_workspace) == before
 
 
+@pytest.mark.soak
 def test_a_run_with_the_predictions_of_another_is_named(small_workspace: Workspace) -> None:
     """Another order of rows and another trace make another file of the same predictions; one other number makes another run."""
     rows = [("Pa_Ga", 0.5, 0.1, cases.debate_trace(0.6, 5 / 6)), ("Pb_Ga", 0.2, 0.3, cases.debate_trace(0.5, 0.4))]
@@ -72,6 +75,7 @@ def test_a_run_with_the_predictions_of_another_is_named(small_workspace: Workspa
         assert runs.list_same(db, runs.find(db, "debate")) == []
 
 
+@pytest.mark.soak
 def test_an_import_can_be_undone(small_workspace: Workspace) -> None:
     before = everything(small_workspace)
     other = cases.submission([("Pa_Ga", 0.5, 0.1, cases.debate_trace(0.6, 5 / 6))])
@@ -97,6 +101,7 @@ def test_undoing_what_is_not_there(small_workspace: Workspace) -> None:
         undo(small_workspace, "nothing")
 
 
+@pytest.mark.soak
 def test_every_rejected_row_is_reported_and_the_rest_is_imported(small_workspace: Workspace) -> None:
     bad = cases.submission(
         [
@@ -118,6 +123,7 @@ def test_every_rejected_row_is_reported_and_the_rest_is_imported(small_workspace
     assert {(row.line, row.reason) for row in again.rejected} == {(row.line, row.reason) for row in outcome.rejected}
 
 
+@pytest.mark.soak
 def test_strict_refuses_the_whole_file(small_workspace: Workspace) -> None:
     before = everything(small_workspace)
     bad = cases.submission([("Pa_Ga", 0.3, 0.1, "none"), ("Nobody_Knows", 0.3, 0.1, "none")])
@@ -184,6 +190,7 @@ def test_a_taken_name_is_refused_told_apart_or_replaced(small_workspace: Workspa
         assert runs.find(db, "debate").done == replaced.rows == 1
 
 
+@pytest.mark.soak
 def test_the_same_file_gives_the_same_run_id_everywhere(small_workspace: Workspace, tmp_path: Path) -> None:
     other = open_workspace(dataclasses.replace(small_workspace.settings, workspace=tmp_path / "other"))
     for content, name in ((cases.TRAIN, "a.csv"), (cases.TEST, "b.csv"), (cases.DEBATES, "c.csv")):
@@ -192,6 +199,7 @@ def test_the_same_file_gives_the_same_run_id_everywhere(small_workspace: Workspa
         assert [run.id for run in runs.list_all(db)] == [run.id for run in runs.list_all(there)]
 
 
+@pytest.mark.soak
 def test_an_import_that_breaks_half_way_leaves_nothing(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     before = everything(small_workspace)
 
@@ -219,6 +227,7 @@ def test_every_import_is_in_the_trail(small_workspace: Workspace) -> None:
     assert set(logged["author"]) == {"tester"}
 
 
+@pytest.mark.soak
 def test_progress_names_each_file_as_it_is_read_and_written(workspace: Workspace, tmp_path: Path) -> None:
     for name, content in (("debate.csv", cases.DEBATES), ("test.csv", cases.TEST), ("train.csv", cases.TRAIN)):
         (tmp_path / name).write_bytes(content)

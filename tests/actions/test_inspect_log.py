@@ -7,12 +7,15 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from core.actions.export import build_log
 from core.actions.workspace import Workspace
 from core.store import runs, traces
 from tests.commands import core, core_json
 
 
+@pytest.mark.soak
 def test_a_run_comes_back_as_it_was(small_workspace: Workspace, tmp_path: Path) -> None:
     folder, out = small_workspace.settings.workspace, tmp_path / "again.eval"
     assert core_json(folder, "export", "debate", "--format", "eval", "--out", str(out)) == {"path": str(out), "rows": 4}

@@ -88,6 +88,7 @@ def imports_now(workspace: Workspace) -> bool:
     return (outcome.kind, outcome.rows, outcome.new) == ("challenge_train", 4, True)
 
 
+@pytest.mark.soak
 def test_a_reader_that_is_killed_leaves_nothing(temporary: Path, tmp_path: Path) -> None:
     workspace = workspace_of(tmp_path / "here", SHARED)
     outcomes: list[imports.Imported] = []
@@ -137,6 +138,7 @@ def until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("base_url", [SHARED, ""], ids=["shared", "own"])
 def test_an_upload_that_finds_no_room_among_temporary_files_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base_url: str

@@ -47,6 +47,7 @@ def test_a_null_is_computed_once(workspace: Workspace, found: DatasetPriors, mon
         numbers_of(workspace, found, FOLDS, 8)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"seed": 0, "de": [0.5], "dir": ["a"]}', b'{"seed": 0, "de": [0.5], "dir": []}']
 )
@@ -76,6 +77,7 @@ def test_a_null_without_a_direction_reads_back(tmp_path: Path) -> None:
     assert read_null(tmp_path / "absent.json") is None
 
 
+@pytest.mark.soak
 def test_only_folds_have_cuts_and_a_null(workspace: Workspace, found: DatasetPriors) -> None:
     assert numbers_of(workspace, found, FOLDS, 0).null is None
     loo = EvaluationProtocol("loo")

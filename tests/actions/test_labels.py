@@ -39,6 +39,7 @@ def samples(workspace: Workspace) -> list[Sample]:
         return rubrics.samples(db, RUBRIC, runs.find(db, "debate").id)
 
 
+@pytest.mark.soak
 def test_a_sample_is_drawn_once_and_found_by_its_id(small_workspace: Workspace) -> None:
     sample = labels.draw_sample(small_workspace, RUBRIC, "debate", 5, "random", 1)
     assert len(sample.texts) == 5
@@ -75,6 +76,7 @@ def test_a_rule_has_no_probabilities_to_be_unsure_by(small_workspace: Workspace)
     assert samples(small_workspace) == []
 
 
+@pytest.mark.soak
 def test_an_answer_is_stored_replaced_and_taken_back(small_workspace: Workspace) -> None:
     label = TextLabel(*TEXT, "yes", "Ada")
     labels.give_label(small_workspace, RUBRIC, "debate", label)
@@ -150,6 +152,7 @@ def test_answers_may_be_filled_in_in_any_order(small_workspace: Workspace) -> No
     assert ("Cleo", "yes", sample.id) in {(each.author, each.answer, each.sample) for each in stored(small_workspace)}
 
 
+@pytest.mark.soak
 def test_a_table_of_ones_own_needs_few_columns(small_workspace: Workspace) -> None:
     table = b"pair_id,role,answer,author,labelled_at\nPa_Ga,EFFECT,yes,Ada,2026-01-31\nPb_Ga,UP,unclear,Ada,\n"
     assert label_files.import_csv(small_workspace, RUBRIC, "debate", table, "own.csv").new == 2

@@ -55,7 +55,7 @@ def test_a_result_is_the_comparison_of_two_runs(filled: Workspace) -> None:
     assert result.code_version
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(("metric", "unit"), [("de", "row"), ("dir", "pert"), ("mean", "gene")])
 def test_the_rule_chooses_metric_and_unit(filled: Workspace, metric: str, unit: str) -> None:
     ledger.register(filled, wanted(f"{metric} by {unit}", metric=metric, unit=unit))
@@ -99,6 +99,7 @@ def test_a_second_entry_is_linked_to_the_first_whose_rule_decides(filled: Worksp
     assert ledger.record_result(filled, "twice", Recording()) == result
 
 
+@pytest.mark.soak
 def test_the_published_ladder_is_imported_once(filled: Workspace) -> None:
     assert len(ledger.import_published_ladder(filled)) == 9
     assert ledger.import_published_ladder(filled) == []
@@ -126,6 +127,7 @@ def test_public_scores_are_held_against_what_a_half_can_show(filled: Workspace) 
     assert "No claim: +0.000 lies below" in str(result.reason)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "recording", "error", "words"),
     [

@@ -94,6 +94,7 @@ def test_the_two_differ_in_labels_of_test_rows_alone(two: tuple[Workspace, Works
     assert differs.sum() > 6
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("run", ["test", "folds", "loo", "fused"])
 def test_no_prediction_sees_a_test_label(two: tuple[Workspace, Workspace], run: str) -> None:
     one, other = (rows_of(workspace, run) for workspace in two)
@@ -145,7 +146,7 @@ def test_a_space_of_labels_is_made_from_training_rows(two: tuple[Workspace, Work
     assert hashes[0] == hashes[1]
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("labels", ["all", "blinded", "folds", "auto"])
 @pytest.mark.parametrize("rows", ["split=test", "split=train;sample=9", pytest.param("", marks=pytest.mark.soak)])
 def test_label_views_hold_training_rows_alone(two: tuple[Workspace, Workspace], labels: str, rows: str) -> None:
@@ -173,6 +174,7 @@ def test_means_over_training_rows_see_no_test_label(two: tuple[Workspace, Worksp
     np.testing.assert_array_equal(means[0].p_up, means[1].p_up)
 
 
+@pytest.mark.soak
 def test_scores_are_of_test_labels(two: tuple[Workspace, Workspace]) -> None:
     labels = []
     for workspace in two:

@@ -137,6 +137,7 @@ def test_a_run_costs_what_its_own_server_takes_for_its_model(tmp_path: Path) -> 
     assert found == {ran[0].id: Price(3, 4), ran[1].id: Price(1, 2), imported.id: Price(1, 2)}
 
 
+@pytest.mark.soak
 def test_how_a_server_is_asked_is_part_of_a_run_as_far_as_it_changes_answers(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 3)
     asked = RunRequest("prompt_only", model="m", endpoint=NOBODY)

@@ -11,6 +11,7 @@ from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "content", "texts"),
     [

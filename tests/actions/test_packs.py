@@ -96,6 +96,7 @@ def test_other_content_under_a_name_needs_replace(workspace: Workspace, tmp_path
             assert len(imports.list_imports(db)) == len(spaces.list_packs(db)) == 1
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("packs_first", [True, False])
 def test_descriptions_reach_the_genes_in_either_order(workspace: Workspace, packs_first: bool) -> None:
     files = [(cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (worlds.pack("descriptions"), "desc.json")]
@@ -104,6 +105,7 @@ def test_descriptions_reach_the_genes_in_either_order(workspace: Workspace, pack
     assert descriptions(workspace) == {**DESCRIBED, "Pa": None}
 
 
+@pytest.mark.soak
 def test_a_later_pack_describes_over_an_earlier_one_but_not_with_nothing(workspace: Workspace) -> None:
     import_upload(workspace, cases.TRAIN, "train.csv")
     import_upload(workspace, worlds.pack("descriptions"), "desc.json")
@@ -134,6 +136,7 @@ def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(workspac
     assert everything(workspace) == before
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("names", [("a b", "a_b"), ("гены", "сеть"), ("x" * 150, "x" * 151), ("a/b", "a_b")])
 def test_two_packs_never_share_a_file(workspace: Workspace, names: tuple[str, str]) -> None:
     contents = [orthologs(Ga="ONE"), orthologs(Ga="TWO")]
@@ -147,6 +150,7 @@ def test_two_packs_never_share_a_file(workspace: Workspace, names: tuple[str, st
     assert pack_files.read(workspace.settings, names[0]) == read_knowledge(contents[0], "x")
 
 
+@pytest.mark.soak
 def test_a_mixed_folder_imports_what_it_recognises_and_names_the_rest(workspace: Workspace, tmp_path: Path) -> None:
     folder = tmp_path / "mixed"
     (folder / "deeper" / "gf").mkdir(parents=True)
@@ -202,6 +206,7 @@ def test_tables_of_symbols_say_what_is_missing(workspace: Workspace) -> None:
     assert note.startswith("two names of one gene are not recognised: pack 'proteins': its file proteins.json is gone")
 
 
+@pytest.mark.soak
 def test_a_folder_with_gene_sets_and_splits_imports_the_packs_and_lists_the_rest_as_unknown(
     workspace: Workspace, tmp_path: Path
 ) -> None:
@@ -227,6 +232,7 @@ def test_a_folder_with_gene_sets_and_splits_imports_the_packs_and_lists_the_rest
     assert packs.read_latest(workspace, "pathways") == pack_files.read(workspace.settings, "mouse")  # the latest of any
 
 
+@pytest.mark.soak
 def test_tables_of_symbols_are_those_of_the_organism(workspace: Workspace) -> None:
     for name, content in (("mouse", {"Stat1": "STAT1", "Irf1": "IRF1"}), ("human", {"STAT1": "Stat1", "IRF1": "Irf1"})):
         import_upload(workspace, json.dumps(content).encode(), f"{name}.json")
@@ -237,6 +243,7 @@ def test_tables_of_symbols_are_those_of_the_organism(workspace: Workspace) -> No
     )
 
 
+@pytest.mark.soak
 def test_a_space_is_built_from_the_latest_pack_of_the_datasets_organism(workspace: Workspace) -> None:
     import_upload(workspace, cases.TRAIN, "train.csv")
     human = {symbol.upper() * 2: text for symbol, text in DESCRIBED.items()}
@@ -249,6 +256,7 @@ def test_a_space_is_built_from_the_latest_pack_of_the_datasets_organism(workspac
     assert embed(workspace, "text", "at least", options).spec["pack"] == "human"  # what else
 
 
+@pytest.mark.soak
 def test_what_an_earlier_version_took_for_a_pack_hinders_no_import(workspace: Workspace) -> None:
     import_upload(workspace, worlds.pack("descriptions"), "desc.json")
     (workspace.settings.data / "knowledge" / "desc.json").write_bytes(b'{"title": "A run of mine", "about": "no gene at all"}')

@@ -49,6 +49,7 @@ def test_the_default_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert import_folders(chosen, HERE) == (tmp_path / "a", Path("/"))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("address", "on"),
     [
@@ -68,6 +69,7 @@ def test_it_is_off_when_the_app_listens_beyond_this_machine(
             import_path(confined, str(allowed), DEFAULT_OPTIONS, address)
 
 
+@pytest.mark.soak
 def test_files_and_folders_inside(confined: Workspace, allowed: Path) -> None:
     (allowed / "train.csv").write_bytes(cases.TRAIN)
     (allowed / "deep").mkdir()
@@ -153,6 +155,7 @@ def test_what_is_no_table_is_not_shown(confined: Workspace, allowed: Path, what:
     assert SECRET not in log.log_file(confined.settings).read_text("utf-8")
 
 
+@pytest.mark.soak
 def test_what_is_a_table_is(confined: Workspace, allowed: Path) -> None:
     (allowed / "train.csv").write_bytes(cases.TRAIN + b"Pa_Gc,Pa,Gc,sideways\n")
     [outcome] = import_here(confined, allowed)

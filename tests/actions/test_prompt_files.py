@@ -105,6 +105,7 @@ def test_a_run_is_known_by_the_content_of_its_file(workspace: Workspace, server:
     assert len(kept(workspace)) == 1  # nothing is kept of what was not started
 
 
+@pytest.mark.soak
 def test_without_a_file_a_run_keeps_the_id_that_it_had_before_there_were_files(workspace: Workspace, server: str) -> None:
     without = launch.resolve(workspace, request(server, ""))
     assert "prompts" not in without.options
@@ -139,6 +140,7 @@ CASES: Mapping[str, tuple[Mapping[str, str], Mapping[str, object], str]] = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("case", CASES)
 def test_what_cannot_be_asked_is_refused_before_there_is_a_run(workspace: Workspace, server: str, case: str) -> None:
     prompts, options, said = CASES[case]
@@ -186,6 +188,7 @@ def test_lengths_are_counted_as_those_of_a_template(workspace: Workspace) -> Non
         started(workspace, url, csv_of({**ASKED, IDS[0]: f"{words} again"}))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -241,7 +241,7 @@ def test_a_reading_is_among_runs_and_not_among_predictions(read: Workspace) -> N
 REFUSED = "run reading: a reading of texts by judge_rubric, without predictions; expected a run that predicts"
 
 
-@pytest.mark.few(11)
+@pytest.mark.few(10)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -269,6 +269,7 @@ def test_every_command_on_predictions_says_that_it_has_none(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "use",
     [

@@ -89,6 +89,7 @@ PATHS: dict[str, Callable[[Workspace, str], object]] = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("path", PATHS)
 def test_a_shared_server_asks_nobody_else(small_workspace: Workspace, stranger: Listener, path: str) -> None:
     with pytest.raises(AddressRefused, match="PERTURBDESK_ENDPOINTS"):
@@ -98,7 +99,7 @@ def test_a_shared_server_asks_nobody_else(small_workspace: Workspace, stranger: 
         assert [run.name for run in runs.list_all(db)] == ["debate"]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("path", PATHS)
 def test_a_stranger_gets_no_key_on_a_machine_of_ones_own(small_workspace: Workspace, stranger: Listener, path: str) -> None:
     try:
@@ -109,6 +110,7 @@ def test_a_stranger_gets_no_key_on_a_machine_of_ones_own(small_workspace: Worksp
     assert set(stranger.keys) == {None}
 
 
+@pytest.mark.soak
 def test_who_is_listed_gets_the_key_and_may_be_asked(small_workspace: Workspace, stranger: Listener) -> None:
     shared = with_key(small_workspace, endpoints=(stranger.url,), **SHARED)
     run = PATHS["run"](shared, stranger.url)
@@ -117,6 +119,7 @@ def test_who_is_listed_gets_the_key_and_may_be_asked(small_workspace: Workspace,
     assert set(stranger.keys) == {f"Bearer {KEY}"}
 
 
+@pytest.mark.soak
 def test_a_run_that_was_started_elsewhere_does_not_go_on_there(tmp_path: Path, stranger: Listener) -> None:
     own = with_key(workspace_with(tmp_path, 3))
     run = run_control.start(own, wish(own, Asking(), model="scripted"), "r", fast(stranger.url), begin=lambda *_: None)
@@ -179,6 +182,7 @@ def test_asked_again_attributed_and_benchmarked_runs_ask_no_stranger(small_works
     assert stranger.keys == []
 
 
+@pytest.mark.soak
 def test_no_cluster_of_a_stranger_is_joined(small_workspace: Workspace) -> None:
     shared = with_key(small_workspace, **SHARED)
     request = RunRequest("prompt_only", "bmdm", rows="split=test", model="m", backend="ray", ray_address="127.0.0.1:6379")

@@ -46,6 +46,7 @@ def test_the_same_run_is_returned_and_another_of_its_name_refused(workspace: Wor
         assert db.execute("SELECT DISTINCT run FROM prediction").fetchall() == [(replaced.id,)]
 
 
+@pytest.mark.soak
 def test_a_run_is_known_by_its_specification_whatever_it_is_called(workspace: Workspace) -> None:
     spec = wish(workspace, Counting())
     one = run_control.start(workspace, spec, "one", fast(), begin=nobody)
@@ -115,6 +116,7 @@ def test_runs_of_other_origins_have_no_worker(small_workspace: Workspace) -> Non
             refused(small_workspace, "debate")
 
 
+@pytest.mark.soak
 def test_read_only_refuses_every_change(workspace: Workspace) -> None:
     method = Counting()
     spec: RunSpec = wish(workspace, method)

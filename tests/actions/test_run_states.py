@@ -36,6 +36,7 @@ def killed(tmp_path: Path) -> tuple[Workspace, Run]:
     return killed_run(tmp_path / "workspace")
 
 
+@pytest.mark.soak
 def test_a_killed_worker_is_seen_by_the_next_command_which_brings_in_its_rows(killed: tuple[Workspace, Run]) -> None:
     workspace, run = killed
     finished = len(read_progress(workspace.run_folder(run.id).rows).finished)
@@ -108,6 +109,7 @@ def test_rows_that_came_after_a_state_was_settled_are_brought_in_and_a_torn_one_
     assert jobs.settle_ended(workspace) == []
 
 
+@pytest.mark.soak
 def test_an_ending_that_the_store_was_too_busy_for_is_told(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 4)
     method = Counting()
@@ -120,6 +122,7 @@ def test_an_ending_that_the_store_was_too_busy_for_is_told(tmp_path: Path) -> No
     assert again.status == "done"
 
 
+@pytest.mark.soak
 def test_a_worker_that_never_began_is_awaited_for_a_while_and_then_missed(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 4)
     run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
@@ -132,6 +135,7 @@ def test_a_worker_that_never_began_is_awaited_for_a_while_and_then_missed(tmp_pa
     assert run_control.resume(workspace, "r", begin=here(method)).status == "done"
 
 
+@pytest.mark.soak
 def test_a_run_that_is_taken_up_again_is_awaited_until_its_worker_begins(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 4)
     method = Counting(fails=frozenset({"Qb0_Hb0"}))
@@ -160,6 +164,7 @@ def test_runs_of_others_keep_the_state_that_they_came_with(small_workspace: Work
     assert jobs.settle_ended(small_workspace) == []
 
 
+@pytest.mark.soak
 def test_a_state_is_read_without_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = workspace_with(tmp_path, 4)
     method = Counting()

@@ -15,6 +15,7 @@ from core.store import changes, notes, runs
 from tests import cases
 
 
+@pytest.mark.soak
 def test_renaming_keeps_the_id(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         before = runs.find(db, "debate")
@@ -84,6 +85,7 @@ def test_only_its_author_deletes_a_note(small_workspace: Workspace) -> None:
         assert notes.author_of(db, note) == "Ada"
 
 
+@pytest.mark.soak
 def test_notes_on_figures_are_of_a_run(small_workspace: Workspace) -> None:
     actions.add_figure_note(small_workspace, "debate", "ROC curves", "./breakdown?part=Curves", "steep at first")
     with small_workspace.store.read() as db:
@@ -95,6 +97,7 @@ def test_notes_on_figures_are_of_a_run(small_workspace: Workspace) -> None:
         actions.add_figure_note(small_workspace, "debate", "ROC curves", "./breakdown", " ")
 
 
+@pytest.mark.soak
 def test_deleting_a_run_keeps_its_notes_in_the_trail_and_its_file_can_come_again(small_workspace: Workspace) -> None:
     actions.add_note(small_workspace, "debate", "Pa_Ga", "worth keeping")
     actions.delete(small_workspace, "debate")
@@ -108,6 +111,7 @@ def test_deleting_a_run_keeps_its_notes_in_the_trail_and_its_file_can_come_again
     assert import_upload(small_workspace, cases.DEBATES, "debate.csv").new
 
 
+@pytest.mark.soak
 def test_read_only_refuses_every_change(small_workspace: Workspace) -> None:
     reader = open_workspace(dataclasses.replace(small_workspace.settings, read_only=True))
     for change in (

@@ -37,6 +37,7 @@ def test_it_says_what_the_app_says(small_workspace: Workspace) -> None:
     assert run["scores"][0] == "4 rows, 3 labelled, 2 with an effect"
 
 
+@pytest.mark.soak
 def test_equal_runs_give_equal_bytes(small_workspace: Workspace) -> None:
     first, second = build_site(small_workspace, "debate"), build_site(small_workspace, "debate")
     assert first.files == second.files

@@ -82,7 +82,7 @@ def all_spaces(workspace: Workspace) -> list[SpaceRecord]:
         return records.list_all(db)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", BUILT)
 def test_the_same_specification_gives_the_same_space_and_another_is_refused(furnished: Workspace, kind: str) -> None:
     made = build(furnished, kind)
@@ -102,6 +102,7 @@ def test_the_same_specification_gives_the_same_space_and_another_is_refused(furn
     assert f"{made.id}.safetensors" not in {file.name for file in (furnished.settings.cache / "spaces").iterdir()}
 
 
+@pytest.mark.soak
 def test_a_space_by_hand(furnished: Workspace) -> None:
     """response: tanh of the change, log(1 + 2) and log(1 + 1), for each gene."""
     found = by_symbol(spaces.load(furnished, build(furnished, "response")))
@@ -131,7 +132,7 @@ def overwrite(cache: Path) -> None:
         file.write_bytes(b"prose")
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("harm", [empty, damage, overwrite])
 def test_what_is_built_is_made_again_when_the_cache_is_lost(furnished: Workspace, harm: Callable[[Path], None]) -> None:
     made = {kind: build(furnished, kind, kind) for kind in BUILT}
@@ -159,6 +160,7 @@ def test_without_its_pack_a_lost_space_says_what_is_missing(furnished: Workspace
     assert spaces.load(furnished, made).sha256 == made.sha256
 
 
+@pytest.mark.soak
 def test_a_pack_of_other_content_does_not_stand_in(furnished: Workspace) -> None:
     made = build(furnished, "network")
     import_upload(furnished, b'[["Ga", "Gc", 700]]', "network.json", ImportOptions(replace=True))
@@ -186,6 +188,7 @@ def test_changed_labels_make_a_coresponse_space_another(furnished: Workspace, ca
         spaces.load(furnished, all_spaces(furnished)[0])
 
 
+@pytest.mark.soak
 def test_vectors_from_a_server_are_kept_beside_the_cache(furnished: Workspace) -> None:
     with serving(by_length) as (url, asked):
         workspace = open_workspace(dataclasses.replace(furnished.settings, endpoint=url, api_key="sesame"))
@@ -233,6 +236,7 @@ def test_an_embedding_comes_once_and_goes_whole(workspace: Workspace, tmp_path: 
         assert (everything(workspace), worlds.kept_files(workspace)) == before
 
 
+@pytest.mark.soak
 def test_a_checkpoint_comes_whole(workspace: Workspace, tmp_path: Path) -> None:
     [outcome] = import_paths(workspace, [geneformer(tmp_path / "gf")])
     assert (outcome.kind, outcome.name, outcome.rows) == ("embedding", "gf", 2)
@@ -240,6 +244,7 @@ def test_a_checkpoint_comes_whole(workspace: Workspace, tmp_path: Path) -> None:
     assert by_symbol(spaces.load(workspace, all_spaces(workspace)[0])) == {"TP53": [5, 6], "KRAS": [11, 12]}
 
 
+@pytest.mark.soak
 def test_a_hostile_embedding_is_refused_and_nothing_is_kept(workspace: Workspace, tmp_path: Path) -> None:
     before = everything(workspace), worlds.kept_files(workspace)
     folder = geneformer(tmp_path / "gf")
@@ -254,6 +259,7 @@ def test_a_hostile_embedding_is_refused_and_nothing_is_kept(workspace: Workspace
     assert (everything(workspace), worlds.kept_files(workspace)) == before
 
 
+@pytest.mark.soak
 def test_another_embedding_under_a_name_needs_replace(workspace: Workspace) -> None:
     one, other = worlds.table_of({"Ga": [1, 0]}), worlds.table_of({"Ga": [0, 1]})
     import_upload(workspace, one, "mine.csv")
@@ -288,7 +294,7 @@ def test_what_has_to_be_a_space_is_one_or_is_refused(workspace: Workspace, tmp_p
 NO_NAME = "expected (a name of 1 to 60 characters without a comma|1 to 255|characters that can be seen)"
 
 
-@pytest.mark.few(4)
+@pytest.mark.soak
 @pytest.mark.parametrize("name", ["", " ", "a,b", "x" * 61, " a", "a "])
 def test_names_that_are_none(furnished: Workspace, tmp_path: Path, name: str) -> None:
     before = everything(furnished)
@@ -301,6 +307,7 @@ def test_names_that_are_none(furnished: Workspace, tmp_path: Path, name: str) ->
     assert everything(furnished) == before
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_bytes(b"prose"), "other vectors"])
 def test_a_lost_embedding_is_named_and_comes_back_with_the_import(workspace: Workspace, damage: Any) -> None:
     content = worlds.table_of({"Ga": [1, 0], "Gb": [0, 1]})
@@ -337,6 +344,7 @@ def test_a_deleted_space_can_come_again(furnished: Workspace) -> None:
         spaces.delete(furnished, "s")
 
 
+@pytest.mark.soak
 def test_an_embedding_that_was_built_over_can_come_again(furnished: Workspace) -> None:
     content = worlds.table_of({"Ga": [1, 0]})
     import_upload(furnished, content, "s.csv")
@@ -345,7 +353,7 @@ def test_an_embedding_that_was_built_over_can_come_again(furnished: Workspace) -
     assert (again.new, again.name) == (True, "again")
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("change", ["delete", "load over", "build over"])
 def test_the_demo_can_be_taken_back_without_its_space(demo_workspace: Workspace, workspace: Workspace, change: str) -> None:
     worlds.copied(demo_workspace.settings.workspace, workspace)
@@ -364,6 +372,7 @@ def test_the_demo_can_be_taken_back_without_its_space(demo_workspace: Workspace,
     assert worlds.kept_files(workspace) == {}
 
 
+@pytest.mark.soak
 def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Workspace) -> None:
     """Ga, Gb twice each, Gc, Gm12 once each; Pa, Pb and Pc twice each. GENEA, GENEC are human; pb is Pb in another case."""
     import_upload(furnished, worlds.table_of({"GENEA": [1, 0], "genec": [0, 1], "pb": [1, 1], "Elsewhere": [1, 2]}), "human.csv")
@@ -381,6 +390,7 @@ def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Workspace) -> No
         spaces.coverage_of(furnished, all_spaces(furnished)[0], "other")
 
 
+@pytest.mark.soak
 def test_a_workspace_without_rows_has_no_coverage(workspace: Workspace) -> None:
     import_upload(workspace, worlds.pack("lps_response"), "lps.json")
     assert spaces.coverage_of(workspace, build(workspace, "response")) is None
@@ -433,6 +443,7 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
     assert len(pack_files.read(reader.settings, "network")) == 2
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("names", "kind"),
     [
@@ -457,6 +468,7 @@ def test_a_space_that_covers_no_gene_is_refused_by_what_its_names_look_like(
     assert f"which look like {kind}; expected symbols such as Ga" in refused.message
 
 
+@pytest.mark.soak
 def test_a_space_of_other_genes_is_refused_unless_a_dataset_has_one(workspace: Workspace) -> None:
     content = cases.as_csv(["gene", "d0", "d1"], [(name, i, 1.5) for i, name in enumerate(("YAL001C", "YBR002W", "Q0085"))])
     assert import_upload(workspace, content, "yeast.csv").kind == "embedding"  # nothing is known without a dataset

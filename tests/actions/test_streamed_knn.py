@@ -40,7 +40,7 @@ def screen(workspace: Workspace, furnished: Path) -> Workspace:
     return workspace
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("axis", ["gene", "pert"])
 def test_rows_are_those_of_a_run(screen: Workspace, tmp_path: Path, axis: str) -> None:
     settings = settings_of(Weighting(axis=axis))  # type: ignore[arg-type]

@@ -56,6 +56,7 @@ def test_an_upload_is_imported_by_another_process_under_the_persons_name(shared:
     assert "secret-key" not in (shared.settings.data / "desk.log").read_text("utf-8")
 
 
+@pytest.mark.soak
 def test_a_hostile_upload_is_refused_in_words_without_a_folder_of_ours(shared: Workspace, tmp_path: Path) -> None:
     imports.import_uploads(private(shared), [("train.csv", cases.TRAIN)])
     spoil, _ = hostile.LEAVES_THE_FILE["column-in-another-file"]

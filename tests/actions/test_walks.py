@@ -47,6 +47,7 @@ def test_stops_are_added_worded_moved_and_taken_out(small_workspace: Workspace, 
         walks.delete_walk(small_workspace, stop.dataset, "Monday")
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
@@ -65,6 +66,7 @@ def test_what_cannot_be_a_stop_is_refused(small_workspace: Workspace, stop: Stop
     assert sentences(small_workspace, stop) == []
 
 
+@pytest.mark.soak
 def test_a_reader_changes_nothing(small_workspace: Workspace, stop: Stop) -> None:
     key = walks.add_stop(small_workspace, stop)
     reader = open_workspace(replace(small_workspace.settings, read_only=True))

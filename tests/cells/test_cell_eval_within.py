@@ -87,7 +87,7 @@ def test_strata_are_pooled_by_real_cells(
     assert [line.partition(":")[0] for line in found.left_out] == ["stratum 3, left out"]  # batch 4 is another line's
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(("within", "n_strata"), [(("cell_line",), 2), (("cell_line", "batch"), 4)])
 def test_columns_make_strata_together(
     choose: Callable[..., CellChoice], compared: list[tuple[int, int]], tmp_path: Path, within: tuple[str, ...], n_strata: int

@@ -154,7 +154,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], type[InputError], str]] = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_stores_are_refused(tmp_path: Path, kind: str) -> None:
     spoil, error, words = HOSTILE[kind]
@@ -204,6 +204,7 @@ def write_calls(path: Path) -> Path:
     return path
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", TENX)
 def test_a_matrix_of_10x_is_read_beside_a_table_of_cells(tmp_path: Path, kind: str) -> None:
     path = tmp_path / kind

@@ -60,6 +60,7 @@ def test_an_index_that_is_asked_for(by_ids: Path) -> None:
             read_conditions(file, ReadingSettings(gene_names="hugo"))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("column", ["cell_line", "Cell Type", "celltype"])
 def test_cells_of_several_lines_are_asked_about(cells_file: WriteCells, column: str) -> None:
     labels = ["NT"] * 4 + ["A"] * 4
@@ -85,6 +86,7 @@ def test_cells_of_several_lines_are_asked_about(cells_file: WriteCells, column: 
             read_conditions(file, ReadingSettings(where={"line": "K562"}))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("values", [("K562", "RPE1"), ("HepG2", "Jurkat"), ("hek293t", "HeLa")])
 def test_lines_are_told_by_their_names(cells_file: WriteCells, values: tuple[str, str]) -> None:
     columns = {"gene": ["NT"] * 4 + ["A"] * 4, "background": [*values] * 4, "class": [values[0]] * 4 + ["targeting"] * 4}
@@ -93,7 +95,7 @@ def test_lines_are_told_by_their_names(cells_file: WriteCells, values: tuple[str
     assert (one.column, one.is_line) == ("background", True)
 
 
-@pytest.mark.few(3)
+@pytest.mark.soak
 @pytest.mark.parametrize("name", ["patient_id", "stim", "orig.ident", "genotype", "clone", "site"])
 def test_columns_of_any_name_that_differ_are_named(cells_file: WriteCells, name: str) -> None:
     columns = {

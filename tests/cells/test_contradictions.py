@@ -96,6 +96,7 @@ def test_labels_are_refused_until_it_is_settled(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(labelled(path, where={"perturbation_2": CONTROL}), labelled(plain_path))
 
 
+@pytest.mark.soak
 def test_named_controls_settle_flags(tmp_path: Path) -> None:
     flags = [str(int(i % 2 == 0)) for i in range(len(VALUES))]
     path = write(tmp_path / "x.h5ad", perturbation=VALUES.tolist(), control=flags)
@@ -110,6 +111,7 @@ def test_the_column_that_names_measured_genes_is_named(tmp_path: Path) -> None:
         labelled(path)
 
 
+@pytest.mark.soak
 def test_cells_without_a_value_may_be_the_controls(tmp_path: Path) -> None:
     path = write(tmp_path / "x.h5ad", perturbation=["" if value == CONTROL else value for value in VALUES])
     with pytest.raises(InputError, match=r"say with --control which value stands for controls \(--control '' for the \d+ cells"):

@@ -36,6 +36,7 @@ def normalised(path: Path) -> np.ndarray:
     return (counts * (10_000 / counts.sum(axis=1, keepdims=True)).astype(np.float32)).astype(np.float32)
 
 
+@pytest.mark.soak
 def test_p_values_equal_scipys_on_fifty_genes(screen_file: Callable[..., Path]) -> None:
     path = screen_file(n_genes=N_GENES, n_perturbations=3, n_cells=400)
     changes, groups = changes_of(path)
@@ -67,7 +68,7 @@ def test_rarely_expressed_genes_are_not_taken_for_whole_numbers() -> None:
     assert np.isnan(p[1:]).all()  # nobody expresses these
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("sparse", [True, False])
 def test_backed_equals_in_memory(screen_file: Callable[..., Path], sparse: bool) -> None:
     path = screen_file(sparse=sparse)
@@ -107,6 +108,7 @@ def test_fold_changes_by_hand() -> None:
     assert np.isnan(found[4])
 
 
+@pytest.mark.soak
 def test_every_guide_of_a_target_is_measured(screen_file: Callable[..., Path]) -> None:
     path = screen_file(n_cells=900, n_perturbations=4)
     changes, groups = changes_of(path)

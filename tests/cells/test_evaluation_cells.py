@@ -22,6 +22,7 @@ def real(cells_file: WriteCells) -> Path:
     return cells_file(COUNTS, {"condition": LABELS}, ["G", "H", "I"])
 
 
+@pytest.mark.soak
 def test_both_files_are_brought_to_one_order_and_scale(cells_file: WriteCells, real: Path) -> None:
     values = np.log1p(np.array([[3_001.0, 2_002.0], [3_003.0, 2_004.5], [2_005.0, 2_006.0]]))
     path = cells_file(values, {"condition": ["A", "C", "A"]}, ["H", "G"])

@@ -45,7 +45,7 @@ def test_whoever_leaves_the_file_is_refused(tmp_path: Path, name: str) -> None:
     assert "secret" not in str(refused.value).replace("secrets.toml", "")
 
 
-@pytest.mark.few(23)
+@pytest.mark.few(22)
 @pytest.mark.parametrize("backed", [True, False])
 @pytest.mark.parametrize("name", hostile.TOO_LARGE)
 def test_more_than_the_file_can_hold_is_refused(tmp_path: Path, name: str, backed: bool) -> None:
@@ -58,6 +58,7 @@ def test_more_than_the_file_can_hold_is_refused(tmp_path: Path, name: str, backe
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000  # kilobytes
 
 
+@pytest.mark.few(97)
 @pytest.mark.parametrize("backed", [True, False])
 @pytest.mark.parametrize("name", hostile.NO_CELLS)
 def test_what_is_no_file_of_cells_is_refused(tmp_path: Path, name: str, backed: bool) -> None:
@@ -153,7 +154,7 @@ def _frame(n: int) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index([f"cell{i}" for i in range(n)], dtype=object, name="barcode"))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("how", [{}, {"compression": "gzip"}, {"compression": "lzf"}, {"compression": "gzip", "shuffle": True}])
 @pytest.mark.parametrize("kind", [csr_matrix, csc_matrix, np.asarray])

@@ -29,6 +29,7 @@ COUNTS = np.array([[10, 40, 50], [30, 20, 50], [40, 0, 60], [80, 10, 10], [5, 5,
 LABELS = ["ctrl", "ctrl", "A+ctrl", "A+ctrl", "A+B"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sparse", [True, False])
 def test_counts_by_hand(cells_file: WriteCells, sparse: bool) -> None:
     path = cells_file(csr_matrix(COUNTS) if sparse else COUNTS, {"condition": LABELS}, GENES)
@@ -48,6 +49,7 @@ def test_log_values_are_averaged_on_a_linear_scale(cells_file: WriteCells) -> No
     assert found.read_as["values"] == "log1p (expm1 sums to 10,000 a cell)"
 
 
+@pytest.mark.soak
 def test_profiles_beside_controls_of_another_file(cells_file: WriteCells) -> None:
     """One profile a perturbation, log1p, genes in another order, one gene more; real controls are counts."""
     real = cells_file(COUNTS, {"condition": LABELS}, GENES)

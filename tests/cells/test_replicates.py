@@ -56,6 +56,7 @@ def test_what_replicates_are(guide: np.ndarray | None, batch: np.ndarray | None,
     assert find_kind(np.repeat([-1, 0], 30), guide, batch) == kind
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("clone_sd", [0.0, 0.3])
 def test_p_values_of_clones_are_even(clone_sd: float) -> None:
     """30 perturbations of three guides, 20 cells each, and six guides of the controls; nothing changes but by the clone."""

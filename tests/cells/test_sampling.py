@@ -31,6 +31,7 @@ def sampled(codes: np.ndarray, fdr: np.ndarray, how: SamplingSettings) -> Sample
 screens = st.tuples(st.integers(0, 10**6), st.integers(1, 25), st.integers(2, 40), st.floats(0.05, 0.5))
 
 
+@pytest.mark.soak
 @examples(60)
 @given(screens, st.booleans())
 def test_any_sample(shape: tuple[int, int, int, float], all_pairs: bool) -> None:

@@ -57,7 +57,7 @@ def truth(over: np.ndarray | None = None) -> np.ndarray:
 PERTURBED = np.flatnonzero(VALUES != CONTROL)
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("scale", "subset"), list(itertools.product(SCALES, SUBSETS)))
 def test_predictions_that_are_the_truth_rank_as_it_does(tmp_path: Path, real: Path, scale: str, subset: str) -> None:
     path = write(tmp_path / "predicted.h5ad", SCALES[scale], SUBSETS[subset], PERTURBED)
@@ -70,7 +70,7 @@ def test_predictions_that_are_the_truth_rank_as_it_does(tmp_path: Path, real: Pa
     np.testing.assert_allclose(found.signed[there], expected[there], atol=0.1 if "median" in scale else 1e-3)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("scale", "subset"), list(itertools.product(SCALES, SUBSETS)))
 def test_cell_eval_gets_cells_of_one_scale(tmp_path: Path, real: Path, scale: str, subset: str) -> None:
     path = write(tmp_path / "predicted.h5ad", SCALES[scale], SUBSETS[subset], PERTURBED)
@@ -114,6 +114,7 @@ def test_means_of_counts_are_asked_for(tmp_path: Path, real: Path, with_real: bo
     assert spearmanr(found.evidence[there], np.abs(truth()[there])).statistic > 0.99
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("scale", ["log1p of 10,000", "log1p of a million"])
 def test_small_negative_values_are_clipped_when_asked(tmp_path: Path, scale: str) -> None:
     values = SCALES[scale].copy()
@@ -135,7 +136,7 @@ NEGATIVE = {
 }
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("layout", ["dense", "CSR"])
 @pytest.mark.parametrize("kind", NEGATIVE)
 @pytest.mark.parametrize("scale", ["counts", "log1p of 10,000"])
@@ -165,7 +166,7 @@ SOME_GENES = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", SOME_GENES)
 @pytest.mark.parametrize("scale", ["counts per 10,000", "log1p of 10,000"])
 def test_both_files_are_normalised_over_the_same_genes(tmp_path: Path, real: Path, kind: str, scale: str) -> None:

@@ -20,6 +20,7 @@ from tests.cells.cases import LABELLED, write_case
 from tests.cells.truth import calls_of, measure_calls
 
 
+@pytest.mark.soak
 def test_a_file_is_described_before_anything_is_computed(tmp_path: Path) -> None:
     screen = write_case(tmp_path / "screen.h5ad")
     found = describe_cells(tmp_path / "screen.h5ad")
@@ -35,6 +36,7 @@ def test_a_file_is_described_before_anything_is_computed(tmp_path: Path) -> None
     }
 
 
+@pytest.mark.soak
 def test_a_description_tells_what_labels_would_refuse(cells_file: Callable[..., Path]) -> None:
     path = cells_file(np.ones((5, 1), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "Z"]}, ["A"])
     found = describe_cells(path)
@@ -42,6 +44,7 @@ def test_a_description_tells_what_labels_would_refuse(cells_file: Callable[..., 
     assert describe_cells(path, LabelSettings(perturbation="gene", control=("NT",))).columns.given == ("perturbation", "control")
 
 
+@pytest.mark.soak
 def test_labels_agree_with_the_truth(tmp_path: Path) -> None:
     """One screen; soak/test_cells.py measures twenty larger ones."""
     found = measure_calls(tmp_path, ScreenSettings(n_cells=2_500, n_genes=200, n_perturbations=20), 0)
@@ -106,6 +109,7 @@ def test_a_perturbation_that_shares_no_batch_with_controls_has_no_labels(tmp_pat
     assert alone not in left_out["perturbations with few effects"]
 
 
+@pytest.mark.soak
 def test_a_screen_with_controls_in_batches_of_their_own_is_refused(tmp_path: Path) -> None:
     screen = simulate_screen(LABELLED, 0)
     batch = screen.obs["perturbation"].astype(object)
@@ -114,6 +118,7 @@ def test_a_screen_with_controls_in_batches_of_their_own_is_refused(tmp_path: Pat
         label_screen(tmp_path / "screen.h5ad", LabelSettings(), lambda _: None)
 
 
+@pytest.mark.soak
 def test_too_few_cells_are_refused_or_left_out(tmp_path: Path) -> None:
     write_case(tmp_path / "screen.h5ad", n_cells=600)  # 27 cells of each perturbation
     with pytest.raises(InputError, match="fewer than 30 cells for 20 of 20 perturbations"):

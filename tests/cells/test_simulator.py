@@ -20,6 +20,7 @@ def shares(screen: SimulatedScreen, perturbation: str) -> np.ndarray:
     return (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)
 
 
+@pytest.mark.soak
 def test_the_same_seed_gives_the_same_counts() -> None:
     first, again, other = (simulate_screen(SETTINGS, seed) for seed in (1, 1, 2))
     assert (first.counts != again.counts).nnz == 0
@@ -27,6 +28,7 @@ def test_the_same_seed_gives_the_same_counts() -> None:
     assert (first.counts != other.counts).nnz > 0
 
 
+@pytest.mark.soak
 def test_cells_follow_the_stated_truth() -> None:
     screen = simulate_screen(replace(SETTINGS, n_cells=20_000), 3)
     control = shares(screen, "non-targeting")
@@ -38,6 +40,7 @@ def test_cells_follow_the_stated_truth() -> None:
         assert error[truth == 0].mean() < 0.05
 
 
+@pytest.mark.soak
 def test_targets_fall_by_the_knockdown_unless_guides_fail() -> None:
     screen = simulate_screen(replace(SETTINGS, share_failed_guides=0.0), 4)
     for perturbation in screen.true_log2_fc.index:
@@ -68,6 +71,7 @@ def test_obs_names_conditions_as_the_field_does() -> None:
     assert (screen.obs["condition"] == "ctrl").sum() == 300
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sparse", [True, False])
 def test_a_written_screen_reads_the_same(tmp_path: Path, sparse: bool) -> None:
     import anndata

@@ -51,6 +51,7 @@ def test_a_batch_is_no_effect_inside_of_batches(screen: Path) -> None:
     assert abs(within.log2_fc[0, 1]) < 0.1
 
 
+@pytest.mark.soak
 def test_tests_are_pooled_by_van_elterens_weights(screen: Path) -> None:
     """By SciPy's rank sums in both batches: z is their sum by √(n·m / (n + m + 1)), over the root of the squared weights."""
     values = COUNTS / 400 * 1e4
@@ -65,6 +66,7 @@ def test_tests_are_pooled_by_van_elterens_weights(screen: Path) -> None:
     assert changes_of(screen, ("batch",)).p[0, 2] == pytest.approx(2 * norm.sf(abs(total / np.sqrt(spread))), rel=1e-6)
 
 
+@pytest.mark.soak
 def test_one_stratum_is_no_stratum(cells_file: WriteCells) -> None:
     path = cells_file(COUNTS, {"gene": LABELS, "plate": ["x"] * 160}, [*GENES, "rest"])
     plain, within = changes_of(path, ()), changes_of(path, ("plate",))
@@ -72,6 +74,7 @@ def test_one_stratum_is_no_stratum(cells_file: WriteCells) -> None:
     np.testing.assert_allclose(within.log2_fc, plain.log2_fc, rtol=1e-6)
 
 
+@pytest.mark.soak
 def test_cells_of_strata_without_controls_are_left_out(cells_file: WriteCells) -> None:
     path = cells_file(COUNTS, {"gene": LABELS, "batch": ["1"] * 140 + ["3"] * 20}, [*GENES, "rest"])
     with open_cells(path) as file:
@@ -88,6 +91,7 @@ def test_cells_of_strata_without_controls_are_left_out(cells_file: WriteCells) -
             group_cells(file, lonely, None, GroupSettings(2, leave_out_small=True))
 
 
+@pytest.mark.soak
 def test_predictions_are_compared_inside_of_strata(screen: Path) -> None:
     pairs = WantedPairs.of([Pair(f"A_{gene}", "A", gene, None, "train") for gene in ("G", "H")])
     pooled = read_predicted_cells(screen, pairs, CellOptions()).signed

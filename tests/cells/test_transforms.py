@@ -48,6 +48,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return labelled(write_convention(CONVENTIONS[0], tmp_path_factory.mktemp("plain") / "plain.h5ad"))
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("said", [{}, {"values": "counts"}, {"values": "log1p"}], ids=str)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_what_is_neither_counts_nor_log1p_is_refused(tmp_path: Path, kind: str, said: dict[str, str]) -> None:
@@ -56,7 +57,7 @@ def test_what_is_neither_counts_nor_log1p_is_refused(tmp_path: Path, kind: str, 
         labelled(screen_of(csr_matrix(values.astype(np.float32)), tmp_path / "x.h5ad"), **said)
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_what_is_advised_gives_the_same_dataset(tmp_path: Path, kind: str, expected: pd.DataFrame) -> None:
     values, name, back = OTHERS[kind]
@@ -64,6 +65,7 @@ def test_what_is_advised_gives_the_same_dataset(tmp_path: Path, kind: str, expec
     pd.testing.assert_frame_equal(labelled(screen_of(back(values), tmp_path / "y.h5ad"), **said), expected)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", OTHERS)
 @pytest.mark.parametrize("with_real", [True, False])
 def test_predictions_are_refused_too(tmp_path: Path, kind: str, with_real: bool) -> None:
@@ -109,6 +111,7 @@ def test_what_tells_nothing_is_not_told(kind: str) -> None:
     assert tell_transform(values) is None
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("values", "said", "words"),
     [
@@ -150,6 +153,7 @@ def test_what_shows_in_the_shape_of_values_is_refused(tmp_path: Path, kind: str)
         labelled(screen_of(values.astype(np.float32), tmp_path / "x.h5ad"))
 
 
+@pytest.mark.soak
 def test_what_was_added_is_subtracted(tmp_path: Path, expected: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(labelled(screen_of((COUNTS + 1) - 1, tmp_path / "x.h5ad")), expected)
     seen = screen_of((np.median(COUNTS) < COUNTS).astype(np.float32), tmp_path / "y.h5ad")
@@ -159,6 +163,7 @@ def test_what_was_added_is_subtracted(tmp_path: Path, expected: pd.DataFrame) ->
 AMBIENT = np.maximum(COUNTS - 0.05 * COUNTS.mean(axis=0), 0)  # counts less those of ambient RNA
 
 
+@pytest.mark.soak
 def test_corrected_counts_are_asked_for_with_figures(tmp_path: Path, expected: pd.DataFrame) -> None:
     path = screen_of(csr_matrix(AMBIENT), tmp_path / "x.h5ad")
     with pytest.raises(InputError, match=r"the largest is [\d.,]+ and cells sum to [\d.,]+ to [\d.,]+ .*--values counts"):
@@ -188,6 +193,7 @@ def test_predicted_means_without_real_cells_are_asked_for(tmp_path: Path) -> Non
     assert read_predicted_cells(path, PAIRS, CellOptions(values="counts")).read_as["values"] == "counts"
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("with_real", [True, False])
 @pytest.mark.parametrize("kind", ["log1p of counts", "shares", "per cent"])
 def test_predictions_on_scales_that_tell_themselves(tmp_path: Path, kind: str, with_real: bool) -> None:

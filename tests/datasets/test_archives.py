@@ -109,6 +109,7 @@ def test_more_than_the_limit_in_all_is_refused(make_zip: ZipMaker) -> None:
         open_csv(content, "z.zip", 2047)
 
 
+@pytest.mark.soak
 def test_a_log_may_have_a_member_for_each_of_many_rows(make_zip: ZipMaker) -> None:
     many = {f"samples/{n}.json": b"" for n in range(12_000)}
     assert unpack(make_zip({"submission.csv": CSV, **many})) == CSV
@@ -126,12 +127,14 @@ def test_too_many_members_are_refused_before_their_list_is_read(
             read()
 
 
+@pytest.mark.soak
 def test_a_bomb_is_refused_by_its_ratio(make_zip: ZipMaker) -> None:
     # 10 MB of one letter pack about 1,000 to 1
     with pytest.raises(UnsafeFile, match="bytes that unpack to 10,000,000, expected at most"):
         open_csv(make_zip({"submission.csv": b"a" * 10_000_000}), "z.zip")
 
 
+@pytest.mark.soak
 def test_a_bomb_beside_ballast_is_found_while_unpacking(make_zip: ZipMaker) -> None:
     # 100 kB that do not pack bring the archive's ratio to 50, but the member's own stays 1,000
     ballast = b"".join(struct.pack("<I", (i * 2654435761) % 2**32) for i in range(50_000))

@@ -106,6 +106,7 @@ def test_a_changed_file_is_fetched_again(server: Server, tmp_path: Path) -> None
     assert fetch("pinned", tmp_path, base=server.base)[1].read_bytes() == SECOND
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("length", [True, False])
 def test_a_cut_transfer_goes_on_where_it_stopped(server: Server, tmp_path: Path, length: bool) -> None:
     server.cut_after, server.length = 150_000, length
@@ -153,6 +154,7 @@ def test_other_bytes_than_pinned_are_not_kept(server: Server, tmp_path: Path, se
     assert names(tmp_path) == set()
 
 
+@pytest.mark.soak
 def test_a_part_of_something_else_is_found_out(server: Server, tmp_path: Path) -> None:
     (tmp_path / "first.bin.part").write_bytes(b"?" * 1000)
     with pytest.raises(WrongContent):

@@ -132,6 +132,7 @@ def test_a_key_that_stands_there_twice_and_a_number_that_is_none() -> None:
         read_knowledge(json.dumps({"meta": META, "prior": {"A": LPS}}).replace("0.5", "1e999").encode(), "x")
 
 
+@pytest.mark.soak
 @given(st.lists(st.tuples(st.sampled_from("ABCD"), st.sampled_from("ABCD"), st.integers(1, 1000)), min_size=1))
 def test_networks_against_a_search_through_all_edges(edges: list[tuple[str, str, int]]) -> None:
     pack = read(edges)

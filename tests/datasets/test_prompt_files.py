@@ -100,6 +100,7 @@ def test_a_file_is_known_by_its_content() -> None:
     assert of("id,prompt\na,x\n", "one.csv").sha256 == hashlib.sha256(b"id,prompt\na,x\n").hexdigest()
 
 
+@pytest.mark.soak
 @given(PROMPTS, TEXT)
 def test_a_prompt_txt_holds_each_prompt_apart(prompts: dict[str, str], again: str) -> None:
     written = write_prompts(prompts, again)

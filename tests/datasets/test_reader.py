@@ -101,6 +101,7 @@ rows = st.lists(cells | st.binary(max_size=5), min_size=1, max_size=7).map(b",".
 tables = st.tuples(headers, st.lists(rows, max_size=5).map(b"\n".join)).map(b"".join)
 
 
+@pytest.mark.soak
 @given(content=st.binary(max_size=200) | tables, name=st.sampled_from(["x", "k562-de.csv"]), zipped=st.booleans())
 def test_any_bytes_give_a_table_or_one_of_our_errors(make_zip: ZipMaker, content: bytes, name: str, zipped: bool) -> None:
     table = read_or_message(make_zip({"submission.csv": content}) if zipped else content, name)

@@ -119,6 +119,7 @@ def test_shown_text_is_short_and_quoted() -> None:
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 
 
+@pytest.mark.soak
 @given(st.lists(st.lists(cells, min_size=2, max_size=2), max_size=6), st.sampled_from(["\n", "\r\n"]))
 def test_whatever_is_written_is_read_back(written: list[list[str]], end: str) -> None:
     text = io.StringIO(newline="")
@@ -126,6 +127,7 @@ def test_whatever_is_written_is_read_back(written: list[list[str]], end: str) ->
     assert [row for _, row in rows(text.getvalue().encode())] == written
 
 
+@pytest.mark.soak
 @given(st.binary(max_size=60) | st.text('ab,"\r\n\0é', max_size=60).map(str.encode))
 def test_any_bytes_are_rows_rejections_or_an_error(content: bytes) -> None:
     try:

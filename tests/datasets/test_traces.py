@@ -261,6 +261,7 @@ def leaves(value: object) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
+@pytest.mark.soak
 @given(st.dictionaries(keys, st.text("abc", min_size=9) | st.dictionaries(keys, st.text("abc", min_size=9)), min_size=1))
 def test_every_text_in_a_known_format_is_in_some_event(value: dict[str, Any]) -> None:
     trace = parse_trace(json.dumps(value))

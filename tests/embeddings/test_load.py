@@ -227,6 +227,7 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
 SYMBOL = st.from_regex(r"[A-Za-z0-9.-]{1,8}", fullmatch=True).filter(lambda text: not spreadsheet_damage(text))
 
 
+@pytest.mark.soak
 @given(
     symbols=st.lists(SYMBOL, min_size=1, max_size=5, unique=True),
     columns=st.integers(1, 4),
@@ -250,6 +251,7 @@ def test_word2vec_and_csv_round_trip(
         np.testing.assert_array_equal(space.vectors, vectors)
 
 
+@pytest.mark.soak
 @given(data=st.data())
 def test_damage_raises_nothing_but_input_errors_in_one_line(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

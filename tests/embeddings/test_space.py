@@ -80,6 +80,7 @@ def test_what_is_no_space_is_refused(symbols: list[str], vectors: np.ndarray, me
     assert str(caught.value).startswith("here.npz: ")
 
 
+@pytest.mark.soak
 @given(
     vectors=arrays(np.float32, (6, 3), elements=st.floats(-8, 8, width=32)),
     labels=st.lists(st.sampled_from("ABCD"), min_size=6, max_size=6),
@@ -159,6 +160,7 @@ def test_one_column_has_one_axis() -> None:
     np.testing.assert_allclose(np.abs(places), [[2 / 3, 0], [4 / 3, 0], [2 / 3, 0]])
 
 
+@pytest.mark.soak
 @given(arrays(np.float64, st.tuples(st.integers(2, 12), st.integers(2, 5)), elements=st.floats(-9, 9).map(lambda x: round(x, 2))))
 def test_the_axes_are_those_of_the_singular_value_decomposition(vectors: np.ndarray) -> None:
     places, shares = project_to_two_axes(vectors)

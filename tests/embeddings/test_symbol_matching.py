@@ -42,6 +42,7 @@ def test_nothing_wanted_has_no_coverage() -> None:
     assert math.isnan(match_symbols(space_of("A"), []).coverage)
 
 
+@pytest.mark.soak
 @given(
     symbols=st.lists(SYMBOLS, min_size=1, max_size=6, unique=True),
     wanted=st.lists(SYMBOLS, max_size=6),

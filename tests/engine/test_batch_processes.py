@@ -101,6 +101,7 @@ def test_a_process_that_was_killed_is_named_once_and_its_part_is_read_here(
     assert warning.startswith("a process that reads a journal ended (-9)")
 
 
+@pytest.mark.soak
 def test_nonsense_from_a_process_is_not_taken_for_its_next_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def talks() -> subprocess.Popen[bytes]:
         program = "import sys; sys.stdout.write('.'); sys.stdout.flush(); from core.engine import batch_processes as b; "
@@ -166,7 +167,7 @@ def test_a_failed_write_leaves_no_process_behind(tmp_path: Path, monkeypatch: py
         gc.enable()
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("size", [1, 300, 700, 1 << 20])
 @pytest.mark.parametrize("torn", [b"", b'{"v":1,"row":'])
 def test_pieces_are_all_whole_lines_in_order(tmp_path: Path, size: int, torn: bytes) -> None:
@@ -224,6 +225,7 @@ def test_a_long_journal_arrives_as_a_short_one_does(
     assert {"answers", "own_side"} <= set(str(long[1]).replace("'", " ").split())
 
 
+@pytest.mark.soak
 def test_a_crash_while_others_are_read_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace, folder = begun(tmp_path)
     append(folder, *map(row, IDS))

@@ -160,7 +160,7 @@ def test_the_worlds_differ_where_they_should() -> None:
             assert shown >= VISIBLE
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("method", PREDICTING)
 def test_nothing_changes_with_a_hidden_label(made: dict[str, World], method: str, view: str) -> None:
@@ -170,7 +170,7 @@ def test_nothing_changes_with_a_hidden_label(made: dict[str, World], method: str
     assert hidden == first
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", PREDICTING)
 def test_something_changes_with_a_visible_label(made: dict[str, World], method: str) -> None:
     """A method that reads no label at all would fail here: an exception, to be stated in this place.

@@ -46,7 +46,7 @@ def compare_rows(workspace: Workspace, run: str, reference: Workspace, other: st
     assert ours.equals(theirs)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("but", [0, 4096, 40_000])
 def test_a_run_ends_says_why_and_goes_on_when_there_is_space(disk: Path, tmp_path: Path, but: int) -> None:
     workspace = workspace_with(disk, 300)
@@ -83,6 +83,7 @@ def test_a_run_cannot_begin_on_a_full_disk(disk: Path) -> None:
     assert status(workspace, run_control._find(workspace, "r")).state == "stopped"
 
 
+@pytest.mark.soak
 def test_a_batch_that_does_not_fit_leaves_the_journal_as_it_was(disk: Path) -> None:
     workspace = workspace_with(disk, 3)
     method = Counting()

@@ -65,6 +65,7 @@ def crossed_files(method: str, folder: Path) -> list[str]:
     return sorted(str(Path(file).relative_to(CORE)) for file in crossing.files if file.startswith(str(CORE)))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("method", ["debate", pytest.param("prompt_only", marks=pytest.mark.soak)])
 def test_a_first_row_crosses_few_files(method: str, tmp_path: Path) -> None:
     # In a process of its own: what earlier tests left in this one (caches, a log) would be counted or hide what counts.

@@ -110,7 +110,7 @@ def test_every_way_to_a_derived_run_gives_its_one_id(furnished: Workspace, metho
         assert [run.name for run in runs.list_all(db) if run.method == method] == [made.name]
 
 
-@pytest.mark.few(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("method", sorted(set(methods()) - set(WAYS) - {*READING_METHODS, ASKED_AGAIN}))
 def test_every_other_method_has_one_id_by_command_and_by_request(workspace: Workspace, method: str) -> None:
     """The page Launch and the commands share `launch.start`; tests/ui/run presses its button."""
@@ -141,6 +141,7 @@ def test_what_a_derived_method_does_not_heed_is_refused(furnished: Workspace, gi
         launch.resolve(furnished, RunRequest("knn", options=KNN, **given))
 
 
+@pytest.mark.soak
 def test_a_refused_request_leaves_nothing(furnished: Workspace) -> None:
     folder = furnished.settings.data / "runs"
     before = sorted(folder.iterdir())

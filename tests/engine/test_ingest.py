@@ -50,6 +50,7 @@ def found(workspace: Workspace) -> tuple[Run, dict[str, Any]]:
     return run, dict(zip(frame["pair_id"], frame["error"].fillna(""), strict=True))
 
 
+@pytest.mark.soak
 def test_rows_and_failures_arrive_with_counts(tmp_path: Path) -> None:
     workspace, folder = begun(tmp_path)
     assert found(workspace)[0].status == "waiting"
@@ -82,7 +83,7 @@ def test_the_same_journal_is_folded_once_however_often_it_is_tried(tmp_path: Pat
     assert (list(rows), run.tokens, run.spent_tokens) == (IDS, 60, 90)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("at", range(6))
 def test_a_crash_between_two_transactions_costs_nothing(at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace, folder = begun(tmp_path)
@@ -106,6 +107,7 @@ def test_a_crash_between_two_transactions_costs_nothing(at: int, tmp_path: Path,
     assert (list(rows), run.done, run.tokens, run.spent_tokens) == (IDS, 6, 60, 90)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("long", [False, True])
 def test_only_what_is_on_disk_for_sure_arrives(long: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a journal of two rows, the second of which may be taken back since its fsync has not ended."""
@@ -118,6 +120,7 @@ def test_only_what_is_on_disk_for_sure_arrives(long: bool, tmp_path: Path, monke
     assert (list(found(workspace)[1]), found(workspace)[0].folded_bytes) == (IDS[:1], sure)
 
 
+@pytest.mark.soak
 def test_the_reporter_ingests_no_more_than_the_journal_has_for_sure(tmp_path: Path) -> None:
     workspace, folder = begun(tmp_path)
     with Journal(folder) as journal:
@@ -145,6 +148,7 @@ def test_lines_that_are_gone_are_not_missed_when_others_take_their_place(tmp_pat
     assert (sorted(rows), run.done, run.folded_bytes) == (IDS[:3], 3, folder.rows.stat().st_size)
 
 
+@pytest.mark.soak
 def test_failures_that_do_not_count_any_more_go_and_what_follows_replaces_them(tmp_path: Path) -> None:
     workspace, folder = begun(tmp_path)
     append(folder, row(IDS[0]), Failed(IDS[1], "Unreadable", "?", (call("k1"),)), Failed(IDS[2], "Unreadable", "?"))
@@ -170,6 +174,7 @@ def test_a_run_that_the_store_lost_is_said_to_be_gone(tmp_path: Path) -> None:
         ingest_journal(workspace.store, folder, "done")
 
 
+@pytest.mark.soak
 def test_folding_moves_the_versions_and_leaves_the_trail_alone(tmp_path: Path) -> None:
     workspace, folder = begun(tmp_path)
     with workspace.store.read() as db:
@@ -220,6 +225,7 @@ def test_a_state_is_said_once_and_nothing_secret_ever(waiting: tuple[Workspace, 
     assert heartbeat["rows_per_s"] > 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("error", [StoreBusy("somebody else has it"), SystemFailure("somebody else has it")])
 def test_the_store_follows_until_it_is_over_whatever_is_in_its_way_meanwhile(
     waiting: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch, error: DeskError
@@ -244,6 +250,7 @@ def test_the_store_follows_until_it_is_over_whatever_is_in_its_way_meanwhile(
     assert "somebody else has it" in run_control.log_tail(workspace, run.id)[-1]
 
 
+@pytest.mark.soak
 def test_a_run_that_the_store_lost_is_told_or_only_said_at_the_end(waiting: tuple[Workspace, Run]) -> None:
     workspace, run = waiting
     with Journal(workspace.run_folder(run.id)) as journal:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
@@ -88,6 +89,7 @@ class SurvivingRun:
     early: int = 0
 
 
+@pytest.mark.soak
 def test_a_run_that_was_killed_again_and_again_is_the_run_that_was_not(tmp_path: Path) -> None:
     assert_equal_to_undisturbed(run_with_kills(tmp_path, KILLS))
 

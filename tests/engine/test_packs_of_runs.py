@@ -126,7 +126,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Ru
     return made, carried_out(made, planned(made))
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_comes_or_goes_after_a_run_was_planned_changes_nothing_of_it(
     workspace: Workspace, undisturbed: tuple[Workspace, Run], change: Callable[[Workspace], None]
@@ -180,6 +180,7 @@ def test_what_is_kept_is_forgotten_once_no_run_needs_it(workspace: Workspace) ->
     assert list(kept.iterdir()) == []
 
 
+@pytest.mark.soak
 def test_without_any_run_nothing_is_kept(workspace: Workspace) -> None:
     replace_it(workspace)
     undo(workspace, "edges.json")
@@ -202,6 +203,7 @@ def test_a_pack_that_is_really_gone_stops_the_run_which_goes_on_with_the_pack(wo
     assert carried_out(workspace, run).status == "done"
 
 
+@pytest.mark.soak
 def test_an_import_that_breaks_off_leaves_the_run_its_pack(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is replaced already, and the store still has the record of what it was."""
     run = planned(workspace)
@@ -236,6 +238,7 @@ def test_a_method_that_reads_no_packs_does_not_depend_on_them(workspace: Workspa
         assert carried_out(workspace, run).done == ROWS
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("name", sorted(methods()))
 def test_a_method_names_the_packs_of_its_tools_and_no_others(name: str) -> None:
     method = methods()[name]
@@ -310,6 +313,7 @@ def test_a_pack_of_another_organism_never_answers(workspace: Workspace) -> None:
     assert {status for _, _, status, _, _ in seen} == {"offline"}
 
 
+@pytest.mark.soak
 def test_a_human_dataset_reads_human_packs_alone(workspace: Workspace, tmp_path: Path) -> None:
     rows = "".join(f"STAT{i}_IRF{i},STAT{i},IRF{i},{label}\n" for i, label in enumerate(("up", "down", "none", "up")))
     (tmp_path / "train.csv").write_text(f"id,pert,gene,label\n{rows}")
@@ -337,6 +341,7 @@ def test_a_method_that_finds_genes_by_their_orthologs_reads_the_packs_of_another
     assert launch.resolve(workspace, RunRequest("summer", "bmdm", rows="split=test", model=MODEL)).packs == mouse
 
 
+@pytest.mark.soak
 def test_the_demo_whose_genes_are_of_no_organism_reads_any(workspace: Workspace) -> None:
     assert set(packs.pack_hashes(workspace, "none")) == set(packs.pack_hashes(workspace, "mouse")) == {"edges", "signs"}
     assert packs.pack_hashes(workspace, "human") == {}
@@ -354,6 +359,7 @@ def test_packs_that_an_earlier_version_recorded_have_the_organism_of_their_file(
     assert list(packs.pack_hashes(workspace, "mouse")) == ["signs"]
 
 
+@pytest.mark.soak
 def test_a_spec_without_packs_reads_none_that_came_later(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path / "workspace", ROWS)
     run = planned(workspace)

@@ -221,6 +221,7 @@ def test_settings_that_do_not_go_together() -> None:
     assert change_settings(there, backend="local") == ExecutionSettings()
 
 
+@pytest.mark.soak
 def test_an_address_where_no_cluster_is_gives_one_clear_error_and_no_run(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 4)
     address = f"127.0.0.1:{free_port()}"

@@ -53,6 +53,7 @@ def test_rows_that_are_refused_after_one_was_answered_fail(tmp_path: Path) -> No
     assert cause == "" or "every row failed" in cause
 
 
+@pytest.mark.soak
 def test_a_run_whose_rows_all_fail_says_why(tmp_path: Path) -> None:
     run, cause, _ = run_against(tmp_path, lambda _: Canned(completion("A", "content_filter")))
     assert (run.status, run.done, run.failed) == ("done", 0, 8)
@@ -67,6 +68,7 @@ def test_another_model_that_answers_is_said_on_the_run(tmp_path: Path) -> None:
     assert "answers are by" not in cause  # a version of the same
 
 
+@pytest.mark.soak
 def test_a_token_budget_counts_an_estimate_where_the_server_counts_nothing(tmp_path: Path) -> None:
     run, cause, n_asked = run_against(tmp_path, lambda _: Canned({**completion("50"), "usage": None}), token_budget=60)
     assert run.status == "budget"

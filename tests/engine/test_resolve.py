@@ -31,6 +31,7 @@ def specify(workspace: Workspace, method: Counting, options: dict[str, object], 
     return launch.resolve(workspace, request, method=lambda _: method)
 
 
+@pytest.mark.soak
 def test_what_a_person_asks_for_is_specified(workspace: Workspace) -> None:
     method = Counting(options=(Option("rounds", "int", 1, "How many.", least=0, most=2), Option("context", "text", "kit", "")))
     spec = specify(workspace, method, {"rounds": "2"}, rows="split=test;sample=3", model="m", seed=4, repeat=1)
@@ -51,6 +52,7 @@ def test_what_a_person_asks_for_is_specified(workspace: Workspace) -> None:
         specify(workspace, method, {}, dataset="x")
 
 
+@pytest.mark.soak
 def test_the_packs_that_a_method_reads_are_part_of_the_specification(workspace: Workspace) -> None:
     method = Counting(reads=("descriptions", "edges"))
     before = wish(workspace, method)

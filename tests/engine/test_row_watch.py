@@ -69,7 +69,7 @@ def unwatched(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     return stored(workspace, run)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("who", ["whichever row", "one row", "leaves", "nobody renews"])
 def test_the_run_of_a_watched_row_is_the_same(tmp_path: Path, unwatched: dict[str, object], who: str, monkeypatch: Any) -> None:
     if who == "nobody renews":
@@ -117,6 +117,7 @@ def _check_events(workspace: Workspace, run: Run, heard: list[Any], pair_id: str
         assert said[max(key for key in said if key[0] == call)] == content  # word by word, what was journalled
 
 
+@pytest.mark.soak
 def test_who_comes_late_is_told_what_has_happened(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 1)
     heard: list[Any] = []

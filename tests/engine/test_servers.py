@@ -76,6 +76,7 @@ def log_of(workspace: Workspace, run: Run) -> str:
     return "\n".join(run_control.log_tail(workspace, run.id, 1_000))
 
 
+@pytest.mark.soak
 def test_a_server_that_dies_is_replaced_by_the_others_until_it_is_back(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, ROWS)
     script, port = Script(delay_s=0.02), free_port()
@@ -124,7 +125,7 @@ def test_the_identity_and_the_cache_do_not_depend_on_the_servers(tmp_path: Path)
     assert now.counts.spent == now.counts.cost  # what the checks cost is no part of the run
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("other", "difference"),
     [

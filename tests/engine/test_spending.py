@@ -72,6 +72,7 @@ def halted_run(folder: Path, url: str, **settings: object) -> tuple[Workspace, R
     return workspace, run, begin, halt
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("cached", [True, pytest.param(False, marks=pytest.mark.soak)])
 def test_answers_that_died_with_their_worker_are_paid_for_once(tmp_path: Path, cached: bool) -> None:
     with serving() as url:
@@ -108,6 +109,7 @@ def test_the_budget_counts_what_died_with_a_worker(tmp_path: Path) -> None:
     assert run_control.settle(workspace, run.id).spent_tokens == lost
 
 
+@pytest.mark.soak
 def test_what_failed_was_paid_for_as_the_server_counted_it(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 40)
     faults = Faults.each(0.05, "error", "busy", "dropped", "half", "empty", "hang", "not_finite", "wrong_format")

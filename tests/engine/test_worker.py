@@ -141,6 +141,7 @@ def test_an_answer_for_another_row_is_a_failure(tmp_path: Path) -> None:
     assert (run.done, run.failed) == (2, 1)
 
 
+@pytest.mark.soak
 def test_all_rows_at_once_are_journalled_in_order(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 300)
     method = Whole()
@@ -250,6 +251,7 @@ def test_what_rows_cost_is_kept_apart_from_what_was_spent(tmp_path: Path) -> Non
         assert db.execute("SELECT (SELECT count(*) FROM call), (SELECT count(*) FROM row_call)").fetchall() == [(0, 0)]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("view", [LabelViewSpec(), LabelViewSpec("blinded"), LabelViewSpec("folds", 2)])
 def test_methods_see_the_labels_that_the_view_shows(view: LabelViewSpec, tmp_path: Path) -> None:
     seen: dict[str, LabelView] = {}

@@ -27,6 +27,7 @@ def relabelled(labels: dict[str, Label | None]) -> tuple[Pair, ...]:
     return tuple(replace(row, label=labels.get(row.pair_id, row.label)) for row in PAIRS)
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("name", TOOLS)
 @examples(20)
 @given(labels=st.tuples(*[st.sampled_from([*Label, None])] * len(HIDDEN)))

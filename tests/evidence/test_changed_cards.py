@@ -33,6 +33,7 @@ CHANGES = st.lists(
 )
 
 
+@pytest.mark.soak
 @given(CHANGES)
 def test_changes_survive_being_written(changes: list[CardChange]) -> None:
     written = write_changes(changes)

@@ -112,6 +112,7 @@ async def everything(client: SourceClient, name: str, view: LabelView) -> list[E
     ]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", TOOLS)
 def test_neither_answers_nor_requests_change_with_a_hidden_label(tmp_path: Path, name: str) -> None:
     flip = {row.pair_id: FLIPPED[row.label] for row in TRAINING[:3] if row.label}
@@ -143,6 +144,7 @@ def test_other_tools_are_the_same_with_public_sources(tmp_path: Path, name: str)
         assert server.requests == []
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", LIVE)
 def test_the_cache_alone_says_what_the_sources_said(tmp_path: Path, name: str) -> None:
     view = all_training(PAIRS)

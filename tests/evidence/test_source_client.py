@@ -144,7 +144,7 @@ def test_offline_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert len(server.requests) == came
 
 
-@pytest.mark.few(23)
+@pytest.mark.few(21)
 @pytest.mark.parametrize("source", TOOL_OF)
 @pytest.mark.parametrize("fault", ["busy", "unavailable", "error", "dropped", "hang", "garbage", "shape", "half"])
 def test_what_fails_in_passing_is_asked_again(tmp_path: Path, source: SiteName, fault: FaultName) -> None:
@@ -280,6 +280,7 @@ def test_nothing_is_made_up_about_who_asks(tmp_path: Path) -> None:
         assert {one.user_agent for one in server.requests} == {f"PerturbDesk/{__version__}"}
 
 
+@pytest.mark.soak
 def test_answers_of_a_source_that_repeats_the_key_are_cleaned(tmp_path: Path) -> None:
     article = replace_title(f"A title with {KEY} of Jak1 in macrophages")
     with testing.serve_fake_sources(article) as server:

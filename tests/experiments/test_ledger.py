@@ -85,6 +85,7 @@ def test_verdicts_of_an_older_rule_are_judged_anew_and_said(z: float, written: s
     assert line.judged is not None
 
 
+@pytest.mark.soak
 def test_nothing_survives_and_is_rejected() -> None:
     for z in np.linspace(-5, 5, 201):
         for smallest in (0.001, 0.02, 0.1):
@@ -108,6 +109,7 @@ def test_an_empty_ledger_says_nothing() -> None:
     assert summary_sentences([]) == []
 
 
+@pytest.mark.soak
 def test_ledgers_without_an_effect_seldom_survive_holm() -> None:
     """Five tests of nothing in each of 400 ledgers: some p is below 5% in 23% of them, after Holm in 5%."""
     z = np.random.default_rng(0).standard_normal((400, 5))

@@ -79,6 +79,7 @@ def test_the_parts_of_the_variance_by_hand() -> None:
     assert noise.enough == 5  # √(0.0012 + 0.0004 / 3) is 5.4% above √0.0012, with 5 seeds 3.3%
 
 
+@pytest.mark.soak
 def test_every_seed_of_a_debate_is_an_asking(asked: Workspace) -> None:
     found = report(asked, "three")
     assert found.askings == ("three", "three", "three", "one")
@@ -97,6 +98,7 @@ def test_every_seed_of_a_debate_is_an_asking(asked: Workspace) -> None:
     assert one.seeds.answers["P(DE)"].within_rows == pytest.approx(found.seeds.answers["P(DE)"].within_rows)
 
 
+@pytest.mark.soak
 def test_tokens_are_those_of_one_asking(asked: Workspace) -> None:
     with asked.store.read() as db:
         three, one = (runs.find(db, name).tokens for name in ("three", "one"))
@@ -111,6 +113,7 @@ def test_tokens_are_those_of_one_asking(asked: Workspace) -> None:
     assert report(asked, "three", "some").seeds.tokens == pytest.approx(expected)
 
 
+@pytest.mark.soak
 def test_what_averaging_brings(asked: Workspace) -> None:
     noise = report(asked, "three").seeds
     assert list(noise.averaged) == [1, 2, 3, 4]
@@ -143,6 +146,7 @@ def test_what_is_no_asking_of_the_same_is_refused(asked: Workspace) -> None:
         report(asked, "llm train")
 
 
+@pytest.mark.soak
 def test_what_is_asked_twice_under_a_seed_is_one_asking(asked: Workspace) -> None:
     assert report(asked, "twice").askings == ("twice", "three", "three", "one")
     assert report(asked, "three", "twice").askings == ("three", "three", "three")
@@ -152,12 +156,14 @@ def test_what_is_asked_twice_under_a_seed_is_one_asking(asked: Workspace) -> Non
         report(asked, "one", one)
 
 
+@pytest.mark.soak
 def test_a_person_says_that_imported_runs_ask_the_same(asked: Workspace) -> None:
     found = report(asked, "llm train", "llm again")
     assert found.askings == ("llm train", "llm again")
     assert report(asked, "three").seeds.others == ()  # nobody said so here
 
 
+@pytest.mark.soak
 def test_an_answer_that_could_not_be_read_is_none(asked: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A base rate stands in its place, which is far from what the judge says."""
     rows_of = ArmLoader.rows_of

@@ -121,6 +121,7 @@ def test_a_line_takes_no_other_files(workspace: Workspace) -> None:
     assert bring(workspace, DIR, "other-dir.csv", dataset="k562").name == "k562"
 
 
+@pytest.mark.soak
 def test_a_file_whose_rows_are_all_rejected_is_refused(workspace: Workspace) -> None:
     content = cases.as_csv(["pert", "gene", "label", "split"], [("A", "X", "DE", "train"), ("A", "Y", "no", "train")])
     for n_files in range(2):  # alone, and beside another one
@@ -176,6 +177,7 @@ FILE = st.lists(ROW, min_size=1, max_size=6)
 NAMES = ("k562-de.csv", "k562-dir.csv", "k562-DE.csv", "hepg2-dir.csv")
 
 
+@pytest.mark.soak
 def test_imports_and_undos_in_any_order_leave_what_is_left(tmp_path: Path) -> None:
     """Each step imports a file, or undoes it if it is there; another workspace gets only what is left at the end."""
     played, fresh = (open_workspace(Settings(workspace=tmp_path / name, author="tester")) for name in ("a", "b"))
@@ -222,6 +224,7 @@ def test_an_older_workspace_keeps_its_datasets_of_one_file(workspace: Workspace)
     assert labels(workspace) == {"A_X": "up", "A_Y": "none", "B_X": "down", "B_Y": "none"}
 
 
+@pytest.mark.soak
 def test_reading_only_refuses(workspace: Workspace) -> None:
     bring(workspace, DE, "k562-de.csv")
     reader = open_workspace(dataclasses.replace(workspace.settings, read_only=True))

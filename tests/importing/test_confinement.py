@@ -67,6 +67,7 @@ def found() -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
+@pytest.mark.soak
 def test_it_does_what_it_may_and_nothing_else(found: dict[str, Any]) -> None:
     enforced = found.pop("enforced")
     assert enforced[:2] == ["memory", "time"]

@@ -69,6 +69,7 @@ def loaded(workspace: Workspace, name: str) -> RunRows:
         return load_scored_rows(db, name)
 
 
+@pytest.mark.soak
 def test_every_column_becomes_a_run_that_can_be_undone(here: Workspace) -> None:
     outcomes = import_uploads(here, [("tools/graph.csv", content())])
     assert [(each.kind, each.name, each.rows) for each in outcomes] == [

@@ -239,6 +239,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.soak
 @given(json_values | st.builds(lambda c, u: {"choices": [c], "usage": u}, json_values, json_values))
 def test_no_json_makes_it_raise(body: Any) -> None:
     text = json.dumps(body)

@@ -259,6 +259,7 @@ def send_each(answers: Sequence[bytes]) -> list[str | Fault]:
         return asyncio.run(all_of_them(url))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("library", ["aiohttp", "httpx2"])
 def test_whatever_a_server_sends_is_a_typed_fault_without_the_key(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if library == "httpx2":  # as where aiohttp is not installed

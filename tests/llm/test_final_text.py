@@ -100,7 +100,7 @@ def test_the_answer_is_a_part_of_the_text(whole: str) -> None:
     assert "<think>" not in (found.text or "")
 
 
-@pytest.mark.few(16)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("piece", [*PIECES, "<", "&lt;think", "<|channel|>x<|message|>", "<|a|>"])
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
     def seconds(n: int) -> float:

@@ -152,6 +152,7 @@ def test_no_completion_is_a_problem(answer: Canned, said: str) -> None:
     assert len(asked) == 2  # nothing is retried
 
 
+@pytest.mark.soak
 def test_of_a_great_many_models_some_are_named() -> None:
     listed = {"data": [{"id": f"m{i}"} for i in range(20_000)] + [{"id": "x" * 5_000}]}
     with canned.serving(lambda _: Canned(listed)) as (url, _):

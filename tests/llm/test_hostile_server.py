@@ -47,6 +47,7 @@ def test_a_stream_is_right_or_refused_by_name() -> None:
     assert errors["midjson"].usage.attempts == 2
 
 
+@pytest.mark.soak
 def test_an_answer_that_begins_and_does_not_end_is_given_up_in_time() -> None:
     with hostile_server.serving() as url:
         found = outcomes(url, TIMED, TIMEOUT_S, streamed=True, retries=9)  # for where nothing comes in time on a busy machine
@@ -56,6 +57,7 @@ def test_an_answer_that_begins_and_does_not_end_is_given_up_in_time() -> None:
         assert "with 0 characters of content" in str(error)
 
 
+@pytest.mark.soak
 def test_a_body_is_cut_whether_a_stream_is_asked_for_or_not() -> None:
     modes = ["hugebody", "headers", "longheader", "trailers", "hugeerror"]
     assert set(modes) <= set(BODIES)

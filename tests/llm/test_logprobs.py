@@ -137,6 +137,7 @@ def test_other_letters() -> None:
 logprob = st.floats(-30, 0) | st.sampled_from([NAN, -INF, -9999.0])
 
 
+@pytest.mark.soak
 @given(
     st.sampled_from(
         ["<answer>A</answer>", "Stat1 → up. <answer>B</answer>", "<answer>X</answer> <answer> A </answer>\n", "😀<answer>\nC"]
@@ -172,6 +173,7 @@ def test_any_cut_of_the_text_gives_the_softmax(text: str, cuts: list[int], given
     assert math.fsum(found.probabilities.values()) == pytest.approx(1)
 
 
+@pytest.mark.soak
 @given(
     st.lists(
         st.builds(

@@ -63,6 +63,7 @@ def test_every_field_is_part_of_the_key() -> None:
     assert replace(ASK, temperature=1).key == ASK.key  # the number 1 is the number 1.0
 
 
+@pytest.mark.soak
 def test_the_key_is_the_same_in_another_process() -> None:
     code = "from core.llm.messages import *; print(Request('m', (Message('user', 'x'),), seed=1).key)"
     found = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)

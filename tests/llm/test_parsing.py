@@ -350,7 +350,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.few(8)
+@pytest.mark.soak
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
     """Sixteen times the text may take 64 times as long, not 256 times, as it would where time grew as the square."""

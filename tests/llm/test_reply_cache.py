@@ -131,6 +131,7 @@ assert cache.problems == (), cache.problems
 """
 
 
+@pytest.mark.soak
 def test_a_file_that_another_process_holds_may_be_deleted_without_its_journals(cache: ReplyCache) -> None:
     command = [sys.executable, "-c", HOLDER, str(cache.path)]
     with subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
@@ -170,6 +171,7 @@ def test_a_file_that_another_process_keeps_locked(cache: ReplyCache, monkeypatch
     assert cache.get("other") == CACHED
 
 
+@pytest.mark.soak
 def test_threads_share_one(cache: ReplyCache) -> None:
     missing: list[str] = []
 

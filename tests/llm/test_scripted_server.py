@@ -54,6 +54,7 @@ def contents(url: str, *requests: Request) -> list[str]:
     return [one.content for one in found if isinstance(one, Reply)]
 
 
+@pytest.mark.soak
 def test_the_openai_package_is_served() -> None:
     with serving() as url, OpenAI(base_url=url, api_key="x", max_retries=0) as client:
         assert [model.id for model in client.models.list().data] == ["scripted"]
@@ -72,6 +73,7 @@ def test_the_openai_package_is_served() -> None:
     assert 0 < (found.usage.completion_tokens_details.reasoning_tokens or 0) < found.usage.completion_tokens
 
 
+@pytest.mark.soak
 def test_the_same_requests_get_the_same_answers_and_other_seeds_others() -> None:
     requests = [request(number) for number in range(40)]
     with serving() as url:
@@ -82,6 +84,7 @@ def test_the_same_requests_get_the_same_answers_and_other_seeds_others() -> None
     assert first != other
 
 
+@pytest.mark.soak
 def test_seeds_of_a_request_count() -> None:
     with serving() as url:
         assert len(set(contents(url, *(Request("scripted", request(1).messages, seed=seed) for seed in range(40))))) == 3
@@ -143,6 +146,7 @@ def test_what_is_no_request(path: str, body: bytes, status: int) -> None:
         opener.open(urllib.request.Request(url.removesuffix("/v1") + path, data=body), timeout=5)
 
 
+@pytest.mark.soak
 def test_no_more_at_once_than_the_cap() -> None:
     with serving(Script(delay_s=0.02)) as url:
         outcomes(url, [request(number) for number in range(30)], concurrency=5)
@@ -177,6 +181,7 @@ SAID = {
 }
 
 
+@pytest.mark.few(26)
 @pytest.mark.parametrize("fault", Faults.names())
 def test_each_fault_alone(fault: str) -> None:
     """A server that always fails in one way gives a typed failure that says how, and no wrong answer."""
@@ -198,6 +203,7 @@ def test_each_fault_alone(fault: str) -> None:
         assert found.usage.uncounted == (fault == "absurd_usage")
 
 
+@pytest.mark.soak
 def test_waits_that_no_client_can_keep() -> None:
     script = Script(faults=Faults(busy_absurd=1.0))
     with serving(script) as url:
@@ -284,6 +290,7 @@ def test_it_ends_while_clients_hang() -> None:
     assert isinstance(gone, Unanswered)
 
 
+@pytest.mark.soak
 def test_as_a_command() -> None:
     command = [sys.executable, "-m", "core.llm.scripted_server", "--port", "0", "--seed", "0"]
     with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:

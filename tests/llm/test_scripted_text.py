@@ -89,6 +89,7 @@ def test_letters_on_offer(prompt: str, offered: tuple[str, ...]) -> None:
     assert answer_letters(prompt) == offered
 
 
+@pytest.mark.soak
 def test_answers_follow_their_odds() -> None:
     found = prompts(LETTER, 3000)
     expected = sum(scripted_probabilities(prompt)["A"] for prompt in found)

@@ -192,6 +192,7 @@ def test_a_signal_ends_the_server_and_its_children(kind: str, number: signal.Sig
     assert [text.split(":")[0] for text in said] == ["starting", "ready"]
 
 
+@pytest.mark.soak
 def test_a_server_that_dies_is_started_again_so_often(tmp_path: Path) -> None:
     said: list[str] = []
     with pytest.raises(StateError, match="ended with status 7, giving up after 2 restarts"):

@@ -11,6 +11,7 @@ from core.llm.server_errors import error_message_of, judge_fault, meaning_of
 from core.net.retry import Fault
 
 
+@pytest.mark.few(18)
 @pytest.mark.parametrize(
     ("text", "said"),
     [

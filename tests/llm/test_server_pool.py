@@ -60,6 +60,7 @@ async def ask_many(client: Client, number: int = 60) -> list[Reply | BaseExcepti
     return list(await asyncio.gather(*(client.complete(request(i)) for i in range(number)), return_exceptions=True))
 
 
+@pytest.mark.soak
 def test_the_server_with_the_fewest_requests_is_asked() -> None:
     with serving(Script(delay_s=0.01)) as fast, serving(Script(delay_s=0.1)) as slow:
 
@@ -95,6 +96,7 @@ def test_a_server_that_fails_rests_and_its_requests_go_elsewhere() -> None:
     assert f"server {broken}: rests: 3 faults in succession, the last: HTTP 500 (not today)" in "\n".join(said)
 
 
+@pytest.mark.soak
 def test_a_refusal_of_one_server_alone_is_retried_elsewhere_and_one_of_all_is_final() -> None:
     async def use(client: Client, _pool: ServerPool) -> Any:
         return await ask_many(client, 12)

@@ -72,6 +72,7 @@ def run(use: Callable[[], Awaitable[Any]]) -> Any:
     return asyncio.run(asyncio.wait_for(use(), 30))  # type: ignore[arg-type]
 
 
+@pytest.mark.soak
 def test_all_processes_together_keep_to_the_number_of_places_and_count_every_request() -> None:
     with serving(Script(delay_s=0.02)) as url:
 
@@ -145,6 +146,7 @@ def test_a_call_that_is_not_wanted_any_more_gives_its_place_and_its_key_back(tmp
     assert free == 1
 
 
+@pytest.mark.soak
 def test_a_fault_is_counted_where_the_servers_are_and_the_request_retried_elsewhere() -> None:
     said: list[str] = []
     with serving(Script(delay_s=0.005)) as url:

@@ -39,6 +39,7 @@ def test_four_times_the_chunks_take_four_times_as_long_and_not_sixteen_times() -
     assert seconds(16_000) < 9 * seconds(4_000)
 
 
+@pytest.mark.soak
 def test_what_is_kept_grows_with_the_answer_and_not_with_its_envelope() -> None:
     answer = StreamedAnswer(8 * MB)
     envelope = b'data: {"id":"%s","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n' % (b"x" * 10_000)

@@ -52,6 +52,7 @@ def cut(stream: bytes, seed: int) -> list[bytes]:
     return [stream[a:b] for a, b in zip([0, *places], [*places, len(stream)], strict=True)]
 
 
+@pytest.mark.soak
 @given(TOKENS, some.lists(TEXTS, max_size=3), FIELDS, USAGES, some.booleans(), some.integers(0, 99))
 def test_a_stream_is_joined_to_the_answer_that_it_was_cut_from(
     tokens: list[tuple[str, Any]], reasoning: list[str], field: str, usage: Any, logprobs: bool, seed: int
@@ -145,6 +146,7 @@ def facts(found: Reply | ModelError) -> object:
     return (type(found), found.usage.attempts)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("logprobs", [None, 20])
 def test_the_scripted_server_answers_alike_with_and_without_a_stream(logprobs: int | None) -> None:
     messages = [Message("user", PROMPT.format(f"Gene{i}")) for i in range(12)]

@@ -67,6 +67,7 @@ def test_thousands_are_counted_on_a_logarithmic_axis() -> None:
     assert cumulative_share.figure(table_of([0.01] * 100, ["none"]), WHAT, "gene").layout.xaxis.type is None
 
 
+@pytest.mark.soak
 @examples(30)
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=130))
 def test_notes_stand_where_the_curve_is_not(weights: list[int]) -> None:

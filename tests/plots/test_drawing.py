@@ -17,6 +17,7 @@ def test_markup_of_others_is_shown_letter_by_letter() -> None:
     assert drawing.escape('<a href="x">run</a> & co') == '&lt;a href="x"&gt;run&lt;/a&gt; &amp; co'
 
 
+@pytest.mark.soak
 @given(st.text(), st.integers(1, 40))
 def test_names_are_cut_before_they_are_escaped(text: str, longest: int) -> None:
     shown = drawing.escape(text, longest)

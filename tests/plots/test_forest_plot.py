@@ -41,6 +41,7 @@ def test_everything_is_inside_the_range() -> None:
     assert chart.layout.xaxis.range == pytest.approx((0.376, 1.024))
 
 
+@pytest.mark.soak
 def test_a_row_more_is_a_row_higher() -> None:
     heights = [forest_plot.draw_forest(ROWS.head(n), [], "AUROC").layout.height for n in (1, 2, 3)]
     assert np.diff(heights).tolist() == [theme.ROW_PX, theme.ROW_PX]

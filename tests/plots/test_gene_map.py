@@ -65,6 +65,7 @@ def test_areas_are_as_the_shares_and_signs_as_the_labels() -> None:
     ]
 
 
+@pytest.mark.soak
 def test_the_query_and_the_five_heaviest_are_named_from_the_bottom() -> None:
     *names, key = gene_map.figure(TABLE, "Atf3", AXES).layout.annotations
     assert [(note.x, note.y) for note in names] == [(1, 0), (0, 0), (1, 1), (-1, 1), (-1, 2), (0.5, 2)]

@@ -33,6 +33,7 @@ def test_genes_of_many_rows_are_counted_together() -> None:
     assert table[["rows_per_gene", "genes", "rows"]].to_numpy().tolist() == [["19", 1, 19], ["20+", 2, 51]]
 
 
+@pytest.mark.soak
 @given(st.lists(st.tuples(st.sampled_from([*Label, None]), st.integers(0, 5)), max_size=150))
 def test_equals_counting_one_by_one(rows: list[tuple[Label | None, int]]) -> None:
     labels, genes = [label for label, _ in rows], [gene for _, gene in rows]

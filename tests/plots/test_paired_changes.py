@@ -56,6 +56,7 @@ def test_no_change_is_drawn_and_named() -> None:
     assert [shape.x0 for shape in chart.layout.shapes] == [0.0]
 
 
+@pytest.mark.soak
 def test_what_cannot_be_seen_is_shaded_in_the_rows_of_the_mean() -> None:
     chart = paired_changes.figure(TABLE, 0.1)
     band = chart.layout.shapes[1]

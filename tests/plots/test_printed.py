@@ -35,6 +35,7 @@ def test_a_long_caption_is_broken_into_lines_that_have_room(chart: go.Figure) ->
     assert two.layout.height > one.layout.height
 
 
+@pytest.mark.soak
 def test_a_page_of_its_own_asks_for_nothing(chart: go.Figure) -> None:
     page = printed.encode(chart, "html", "Shares", CAPTION).decode()
     assert "<title>Shares</title>" in page

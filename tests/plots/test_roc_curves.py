@@ -44,6 +44,7 @@ def test_one_class_has_no_curve() -> None:
     assert list(roc_curves.table([None] * 5, {"run": RUN}).columns) == list(roc_curves.COLUMNS)
 
 
+@pytest.mark.soak
 @given(st.integers(0, 2**32 - 1), st.integers(2, 3000), st.floats(0.01, 0.99))
 def test_thinning_keeps_the_shape(seed: int, n: int, share: float) -> None:
     rng = np.random.default_rng(seed)
@@ -65,6 +66,7 @@ def test_short_curves_stay_whole() -> None:
     assert len(table) == 4  # three distinct scores and the origin
 
 
+@pytest.mark.soak
 def test_figure_draws_every_curve_in_its_panel() -> None:
     chart = roc_curves.figure(roc_curves.table(LABELS, {"run": RUN, "other": CONTROL, NO_BIOLOGY: CONTROL}))
     assert [(trace.name, trace.xaxis, trace.line.color, trace.line.dash) for trace in chart.data] == [
@@ -113,6 +115,7 @@ def test_long_names_are_whole_on_lines_that_fit_and_cut_where_there_is_no_room()
     assert all(0.05 < note.ay < 0.5 and 0 < note.x <= 0.5 for note in [one, *many])
 
 
+@pytest.mark.soak
 def test_one_task_and_none() -> None:
     one = roc_curves.table(["up", "none", "up", "none", "none"], {NO_BIOLOGY: RUN})
     assert [trace.line.color for trace in roc_curves.figure(one).data] == [theme.BASELINE]

@@ -27,6 +27,7 @@ def test_shares_of_each_label_by_hand() -> None:
     assert up.hovertext[30] == "0.97 to 1.00: 2 of 4 rows, 50.0%"
 
 
+@pytest.mark.soak
 @given(st.lists(st.tuples(st.sampled_from(["up or down", "none"]), st.floats(-5, 5)), min_size=1, max_size=50))
 def test_every_row_is_counted(rows: list[tuple[str, float]]) -> None:
     chart = score_histograms.figure(pd.DataFrame(rows, columns=["label", "value"]), "score")
@@ -43,6 +44,7 @@ def test_names_lead_to_the_bin_where_a_label_stands_out() -> None:
     assert theme.DOWN in down.text
 
 
+@pytest.mark.soak
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_no_leader_crosses_a_name(up: float, down: float) -> None:
     chart = score_histograms.figure(pd.DataFrame({"label": ["up", "down"], "value": [up, down]}), "P(up | DE)")

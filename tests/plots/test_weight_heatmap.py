@@ -72,6 +72,7 @@ def test_now_and_best_are_marked_and_best_is_named() -> None:
     assert (chart.layout.xaxis.title.text, chart.layout.yaxis.title.text) == ("weight of text in DE", "weight of text in DIR")
 
 
+@pytest.mark.soak
 @examples(40)
 @given(st.sampled_from(FINER), st.sampled_from(FINER), st.floats(0, 1), st.floats(0, 1))
 def test_the_name_of_best_is_inside_and_away_from_now(x: float, y: float, de: float, direction: float) -> None:

@@ -41,6 +41,7 @@ def submission(shared_data: Path) -> Submission:
     return load
 
 
+@pytest.mark.soak
 def test_train(pairs: Pairs) -> None:
     table = pairs("challenge/train.csv")
     assert (table.kind, table.cell_line, len(table.pairs)) == ("challenge_train", None, 7705)
@@ -59,6 +60,7 @@ def test_test(pairs: Pairs) -> None:
     assert {pair.label for pair in table.pairs} == {None}
 
 
+@pytest.mark.soak
 def test_train_and_test_share_nothing(pairs: Pairs) -> None:
     train, test = pairs("challenge/train.csv").pairs, pairs("challenge/test.csv").pairs
     assert not {pair.pert for pair in train} & {pair.pert for pair in test}
@@ -77,6 +79,7 @@ def test_pinned_hashes_are_those_of_the_files_at_hand(shared_data: Path) -> None
         assert (len(content), hashlib.sha256(content).hexdigest()) == (file.bytes, file.sha256)
 
 
+@pytest.mark.soak
 def test_the_base_debate(submission: Submission) -> None:
     table = submission("perturbagent/track_b_sharp.zip")
     assert (table.kind, table.track, table.method) == ("submission", "B", "debate")
@@ -91,7 +94,7 @@ def test_the_base_debate(submission: Submission) -> None:
     assert all(prediction.tokens for prediction in predictions)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("name", DEBATES)
 def test_debates_hold_four_briefs_and_two_verdicts(submission: Submission, name: str) -> None:
     table = submission(f"perturbagent/{name}.zip")
@@ -100,6 +103,7 @@ def test_debates_hold_four_briefs_and_two_verdicts(submission: Submission, name:
     assert all([(event.stage, event.role) for event in row.events] == order for row in table.rows)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", DEBATES[1:])
 def test_a_fusion_counts_by_its_own_numbers(submission: Submission, name: str) -> None:
     rows = submission(f"perturbagent/{name}.zip").rows
@@ -107,6 +111,7 @@ def test_a_fusion_counts_by_its_own_numbers(submission: Submission, name: str) -
     assert all(Flag.TRACE_DIFFERS in row.prediction.flags for row in rows)
 
 
+@pytest.mark.soak
 def test_short_briefs(submission: Submission) -> None:
     # numbers.md: briefs shorter than 120 characters, per role
     rows = submission("perturbagent/track_b_sharp.zip").rows

@@ -61,6 +61,7 @@ def dossiers(shared_data: Path, packs: Packs, view: LabelView) -> dict[Pair, tup
     return {pair: gathered(pair, packs, view, OF_PACKS) for pair in pairs_of(shared_data, "test")}
 
 
+@pytest.mark.soak
 def test_the_whole_training_set_is_in_view(view: LabelView) -> None:
     assert (view.counts.n, view.counts.up, view.counts.down) == (7_705, 2_359, 1_086)
     assert (len(view.by_pert.entries), len(view.by_gene.entries)) == (386, 1_570)

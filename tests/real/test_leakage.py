@@ -191,6 +191,7 @@ def test_a_renamed_duplicate_is_named(index: RowIndex, rows: pd.DataFrame) -> No
     ]
 
 
+@pytest.mark.soak
 def test_oracles_among_runs(index: RowIndex, rows: pd.DataFrame) -> None:
     """Noisy ones and inverted ones; a mean over the labels of a gene's other rows is none."""
     rng = np.random.default_rng(0)

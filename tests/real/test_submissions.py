@@ -84,7 +84,7 @@ def test_the_labelled_pool_is_valid_for_its_own_rows(shared_data: Path, ids: Ids
     assert set(against_train) == {"missing_ids", "id_order"}
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(("track", "model"), [("A", "other_model"), ("B", "other_model"), ("C", "model_size")])
 def test_the_samples_are_valid_and_empty(shared_data: Path, ids: Ids, track: Track, model: str) -> None:
     path = shared_data / "challenge" / f"sample_submission_track_{track.lower()}.csv"

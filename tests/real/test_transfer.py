@@ -87,7 +87,7 @@ def train(shared_data: Path) -> Train:
     return Train(shared_data)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("name", TABLE)
 def test_leave_one_out(train: Train, name: str) -> None:
     coverage, de, direction, _, _ = TABLE[name]

@@ -78,6 +78,7 @@ def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
     assert f"What does {LABELLED} get wrong?" in page
 
 
+@pytest.mark.soak
 def test_what_a_run_gets_wrong_is_counted(demo_workspace: Workspace) -> None:
     with demo_workspace.store.read() as db:
         alone = select(db, [LABELLED])

@@ -175,6 +175,7 @@ def test_the_same_input_gives_the_same_bytes(demo_workspace: Workspace, selectio
     assert again.figures == report.count('class="chart"') > slides[0].count(b'class="chart"') == MOST_FIGURES
 
 
+@pytest.mark.soak
 def test_a_report_loads_nothing_and_names_its_sources(demo_workspace: Workspace, selection: ReportSelection, report: str) -> None:
     page = Words(report)
     assert page.loads == []
@@ -192,6 +193,7 @@ def test_a_report_loads_nothing_and_names_its_sources(demo_workspace: Workspace,
     assert brief.split("\n")[0] in text
 
 
+@pytest.mark.soak
 def test_a_report_has_the_head_of_the_ledger(material: Material, selection: ReportSelection, demo_copy: Workspace) -> None:
     """Whoever gets it can ask later whether that is still an entry of the ledger; an empty ledger has none."""
     assert "<dt>Ledger</dt>" not in str(show_provenance(material, selection))

@@ -52,6 +52,7 @@ def in_another_process(file: Path, statement: str) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
 
 
+@pytest.mark.soak
 def test_readers_in_a_row_attach_once(store: Store, attached: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.store.attachment._KEPT_S", 60.0)
     for _ in range(5):
@@ -85,7 +86,7 @@ def write_what_stays_in_the_log(store: Store) -> None:
     assert store.file.with_name("desk.duckdb.wal").exists()
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "write",
     [
@@ -107,6 +108,7 @@ def test_the_next_reader_sees_what_was_written(
     let_go(store.file)
 
 
+@pytest.mark.soak
 def test_another_file_in_its_place_is_read(store: Store, tmp_path: Path) -> None:
     other = Store(tmp_path / "other" / "desk.duckdb", tmp_path / "scratch")
     with other.write() as db:
@@ -128,6 +130,7 @@ def test_who_reads_again_is_safe_from_a_notebook(store: Store, monkeypatch: pyte
     let_go(store.file)
 
 
+@pytest.mark.soak
 def test_a_process_ends_without_a_word(store: Store) -> None:
     """A thread that outlived Python's modules would keep DuckDB's objects, of which it tells on standard error."""
     script = f"from pathlib import Path; from core.store import Store; store = Store(Path({str(store.file)!r}), Path('.'))"
@@ -138,6 +141,7 @@ def test_a_process_ends_without_a_word(store: Store) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.soak
 def test_it_is_let_go_by_itself(store: Store) -> None:
     count(store)
     deadline = time.monotonic() + 30

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from core.actions.workspace import Workspace
 from core.store import cell_evaluations, runs
 from core.store.cell_evaluations import StoredEvaluation
 
 
+@pytest.mark.soak
 def test_a_run_has_one_table_which_goes_with_it(small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         run = runs.find(db, "debate").id

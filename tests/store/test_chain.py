@@ -79,6 +79,7 @@ def test_a_value_of_another_type_is_refused() -> None:
         canonical_form({"x": b"1"})
 
 
+@pytest.mark.soak
 def test_an_entry_holds_what_the_store_gives_back(tmp_path: Path) -> None:
     """Whole numbers in columns of fractions, texts beyond ASCII, NaN: the hash is of what is stored."""
     store = Store(tmp_path / "desk.duckdb", tmp_path / "cache")
@@ -97,6 +98,7 @@ def test_an_entry_holds_what_the_store_gives_back(tmp_path: Path) -> None:
     assert detail.startswith('{"a": {"c": "\\u00e9", "d": [null, 0.1]}, "b": 1, "ledger": {"entries": 1, "hash": "')
 
 
+@pytest.mark.soak
 def test_a_change_that_fails_leaves_no_link(tmp_path: Path) -> None:
     store = Store(tmp_path / "desk.duckdb", tmp_path / "cache")
     for number in range(3):
@@ -112,6 +114,7 @@ def test_a_change_that_fails_leaves_no_link(tmp_path: Path) -> None:
         assert chain.verify(db)[1].is_intact
 
 
+@pytest.mark.soak
 def test_processes_that_write_at_once_make_one_chain(tmp_path: Path) -> None:
     store = Store(tmp_path / "desk.duckdb", tmp_path / "cache")
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
@@ -124,6 +127,7 @@ def test_processes_that_write_at_once_make_one_chain(tmp_path: Path) -> None:
     assert authors == PROCESSES
 
 
+@pytest.mark.soak
 def test_no_code_changes_or_deletes_an_entry() -> None:
     """Of all SQL, the migration that chains older entries alone."""
     rewrites = re.compile(r"(?:UPDATE|DELETE FROM|INSERT INTO|TRUNCATE)\s+(?:trail|hypothesis)\b", re.IGNORECASE)

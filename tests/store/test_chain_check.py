@@ -197,7 +197,7 @@ def test_what_was_written_is_intact(store: Store) -> None:
     assert ledger.sentence == f"Ledger: intact, 4 entries, head {ledger.head}."
 
 
-@pytest.mark.few(16)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("what", LEDGER_ATTACKS)
 def test_an_attack_on_the_ledger_is_found(store: Store, what: str) -> None:
     attack, number, damage = LEDGER_ATTACKS[what]
@@ -206,7 +206,7 @@ def test_an_attack_on_the_ledger_is_found(store: Store, what: str) -> None:
     assert f"broken from entry {number}" in ledger.sentence
 
 
-@pytest.mark.few(21)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("what", LOG_ATTACKS)
 def test_an_attack_on_the_audit_log_is_found(store: Store, what: str) -> None:
     attack, number, damage = LOG_ATTACKS[what]
@@ -214,6 +214,7 @@ def test_an_attack_on_the_audit_log_is_found(store: Store, what: str) -> None:
     assert (log.broken_from, log.damage, ledger.is_intact) == (number, damage, True)
 
 
+@pytest.mark.soak
 def test_an_entry_that_seals_the_whole_audit_log_lacks_its_line(store: Store) -> None:
     """The chains cannot tell a forged entry from a line that was deleted; they say that one of them is."""
     ledger, log = attacked(store, append_sealing)
@@ -221,6 +222,7 @@ def test_an_entry_that_seals_the_whole_audit_log_lacks_its_line(store: Store) ->
     assert "the line of entry 5 of the ledger" in log.sentence
 
 
+@pytest.mark.soak
 def test_an_audit_log_made_anew_is_found_by_the_ledger(store: Store) -> None:
     """Entry 4 of the ledger knows line 11; a line after it is sealed by nothing but a noted head."""
     ledger, log = attacked(store, recompute("trail", 5))
@@ -228,6 +230,7 @@ def test_an_audit_log_made_anew_is_found_by_the_ledger(store: Store) -> None:
     assert (log.broken_from, log.damage) == (5, "changed")  # entry 2 of the ledger was written behind line 5
 
 
+@pytest.mark.soak
 def test_both_made_anew_are_found_by_a_noted_head_alone(store: Store) -> None:
     with store.read() as db:
         noted = [chain.head(db, each).hash for each in chain.CHAINS]
@@ -239,6 +242,7 @@ def test_both_made_anew_are_found_by_a_noted_head_alone(store: Store) -> None:
         assert [chain.find_head(db, each) for each in noted] == [None, None]
 
 
+@pytest.mark.soak
 def test_the_end_of_both_is_found_by_a_noted_head_alone(store: Store) -> None:
     with store.read() as db:
         noted = chain.head(db, chain.AUDIT_LOG).hash
@@ -258,6 +262,7 @@ def test_a_table_without_its_chain_is_damaged(store: Store) -> None:
         attacked(store, sql("ALTER TABLE trail DROP COLUMN previous"))
 
 
+@pytest.mark.soak
 def test_work_goes_on_after_a_break(store: Store) -> None:
     """Nobody is locked out by an attack: what follows is chained to what is there, and the break stays where it was."""
     attacked(store, sql("DELETE FROM trail WHERE position = 5"))

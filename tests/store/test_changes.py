@@ -35,6 +35,7 @@ def key_of(workspace: Workspace, name: str) -> str:
         return runs.find(db, name).id
 
 
+@pytest.mark.soak
 def test_a_run_that_comes_and_goes_leaves_datasets_and_other_runs_as_they_are(small_workspace: Workspace) -> None:
     other = f"run:{key_of(small_workspace, 'debate')}"
     for remove in (lambda: undo(small_workspace, "more.csv"), lambda: run_actions.delete(small_workspace, "more")):
@@ -45,6 +46,7 @@ def test_a_run_that_comes_and_goes_leaves_datasets_and_other_runs_as_they_are(sm
         assert not moved & {"datasets", "spaces", other}
 
 
+@pytest.mark.soak
 def test_rows_that_come_and_go_move_datasets(small_workspace: Workspace) -> None:
     more = cases.as_csv(["id", "pert", "gene", "label"], [["Pz_Gz", "Pz", "Gz", "down"]])
     assert "datasets" in moved_by(small_workspace, lambda: import_upload(small_workspace, more, "more.csv"))

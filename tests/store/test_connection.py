@@ -57,6 +57,7 @@ def finished(process: subprocess.Popen[str]) -> str:
     return out
 
 
+@pytest.mark.soak
 def test_a_new_store_is_made_with_its_schema(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with store.read() as db:
@@ -64,6 +65,7 @@ def test_a_new_store_is_made_with_its_schema(tmp_path: Path) -> None:
     assert {"dataset", "pair", "run", "prediction", "trace_event", "schema_version"} <= tables
 
 
+@pytest.mark.soak
 def test_the_stores_of_other_workspaces_are_closed_in_time(tmp_path: Path) -> None:
     settings = [Settings(workspace=tmp_path / str(i)) for i in range(OPEN_STORES + 1)]
     stores = [weakref.ref(open_store(each)) for each in settings]
@@ -71,6 +73,7 @@ def test_the_stores_of_other_workspaces_are_closed_in_time(tmp_path: Path) -> No
     assert open_store(settings[-1]) is stores[-1]()
 
 
+@pytest.mark.soak
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with store.write() as db:
@@ -82,6 +85,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         assert changes.versions(db) == {"runs": 2, "datasets": 1}
 
 
+@pytest.mark.soak
 def test_a_thread_takes_the_lock_that_it_made_and_a_forked_process_makes_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +112,7 @@ def read_bumps(store: Store) -> int:
         return bumps(cursor)
 
 
+@pytest.mark.soak
 def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with pytest.raises(ZeroDivisionError), store.write() as db:
@@ -123,6 +128,7 @@ def test_a_write_within_a_read_is_refused_and_not_a_deadlock(tmp_path: Path) -> 
         pass
 
 
+@pytest.mark.soak
 def test_readers_cannot_write_nor_reach_other_files(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     (tmp_path / "secret.csv").write_text("a\n1\n")
@@ -135,6 +141,7 @@ def test_readers_cannot_write_nor_reach_other_files(tmp_path: Path) -> None:
             db.execute("SET enable_external_access = true")
 
 
+@pytest.mark.soak
 def test_one_writing_process_and_four_reading_ones(tmp_path: Path) -> None:
     write_and_read_in_processes(tmp_path, WRITES)
 
@@ -246,6 +253,7 @@ def test_a_killed_writer_leaves_the_store_as_before_or_after(tmp_path: Path, whe
         changes.bump(db, "runs")
 
 
+@pytest.mark.soak
 def test_busy_names_the_process_that_writes(tmp_path: Path) -> None:
     with store_at(tmp_path).read():
         pass
@@ -298,6 +306,7 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, content: bytes
     assert store.file.read_bytes() == content
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.95])
 def test_a_truncated_store_is_refused_and_left_alone(tmp_path: Path, share: float) -> None:
     whole = store_at(tmp_path)
@@ -330,6 +339,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.soak
 def test_a_file_put_in_place_of_another_is_looked_at_anew(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with store.write() as db:
@@ -362,6 +372,7 @@ def test_a_commit_changes_the_state_of_the_file_and_a_read_does_not(tmp_path: Pa
     assert store.settled_state() not in (before, None)
 
 
+@pytest.mark.soak
 def test_a_file_that_changed_a_moment_ago_may_change_again_without_a_sign(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with store.read():

@@ -35,6 +35,7 @@ def db(small_workspace: Workspace) -> Iterator[Cursor]:
         yield cursor
 
 
+@pytest.mark.soak
 def test_batches_are_all_events_in_order_and_split_no_row(db: Cursor, batch_bytes: int) -> None:
     run, found = runs.find(db, "debate").id, []
     for batch in split_events(db, "e.run = ?", [run], "p.position, e.seq"):
@@ -62,6 +63,7 @@ def test_frames_and_texts_are_those_of_one_query(db: Cursor) -> None:
     assert [content[i] for i in range(len(content))] == content[:] == list(content)
 
 
+@pytest.mark.soak
 def test_a_reader_that_stops_halfway_leaves_nothing_behind(db: Cursor) -> None:
     run = runs.find(db, "debate").id
     rows = traces.each_row(db, run)

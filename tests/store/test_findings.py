@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.store import findings, migrations, predictions, runs, traces
@@ -44,6 +46,7 @@ def test_an_older_store_is_searched_anew(demo_workspace: Workspace, tmp_path: Pa
     assert stored(old, run) == stored(demo_workspace, run)
 
 
+@pytest.mark.soak
 def test_findings_by_role_and_rows_by_arguing(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id

@@ -83,6 +83,7 @@ def test_what_steps_run_imports_the_standard_library_and_nothing_that_changes() 
             assert {name if name.startswith("core") else name.split(".")[0] for name in names} <= allowed, file
 
 
+@pytest.mark.soak
 def test_an_old_store_is_upgraded_without_the_audit_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def today(*_: object) -> None:
         raise AssertionError("a migration ran code that may change")

@@ -86,7 +86,7 @@ def use(store: Store) -> list[str]:
     return found
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("name", HOLDERS)
 def test_the_next_one_reads_and_writes_at_once(here: Path, name: str) -> None:
     hold, work, committed = HOLDERS[name]
@@ -102,6 +102,7 @@ def with_log(made: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
     return folder, log_of(store_at(folder).file).read_bytes()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 0.6, 0.99, 1.0])
 def test_a_torn_log_holds_what_was_committed_before_it_was_torn(
     with_log: tuple[Path, bytes], tmp_path: Path, share: float
@@ -152,6 +153,7 @@ def test_the_holder_file_of_a_killed_writer_blames_nobody(here: Path) -> None:
     assert "by another process that is reading" in str(busy.value)
 
 
+@pytest.mark.soak
 def test_a_process_killed_while_it_makes_a_store_leaves_none(tmp_path: Path) -> None:
     program = f"""
 import os, signal
@@ -168,7 +170,7 @@ with Store(place / "data" / "desk.duckdb", place / "cache").read():
     assert not list((tmp_path / "data").glob(".*.part"))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("free", [0, 8 << 10, 16 << 10, 300 << 10])
 def test_a_full_disk_leaves_no_half_made_store(tmp_path: Path, free: int) -> None:
     with mounts.small_disk(tmp_path / "disk", 4 << 20) as disk:

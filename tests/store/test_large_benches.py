@@ -23,6 +23,7 @@ def test_both_stores_hold_the_same_run(tmp_path: Path, monkeypatch: pytest.Monke
     assert large_store.score_store(ours)["aurocs"] == pytest.approx(plain_store.score_plain(plain)["aurocs"], abs=1e-12)
 
 
+@pytest.mark.soak
 def test_a_plain_merge_predicts_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large_knn, "N_GENES", 50)
     large_knn.make_pairs(tmp_path / "pairs.parquet", 130)

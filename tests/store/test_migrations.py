@@ -19,12 +19,14 @@ def steps_done(store: Store) -> list[tuple[int, str]]:
         return db.execute("SELECT version, name FROM schema_version ORDER BY version").fetchall()
 
 
+@pytest.mark.soak
 def test_every_step_is_recorded_once(tmp_path: Path) -> None:
     expected = [(number, step.__name__) for number, step in enumerate(migrations.STEPS, start=1)]
     assert steps_done(fresh(tmp_path)) == expected
     assert steps_done(fresh(tmp_path)) == expected
 
 
+@pytest.mark.soak
 def test_an_older_store_is_upgraded_and_keeps_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with fresh(tmp_path).write() as db:
         db.execute("INSERT INTO gene VALUES ('Ga', 'named', NULL)")
@@ -39,6 +41,7 @@ def test_an_older_store_is_upgraded_and_keeps_its_rows(tmp_path: Path, monkeypat
     assert steps_done(upgraded)[-1] == (len(migrations.STEPS), "add_chromosome")
 
 
+@pytest.mark.soak
 def test_a_step_that_fails_leaves_the_store_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = steps_done(fresh(tmp_path))
 

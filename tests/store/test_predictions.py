@@ -21,6 +21,7 @@ def found(workspace: Workspace, wanted: RowFilter, order: predictions.Order = "f
         return predictions.find_pair_ids(db, runs.find(db, "debate").id, wanted, order)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("wanted", "expected"),
     [
@@ -52,6 +53,7 @@ def test_filters(small_workspace: Workspace, wanted: RowFilter, expected: list[s
     assert found(small_workspace, wanted) == expected
 
 
+@pytest.mark.soak
 def test_rows_with_notes(small_workspace: Workspace) -> None:
     assert found(small_workspace, RowFilter(noted=True)) == []
     actions.add_note(small_workspace, "debate", "Pb_Ga", "odd")
@@ -61,6 +63,7 @@ def test_rows_with_notes(small_workspace: Workspace) -> None:
     assert listed[["pair_id", "notes"]].to_numpy().tolist() == [["Pb_Ga", 1], ["Pa_Ga", 0]]
 
 
+@pytest.mark.soak
 def test_orders(small_workspace: Workspace) -> None:
     assert found(small_workspace, RowFilter(), "P(DE), high first")[0] == "Pc_Gc"
     assert found(small_workspace, RowFilter(), "P(up | DE), high first")[:2] == ["Pa_Ga", "Pa_Gb"]
@@ -71,6 +74,7 @@ def test_orders(small_workspace: Workspace) -> None:
     assert found(small_workspace, RowFilter(), MOST_ARGUED) == ["Pa_Ga", "Pb_Ga", "Pa_Gb", "Pc_Gc"]
 
 
+@pytest.mark.soak
 def test_rows_are_ordered_by_disagreement_between_advocates(small_workspace: Workspace) -> None:
     sides = {
         ("Pa_Ga", "EFFECT"): ["own_side"],  # its opponent concludes for the same side: they agree
@@ -90,12 +94,14 @@ def test_rows_are_ordered_by_disagreement_between_advocates(small_workspace: Wor
     assert found(small_workspace, RowFilter(), ADVOCATES_DISAGREE) == ["Pb_Ga", "Pa_Gb", "Pa_Ga", "Pc_Gc"]
 
 
+@pytest.mark.soak
 def test_a_listed_row_says_hit_or_miss_where_it_has_a_label(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         listed = predictions.list_rows(db, runs.find(db, "debate").id, ["Pa_Ga", "Pa_Gb", "Pb_Ga", "Pc_Gc"])
     assert listed["outcome"].fillna("").tolist() == ["miss", "hit", "miss", ""]  # all say none
 
 
+@pytest.mark.soak
 def test_one_row_and_its_trace(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id
@@ -110,6 +116,7 @@ def test_one_row_and_its_trace(small_workspace: Workspace) -> None:
             predictions.row(db, run, "Pb_Gb")
 
 
+@pytest.mark.soak
 def test_a_symbols_rows_with_and_without_a_run(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate")
@@ -118,6 +125,7 @@ def test_a_symbols_rows_with_and_without_a_run(small_workspace: Workspace) -> No
     assert rows["run"].fillna("none").tolist() == [run.id, "none"]
 
 
+@pytest.mark.soak
 def test_a_support_that_is_no_number_is_none(small_workspace: Workspace) -> None:
     told = {"Pa_Ga": 2.5, "Pa_Gb": "plenty", "Pb_Ga": None, "Pb_Gb": {"of": 3}}
     rows = [
@@ -137,6 +145,7 @@ def test_a_support_that_is_no_number_is_none(small_workspace: Workspace) -> None
     assert support[0] == 2.5
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("method", RANK_METHODS)
 def test_rank_scores_are_no_call_and_neither_hit_nor_miss(small_workspace: Workspace, method: str) -> None:
     with small_workspace.store.write() as db:
@@ -147,6 +156,7 @@ def test_rank_scores_are_no_call_and_neither_hit_nor_miss(small_workspace: Works
     assert found(small_workspace, RowFilter(outcome="miss")) == []
 
 
+@pytest.mark.soak
 def test_a_change_of_unknown_direction_is_hit_by_either_direction(small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         run = runs.find(db, "debate").id
@@ -161,6 +171,7 @@ def test_a_change_of_unknown_direction_is_hit_by_either_direction(small_workspac
     assert found(small_workspace, RowFilter(outcome="miss")) == ["Pa_Gb", "Pb_Ga"]
 
 
+@pytest.mark.soak
 def test_a_data_frame_is_the_one_that_the_database_gives(small_workspace: Workspace) -> None:
     query = """SELECT 'P' || (i % 3) AS pert, CASE WHEN i % 2 = 0 THEN 'up' END AS label, i::INTEGER AS whole, i / 4.0 AS number,
                  CASE WHEN i % 2 = 0 THEN i::INTEGER END AS tokens, CASE WHEN i > 2 THEN i::DOUBLE END AS p,

@@ -101,7 +101,7 @@ LEFT_OUT = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("what", LEFT_OUT)
 def test_what_is_beside_our_tables_is_left_out_and_named(source: Path, what: str) -> None:
     before = contents(Store(source, source.parent / "cache"))

@@ -24,6 +24,7 @@ def test_a_name_belongs_to_one_rubric(small_workspace: Workspace) -> None:
             rubrics.put(db, replace(RUBRIC, question="Does it?"), "Ada")
 
 
+@pytest.mark.soak
 def test_texts_are_those_of_the_unit_and_the_roles(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id
@@ -40,6 +41,7 @@ def test_texts_are_those_of_the_unit_and_the_roles(small_workspace: Workspace) -
     assert brief["content"] in whole.set_index("pair_id").loc[brief["pair_id"], "content"]
 
 
+@pytest.mark.soak
 def test_samples_and_labels_belong_to_a_wording_and_go_with_the_run(small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         run = runs.find(db, "debate").id

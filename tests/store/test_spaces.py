@@ -35,6 +35,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "desk.duckdb", tmp_path / "cache")
 
 
+@pytest.mark.soak
 def test_a_space_comes_back_whole_by_name_and_by_id(store: Store) -> None:
     labelled = replace(SPACE, id="2c3d", name="from labels", built_from="bmdm", source_file="import1", notes=())
     for space in (SPACE, labelled):
@@ -51,6 +52,7 @@ def test_a_space_comes_back_whole_by_name_and_by_id(store: Store) -> None:
         assert spaces.list_all(db) == [labelled]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("other", [replace(SPACE, name="another name"), replace(SPACE, id="another id")])
 def test_id_and_name_of_a_space_are_its_own(store: Store, other: SpaceRecord) -> None:
     with store.write() as db:
@@ -59,6 +61,7 @@ def test_id_and_name_of_a_space_are_its_own(store: Store, other: SpaceRecord) ->
         spaces.add(db, other)
 
 
+@pytest.mark.soak
 def test_the_latest_pack_of_a_kind_or_the_named_one(store: Store) -> None:
     newer, network = replace(PACK, name="again"), replace(PACK, name="edges", kind="network")
     for pack in (PACK, newer, network):
@@ -77,6 +80,7 @@ def test_the_latest_pack_of_a_kind_or_the_named_one(store: Store) -> None:
         assert spaces.pack_of_kind(db, "descriptions") == PACK
 
 
+@pytest.mark.soak
 def test_presets_belong_to_a_page_and_are_replaced_by_name(store: Store) -> None:
     with store.write() as db:
         notes.save_preset(db, "what-if", "mine", {"power": 2.0, "with": ["a", "b"]}, "Ada")
@@ -90,6 +94,7 @@ def test_presets_belong_to_a_page_and_are_replaced_by_name(store: Store) -> None
         assert (list(notes.presets_of_page(db, "what-if")), notes.presets_of_page(db, "neighbours")) == (["half"], {"mine": {}})
 
 
+@pytest.mark.soak
 def test_genes_that_are_here_are_described_and_empty_texts_say_nothing(store: Store) -> None:
     with store.write() as db:
         pairs.add_genes(db, ["Ga", "Gb", "Gc"], {"Gb": "old"})
@@ -98,6 +103,7 @@ def test_genes_that_are_here_are_described_and_empty_texts_say_nothing(store: St
         assert [pairs.symbol(db, gene)[1] for gene in ("Ga", "Gb", "Gc", "Gone")] == ["a kinase", "old", None, None]
 
 
+@pytest.mark.soak
 def test_a_store_of_the_first_schema_keeps_its_imports_and_takes_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = "INSERT INTO import VALUES ('i1', 'sha', 'train.csv', 'challenge_train', ?, NULL, 4, 0, now()::TIMESTAMP, 'Ada')"
     with monkeypatch.context() as patched:

@@ -79,7 +79,7 @@ def test_counts_by_run_and_role_agree_with_a_plain_search(small_workspace: Works
             }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("phrase", ["β-CATENIN", "then of", "“wnt”", "\\n in mouse", "🐭", "papers"])
 def test_dossiers_are_searched_as_they_are_read(small_workspace: Workspace, phrase: str) -> None:
     run = add_run(small_workspace, "one", [row("Pa_Ga", evidence=(papers(TITLE),)), row("Pa_Gb", evidence=(papers("else"),))])
@@ -91,6 +91,7 @@ def test_dossiers_are_searched_as_they_are_read(small_workspace: Workspace, phra
     assert f"{hit.before}{hit.hit}{hit.after}" == f"papers: title: {TITLE}"
 
 
+@pytest.mark.soak
 def test_every_run_gets_its_first_hits_and_one_can_be_asked_for(small_workspace: Workspace) -> None:
     many = add_run(small_workspace, "many", [row(r, said("needle"), said("Needle", "NULL")) for r in ROWS])
     few = add_run(small_workspace, "few", [row("Pb_Ga", said("a needle here"))])
@@ -109,6 +110,7 @@ def test_every_run_gets_its_first_hits_and_one_can_be_asked_for(small_workspace:
     assert asked.counts == found.counts  # of all runs and roles, whatever is listed
 
 
+@pytest.mark.soak
 def test_words_around_a_hit_are_whole(small_workspace: Workspace) -> None:
     run = add_run(small_workspace, "one", [row("Pa_Ga", said(f"{'before ' * 50}the needle{' after' * 50}"))])
     [hit] = find(small_workspace, "needle", run=run).hits
@@ -125,6 +127,7 @@ def test_nothing_holds_an_empty_phrase(small_workspace: Workspace, phrase: str) 
     assert find(small_workspace, phrase) == Found({}, [])
 
 
+@pytest.mark.soak
 def test_other_datasets_and_deleted_runs_are_left_out(small_workspace: Workspace) -> None:
     run = add_run(small_workspace, "one", [row("Pa_Ga", said("needle"))])
     with small_workspace.store.write() as db:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from core.actions.workspace import Workspace
 from core.store import runs, walks
 from core.store.walks import Stop
 
 
+@pytest.mark.soak
 def test_stops_come_back_as_they_were_in_order(small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         run = runs.find(db, "debate")

@@ -37,6 +37,7 @@ def test_ceilings_by_hand() -> None:
     assert found.value("exact_hit", 5, {"A+B": 3, "E": 1}) == 0.75
 
 
+@pytest.mark.soak
 @given(st.integers(0, 10_000))
 def test_no_model_of_trained_genes_exceeds_them(seed: int) -> None:
     rng = np.random.default_rng(seed)

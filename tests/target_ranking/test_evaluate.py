@@ -44,6 +44,7 @@ def value(found: Any, metric: str, k: int | None, model: str = "fallen", stratum
     return float(rows.loc[model, "estimate"])
 
 
+@pytest.mark.soak
 def test_conditions_are_averaged_first() -> None:
     found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings())
     # A+B: mean falls 3 and 4, so B is first and A second; C: E first, C second; D: all five tie
@@ -62,6 +63,7 @@ def test_cells_are_ranked_each_with_the_controls_of_its_batch() -> None:
     assert (rows["n"], rows["conditions"]) == (4, 3)
 
 
+@pytest.mark.soak
 def test_a_model_of_trained_genes_stands_at_its_ceiling() -> None:
     found = evaluate({"trained": TRAINED}, CELLS, SPLIT, EvaluationSettings(ks=(1, 2)))
     rows = by_model(found.table, "recall", 1).iloc[0]
@@ -81,6 +83,7 @@ def test_margins_are_those_over_the_expected_random_level() -> None:
         assert rows["margin_low"] < rows["margin"] < rows["margin_high"]
 
 
+@pytest.mark.soak
 def test_conditions_are_told_apart_by_what_was_trained() -> None:
     found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings())
     counts = (
@@ -92,6 +95,7 @@ def test_conditions_are_told_apart_by_what_was_trained() -> None:
     assert value(found, "mrr", None, stratum="part seen") == 1.0
 
 
+@pytest.mark.soak
 def test_masked_targets_tie_and_candidates_narrow() -> None:
     masked = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings(mask="targets", ks=(1, 2, 3, 4, 5)))
     # A, B, C, D are perturbed somewhere and show nothing; E fell for C: there the four tie on the places 2 to 5.
@@ -107,6 +111,7 @@ def test_masked_targets_tie_and_candidates_narrow() -> None:
     assert by_model(narrowed.table, "relevant_hit", 1)["random"].tolist() == pytest.approx([(1 / 2 + 1 / 2 + 0) / 3])
 
 
+@pytest.mark.soak
 def test_the_first_genes_are_kept_for_people() -> None:
     found = evaluate({"fallen": ALL, "trained": TRAINED}, CELLS, SPLIT, EvaluationSettings(unit="cell"))
     assert tuple(found.table.columns) == COLUMNS

@@ -92,6 +92,7 @@ def test_three_of_64_are_the_top_scored_where_all_genes_are_candidates() -> None
     assert 0.2 < np.take_along_axis(negative, order[:, 3:4], axis=1).mean() < 0.8
 
 
+@pytest.mark.soak
 def test_the_top_scored_gene_is_as_often_among_the_negatives_as_it_is_a_candidate() -> None:
     rng = np.random.default_rng(2)
     n, n_genes = 3_000, 501

@@ -37,6 +37,7 @@ def written(folder: Path, change: Callable[[Any], Any] = lambda cells: cells, *,
     return CellSource(file=str(folder / "cells.h5ad"))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sparse", [True, False])
 def test_a_file_is_read_as_counts_per_10_000(tmp_path: Path, *, sparse: bool) -> None:
     found = read_source(written(tmp_path, sparse=sparse))
@@ -49,6 +50,7 @@ def test_a_file_is_read_as_counts_per_10_000(tmp_path: Path, *, sparse: bool) ->
     assert found.notes == ()
 
 
+@pytest.mark.soak
 def test_a_file_and_the_simulator_agree(tmp_path: Path) -> None:
     screen = simulate_screen(ScreenSettings(**asdict(SIMULATED) | SCREEN), 0)
     write_screen(screen, tmp_path / "s.h5ad")
@@ -103,6 +105,7 @@ def few_cells(cells: Any) -> Any:
     return cells[:38].copy()
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -51,6 +51,7 @@ def trained(folder: Path, prepared: tuple[ReadCells, Split], said: list[tuple[fl
     return made
 
 
+@pytest.mark.soak
 def test_every_model_is_fitted_saved_and_evaluated(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
     said: list[tuple[float, str]] = []
     folder = trained(tmp_path, prepared, said)
@@ -67,6 +68,7 @@ def test_every_model_is_fitted_saved_and_evaluated(tmp_path: Path, prepared: tup
     assert list_folders(tmp_path) == [folder]
 
 
+@pytest.mark.soak
 def test_knocked_down_genes_fall_so_they_are_found(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
     """The simulator lets a perturbed gene fall: ranking by that beats chance; unseen genes are out of the other's reach."""
     [saved] = trained(tmp_path, prepared).evaluations()
@@ -121,6 +123,7 @@ def test_a_wrong_or_missing_part_is_said(tmp_path: Path, prepared: tuple[ReadCel
     del prepared
 
 
+@pytest.mark.soak
 def test_tables_for_people_and_programs(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
     [saved] = trained(tmp_path, prepared).evaluations()
     wide = wide_table(saved.table, "recall")

@@ -175,6 +175,7 @@ def test_cookies_have_their_flags(server: Server) -> None:
         assert "HttpOnly" in cookie or cookie.startswith("_streamlit_xsrf=")
 
 
+@pytest.mark.soak
 def test_streamlit_alone_serves_no_shared_workspace(small_workspace: Workspace, tmp_path: Path) -> None:
     """It says why, and takes no upload either."""
     write_roles(tmp_path / "secrets.toml")

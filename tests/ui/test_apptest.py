@@ -94,7 +94,7 @@ def press(app: AppTest, label: str) -> AppTest:
     return button.click().run()
 
 
-@pytest.mark.few(36)
+@pytest.mark.few(17)
 @pytest.mark.parametrize(("fixture", "run", "page", "tab"), EVERYWHERE)
 def test_every_page_runs(glance: Visit, request: pytest.FixtureRequest, fixture: str, run: str, page: str, tab: str) -> None:
     app = glance(request.getfixturevalue(fixture), page, **({"run": run} if run else {}), **tab_of(page, tab))
@@ -111,6 +111,7 @@ def test_every_page_is_in_the_sidebar(visit: Visit, workspace: Workspace) -> Non
     assert sorted(linked_to, key=str) == sorted("" if page == "overview" else page for page in views.PAGES)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("page", "symbol"), [("perturbation", "Pa"), ("gene", "Ga")])
 def test_a_symbol_has_a_page_with_its_rows(visit: Visit, small_workspace: Workspace, page: str, symbol: str) -> None:
     app = visit(small_workspace, page, name=symbol)
@@ -134,13 +135,14 @@ def test_a_page_alone_shows_nothing_and_opens_nothing(tmp_path: Path, monkeypatc
     assert not (tmp_path / "untouched").exists()
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("page", PAGES)
 def test_an_empty_workspace_says_what_to_do(visit: Visit, workspace: Workspace, page: str) -> None:
     text = text_of(visit(workspace, page))
     assert "Data" in text if page != "data" else "Make the simulated demo" in text
 
 
+@pytest.mark.soak
 def test_what_a_published_run_lacks_is_said_in_words(glance: Visit, real_workspace: Workspace) -> None:
     app = glance(real_workspace, "rows", run="track_b_sharp")
     text = text_of(app)
@@ -204,7 +206,7 @@ FILTERS: list[tuple[dict[str, str | Sequence[str]], list[str]]] = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.soak
 @pytest.mark.parametrize(("parameters", "expected"), FILTERS, ids=str)
 def test_a_link_with_filters_leaves_the_right_rows(
     visit: Visit, small_workspace: Workspace, parameters: dict[str, str | Sequence[str]], expected: list[str]
@@ -288,6 +290,7 @@ def test_a_run_is_renamed_scored_and_remarked_on(visit: Visit, small_workspace: 
     assert app.sidebar.selectbox(key="choose_run").options == ["another name"]
 
 
+@pytest.mark.soak
 def test_a_wrong_score_is_explained_and_nothing_is_changed(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "data", tab="Runs and notes")
     app.text_input(key=f"score-{the_run(small_workspace).id}").input("high")

@@ -188,6 +188,7 @@ def test_a_number_of_the_audit_opens_its_rows_and_the_address_names_them(
     page.get_by_text("Rows by how many of their advocates").wait_for()
 
 
+@pytest.mark.soak
 def test_the_sidebar_keeps_the_run_and_back_goes_back(open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace) -> None:
     run, page = the_run(demo_workspace), open_tab()
     page.goto(demo_server.url())

@@ -36,6 +36,7 @@ def test_the_start_ends_with_a_malformed_setting(monkeypatch: pytest.MonkeyPatch
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.soak
 def test_every_error_that_a_page_shows_is_in_the_log_with_its_traceback(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,6 +74,7 @@ def test_the_server_records_what_no_page_could(small_workspace: Workspace) -> No
     assert line.endswith("ZeroDivisionError: in a callback")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("planted", "words"),
     [
@@ -94,7 +96,7 @@ def test_what_the_system_refuses_is_a_sentence(
     assert "Traceback" in log.log_file(small_workspace.settings).read_text("utf-8")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("page", ["overview", "rows", "scores", "data", "run"])
 def test_pages_of_a_disk_that_nobody_can_write_to(visit: Visit, small_workspace: Workspace, page: str, tmp_path: Path) -> None:
     place = tmp_path / "copy"

@@ -73,6 +73,7 @@ def test_check_finds_them_in_a_file_whose_run_is_unknown(made: Workspace, tmp_pa
         assert sorted(found["seed_is_mean"]) == partial(made)
 
 
+@pytest.mark.soak
 def test_overview_links_to_them(made: Workspace, visit: Visit) -> None:
     shown = text_of(visit(made, "overview"))
     assert f"{len(partial(made))} of {ROWS} rows: a mean over fewer seeds or epochs than asked" in shown

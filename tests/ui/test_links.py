@@ -109,6 +109,7 @@ def test_what_a_control_did_not_write_to_the_address_is_written(glance: Visit, l
     assert "p_de" not in app.query_params
 
 
+@pytest.mark.soak
 def test_what_a_link_names_in_vain_is_said_in_a_line(glance: Visit, little_demo: Workspace) -> None:
     known = {"run": the_run(little_demo, "simulated debate").id, "label": "up"}
     app = glance(little_demo, "rows", **known, order="by taste", card="a tool of the future", spin="left")

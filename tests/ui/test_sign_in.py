@@ -109,6 +109,7 @@ def open_debates(page: Page, server: Server) -> None:
     settle(page)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("read", [("rows",), pytest.param(("rows", "data", "run"), marks=pytest.mark.soak)], ids=len)
 def test_an_editor_and_a_reader_at_the_same_time(
     open_tab: OpenTab, server: Server, shared: Workspace, read: Sequence[str]

@@ -64,6 +64,7 @@ def test_a_link_to_an_unknown_row_says_so(glance: Visit, little_demo: Workspace)
     assert "not in this dataset" in app.warning[0].value
 
 
+@pytest.mark.soak
 def test_without_a_space_it_says_what_to_do(visit: Visit, small_workspace: Workspace) -> None:
     assert "Build one from a knowledge pack" in text_of(visit(small_workspace, "neighbours"))
     assert "Build one from a knowledge pack" in text_of(visit(small_workspace, "fuse"))

@@ -40,6 +40,7 @@ def test_a_made_dataset_shows_its_screen(visit: Visit, workspace: Workspace, scr
     assert not app.exception
 
 
+@pytest.mark.soak
 def test_other_datasets_say_what_a_screen_is(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "data", tab="Import")
     assert "was not made from a file of single cells" in text_of(app)
@@ -61,6 +62,7 @@ def test_a_file_is_described_and_a_start_carries_what_was_filled_in(
     assert settings.sampling.least_effects == 4
 
 
+@pytest.mark.soak
 def test_a_reader_gets_no_form(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     app = visit(small_workspace, "data", tab="Import")

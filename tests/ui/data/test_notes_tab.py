@@ -20,6 +20,7 @@ def noted(small_workspace: Workspace) -> Workspace:
     return small_workspace
 
 
+@pytest.mark.soak
 def test_notes_are_listed_with_links_to_what_they_are_about(visit: Visit, noted: Workspace) -> None:
     run = the_run(noted)
     table = visit(noted, "data", tab="Runs and notes").dataframe[0].value
@@ -31,7 +32,7 @@ def test_notes_are_listed_with_links_to_what_they_are_about(visit: Visit, noted:
     assert dict(zip(table["note"], table["by"], strict=True)) == {"steep": "tester", "odd run": "Ada", "odd row": "tester"}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("filters", "left"),
     [
@@ -63,6 +64,7 @@ def test_a_reader_deletes_nothing(visit: Visit, noted: Workspace, monkeypatch: p
     assert [button.label for button in app.button if button.label == "Delete the note"] == []
 
 
+@pytest.mark.soak
 def test_without_notes_the_tab_says_where_to_write_one(visit: Visit, small_workspace: Workspace) -> None:
     assert "Write them below a row of Rows" in text_of(visit(small_workspace, "data", tab="Runs and notes"))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from core.actions import runs as actions
 from core.actions.workspace import Workspace
 from core.ui.data.tabs import detail_text
@@ -31,6 +33,7 @@ def test_a_change_says_its_detail_with_the_beginning_of_a_hash() -> None:
     assert detail_text(json.dumps(detail)) == expected
 
 
+@pytest.mark.soak
 def test_changes_stand_in_a_static_table_that_cuts_nothing(visit: Visit, small_workspace: Workspace) -> None:
     note = "a note so long that no cell of one line would hold it " * 4
     actions.set_values(small_workspace, the_run(small_workspace).id, {"note": note})

@@ -49,6 +49,7 @@ def test_a_space_is_built_in_place(visit: Visit, small_workspace: Workspace, gen
         assert "covers none of the 4 rows of debate" in text_of(app)
 
 
+@pytest.mark.soak
 def test_a_reader_is_offered_nothing(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     add_descriptions(small_workspace, ("Ga", "Gb", "Gc", "Pa", "Pb", "Pc"))
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")

@@ -106,6 +106,7 @@ def write_brief(workspace: Workspace) -> None:
         db.execute("UPDATE trace_event SET content = ? WHERE pair_id = 'Pa_Ga' AND kind = 'brief'", [BRIEF])
 
 
+@pytest.mark.soak
 def test_a_row_shows_texts_with_what_was_searched_for(visit: Visit, small_workspace: Workspace) -> None:
     write_brief(small_workspace)
     app = visit(small_workspace, "debates", run="debate", row="Pa_Ga", q="SURE")

@@ -28,6 +28,7 @@ def test_the_label_stands_with_what_became_of_the_call(row: dict[str, Any], said
     assert re.sub(r":color\[.\]\{[^}]*\}", "…", describe_label(row)) == said
 
 
+@pytest.mark.soak
 def test_a_row_is_a_hit_where_its_list_says_so(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id

@@ -98,7 +98,7 @@ def test_a_row_that_changed_meanwhile_is_shown_as_it_is_now(visit: Visit, small_
     assert "written while another row was on screen" in [text.value for text in next_row(app).text]
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("parameters", [{"row": "Px_Gx"}, {"row": "Pa_Ga", "with": "nobody"}, {"run": "nobody", "row": "Pa_Ga"}])
 def test_an_address_that_names_nothing_opens_the_page(
     visit: Visit, small_workspace: Workspace, parameters: dict[str, str | Sequence[str]]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.soak
 def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspace) -> None:
     """Three clicks: start, watch, open its rows."""
     page: Page = open_tab()

@@ -116,6 +116,7 @@ def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, mon
     assert read not in [link.proto.label for link in hidden.get("page_link")]
 
 
+@pytest.mark.soak
 def test_an_asking_that_pauses_is_not_over(world: World) -> None:
     over = {
         status: again_panel._is_over(replace(world.run, status=status)) for status in ("pausing", "waiting", "done", "crashed")

@@ -24,7 +24,7 @@ def text_of(app: object) -> str:
     return "\n".join(str(element.proto) for element in app.main)  # type: ignore[attr-defined]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("page", ["overview", "scores", "compare"])
 def test_scores_are_named(visit: Visit, line: Workspace, page: str) -> None:
     app = visit(line, page, dataset="k562", run="llm test")
@@ -41,6 +41,7 @@ def test_what_if_keeps_labels_away_from_training_rows_alone(visit: Visit, line: 
     assert f"k562 is judged by the {HEADLINE}" in text_of(app)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("row", "told"), [("P9_G0", "of the test split, whose labels nothing learns from"), ("P0_G0", "masked")])
 def test_neighbours_say_which_labels_a_row_may_see(visit: Visit, line: Workspace, row: str, told: str) -> None:
     app = visit(line, "neighbours", dataset="k562", row=row)

@@ -85,7 +85,7 @@ def test_an_undo_that_is_refused_confirms_nothing(visit: Visit, small_workspace:
     assert confirmation_of(app) == ("", [])
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(("name", "links"), [("again.csv", ["What again gets wrong"]), ("test2.csv", ["Open the dataset"])])
 def test_an_import_leads_to_what_came_of_it(visit: Visit, small_workspace: Workspace, name: str, links: list[str]) -> None:
     files = {

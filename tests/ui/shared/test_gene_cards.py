@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from core.actions.workspace import Workspace
 from core.store import pairs, runs
 from tests.ui.conftest import Visit
 
 
+@pytest.mark.soak
 def test_facts_count_rows_in_both_roles_and_their_labels(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         dataset = runs.find(db, "debate").dataset
@@ -22,6 +25,7 @@ def test_facts_count_rows_in_both_roles_and_their_labels(small_workspace: Worksp
     assert facts.loc["Pa", "unlabelled"] == of_pa["label"].isna().sum()
 
 
+@pytest.mark.soak
 def test_a_card_stands_by_both_genes_of_a_row(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "debates", run="debate", row="Pa_Ga")
     shown = next(each.proto for each in app.get("bidi_component") if each.proto.component_name == "gene_cards")

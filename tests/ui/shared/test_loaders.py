@@ -24,6 +24,7 @@ def small_workspace_is_shown(small_workspace: Workspace, monkeypatch: pytest.Mon
     forget()
 
 
+@pytest.mark.soak
 def test_a_loader_asks_again_after_a_change_and_a_refresh(small_workspace: Workspace) -> None:
     loaders.refresh()
     assert [run.name for run in loaders.all_runs()] == ["debate"]
@@ -33,6 +34,7 @@ def test_a_loader_asks_again_after_a_change_and_a_refresh(small_workspace: Works
     assert [run.name for run in loaders.all_runs()] == ["renamed"]
 
 
+@pytest.mark.soak
 def test_a_shared_result_is_one_object() -> None:
     loaders.refresh()
     with cache.reading() as db:
@@ -40,12 +42,14 @@ def test_a_shared_result_is_one_object() -> None:
     assert loaders.run_rows(run) is loaders.run_rows(run)
 
 
+@pytest.mark.soak
 def test_a_cached_loader_refuses_to_run_inside_a_reading_block() -> None:
     loaders.refresh()
     with cache.reading(), pytest.raises(AssertionError, match="inside a reading block"):
         loaders.all_runs()
 
 
+@pytest.mark.soak
 def test_a_store_that_nobody_changed_is_not_opened_for_its_counters(
     small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,6 +68,7 @@ def test_a_store_that_nobody_changed_is_not_opened_for_its_counters(
     assert len(opened) == 3
 
 
+@pytest.mark.soak
 def test_a_row_is_read_ahead(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id

@@ -158,6 +158,7 @@ def test_a_note_can_be_asked_for_before_the_page_is_drawn_to_its_end(page: Page,
     page.wait_for_function("() => document.activeElement?.ariaLabel === 'Add a note'")
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_keys_search_note_copy_and_explain_themselves(page: Page, ids: list[str]) -> None:
     page.get_by_role("option").nth(2).click()

@@ -84,6 +84,7 @@ def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(comp
     assert "Neighbours alone: DE " in text
 
 
+@pytest.mark.soak
 def test_until_they_are_there_the_page_says_so(visit: Visit, little_copy: Workspace) -> None:
     for page, words in (("neighbours", "These settings"), ("fuse", "Neighbours alone")):
         text = shown(visit(little_copy, page, run=LABELLED))
