@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import fcntl
+import filecmp
 import hashlib
 import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from io import BufferedRandom, BufferedReader
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
+from typing import IO, TypeVar
 from uuid import uuid4
 
 import psutil
 
-from core.errors import InputError, UnknownFormat, UnsafeFile
+from core.errors import InputError, StateError, UnknownFormat, UnsafeFile
+from core.system_errors import explain
+
+T = TypeVar("T")
 
 _SPECIAL = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
 
@@ -127,6 +132,29 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[BufferedRandom]:
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def write_file(content: bytes, out: Path, *, replace: bool = False) -> None:
+    """Write a file whole or not at all; raise what `write_by` raises."""
+    write_by(lambda file: file.write(content), out, replace=replace)
+
+
+def write_by(fill: Callable[[IO[bytes]], T], out: Path, *, replace: bool = False) -> T:
+    """Let a function write a file, whole or not at all, and return what it returns.
+
+    Raises StateError if another file exists, unless `replace`, and SystemFailure if the file cannot be written.
+    """
+    try:
+        if out.exists() and not out.is_file():
+            raise StateError(f"{out}: a folder, a device or a pipe lies there, expected a file; choose another name")
+        with replacing(out) as file:
+            result = fill(file)
+            file.flush()
+            if out.exists() and not replace and not filecmp.cmp(file.name, out, shallow=False):
+                raise StateError(f"{out}: another file lies there; choose another name, or use --replace")
+        return result
+    except OSError as error:
+        raise explain(error, out) from error
 
 
 @contextmanager

@@ -15,12 +15,12 @@ import pyarrow as pa
 from pyarrow import parquet
 from safetensors.numpy import save
 
-from core.actions.files import recognise_upload
 from core.cells.anndata_file import open_cells, summarise_counts
 from core.cells.predicted_changes import WantedPairs
 from core.cells.predicted_table import read_predicted_table
 from core.datasets.ledger_file import read_ledger_file
 from core.embeddings import load_space
+from core.importing.files import recognise_upload
 from core.types import Pair
 from tests import cases
 from tests.cells import hostile_hdf5

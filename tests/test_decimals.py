@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.files import recognise
 from core.datasets import ScoreTable
 from core.delimited import delimiter_of, is_decimal_comma, with_points
 from core.embeddings import load_space
+from core.importing.files import recognise
 
 
 @pytest.mark.parametrize(

@@ -38,46 +38,45 @@ EVERYONE = {
     "label_marks",
 }
 MAY_IMPORT = {
-    "pages": {"ui", "actions", "experiments", "audit", "stats", "transfer", "plots", "report", "scoring"},
-    "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
-    "cli": {
-        "cells",
-        "actions",
-        "audit",
-        "engine",
-        "methods",
-        "stats",
-        "transfer",
-        "plots",
-        "scoring",
-        "store",
-        "llm",
-        "submission",
-    }
-    | {"report", "experiments", "finetune", "target_ranking"},
+    "pages": {"ui", "actions", "report", "scoring"},
+    "app": {"ui"},
+    "cli": {"actions", "audit", "cells", "engine", "experiments", "finetune", "llm", "methods"}
+    | {"report", "scoring", "store", "submission", "target_ranking", "transfer"},
     "ui": {
-        "cells",
-        "store",
         "actions",
-        "experiments",
         "audit",
-        "stats",
-        "transfer",
+        "cells",
         "embeddings",
-        "plots",
-        "scoring",
         "engine",
+        "evidence",
+        "experiments",
+        "explorer",
+        "finetune",
         "llm",
         "methods",
     }
-    | {"submission", "evidence", "report", "finetune", "target_ranking", "jobs", "explorer"},
-    "actions": {"cells", "datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"}
+    | {"plots", "report", "scoring", "stats", "store", "submission", "target_ranking", "transfer"},
+    "actions": {
+        "importing",
+        "cells",
+        "datasets",
+        "store",
+        "audit",
+        "embeddings",
+        "transfer",
+        "methods",
+        "engine",
+        "evidence",
+        "llm",
+        "stats",
+    }
     | {"submission", "site", "experiments", "explorer", "finetune", "target_ranking", "jobs", "net", "scoring"},
+    "importing": {"audit", "cells", "datasets", "embeddings", "engine", "scoring", "stats", "store"},
     "finetune": {"engine", "jobs", "methods", "llm", "evidence", "transfer"},
     "site": {"store", "scoring", "audit", "evidence", "plots"},
     "submission": {"datasets", "llm", "methods"},
     "methods": {"llm", "evidence", "transfer", "stats", "audit"},
-    "engine": {"jobs", "methods", "llm", "evidence", "transfer", "stats", "store", "audit", "net"},
+    "engine": {"jobs", "methods", "llm", "evidence", "store", "audit", "net"},
     "audit": {"stats"},
     "scoring": {"store", "stats", "transfer", "audit"},
     "explorer": {"methods", "plots", "scoring", "stats", "store", "transfer"},
@@ -147,8 +146,9 @@ def imported(file: Path) -> list[str]:
             modules += [alias.name for alias in node.names]
         else:
             assert node.level == 0, f"{file}: relative import"
-            # `from core import stats` names a room in what follows
-            modules += [f"core.{alias.name}" for alias in node.names] if node.module == "core" else [node.module or ""]
+            # `from core import stats` names a room in what follows, `from core.ui import shared` a folder
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            modules += names if node.module in ("core", "core.ui") else [node.module or ""]
     return [module for module in modules if module != "core.__version__"]
 
 
@@ -172,6 +172,24 @@ def refusals(file: Path) -> Iterator[str]:
 @pytest.mark.parametrize("room", sorted({room_of(file) for file in FILES}))
 def test_arrows_point_the_right_way(room: str) -> None:
     assert not [refusal for file in FILES if room_of(file) == room for refusal in refusals(file)]
+
+
+def test_a_page_takes_parts_from_its_own_folder_and_from_what_pages_share() -> None:
+    """A file in core/ui/FOLDER imports FOLDER and shared, a page one folder and shared; shared imports no page's folder."""
+    folders = {path.name for path in (ROOT / "core" / "ui").iterdir() if path.is_dir() and any(path.glob("*.py"))} - {"shared"}
+    for file in FILES:
+        used = {module.split(".")[2] for module in imported(file) if module.startswith("core.ui.")} & folders
+        room, *place = file.relative_to(ROOT).with_suffix("").parts
+        if room == "core" and place[0] == "ui":
+            assert used <= {place[1]}, f"{file}: takes parts from {', '.join(sorted(used - {place[1]}))}"
+        else:
+            assert len(used) <= 1, f"{file}: takes parts from {', '.join(sorted(used))}"
+
+
+def test_every_arrow_is_used() -> None:
+    """An arrow that no file needs any more is taken out of the list."""
+    used = {(room_of(file), module.split(".")[1]) for file in FILES for module in imported(file) if module.startswith("core.")}
+    assert {(room, other) for room, others in MAY_IMPORT.items() for other in others} <= used
 
 
 def test_no_files_import_one_another_in_a_circle() -> None:

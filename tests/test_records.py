@@ -17,7 +17,6 @@ from core.actions.attribution import SavedAttribution
 from core.actions.attribution import read_saved as read_saved_attribution
 from core.actions.benchmarks import SavedBenchmark
 from core.actions.benchmarks import read_saved as read_saved_benchmark
-from core.actions.import_target import Imported
 from core.audit.rubric import Example, Rubric
 from core.cells.cell_eval import CellEvaluation, Metric
 from core.config import REPOSITORY
@@ -26,6 +25,7 @@ from core.errors import InputError
 from core.experiments.attribution_arms import ArmKey, AttributionSpec
 from core.experiments.benchmark_spec import parse_benchmark
 from core.finetune.spec import FinetuneSpec
+from core.importing.import_target import Imported
 from core.records import from_json, to_json
 from core.report.selection import ReportSelection
 from core.target_ranking.reading import CellSource

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from core import workbook
-from core.actions.files import recognise
 from core.datasets import PairTable, ScoreTable
 from core.embeddings import load_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
+from core.importing.files import recognise
 from core.workbook import text_of_workbook
 
 openpyxl = pytest.importorskip("openpyxl")

@@ -1,21 +1,15 @@
 """One function per change a person can make; pages and commands share them.
 
 workspace      a workspace, the folders of its runs, and `change`: the one way to change it (read-only mode and the audit log)
-files          recognises a file by its content
-other_formats  files of formats that are not read, or by another command, named for what they are
 imports        imports files
-imported_rows  the rows of one imported file, written in one transaction
-audited_rows   finished rows, audited and laid out for the store batch by batch
-external_scores  the runs that a file of external scores brings
 cells          makes a dataset of a file of single cells, with its tables beside it
 jobs           jobs of this workspace: where their folders lie, started and resumed, settled if they crashed
 job_kinds      one file a kind of background job: how its jobs are listed, stopped and resumed
 job_control    lists, finds, stops and resumes jobs of every kind
 cell_predictions  runs made from predicted expression
 cell_evaluation  cell-eval's table for a file of predicted cells, kept with its run
-uploads_apart  what is uploaded to a shared server, read by a process of its own: upload_process, which confinement confines
+uploads_apart  what is uploaded to a shared server, read by a process of its own: upload_process
 page_imports   imports by path for a page, from the allowed folders alone
-import_target  the dataset that a file's rows belong to, and the record of its import
 undo           takes an import back
 readings       readings of a run's texts by a model: plans, estimates, starts and finds them, and their answers
 reports        what reports show, saved under a name
@@ -29,9 +23,9 @@ ask            asks about one pair that a person typed; lets a row be watched wh
 expectations   what people expected of pairs before they saw the label, counted
 model_servers  what model servers can do, and whether several can be in one run
 component_loader  loads what runs are made from: other runs, gene spaces, labels
+same_runs      finds the run of a specification, and makes room for one of its name
 run_control    starts, pauses, cancels, resumes and retries runs, and settles what a worker left
 changed_settings  checks that a run can go on with other settings
-run_writer     finds the run of a specification, and writes finished rows as a run
 knn_numbers    the numbers of a kNN: the mean of ten cuts, and its null, which is kept
 streamed_knn   predicts the pairs of a Parquet file by a kNN
 training_distance  a run's score by distance to the training rows, in a space or network of the workspace
@@ -61,7 +55,7 @@ fusion_files   a saved fusion as one file, in which it is weighed anew
 submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
 text_vectors   encoders of texts, by name
-packs          knowledge packs: import, read, delete
+packs          knowledge packs: which there are, and what is read from them
 pack_texts     knowledge packs as texts about genes, to be searched
 labels         draws texts of a run to read for a rubric; stores what people answer
 label_files    labels as CSV: export, import

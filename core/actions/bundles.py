@@ -9,55 +9,42 @@ from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.actions import machine_names, run_control
-from core.actions.files import BundleFile
-from core.actions.import_target import (
-    Imported,
-    ImportedRows,
-    ImportOptions,
-    delete_replaced_run,
-    free_name,
-    known_rows,
-    record_import,
-    refuse_empty_import,
-)
 from core.actions.lineage import lineage, missing_parents, prompts_of
 from core.actions.workspace import Workspace
 from core.config import Settings
-from core.datasets.bundle_parts import LARGE, SCHEMAS, cast_to_part, contains_text, select_rows
+from core.datasets.bundle_parts import LARGE, SCHEMAS, cast_to_part, contains_text
 from core.datasets.bundles import (
     ENDED,
     Bundle,
-    BundledDataset,
     BundledRun,
     differences,
     make_part,
-    pairs_sha256,
     read_bundle,
     sha256_of_open,
     write_bundle_into,
 )
 from core.engine.run_state import refuse_live, status_of
 from core.errors import InputError, StateError
-from core.file_io import UnnamedFile
+from core.file_io import UnnamedFile, write_by
+from core.importing.bundled_run import bundled_dataset, find_run, record_values, store_run
+from core.importing.files import BundleFile
+from core.importing.import_target import (
+    Imported,
+    ImportOptions,
+)
 from core.net.scrubber import SHORTEST
 from core.row_schema import field_names
-from core.store import Cursor, changes, datasets, findings, pairs, runs
+from core.store import Cursor, changes, datasets, runs
 from core.store import bundles as records
-from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.submission.package import write_by
 from core.submission.rules.registry import Problem, list_names
-from core.texts import printable
 from core.transfer.knn_settings import read_knn_settings
-from core.types import Rejected, RunRecord
-
-SIMULATED = "simulated"  # an origin that travels: what is simulated says so wherever it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +111,11 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
     if not parts["prediction"].num_rows or run.status not in ENDED:
         raise InputError(f"run {run.name}: {run.status} with {parts['prediction'].num_rows} rows; expected one that has ended")
     names = records.run_names(db)
-    values = _record_values(run) | {
+    values = record_values(run) | {
         "origin": records.origin_of(db, run.id) or run.origin,
         "parent_names": {parent: names[parent] for parent in run.parents if parent in names},
     }
-    bundle = Bundle(BundledRun(**values), _bundled_dataset(db, datasets.find(db, run.dataset)), parts)
+    bundle = Bundle(BundledRun(**values), bundled_dataset(db, datasets.find(db, run.dataset)), parts)
     stripped = _remove_machine_names(bundle, settings)
     changed = differences(bundle, stripped)
     if any(_contains(stripped, secret) for secret in settings.secrets if len(secret) >= SHORTEST):
@@ -141,17 +128,6 @@ def _read_part(db: Cursor, run: Run, part: str) -> pa.Table:
         return cast_to_part(records.read_part(db, run.id, part), part)
     pieces = (cast_to_part(piece, part) for piece in records.read_in_pieces(db, run.id, part))
     return make_part(pieces, part, f"run {run.name}/{part}")
-
-
-def _record_values(run: RunRecord) -> dict[str, Any]:
-    """Return the fields that a run in the store and a run in a bundle share."""
-    return {name: getattr(run, name) for name in field_names(RunRecord)}
-
-
-def _bundled_dataset(db: Cursor, dataset: Dataset) -> BundledDataset:
-    frame = pairs.frame(db, dataset.id)
-    rows = zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)
-    return BundledDataset(dataset.name, dataset.kind, dataset.organism, dataset.context, len(frame), pairs_sha256(rows))
 
 
 def _list_problems(bundle: Bundle, changed: Sequence[str]) -> Iterator[Problem]:
@@ -205,7 +181,7 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
     """
     bundled = file.bundle.run
     with workspace.store.read() as db:
-        existing = _find_run(db, bundled.id)
+        existing = find_run(db, bundled.id)
         differ = [] if existing is None else differences(_build(db, workspace.settings, existing)[0], file.bundle)
     if existing is not None and not differ:
         message = f"{path}: its run exists already as {existing.name}, with the same content; nothing changed"
@@ -216,7 +192,11 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
     if existing is None and workspace.run_folder(bundled.id).exists:
         raise StateError(f"{path}: data/runs/{bundled.id} has a journal of its run; move it away first")
     with workspace.change("import", path) as (db, detail):
-        outcome = _store_run(db, workspace, file, path, options, detail)
+        _refuse_unusable(db, workspace, bundled, path)
+        outcome, replaced = store_run(db, workspace.settings, file, path, options)
+        if missing := missing_parents(db, [runs.find(db, bundled.id)]):
+            outcome = replace_in(outcome, message=f"made from {', '.join(missing.values())}, not in this workspace")
+        detail |= replaced
         changes.bump(db, "runs", "notes", f"run:{bundled.id}")
         detail |= {"kind": file.kind, "name": outcome.name, "run": bundled.id, "rows": outcome.rows}
         detail["rejected"] = len(outcome.rejected)
@@ -225,42 +205,9 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
     return outcome
 
 
-def _find_run(db: Cursor, run: str) -> Run | None:
-    return next((each for each in runs.list_all(db) if each.id == run), None)
-
-
-def _store_run(
-    db: Cursor, workspace: Workspace, file: BundleFile, path: str, options: ImportOptions, detail: dict[str, Any]
-) -> Imported:
-    bundled = file.bundle.run
-    _refuse_unusable(db, workspace, bundled, path)
-    target, keep, rejected = _match_rows(db, file.bundle, path, options)
-    existing = _find_run(db, bundled.id)
-    if existing is not None:
-        detail |= delete_replaced_run(db, workspace, existing)
-    naming = replace_in(options, replace=options.replace and existing is None)  # a file replaces one run, not two
-    name, other = free_name(db, target.id, bundled.name, path, file.sha256, naming)
-    if other is not None and other.id in bundled.parents:
-        raise StateError(f"{path}: run {name!r} is a parent of the run that would replace it; choose another --name")
-    if other is not None:
-        detail |= delete_replaced_run(db, workspace, other)
-    parts = file.bundle.parts if all(keep) else select_rows(file.bundle.parts, pa.array(keep))
-    values = _record_values(bundled) | {"name": name, "dataset": target.id, "total": bundled.total - len(rejected)}
-    values["origin"] = SIMULATED if bundled.origin == SIMULATED else "imported"
-    runs.add(db, Run(**values))
-    records.add(db, bundled.id, parts)
-    findings.update(db, bundled.id)
-    records.add_origin(db, bundled.id, bundled.origin, bundled.parent_names)
-    runs.update_counts(db, bundled.id)
-    record_import(db, workspace, file, path, ImportedRows(sum(keep), rejected, target.id, bundled.id))
-    missing = missing_parents(db, [runs.find(db, bundled.id)])
-    message = f"made from {', '.join(missing.values())}, not in this workspace" if missing else ""
-    return Imported(path, file.kind, name, sum(keep), tuple(rejected), message=message)
-
-
 def _refuse_unusable(db: Cursor, workspace: Workspace, bundled: BundledRun, path: str) -> None:
     """Raise InputError for a record that pages could not show: an unreadable specification, or a run made from itself."""
-    run = Run(**_record_values(bundled), dataset="")
+    run = Run(**record_values(bundled), dataset="")
     try:
         if bundled.method == "knn":
             read_knn_settings(bundled.spec).describe()
@@ -268,51 +215,7 @@ def _refuse_unusable(db: Cursor, workspace: Workspace, bundled: BundledRun, path
         int(bundled.spec.get("options", {}).get("shots", 0))
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path}: the specification of its {bundled.method} cannot be read ({error!r})") from error
-    parents = [parent for key in bundled.parents if (parent := _find_run(db, key)) is not None]
+    parents = [parent for key in bundled.parents if (parent := find_run(db, key)) is not None]
     ancestors = [ancestor for parent in parents for ancestor in lineage(db, parent)]
     if bundled.id in bundled.parents or any(bundled.id in (ancestor.id, *ancestor.parents) for ancestor in ancestors):
-        raise InputError(f"{path}: its run {bundled.id} is among its own parents; expected older runs")
-
-
-def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -> tuple[Dataset, list[bool], list[Rejected]]:
-    """Return the dataset of a bundle's rows, whether it has each of them as the same pair, and the rejections of the others."""
-    ids, perts, genes = (bundle.parts["prediction"][name].to_pylist() for name in ("pair_id", "pert", "gene"))
-    target = _choose_dataset(db, bundle.dataset, ids, path, options)
-    keep, rejected = known_rows(db, target, ids, range(1, len(ids) + 1), path)
-    frame = pairs.frame(db, target.id)
-    known = dict(zip(frame["pair_id"], zip(frame["pert"], frame["gene"], strict=True), strict=True))
-    for at, (key, *symbols) in enumerate(zip(ids, perts, genes, strict=True)):
-        if keep[at] and known[key] != tuple(symbols):
-            keep[at] = False
-            message = f"{key!r} is {' on '.join(symbols)} in the bundle, {' on '.join(known[key])} in dataset {target.name}"
-            rejected.append(Rejected(path, at + 1, "id mismatch", printable(message)))
-    rejected.sort(key=lambda row: row.line)
-    refuse_empty_import(path, sum(keep), rejected, options)
-    return target, keep, rejected
-
-
-def _choose_dataset(db: Cursor, bundled: BundledDataset, ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
-    """Return the chosen dataset, else that of its kind with most of the ids; among several, the one with the same pairs."""
-    about = f"{bundled.kind}, {bundled.organism}, {bundled.context}; {bundled.rows:,} rows, hash {bundled.sha256[:10]}"
-    theirs = printable(f"{bundled.name} ({about})")
-    if options.dataset is not None:
-        chosen = datasets.find(db, options.dataset)
-        if not _fits(chosen, bundled):
-            raise StateError(f"{path}: its dataset is {theirs}, but {chosen.name} is {chosen.kind}, {chosen.organism}")
-        return chosen
-    known = [(datasets.find(db, key), n) for key, n in pairs.datasets_with(db, ids)]
-    of_kind = [(dataset, n) for dataset, n in known if _fits(dataset, bundled)]
-    if not of_kind:
-        raise InputError(f"{path}: no dataset here knows any of its {len(ids):,} rows; expected {theirs}; import its files first")
-    best = [dataset for dataset, n in of_kind if n == of_kind[0][1]]
-    same = [dataset for dataset in best if _bundled_dataset(db, dataset).sha256 == bundled.sha256] if len(best) > 1 else []
-    if len(same or best) > 1:
-        names = ", ".join(dataset.name for dataset in same or best)
-        raise StateError(f"{path}: its dataset {theirs} may be {names}; choose one with --dataset")
-    return (same or best)[0]
-
-
-def _fits(dataset: Dataset, bundled: BundledDataset) -> bool:
-    """Return whether a dataset may be the one of a bundle: of its kind and organism. A run on one file of a line fits it."""
-    is_file_of_line = bundled.kind != "ternary" and dataset.headline == "macro"
-    return (dataset.kind == bundled.kind or is_file_of_line) and dataset.organism == bundled.organism
+        raise InputError(f"{path}: its run {bundled.id} is among its own parents; expected runs that were there before it")

@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.actions.other_formats import refuse_other_format
 from core.actions.workspace import Workspace
 from core.cells.cell_eval import CellEvaluation, evaluate_cells
 from core.cells.cell_formats import hash_cells, is_cell_file
@@ -17,6 +16,7 @@ from core.cells.strata import within_setting
 from core.datasets.archives import SUFFIX, predictions_in
 from core.errors import InputError, NotFound
 from core.fields.record import setting
+from core.importing.other_formats import refuse_other_format
 from core.store import Cursor, cell_evaluations, changes, datasets, runs
 from core.store.cell_evaluations import StoredEvaluation
 from core.store.runs import Run

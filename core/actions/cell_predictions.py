@@ -11,19 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from core.actions import imports, run_writer
-from core.actions.audited_rows import audit_rows
 from core.actions.component_loader import default_dataset
-from core.actions.import_target import (
-    Imported,
-    ImportedRows,
-    ImportOptions,
-    delete_replaced_run,
-    free_name,
-    record_import,
-    refuse_empty_import,
-)
-from core.actions.other_formats import refuse_other_format
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
 from core.cells.cell_formats import hash_cells, is_cell_file
@@ -39,6 +27,19 @@ from core.engine.spec import dataset_sha256
 from core.errors import InputError
 from core.fields.record import setting, values_of
 from core.file_io import temporary_folder
+from core.importing import run_writer
+from core.importing.audited_rows import audit_rows
+from core.importing.import_target import (
+    Imported,
+    ImportedRows,
+    ImportOptions,
+    delete_replaced_run,
+    describe_existing,
+    free_name,
+    record_import,
+    refuse_empty_import,
+)
+from core.importing.other_formats import refuse_other_format
 from core.records import from_json
 from core.store import changes
 from core.store import imports as stored_imports
@@ -111,7 +112,7 @@ def import_predictions(workspace: Workspace, path: Path, options: PredictionOpti
     with workspace.store.read() as db:
         earlier = stored_imports.by_content(db, source.sha256)
         if earlier is not None:
-            return imports.describe_existing(db, earlier, str(path))
+            return describe_existing(db, earlier, str(path))
     found = _read(path, pairs, options)
     refuse_empty_import(str(path), int(found.covered.sum()), list(found.rejected), options.as_import_options())
     return _write(workspace, path, dataset, (source, found, build_rows(pairs, found, rank_only=options.rank_only)), options)
@@ -227,7 +228,7 @@ def _write(
     with workspace.change("cells predictions", str(path)) as (db, detail):
         name, existing = free_name(db, dataset.id, path.stem, str(path), source.sha256, target)
         if existing is not None:
-            detail |= delete_replaced_run(db, workspace, existing)
+            detail |= delete_replaced_run(db, workspace.settings, existing)
         metadata = run_writer.RunMetadata(
             id=source.sha256[:10],
             dataset=dataset.id,
@@ -238,7 +239,7 @@ def _write(
             note=describe(found, rows),
         )
         run = run_writer.write_run(db, metadata, batch)
-        record_import(db, workspace, source, str(path), ImportedRows(run.done, found.rejected, dataset.id, run.id))
+        record_import(db, workspace.settings, source, str(path), ImportedRows(run.done, found.rejected, dataset.id, run.id))
         changes.bump(db, "datasets")
         detail |= {"kind": KIND, "name": name, "rows": run.done, "rejected": len(found.rejected)}
     if "replaced" in detail:

@@ -17,10 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.actions import jobs, packs
-from core.actions.import_target import ImportedRows, record_import
-from core.actions.other_formats import refuse_other_format
-from core.actions.page_imports import check_typed_path
+from core.actions import jobs
 from core.actions.workspace import Workspace
 from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.changes_table import label_changes
@@ -34,6 +31,10 @@ from core.engine.spec import KEY_DIGITS, BackendName, check_backend, sha256_of
 from core.errors import DeskError, InputError, StateError
 from core.fields.record import arguments_of
 from core.file_io import part_of
+from core.importing import pack_files, screen_tables
+from core.importing.allowed_paths import check_typed_path
+from core.importing.import_target import ImportedRows, record_import
+from core.importing.other_formats import refuse_other_format
 from core.jobs.folder import JobFolder, read_json
 from core.jobs.state import last_heartbeat, status_of
 from core.jobs.work import work_on
@@ -44,8 +45,7 @@ from core.system_errors import explain
 from core.texts import check_name
 from core.types import Label, Pair
 
-KIND = "cells"  # of imports
-FOLDER = "cells"  # in the workspace's data
+KIND = screen_tables.KIND  # of imports and of jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +173,10 @@ def _write_rows(db: Cursor, workspace: Workspace, path: Path, target: Dataset, c
         Pair(f"{pert}_{gene}", pert, gene, Label(label), split)
         for pert, gene, label, split in labels.pairs.itertuples(index=False, name=None)
     ]
-    source = record_import(db, workspace, content, str(path), ImportedRows(len(rows), (), target.id))
+    source = record_import(db, workspace.settings, content, str(path), ImportedRows(len(rows), (), target.id))
     pairs.add(db, target.id, rows, source)
     pairs.add_genes(db, [symbol for row in rows for symbol in (row.pert, row.gene)], {})
-    packs.describe_genes(workspace, db)
+    pack_files.describe_genes(db, workspace.settings)
     changes.bump(db, "datasets")
 
 
@@ -195,20 +195,13 @@ def _staged(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFolder]:
 
 def screen_folder(workspace: Workspace, dataset: Dataset) -> ScreenFolder:
     """Return the folder of a dataset's screen, which is there for datasets that were made of cells."""
-    return ScreenFolder(workspace.settings.data / FOLDER / dataset.id)
+    return screen_tables.folder_of(workspace.settings, dataset.id)
 
 
 def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | None:
-    """Return statistics of a dataset's (id) genes in control cells: gene, mean, variance, detected; None if it was not made from
-    cells. Raise StoreDamaged.
-    """
-    return ScreenFolder(workspace.settings.data / FOLDER / dataset).genes()
-
-
-def remove_tables(workspace: Workspace, dataset: str) -> None:
-    """Delete the tables of a dataset (id) that was undone."""
-    workspace.refuse_if_read_only("remove tables", dataset)
-    shutil.rmtree(workspace.settings.data / FOLDER / dataset, ignore_errors=True)
+    """Return what the genes of a dataset (id) are like in control cells: gene, mean, variance, detected; None if it was not made
+    of cells. Raise StoreDamaged."""
+    return screen_tables.folder_of(workspace.settings, dataset).genes()
 
 
 def find_problems(workspace: Workspace, db: Cursor) -> list[str]:
@@ -219,13 +212,20 @@ def find_problems(workspace: Workspace, db: Cursor) -> list[str]:
         for each in made.values()
         if not screen_folder(workspace, each).is_whole
     ]
-    folders = sorted((workspace.settings.data / FOLDER).glob("[!.]*"))
-    return problems + [f"{folder}: tables without a dataset; can be deleted" for folder in folders if folder.name not in made]
+    folders = sorted((workspace.settings.data / screen_tables.FOLDER).glob("[!.]*"))
+    return problems + [f"{folder}: tables of no dataset here; can be deleted" for folder in folders if folder.name not in made]
+
+
+def describe_file(path: Path, settings: LabelSettings) -> Description:
+    """Return what a file of cells holds. Raises UnknownFormat for a known format that holds none, else as `describe_cells`."""
+    if not is_cell_file(path):
+        refuse_other_format(path, path.name)
+    return describe_cells(path, settings)
 
 
 def describe_typed(workspace: Workspace, text: str, settings: LabelSettings, server_address: str | None) -> Description:
-    """Return a description of the file at a typed path. Raise what `check_typed_path` and `describe_cells` raise."""
-    return describe_cells(check_typed_path(workspace, text, server_address), settings)
+    """Return what a file holds whose path a visitor typed. Raises as `check_typed_path` and `describe_cells`."""
+    return describe_cells(check_typed_path(workspace.settings, text, server_address), settings)
 
 
 def start_labels(
@@ -238,7 +238,7 @@ def start_labels(
     """
     workspace.refuse_if_read_only("cells labels", name)
     check_name("dataset", name)
-    path = check_typed_path(workspace, text, server_address)
+    path = check_typed_path(workspace.settings, text, server_address)
     describe_cells(path, settings)
     if any(dataset_of(folder) == name and status_of(folder).is_live for folder in jobs.list_folders(workspace, KIND)):
         raise StateError(f"cells labels: dataset {name!r} is being made")

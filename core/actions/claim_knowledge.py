@@ -11,6 +11,7 @@ from core.actions.workspace import Workspace
 from core.audit.claim_checks import DECIDES, Knowledge, narrow_pathways
 from core.audit.text_symbols import Symbols
 from core.datasets.knowledge_packs import Descriptions, Network, Pack, Pathways, Regulation, Signalling
+from core.importing import pack_files
 from core.store import pairs
 
 
@@ -40,7 +41,7 @@ def _packs(workspace: Workspace, organism: str) -> Iterator[tuple[str, Pack]]:
     ]
     for name in (*names, *packs.names_of_kind(workspace, Pathways.kind, organism)):
         if name is not None:
-            yield name, packs.read(workspace, name)
+            yield name, pack_files.read(workspace.settings, name)
 
 
 def _genes(pack: Pack) -> Iterator[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 
-from core.actions import run_writer, spaces
-from core.actions.audited_rows import audit_rows
 from core.actions.workspace import Workspace
 from core.datasets.demo import simulate
 from core.embeddings import make_space
+from core.importing import run_writer, space_files
+from core.importing.audited_rows import audit_rows
 from core.store import changes, datasets, imports, pairs, runs
 from core.store.datasets import DEMO, Dataset
 from core.store.imports import Import
@@ -41,7 +41,7 @@ def make_demo(workspace: Workspace, seed: int = SEED) -> list[Run]:
             run_writer.write_run(
                 db, run_writer.RunMetadata(run_key, key[:8], run.name, run.method, "simulated", spec, note=run.note), batch
             )
-        spaces.record_space(db, workspace, space, "simulated", {"seed": seed}, key[:12])
+        space_files.record_space(db, workspace.settings, space, "simulated", {"seed": seed}, key[:12])
         changes.bump(db, "datasets")
         detail |= {"seed": seed, "rows": len(demo.pairs), "runs": [run.name for run in demo.runs]}
         return runs.list_all(db, key[:8])

@@ -9,27 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from core import embeddings
-from core.actions import bundles, imported_rows, packs, spaces
-from core.actions.external_scores import Importable, name_by_dataset, split_scores
-from core.actions.files import (
-    BundleFile,
-    FileContent,
-    FoundFile,
-    PackFile,
-    SpaceFile,
-    SubmissionFile,
-    expand,
-    recognise,
-    recognise_upload,
-)
-from core.actions.import_target import (
-    DEFAULT_OPTIONS,
-    Imported,
-    ImportedRows,
-    ImportOptions,
-    record_import,
-)
-from core.actions.other_formats import refuse_other_format
+from core.actions import bundles, spaces
 from core.actions.runs import set_values
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
@@ -40,11 +20,32 @@ from core.datasets.fetch import GITHUB, Progress
 from core.datasets.knowledge_packs import organism_of
 from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, StateError, UnknownFormat
+from core.importing import imported_rows, pack_files, space_files
+from core.importing.external_scores import Importable, name_by_datasets, split_scores
+from core.importing.files import (
+    BundleFile,
+    FileContent,
+    FoundFile,
+    PackFile,
+    SpaceFile,
+    SubmissionFile,
+    expand,
+    recognise,
+    recognise_upload,
+)
+from core.importing.import_target import (
+    DEFAULT_OPTIONS,
+    Imported,
+    ImportedRows,
+    ImportOptions,
+    describe_existing,
+    record_import,
+)
+from core.importing.other_formats import refuse_other_format
 from core.log import record_error
 from core.records import from_json
-from core.store import Cursor, changes, datasets, imports, pairs, runs
+from core.store import changes, imports
 from core.store import spaces as space_records
-from core.store.imports import Import
 from core.store.spaces import SpaceRecord
 from core.texts import check_name
 from core.types import Rejected
@@ -53,7 +54,6 @@ __all__ = [
     "PUBLIC_GROUPS",
     "ImportOptions",
     "Imported",
-    "describe_existing",
     "fetch_and_import",
     "import_paths",
     "import_space",
@@ -206,7 +206,8 @@ def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool =
 def _import_or_report(workspace: Workspace, table: FileContent, path: str, options: ImportOptions) -> list[Imported]:
     try:
         if isinstance(table, ScoreTable) and table.named:
-            table = _name_scores(workspace, table, options)
+            with workspace.store.read() as db:
+                table = name_by_datasets(db, table, options)
         parts = split_scores(table, path, options)
     except DeskError as error:
         return [_failed_import(path, error, table.rejected)]
@@ -217,20 +218,6 @@ def _import_or_report(workspace: Workspace, table: FileContent, path: str, optio
         except DeskError as error:
             outcomes.append(_failed_import(part_path, error, part.rejected))
     return outcomes
-
-
-def _name_scores(workspace: Workspace, table: ScoreTable, options: ImportOptions) -> ScoreTable:
-    """Return scores whose perturbations are named as in the dataset that then knows most of their rows."""
-    best, most = table, 0
-    with workspace.store.read() as db:
-        chosen = [datasets.find(db, options.dataset)] if options.dataset is not None else datasets.list_all(db)
-        for dataset in chosen:
-            rows = pairs.frame(db, dataset.id)
-            named = name_by_dataset(table, list(zip(rows["pert"], rows["gene"], strict=True)))
-            found = len({*rows["pair_id"]} & {*named.ids})
-            if found > most:
-                best, most = named, found
-    return best
 
 
 def _failed_import(path: str, error: DeskError, rejected: tuple[Rejected, ...] = ()) -> Imported:
@@ -255,12 +242,12 @@ def _import_content(workspace: Workspace, table: Importable, path: str, options:
         return bundles.import_bundle(workspace, table, path, options)
     with workspace.change("import", path) as (db, detail):
         if isinstance(table, PairTable):
-            outcome = imported_rows.write_pairs(db, workspace, table, path, options)
+            outcome = imported_rows.write_pairs(db, workspace.settings, table, path, options)
             changes.bump(db, "datasets")
         elif table.kind == "sample_submission":
-            outcome = imported_rows.write_sample(db, workspace, table, path, options)
+            outcome = imported_rows.write_sample(db, workspace.settings, table, path, options)
         else:
-            outcome, replaced = imported_rows.write_run(db, workspace, table, path, options)
+            outcome, replaced = imported_rows.write_run(db, workspace.settings, table, path, options)
             detail |= replaced
         detail |= {"kind": outcome.kind, "name": outcome.name, "rows": outcome.rows, "rejected": len(outcome.rejected)}
     if "replaced" in detail:
@@ -268,29 +255,18 @@ def _import_content(workspace: Workspace, table: Importable, path: str, options:
     return outcome
 
 
-def describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
-    """Return the outcome for a file whose content was imported before."""
-    if earlier.run:
-        name = runs.find(db, earlier.run).name
-    elif earlier.dataset:
-        name = datasets.find(db, earlier.dataset).name
-    else:
-        named = {pack.source_file: pack.name for pack in space_records.list_packs(db)}
-        named |= {space.source_file: space.name for space in space_records.list_all(db) if space.source_file}
-        name = named[earlier.id]
-    rejected = imports.rejected_rows_of(db, earlier)
-    message = f"{path}: here already, as {name}; nothing changed"
-    return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
-
-
 def _restore_file(workspace: Workspace, table: Importable, existing: Imported) -> Imported:
     """Return the outcome for content that is here already; writes a pack's or space's file again if it was lost or changed."""
     name = str(existing.name)
     if isinstance(table, PackFile):
         existing = replace(existing, organism=organism_of(table.pack))
-        restored = packs.restore(workspace, name, table.content, table.sha256)
+        restored = pack_files.restore(workspace.settings, name, table.content, table.sha256)
+    elif isinstance(table, SpaceFile):
+        with workspace.store.read() as db:
+            record = space_records.find(db, name)
+        restored = space_files.restore(workspace.settings, record, table.space)
     else:
-        restored = isinstance(table, SpaceFile) and spaces.restore(workspace, name, table.space)
+        restored = False
     if not restored:
         notes = table.space.notes if isinstance(table, SpaceFile) else ()
         return replace(existing, message="; ".join((existing.message, *notes)))
@@ -304,8 +280,8 @@ def _write_pack(workspace: Workspace, file: PackFile, path: str, options: Import
         existing = next((pack for pack in space_records.list_packs(db) if pack.name == name), None)
         if existing is not None and not options.replace:
             raise StateError(f"{path}: pack {name!r} exists with other content; choose another --name, or use --replace")
-        source = record_import(db, workspace, file, path, ImportedRows(len(file.pack)))
-        packs.add_pack(workspace, db, file, name, source)
+        source = record_import(db, workspace.settings, file, path, ImportedRows(len(file.pack)))
+        pack_files.add_pack(db, workspace.settings, file, name, source)
         if existing is not None:
             imports.delete(db, existing.source_file)
         detail |= {"kind": file.kind, "name": name, "rows": len(file.pack)}
@@ -316,10 +292,10 @@ def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: Impo
     space = replace(file.space, name=options.name or Path(bare_name(path)).stem)
     spaces.refuse_uncovering(workspace, space, path)
     with workspace.change("import", path) as (db, detail):
-        spec = spaces.spec_of_loaded(space, Path(path).name)
-        source = record_import(db, workspace, file, path, ImportedRows(len(space.symbols)))
-        _, replaced = spaces.record_space(db, workspace, space, "loaded", spec, source, replace=options.replace)
+        spec = space_files.spec_of_loaded(space, Path(path).name)
+        source = record_import(db, workspace.settings, file, path, ImportedRows(len(space.symbols)))
+        _, replaced = space_files.record_space(db, workspace.settings, space, "loaded", spec, source, replace=options.replace)
         detail |= {"kind": file.kind, "name": space.name, "rows": len(space.symbols), "replaced": [old.id for old in replaced]}
     for old in replaced:
-        spaces.remove_file(workspace, old)
+        space_files.remove_file(workspace.settings, old)
     return Imported(path, file.kind, space.name, len(space.symbols), message="; ".join(space.notes))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from core.actions import packs
 from core.actions.workspace import Workspace
 from core.datasets.knowledge_packs import Descriptions, Network, Pathways, Regulation
+from core.importing import pack_files
 from core.store import spaces
 from core.store.spaces import PackRecord
 
@@ -22,8 +22,8 @@ def list_with_texts(workspace: Workspace) -> list[PackRecord]:
 
 
 def read(workspace: Workspace, record: PackRecord) -> Mapping[str, str]:
-    """Return a pack's texts by gene; of edges a sentence each. Raise StateError or InputError if it cannot be read."""
-    pack = packs.read(workspace, record.name, record.sha256)
+    """Return a pack's texts by gene; of edges a sentence each. Raises StateError or InputError if it cannot be read."""
+    pack = pack_files.read(workspace.settings, record.name, record.sha256)
     if isinstance(pack, Descriptions):
         return pack.texts
     if isinstance(pack, Pathways):

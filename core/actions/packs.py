@@ -1,103 +1,27 @@
-"""Knowledge packs of a workspace: add, read, restore and remove them. Their files lie in data/knowledge."""
+"""Knowledge packs of a workspace: which there are, and what is read from them."""
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.actions.workspace import Workspace
 from core.audit.shared_symbols import SymbolTables
 from core.datasets.knowledge_packs import (
-    Descriptions,
-    LpsResponses,
     Orthologs,
     Pack,
     Proteins,
-    Regulation,
     organism_of,
-    read_knowledge,
 )
-from core.errors import InputError, StateError, UnknownFormat
+from core.errors import InputError, StateError
 from core.evidence.packs import PackName, Packs, Source
-from core.file_io import replace_file
-from core.store import Cursor, changes, pairs, runs, spaces
+from core.importing import pack_files
+from core.store import Cursor, spaces
 from core.store.spaces import PackRecord
-
-if TYPE_CHECKING:  # it imports the reader of every kind of file
-    from core.actions.files import PackFile
 
 ORGANISMS = ("mouse", "human")
 _ORGANISMS_READ: dict[str, str] = {}  # SHA-256 of a pack → its organism, of packs for which the store does not have it
-MAX_FILE_NAME = 100  # characters of a pack's name in its file's name
-
-
-def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source: str) -> PackRecord:
-    """Record an imported pack and write its file, in the caller's transaction.
-
-    A pack of that name is replaced, but stored for the runs planned with it. A pack of descriptions also describes the genes of
-    the workspace.
-    """
-    workspace.refuse_if_read_only("import", name)
-    pack = file.pack
-    source_of_data = pack.source if isinstance(pack, Regulation | LpsResponses) else f"{name}.json"
-    record = PackRecord(name, pack.kind, pack.sha256, len(pack), source_of_data, source, organism=organism_of(pack))
-    for replaced in (known for known in spaces.list_packs(db) if known.name == name):
-        keep_for_runs(workspace, db, replaced)
-    _write(_file(workspace, name), file.content)
-    spaces.delete_pack(db, name)
-    spaces.add_pack(db, record)
-    describe_genes(workspace, db)
-    changes.bump(db, "spaces", "datasets")
-    return record
-
-
-def describe_genes(workspace: Workspace, db: Cursor) -> None:
-    """Set the descriptions of the workspace's genes from its packs; if several packs have one, the latest counts.
-
-    Packs that an earlier version took for descriptions by mistake are ignored.
-    """
-    workspace.refuse_if_read_only("describe genes", "packs")
-    for record in spaces.list_packs(db):
-        if record.kind == Descriptions.kind:
-            with suppress(UnknownFormat):
-                pack = read(workspace, record.name)
-                pairs.describe(db, pack.texts if isinstance(pack, Descriptions) else {})
-
-
-def keep_for_runs(workspace: Workspace, db: Cursor, record: PackRecord) -> None:
-    """Store the contents of a deleted pack if an unfinished run was planned with it, in the caller's transaction.
-
-    Delete stored packs that no run needs.
-    """
-    workspace.refuse_if_read_only("keep pack", record.name)
-    planned = [run.spec.get("packs") for run in runs.list_all(db) if run.status != "done" or run.failed]
-    needed = {sha256 for packs in planned if isinstance(packs, Mapping) for sha256 in packs.values()}
-    for kept in spaces.list_kept_packs(db):
-        if kept.sha256 not in needed:
-            spaces.forget_kept_pack(db, kept.sha256)
-            _kept_file(workspace, kept.sha256).unlink(missing_ok=True)
-    path = _file(workspace, record.name)
-    if record.sha256 in needed and path.exists():
-        content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() == record.sha256:
-            _write(_kept_file(workspace, record.sha256), content)
-            spaces.keep_pack(db, record.sha256)
-
-
-def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:
-    """Return a pack's contents. Raise StateError if its file is missing, or has another hash."""
-    path = _file(workspace, name)
-    if not path.exists():
-        raise StateError(f"pack {name!r}: its file {path.name} is missing in {path.parent}; import it again")
-    pack = read_knowledge(path.read_bytes(), path.name)
-    if sha256 is not None and pack.sha256 != sha256:
-        raise StateError(f"pack {name!r}: {path.name} has changed since; import the file with hash {sha256[:12]} again")
-    return pack
 
 
 def list_with_organisms(workspace: Workspace) -> list[PackRecord]:
@@ -122,7 +46,7 @@ def organism_of_pack(workspace: Workspace, record: PackRecord) -> str:
     if record.organism is not None:
         return record.organism
     if record.sha256 not in _ORGANISMS_READ:
-        _ORGANISMS_READ[record.sha256] = organism_of(read(workspace, record.name, record.sha256))
+        _ORGANISMS_READ[record.sha256] = organism_of(pack_files.read(workspace.settings, record.name, record.sha256))
     return _ORGANISMS_READ[record.sha256]
 
 
@@ -144,7 +68,7 @@ def read_latest(workspace: Workspace, kind: str, organism: str = "") -> Pack | N
     Raise StateError if its file is missing.
     """
     name = name_of_latest(workspace, kind, organism)
-    return None if name is None else read(workspace, name)
+    return None if name is None else pack_files.read(workspace.settings, name)
 
 
 def read_orthologs(workspace: Workspace, organism: str) -> Mapping[str, str]:
@@ -175,40 +99,6 @@ def _read_or_note(workspace: Workspace, kind: str, organism: str, effect: str, n
         whose = f" of {organism} genes" if organism in ORGANISMS else ""
         notes.append(f"{effect}: the workspace has no knowledge pack of {kind}{whose}")
     return pack
-
-
-def restore(workspace: Workspace, name: str, content: bytes, sha256: str) -> bool:
-    """Write a pack's file again if it was removed or changed; return whether that was needed."""
-    workspace.refuse_if_read_only("restore pack", name)
-    try:
-        read(workspace, name, sha256)
-    except (InputError, StateError):
-        _write(_file(workspace, name), content)
-        return True
-    return False
-
-
-def remove_file(workspace: Workspace, record: PackRecord) -> None:
-    """Delete a pack's file, after its record."""
-    workspace.refuse_if_read_only("remove pack", record.name)
-    _file(workspace, record.name).unlink(missing_ok=True)
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, content)
-
-
-def _file(workspace: Workspace, name: str) -> Path:
-    """Return a pack's file, named after it; with a hash if the name is unfit for a file, so that no two packs share a file."""
-    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
-    stem = name if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    return workspace.settings.data / "knowledge" / f"{stem}.json"
-
-
-def _kept_file(workspace: Workspace, sha256: str) -> Path:
-    """Return the file of a pack stored for runs, named by its content."""
-    return workspace.settings.data / "knowledge" / "kept" / f"{sha256}.json"
 
 
 # Kind of a pack that evidence tools read → its field of `Packs`, and the field of the pack that holds its contents.
@@ -275,10 +165,9 @@ def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
 
 def _read_here_or_kept(workspace: Workspace, record: PackRecord) -> Pack:
     try:
-        return read(workspace, record.name, record.sha256)
+        return pack_files.read(workspace.settings, record.name, record.sha256)
     except (InputError, StateError):  # replaced, perhaps just now: before that, its contents were kept
-        kept = _kept_file(workspace, record.sha256)
-        pack = read_knowledge(kept.read_bytes(), f"{record.name}.json") if kept.exists() else None
+        pack = pack_files.read_kept(workspace.settings, record)
         if pack is None or pack.sha256 != record.sha256:
             raise
         return pack

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from core.actions import packs, prompt_files, run_writer
+from core.actions import packs, prompt_files, same_runs
 from core.actions.changed_settings import check_change
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.model_servers import refuse_unlisted
@@ -85,7 +85,7 @@ def find_same(workspace: Workspace, spec: RunSpec, name: str, *, replace: bool =
     """
     check_name("run", name)
     with workspace.store.read() as db:
-        return run_writer.find_same_run(db, workspace, spec, name, replace=replace)
+        return same_runs.find_same_run(db, workspace, spec, name, replace=replace)
 
 
 def start(
@@ -97,7 +97,7 @@ def start(
     calls: int | None = None,
     replace: bool = False,
     begin: Begin = start_worker,
-    origin: str = run_writer.RUN_HERE,
+    origin: str = same_runs.RUN_HERE,
 ) -> Run:
     """Start a run; return an existing one of any name with the same specification.
 
@@ -111,9 +111,9 @@ def start(
     if existing is not None:
         return existing
     with workspace.change("run", name) as (db, detail):
-        run_writer.find_same_run(db, workspace, spec, name, replace=replace)  # the name may have been taken meanwhile
+        same_runs.find_same_run(db, workspace, spec, name, replace=replace)  # the name may have been taken meanwhile
         packs.refuse_missing(db, spec.packs)
-        replaced = run_writer.delete_named_run(db, spec, name)
+        replaced = same_runs.delete_named_run(db, spec, name)
         workspace.run_folder(spec.key).create(spec, settings)
         runs.add(db, _new_run(db, spec, name, calls, origin))
         changes.bump(db, "runs")

@@ -1,8 +1,4 @@
-"""Gene spaces of a workspace: load, build, rebuild, delete.
-
-Vectors that can be rebuilt from the workspace lie in cache/spaces; imported ones, and those that an encoder or a server made,
-lie in data/embeddings.
-"""
+"""Gene spaces of a workspace: load, build, rebuild, delete."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace as replace_in
 from pathlib import Path
-from typing import Any
 
 from core import embeddings
 from core.actions import packs
@@ -21,18 +16,17 @@ from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network
 from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
+from core.importing import pack_files, space_files
+from core.importing.space_files import Spec
 from core.log import LOGGER
-from core.store import Cursor, changes, datasets, imports, pairs, spaces
+from core.store import Cursor, changes, datasets, pairs, spaces
 from core.store.spaces import SpaceRecord
 from core.system_errors import explain
-from core.texts import check_name
 from core.types import TRAIN, Label
 
 __all__ = ["BUILDERS", "MINILM", "coverage_of", "delete", "embed", "load", "match_dataset"]
 
-Spec = Mapping[str, Any]
 Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]  # perturbations, genes and labels, row by row
-MAX_NAME = 60  # characters
 _BETWEEN = re.compile(r"[|;:,/_ ().]+")  # what joins a symbol to something else
 
 
@@ -50,13 +44,13 @@ def _build_endpoint(workspace: Workspace, spec: Spec, name: str) -> Space:
 
 
 def _build_network(workspace: Workspace, spec: Spec, name: str) -> Space:
-    pack = packs.read(workspace, spec["pack"], spec["pack_sha256"])
+    pack = pack_files.read(workspace.settings, spec["pack"], spec["pack_sha256"])
     assert isinstance(pack, Network)
     return embeddings.build_network(pack.edges, name, spec["columns"], spec["seed"])
 
 
 def _build_response(workspace: Workspace, spec: Spec, name: str) -> Space:
-    pack = packs.read(workspace, spec["pack"], spec["pack_sha256"])
+    pack = pack_files.read(workspace.settings, spec["pack"], spec["pack_sha256"])
     assert isinstance(pack, LpsResponses)
     responses = {gene: (lps.logfc, lps.mean_lps, lps.mean_ctrl) for gene, lps in pack.genes.items()}
     return embeddings.build_response(responses, name)
@@ -95,7 +89,6 @@ BUILDERS: dict[str, Callable[[Workspace, Spec, str], Space]] = {
     "response": _build_response,
     "coresponse": _build_coresponse,
 }
-REBUILT = ("text", "network", "response", "coresponse")  # kinds that are built from the workspace's own files in seconds
 PACK_OF = {
     "text": "descriptions",
     "sentences": "descriptions",
@@ -135,25 +128,19 @@ def embed(
         else:
             dataset = datasets.find(db, spec["dataset"])
             spec |= {"dataset": dataset.name, "labels_sha256": labelled_rows(db, dataset.id)[1]}
-        existing = find_same_or_refuse(db, name, identity(name, kind, spec), replace=replace)
-    if existing is not None and (kind in REBUILT or _file(workspace, existing).exists()):
+        existing = space_files.find_same_or_refuse(db, name, space_files.identity(name, kind, spec), replace=replace)
+    if existing is not None and (kind in space_files.REBUILT or space_files.file_of(workspace.settings, existing).exists()):
         return existing
     columns = f"{spec['columns']:,} columns of " if "columns" in spec else ""
     say(f"Computing {columns}{name}")
     space = BUILDERS[kind](workspace, spec, name)
     say(f"Saving {len(space.symbols):,} genes")
     with workspace.change("embed", name) as (db, detail):
-        record, replaced = record_space(db, workspace, space, kind, spec, replace=replace)
+        record, replaced = space_files.record_space(db, workspace.settings, space, kind, spec, replace=replace)
         detail |= {"space": record.id, "kind": kind, "genes": record.genes, "columns": record.columns, **spec}
     for old in replaced:
-        remove_file(workspace, old)
+        space_files.remove_file(workspace.settings, old)
     return record
-
-
-def spec_of_loaded(space: Space, file: str) -> dict[str, Any]:
-    """Return the specification of a space that came from a file."""
-    built_from = {"built_from": space.built_from_labels} if space.built_from_labels is not None else {}
-    return {"file": file, "sha256": space.sha256, **built_from}
 
 
 def load(workspace: Workspace, record: SpaceRecord) -> Space:
@@ -161,8 +148,8 @@ def load(workspace: Workspace, record: SpaceRecord) -> Space:
 
     Raise StateError if the space's file, or its source, is missing or has changed.
     """
-    path = _file(workspace, record)
-    space = _rebuild(workspace, record, path) if record.kind in REBUILT else _read_saved(record, path)
+    path = space_files.file_of(workspace.settings, record)
+    space = _rebuild(workspace, record, path) if record.kind in space_files.REBUILT else space_files.read_saved(record, path)
     return replace_in(space, built_from_labels=record.built_from)
 
 
@@ -175,19 +162,10 @@ def _rebuild(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
     except InputError:
         space = BUILDERS[record.kind](workspace, record.spec, record.name)
         try:
-            _write(space, path)
+            space_files.write(space, path)
         except OSError as error:  # it is built again next time
             LOGGER.warning("space %s: not kept: %s", record.name, explain(error, path))
         return space
-
-
-def _read_saved(record: SpaceRecord, path: Path) -> Space:
-    if not path.exists():
-        raise StateError(f"space {record.name}: its file {path.name} is missing in {path.parent}; load or build it again")
-    space = embeddings.load_space(path, record.name)
-    if space.sha256 != record.sha256:
-        raise StateError(f"space {record.name}: its file {path.name} in {path.parent} has changed since; load or build it again")
-    return space
 
 
 def coverage_of(workspace: Workspace, record: SpaceRecord, dataset: str | None = None) -> Coverage | None:
@@ -244,30 +222,11 @@ def delete(workspace: Workspace, name: str) -> SpaceRecord:
     """Delete a space; its file can be imported again. Runs that were made with it stay."""
     with workspace.change("delete space", name) as (db, detail):
         found = spaces.find(db, name)
-        _delete_record(db, found)
+        space_files.delete_record(db, found)
         changes.bump(db, "spaces")
         detail |= {"space": found.id, "name": found.name, "kind": found.kind}
-    remove_file(workspace, found)
+    space_files.remove_file(workspace.settings, found)
     return found
-
-
-def restore(workspace: Workspace, name: str, space: Space) -> bool:
-    """Write a space's file again if it was removed or damaged; return whether that was needed."""
-    workspace.refuse_if_read_only("restore space", name)
-    with workspace.store.read() as db:
-        record = spaces.find(db, name)
-    try:
-        load(workspace, record)
-    except (InputError, StateError):
-        _write(space, _file(workspace, record))
-        return True
-    return False
-
-
-def remove_file(workspace: Workspace, record: SpaceRecord) -> None:
-    """Delete a space's file, after its record."""
-    workspace.refuse_if_read_only("remove space", record.name)
-    _file(workspace, record).unlink(missing_ok=True)
 
 
 def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
@@ -278,78 +237,7 @@ def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
     return rows, hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
-def identity(name: str, kind: str, spec: Spec) -> str:
-    """Return the id of a space, made from its name, kind and specification."""
-    return hashlib.sha256(json.dumps([name, kind, dict(spec)], sort_keys=True).encode()).hexdigest()[:10]
-
-
-def find_same_or_refuse(db: Cursor, name: str, key: str, *, replace: bool) -> SpaceRecord | None:
-    """Return the space of this identity, or None. Raise StateError if the name is another's, unless `replace`."""
-    check_name("space", name)
-    if len(name) > MAX_NAME or "," in name or name != name.strip():
-        raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without commas or surrounding blanks")
-    named = next((space for space in spaces.list_all(db) if space.name == name), None)
-    if named is not None and named.id == key:
-        return named
-    if named is not None and not replace:
-        raise StateError(f"space {name!r} exists with another specification; choose another name, or use --replace")
-    return None
-
-
-def record_space(
-    db: Cursor,
-    workspace: Workspace,
-    space: Space,
-    kind: str,
-    spec: Spec,
-    source_file: str | None = None,
-    *,
-    replace: bool = False,
-) -> tuple[SpaceRecord, list[SpaceRecord]]:
-    """Write a space's file and record it, in the caller's transaction; return the record, and those that it replaced."""
-    workspace.refuse_if_read_only("embed", space.name)
-    record = SpaceRecord(
-        id=identity(space.name, kind, spec),
-        name=space.name,
-        kind=kind,
-        spec=spec,
-        source=space.source,
-        sha256=space.sha256,
-        genes=len(space.symbols),
-        columns=space.columns,
-        notes=space.notes,
-        built_from=spec.get("built_from", spec.get("dataset")),
-        source_file=source_file,
-        author=workspace.settings.author,
-    )
-    find_same_or_refuse(db, space.name, record.id, replace=replace)
-    _write(space, _file(workspace, record))
-    replaced = [other for other in spaces.list_all(db) if other.name == space.name]
-    for old in replaced:
-        _delete_record(db, old)
-    spaces.add(db, record)
-    changes.bump(db, "spaces")
-    return record, [old for old in replaced if old.id != record.id]
-
-
-def _delete_record(db: Cursor, record: SpaceRecord) -> None:
-    """Delete a record, with its import if that brought nothing else (the demo's brought more)."""
-    spaces.delete(db, record.id)
-    if record.kind == "loaded" and record.source_file is not None:
-        imports.delete(db, record.source_file)
-
-
-def _file(workspace: Workspace, record: SpaceRecord) -> Path:
-    folder = workspace.settings.cache / "spaces" if record.kind in REBUILT else workspace.settings.data / "embeddings"
-    return folder / f"{record.id}.safetensors"
-
-
-def _write(space: Space, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    embeddings.save_space(space, path)
-
-
 def _read_descriptions(workspace: Workspace, spec: Spec) -> Mapping[str, str]:
-    pack = packs.read(workspace, spec["pack"], spec["pack_sha256"])
+    pack = pack_files.read(workspace.settings, spec["pack"], spec["pack_sha256"])
     assert isinstance(pack, Descriptions)
     return pack.texts

@@ -17,7 +17,7 @@ from core.engine.dependencies import load_pairs
 from core.engine.request import parse_row_selection, read_ids, select_rows
 from core.engine.spec import sha256_of
 from core.errors import InputError, NotFound
-from core.file_io import read_file
+from core.file_io import read_file, write_file
 from core.file_limits import MAX_UNPACKED_BYTES
 from core.store import Cursor, evidence, runs, traces
 from core.store.runs import Run
@@ -136,7 +136,7 @@ def package(workspace: Workspace, run: str, options: PackageOptions, out: Path, 
     sha256 = hashlib.sha256(checked.content).hexdigest()
     with workspace.change("package", run) as (db, detail):
         detail |= {"run": runs.find(db, run).id, "track": options.track, "file": out.name, "sha256": sha256}
-        packages.write(checked.content, out, replace=replace)
+        write_file(checked.content, out, replace=replace)
     return PackageResult(out, sha256, checked.problems)
 
 

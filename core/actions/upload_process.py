@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.actions.confinement import Limits, confine
+from core.importing.confinement import Limits, confine
 
 if TYPE_CHECKING:
     from core.actions.workspace import Workspace
@@ -84,8 +84,8 @@ def _carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _import(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    from core.actions.import_target import ImportOptions
     from core.actions.imports import import_uploads
+    from core.importing.import_target import ImportOptions
     from core.records import to_json
 
     return [to_json(outcome) for outcome in import_uploads(workspace, files, ImportOptions(**options))]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from core.config import Settings, load_settings
-from core.engine.run_folder import RunFolder
+from core.engine.run_folder import RunFolder, folder_of_run
 from core.errors import ReadOnly
 from core.log import LOGGER
 from core.setting_types import EVERYONE
@@ -67,7 +67,7 @@ class Workspace:
 
     def run_folder(self, run: str) -> RunFolder:
         """Return the folder of the run with this id, which its worker writes to."""
-        return RunFolder(self.settings.data / "runs" / run)
+        return folder_of_run(self.settings, run)
 
     @contextmanager
     def change(self, action: str, subject: str) -> Iterator[tuple[Cursor, dict[str, Any]]]:

@@ -12,14 +12,12 @@ import typer
 from core.actions import cell_evaluation, cell_predictions
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
-from core.actions.other_formats import refuse_other_format
 from core.cells.cell_eval import CellEvaluation
-from core.cells.cell_formats import is_cell_file
 from core.cells.challenge_cells import write_challenge_cells
 from core.cells.challenge_score import SHORT
 from core.cells.conditions import READING
 from core.cells.confounders import describe_even
-from core.cells.screen import Description, LabelSettings, describe_cells
+from core.cells.screen import Description, LabelSettings
 from core.cells.words import description_lines, label_lines
 from core.cli.base import Json, RayAddress, RunName, say, show
 from core.cli.files import show_imports
@@ -61,9 +59,9 @@ def describe(
         lines = cell_predictions.describe_file(file, make(PredictionOptions, {**given, "real": real}))
         show({"file": file.name, "lines": lines}, as_json, "\n".join(lines))
         return
-    if not is_cell_file(file):
-        refuse_other_format(file, file.name)
-    found = describe_cells(file, make(LabelSettings, chosen))
+    from core.actions.cells import describe_file
+
+    found = describe_file(file, make(LabelSettings, chosen))
     show(_description_record(found), as_json, "\n".join(description_lines(found)))
 
 

@@ -14,7 +14,6 @@ from core.scoring import control_shapes, run_scores, sentences
 from core.scoring.baselines import add_expression
 from core.scoring.controls import Control, RunControls, control_run, reverse_value
 from core.scoring.space_controls import control_spaces
-from core.stats.intervals import Interval
 from core.store import pairs
 from core.texts import number_text
 
@@ -61,9 +60,6 @@ def _table(controls: Iterable[Control]) -> list[str]:
         of_parts = ", ".join(f"{name} {sentences.interval_text(value)}" for name, value in parts if value)
         pooled = f"pooled {of_parts}" if of_parts else ""
         note = f" ({each.note})" if each.note else ""
-        lines.append(f"{each.name:36} {_cell(each.de)} {_cell(each.dir)} {_cell(each.mean)} {pooled}{note}".rstrip())
+        values = ("–" if value is None else sentences.interval_text(value) for value in (each.de, each.dir, each.mean))
+        lines.append(f"{each.name:36} {' '.join(f'{value:22}' for value in values)} {pooled}{note}".rstrip())
     return lines
-
-
-def _cell(value: Interval | None) -> str:
-    return f"{'–' if value is None else sentences.interval_text(value):22}"

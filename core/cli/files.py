@@ -18,8 +18,8 @@ from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, say, say_progress, show
 from core.cli.progress import working
 from core.errors import InputError
+from core.file_io import write_by
 from core.store import datasets, runs
-from core.submission.package import write_by
 from core.texts import printable
 
 app = typer.Typer()

@@ -16,15 +16,12 @@ from core.errors import InputError, MissingPackage
 from core.fields.option import split_names
 from core.scoring import json_shapes, run_scores, sentences
 from core.scoring.abstaining import abstain_curves, abstain_sentences, abstain_shape
-from core.scoring.compare_runs import compare_runs
+from core.scoring.compare_runs import adjusted_for_number, compare_runs
 from core.scoring.comparison_words import comparison_sentences
 from core.scoring.other_scores import constant_parents, other_scores_of_run
 from core.scoring.run_scores import RunRows
 from core.scoring.score_scale import scale_sentences, scale_shape
 from core.scoring.slices import SLICES, available_slices, score_slices
-from core.stats.bootstrap import ResamplingPlan, bootstrap_score
-from core.stats.intervals import Resampled
-from core.stats.multiplicity import adjusted_p_values
 from core.store import runs
 from core.texts import estimate_text
 
@@ -75,10 +72,13 @@ def score(
         _show_slices(rows, by, as_json)
         return
     found = run_scores.score_run(rows)
-    is_unasked = bootstrap is None and as_json and len(rows) <= UNASKED_ROWS and _why_not_resampled(rows) == ""
-    product = _resample(rows, seed) if bootstrap or is_unasked else None
+    why = run_scores.why_not_resampled(rows)
+    if bootstrap and why:
+        raise InputError(f"score {rows.run.name} --bootstrap: {why}, expected a run with labels that is scored over all rows")
+    is_unasked = bootstrap is None and as_json and len(rows) <= UNASKED_ROWS and not why
+    product = run_scores.resample_mean(rows, seed) if bootstrap or is_unasked else None
     others = other_scores_of_run(rows, found)
-    resampled = [] if product is None else [_resampled_line(product)]
+    resampled = [] if product is None else [sentences.resampled_line(product)]
     with context.obj.store.read() as db:
         same = [other.name for other in runs.list_same(db, rows.run)]
         constant = constant_parents(db, rows.run) if rows.run.method == "fusion" else []
@@ -98,25 +98,6 @@ def score(
 def _show_slices(rows: RunRows, by: str, as_json: bool) -> None:
     result = json_shapes.slices(score_slices(rows, by), rows.scored)
     show_scores(rows.marks, result, as_json, "\n".join([f"{rows.scored}:", *(_slice_line(part) for part in result["slices"])]))
-
-
-def _resample(rows: RunRows, seed: int) -> Resampled:
-    """Return the mean score's interval by the product bootstrap over both axes. Raise InputError for rows that have none."""
-    if why := _why_not_resampled(rows):
-        raise InputError(f"score {rows.run.name} --bootstrap: {why}, expected a run with labels that is scored over all rows")
-    return bootstrap_score(rows.labels, rows.scores, ResamplingPlan("two-way", seed), rows.pert, rows.gene).mean
-
-
-def _why_not_resampled(rows: RunRows) -> str:
-    """Return why rows have no bootstrap, "" for those that have one."""
-    if rows.cells is not None:
-        return f"it is scored {rows.scored}"
-    return "" if rows.arrays.outcome.labelled.any() else "it has no labels here"
-
-
-def _resampled_line(mean: Resampled) -> str:
-    of = f"{mean.method} of perturbations and genes, {mean.resamples:,} resamples: conservative"
-    return f"mean  {sentences.interval_text(mean)}  {of}"
 
 
 def _slice_line(part: Mapping[str, Any]) -> str:
@@ -143,7 +124,7 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
         comparison_sentences(result, first.run.name, other.run.name, margin)
         for result, other in zip(results, others, strict=True)
     ]
-    adjusted = adjusted_p_values([result.covered.mean.change.shown for result in results])
+    adjusted = adjusted_for_number(results)
     looked = comparison_log.look_at(
         context.obj,
         first.run.dataset,

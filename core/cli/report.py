@@ -20,6 +20,7 @@ from core.actions.workspace import Workspace
 from core.cli.base import Json, say, show, show_scores
 from core.errors import InputError
 from core.fields.option import split_names
+from core.file_io import write_file
 from core.records import from_json
 from core.report.build import Finders, build_file, load_parts
 from core.report.byline import Byline
@@ -30,7 +31,6 @@ from core.report.question import TITLES
 from core.report.selection import Explorers, Question, ReportSelection, select
 from core.report.walk import AT_HOME, Links
 from core.store import datasets
-from core.submission.package import write
 
 app = typer.Typer()
 
@@ -123,7 +123,7 @@ def build(
     built = build_file(parts, slides=slides)
     machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
     content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
-    write(content, out, replace=replace)
+    write_file(content, out, replace=replace)
     sha256 = hashlib.sha256(content).hexdigest()
     result = {"path": str(out), "sha256": sha256, "figures": built.figures, "rows": built.rows}
     show(result, as_json, f"{out}: {built.figures:,} figures, {built.rows:,} rows in full, {len(content):,} bytes, {sha256}")
@@ -166,7 +166,7 @@ def fusion(
     Without labels it moves ranks alone, and says what the saved weights score.
     """
     content = fusion_files.fusion_file(context.obj, run, labels=labels)
-    write(content, out, replace=replace)
+    write_file(content, out, replace=replace)
     sha256 = hashlib.sha256(content).hexdigest()
     result = {"path": str(out), "sha256": sha256, "bytes": len(content), "labels": labels}
     said = "with labels" if labels else "without labels"

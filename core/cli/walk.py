@@ -10,12 +10,12 @@ import typer
 
 from core.actions import machine_names, walks
 from core.cli.base import Json, show
+from core.file_io import write_file
 from core.report.printing import as_pdf
 from core.report.walk import AT_HOME, Links, walk_file
 from core.store import datasets
 from core.store import walks as stored
 from core.store.walks import Stop
-from core.submission.package import write
 
 app = typer.Typer()
 
@@ -71,7 +71,7 @@ def export(
         page = walk_file(db, home, name, stops, links)
     machine_names.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
     content = as_pdf(page) if out.suffix.lower() == ".pdf" else page
-    write(content, out, replace=replace)
+    write_file(content, out, replace=replace)
     result = {"path": str(out), "sha256": hashlib.sha256(content).hexdigest(), "stops": len(stops)}
     show(result, as_json, f"{out}: {len(stops):,} stops, {len(content):,} bytes, {result['sha256']}")
 

@@ -123,6 +123,11 @@ class RunFolder(JobFolder):
             write_json(self.path / "evaluation.json", evaluation)
 
 
+def folder_of_run(settings: Settings, run: str) -> RunFolder:
+    """Return the folder of the run with this id, which its worker writes to."""
+    return RunFolder(settings.data / "runs" / run)
+
+
 # A worker writes small batches, for hours: it need not keep them in memory.
 WORKER_STORE_MB = 128
 

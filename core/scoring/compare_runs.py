@@ -6,6 +6,7 @@ How two runs differ without labels: rank correlation, the rows that both put on 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from core.scoring.run_scores import NO_CUTS, RunRows, headline_name, without_sta
 from core.stats.arrays import Bools, Floats, sum_by_group
 from core.stats.comparison import Comparison, Difference, compare, compare_macro, difference_of
 from core.stats.delong import widen
+from core.stats.multiplicity import AdjustedP, adjusted_p_values
 from core.stats.official_score import point_values
 from core.stats.ranks import midranks
 from core.stats.row_changes import Agreement, agreement
@@ -136,6 +138,11 @@ def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
         pooled=_compare(sound, differences) if is_macro else None,
         genes=_count_genes(a, b, sound) if is_macro else None,
     )
+
+
+def adjusted_for_number(results: Sequence[RunComparison]) -> tuple[AdjustedP, ...]:
+    """The p-values of several comparisons' changes of the mean, corrected for their number."""
+    return adjusted_p_values([each.covered.mean.change.shown for each in results])
 
 
 def _count_genes(a: RunRows, b: RunRows, sound: PairedRuns) -> GeneCounts:
@@ -281,20 +288,3 @@ def _top_text(each: QuestionDifference) -> str:
     if each.top_a == each.top_b == each.top:
         return f"the {each.top:,} highest rows of each"
     return f"the {each.top:,} highest rows, with ties {each.top_a:,} and {each.top_b:,}"
-
-
-def difference_shape(found: RunDifferences) -> dict[str, Any]:
-    """Return the differences as `compare --json` has them."""
-    rho = {"DE": found.agreement.de, "DIR": found.agreement.up}
-    return {
-        each.name.lower(): {
-            "n": each.n,
-            "spearman": rho[each.name],
-            "top": each.top,
-            "top_a": each.top_a,
-            "top_b": each.top_b,
-            "shared_top": each.shared_top,
-            "movers": each.movers.to_dict("records"),
-        }
-        for each in found.questions
-    }

@@ -9,7 +9,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from core.scoring.compare_runs import RunComparison, difference_shape, run_differences
+from core.scoring.compare_runs import RunComparison, RunDifferences, run_differences
 from core.scoring.other_scores import OtherScores
 from core.scoring.run_scores import Headline, RunScore
 from core.stats.arrays import Floats
@@ -170,7 +170,7 @@ def comparison(found: RunComparison, words: list[str], margin: float | None = No
         "genes": None if found.genes is None else asdict(found.genes),
         "decision": None if margin is None else verdict_of(found.covered.mean.change.shown, margin),
         "equivalence": None if equal is None else {**asdict(equal), "equal": equal.equal},
-        "differences": difference_shape(run_differences(found.pair)),
+        "differences": _differences(run_differences(found.pair)),
         "verdict": " ".join(words),
     }
 
@@ -244,4 +244,20 @@ def neighbours(why: Provenance, pair_ids: list[str], labels: list[str]) -> dict[
         "prior_de": why.prior_de,
         "prior_up": why.prior_up,
         "neighbours": [dict(zip(names, row, strict=True)) for row in rows],
+    }
+
+
+def _differences(found: RunDifferences) -> dict[str, Any]:
+    rho = {"DE": found.agreement.de, "DIR": found.agreement.up}
+    return {
+        each.name.lower(): {
+            "n": each.n,
+            "spearman": rho[each.name],
+            "top": each.top,
+            "top_a": each.top_a,
+            "top_b": each.top_b,
+            "shared_top": each.shared_top,
+            "movers": each.movers.to_dict("records"),
+        }
+        for each in found.questions
     }

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from core.label_marks import UNMARKED, LabelMarks
 from core.stats.arrays import Bools, Codes, Floats
+from core.stats.bootstrap import ResamplingPlan, bootstrap_score
 from core.stats.count_controls import count_only, rarer_gene
 from core.stats.delong import widen
-from core.stats.intervals import Interval
+from core.stats.intervals import Interval, Resampled
 from core.stats.official_score import ScoreIntervals, score_of_rows
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Scores, outcome_of, ranked_scores, scores_from_probabilities
@@ -239,6 +240,18 @@ def score_run(rows: RunRows) -> RunScore:
 def score_counts(rows: RunRows) -> RunScore:
     """Return the score of row counts alone on a run's rows, scored as the run is."""
     return score_run(count_rows(rows).under(rows.protocols))
+
+
+def why_not_resampled(rows: RunRows) -> str:
+    """Return why rows have no bootstrap, "" for those that have one."""
+    if rows.cells is not None:
+        return f"it is scored {rows.scored}"
+    return "" if rows.arrays.outcome.labelled.any() else "it has no labels here"
+
+
+def resample_mean(rows: RunRows, seed: int) -> Resampled:
+    """Return the mean score's interval by the product bootstrap over both axes."""
+    return bootstrap_score(rows.labels, rows.scores, ResamplingPlan("two-way", seed), rows.pert, rows.gene).mean
 
 
 def headline_name(kind: HeadlineKind) -> str:

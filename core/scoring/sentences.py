@@ -9,7 +9,7 @@ from core.scoring.controls import Verdict
 from core.scoring.other_scores import MATCHED, METRICS, OtherScores
 from core.scoring.run_scores import Headline, RunScore
 from core.stats.delong import Estimate
-from core.stats.intervals import Interval, Unit, why_no_interval
+from core.stats.intervals import Interval, Resampled, Unit, why_no_interval
 from core.stats.verdicts import Side
 from core.texts import NO_BIOLOGY, estimate_text, number_text, rows_behind
 from core.transfer import cuts
@@ -42,6 +42,12 @@ _SINGLE: dict[Unit, tuple[str, ...]] = {
 def interval_text(value: Interval, *, signed: bool = False) -> str:
     """Return an interval as "0.621 [0.604, 0.638]", with a sign for a change, and an en dash if it is unknown."""
     return estimate_text(value.estimate, value.low, value.high, "+.3f" if signed else ".3f")
+
+
+def resampled_line(mean: Resampled) -> str:
+    """The mean score with its interval by the product bootstrap, and by how many resamples."""
+    of = f"{mean.method} of perturbations and genes, {mean.resamples:,} resamples: conservative"
+    return f"mean  {interval_text(mean)}  {of}"
 
 
 def axes_text(shown: Interval) -> str:

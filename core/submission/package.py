@@ -9,25 +9,19 @@ events; several texts of a seed share one cell, with an empty line between them.
 from __future__ import annotations
 
 import csv
-import filecmp
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any
 
 from core.datasets import SubmissionTable, read
 from core.datasets.archives import pack
 from core.datasets.packaged_trace import write_trace
 from core.datasets.submissions import is_uniform
-from core.errors import InputError, StateError
-from core.file_io import replacing
+from core.errors import InputError
 from core.submission.rules.registry import Problem, list_names
 from core.submission.tracks import CSV, LAYOUTS, NO_TRACE, PROMPT, SEEDS, TOOLS, seed_columns
-from core.system_errors import explain
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,29 +174,6 @@ def _is_preserved(row: RowResult, back: RowResult | None, track: Track) -> bool:
     counts = ((ours.tokens or 0), (ours.prompt_tokens or 0)) == ((theirs.tokens or 0), (theirs.prompt_tokens or 0))
     our_texts = {f"seed {seed}": text for seed in SEEDS if (text := _seed_text(row, seed)).strip() not in ("", NO_TRACE)}
     return numbers and counts and our_texts == {event.stage: event.content for event in back.events}
-
-
-def write(content: bytes, out: Path, *, replace: bool = False) -> None:
-    """Write a file whole or not at all; raise what `write_by` raises."""
-    write_by(lambda file: file.write(content), out, replace=replace)
-
-
-def write_by(fill: Callable[[IO[bytes]], T], out: Path, *, replace: bool = False) -> T:
-    """Let a function write a file, whole or not at all, and return what it returns.
-
-    Raise StateError if another file exists, unless `replace`, and SystemFailure if the file cannot be written.
-    """
-    try:
-        if out.exists() and not out.is_file():
-            raise StateError(f"{out}: a folder, a device or a pipe lies there, expected a file; choose another name")
-        with replacing(out) as file:
-            result = fill(file)
-            file.flush()
-            if out.exists() and not replace and not filecmp.cmp(file.name, out, shallow=False):
-                raise StateError(f"{out}: another file lies there; choose another name, or use --replace")
-        return result
-    except OSError as error:
-        raise explain(error, out) from error
 
 
 def add_base_events(rows: Sequence[RowResult], base: Mapping[str, RowResult]) -> list[RowResult]:

@@ -21,7 +21,7 @@ import pandas as pd
 from core.datasets.prompt_files import MAX_BYTES
 from core.datasets.tables import Table
 from core.errors import InputError
-from core.file_io import read_file
+from core.file_io import read_file, write_file
 from core.llm.answer_words import TAKES_BACK
 from core.llm.final_text import final_text
 from core.llm.marks import readable, refuses
@@ -30,7 +30,6 @@ from core.methods.base import read_options
 from core.methods.prompt_only import HARD, METHOD
 from core.methods.prompts import cell_desc as describe_cells
 from core.methods.prompts import fill, prompt_text
-from core.submission.package import write
 from core.submission.tracks import IDENTITY
 from core.types import Label
 
@@ -163,7 +162,7 @@ def build_submission(
         raise InputError(f"got {lengths[0]:,} ids, {lengths[1]:,} and {lengths[2]:,} predictions; expected as many of each")
     frame = pd.DataFrame(dict(zip(IDENTITY, (list(ids), list(predictions_up), list(predictions_down)), strict=True)))
     if output_path is not None:
-        write(frame.to_csv(index=False).encode(), Path(output_path), replace=True)
+        write_file(frame.to_csv(index=False).encode(), Path(output_path), replace=True)
     return frame
 
 

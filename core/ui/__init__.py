@@ -11,11 +11,13 @@ shared/run_browser         browsing a run's rows, and a button that copies the l
 shared/gene_cards          what a gene is, beside its name
 shared/neighbour_controls  the settings of a kNN, and its neighbours
 shared/space_numbers       the numbers of gene spaces, which are computed in the background
+shared/further             what a row or run can be asked further, folded: again_panel, judge_panel
+shared/filters             the order of a list of rows, and its filters
+shared/server_health       what model servers can do, as of the last seconds
 shared/background          results that take long, computed by one thread of the server
 shared/cached_components   what fusions are made from, cached while their runs do not change
 overview/, rows/, search/, arguments/, scores/, compare/, fuse/, neighbours/, run/, ask/, share/, data/, experiments/, targets/:
 one page each, by its name in the address
-ask/                       panels about asking again, which Rows and Evidence show
 symbol/                    the pages of one perturbation and of one target gene
 sessions                   what reaches the sessions of a shared server, message by message
 start, server              `make app`: the demo for an empty workspace, then the server with its security headers

@@ -19,10 +19,10 @@ import pytest
 from core import file_io
 from core.actions import cell_predictions, imports
 from core.actions.cell_predictions import PredictionOptions
-from core.actions.import_target import ImportOptions
 from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
 from core.errors import DiskFull
+from core.importing.import_target import ImportOptions
 from core.store import changes
 from tests import cases, mounts
 

@@ -16,6 +16,7 @@ from core.actions.undo import undo
 from core.actions.workspace import Workspace
 from core.datasets.knowledge_packs import read_knowledge
 from core.errors import InputError, StateError
+from core.importing import pack_files
 from core.store import changes, imports, pairs, spaces
 from tests import cases, worlds
 from tests.actions.test_imports import everything
@@ -66,7 +67,7 @@ def test_a_pack_comes_once_and_goes_whole(workspace: Workspace, tmp_path: Path, 
             [listed] = imports.list_imports(db).to_dict("records")
         assert (pack.name, pack.kind, pack.entries, pack.source) == ("mine", kind, entries, told.get(kind, "mine.json"))
         assert (listed["kind"], listed["rows"], listed["file"]) == (kind, entries, "mine.json")
-        assert packs.read(workspace, "mine", pack.sha256) == read_knowledge(content, "x")
+        assert pack_files.read(workspace.settings, "mine", pack.sha256) == read_knowledge(content, "x")
 
         here, stored = everything(workspace), worlds.kept_files(workspace)
         again = second(content, "another.json", ImportOptions(name="other"))
@@ -90,7 +91,7 @@ def test_other_content_under_a_name_needs_replace(workspace: Workspace, tmp_path
         assert (everything(workspace), worlds.kept_files(workspace)) == before
     for bring, content in zip(both, (other, one), strict=True):
         assert bring(content, "mine.json", ImportOptions(replace=True)).new  # the import of what it replaced went with it
-        assert packs.read(workspace, "mine") == read_knowledge(content, "x")
+        assert pack_files.read(workspace.settings, "mine") == read_knowledge(content, "x")
         with workspace.store.read() as db:
             assert len(imports.list_imports(db)) == len(spaces.list_packs(db)) == 1
 
@@ -126,14 +127,14 @@ def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(workspac
     ):
         damage()
         with pytest.raises((InputError, StateError), match=message):
-            packs.read(workspace, "mine")
+            pack_files.read(workspace.settings, "mine")
         again = import_upload(workspace, content, "mine.json")
         assert (again.new, again.name) == (False, "mine")
-        assert "its lost file is restored" in again.message
-        assert packs.read(workspace, "mine") == read_knowledge(content, "x")
+        assert "its file was lost, and is back" in again.message
+        assert pack_files.read(workspace.settings, "mine") == read_knowledge(content, "x")
     file.write_bytes(worlds.pack("proteins"))
-    with pytest.raises(StateError, match=r"pack 'mine': mine\.json has changed since; import the file with hash"):
-        packs.read(workspace, "mine", read_knowledge(content, "x").sha256)
+    with pytest.raises(StateError, match=r"pack 'mine': mine\.json has changed since; import the one with hash"):
+        pack_files.read(workspace.settings, "mine", read_knowledge(content, "x").sha256)
     assert "is back" in import_upload(workspace, content, "mine.json").message
     assert everything(workspace) == before
 
@@ -145,11 +146,11 @@ def test_two_packs_never_share_a_file(workspace: Workspace, names: tuple[str, st
     for name, content in zip(names, contents, strict=True):
         assert import_upload(workspace, content, "x.json", ImportOptions(name=name)).name == name
     for name, content in zip(names, contents, strict=True):
-        assert packs.read(workspace, name) == read_knowledge(content, "x")
+        assert pack_files.read(workspace.settings, name) == read_knowledge(content, "x")
     with workspace.store.read() as db:
         second = spaces.list_packs(db)[1]
     undo(workspace, second.source_file)
-    assert packs.read(workspace, names[0]) == read_knowledge(contents[0], "x")
+    assert pack_files.read(workspace.settings, names[0]) == read_knowledge(contents[0], "x")
 
 
 @pytest.mark.soak
@@ -230,8 +231,8 @@ def test_a_folder_with_gene_sets_and_splits_imports_the_packs_and_lists_the_rest
     }
     with workspace.store.read() as db:
         assert [(pack.name, pack.organism) for pack in spaces.list_packs(db)] == [("human", "human"), ("mouse", "mouse")]
-    assert packs.read_latest(workspace, "pathways", "human") == packs.read(workspace, "human")
-    assert packs.read_latest(workspace, "pathways") == packs.read(workspace, "mouse")  # the latest of any
+    assert packs.read_latest(workspace, "pathways", "human") == pack_files.read(workspace.settings, "human")
+    assert packs.read_latest(workspace, "pathways") == pack_files.read(workspace.settings, "mouse")  # the latest of any
 
 
 @pytest.mark.soak

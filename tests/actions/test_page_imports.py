@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from core import log
-from core.actions.import_target import DEFAULT_OPTIONS, Imported
 from core.actions.page_imports import import_path
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings, default_import_roots, import_folders
 from core.errors import InputError, ReadOnly, StateError
+from core.importing.import_target import DEFAULT_OPTIONS, Imported
 from tests import cases, worlds
 
 HERE = "127.0.0.1"

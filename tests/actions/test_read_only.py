@@ -47,8 +47,6 @@ from core.actions import (
     finetunes,
     fusion_files,
     gene_sets,
-    import_target,
-    imported_rows,
     imports,
     job_control,
     jobs,
@@ -71,8 +69,8 @@ from core.actions import (
     rubrics,
     run_control,
     run_to_end,
-    run_writer,
     runs,
+    same_runs,
     screen_names,
     site,
     spaces,
@@ -91,8 +89,6 @@ from core.actions.benchmark_baselines import BaselineRequest
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.files import BundleFile, FoundFile, recognise_upload
-from core.actions.import_target import ImportOptions
 from core.actions.job_kinds.base import Job
 from core.actions.readings import ReadingPlan
 from core.actions.submissions import PackageOptions
@@ -112,6 +108,8 @@ from core.experiments.benchmark_report import BenchmarkReport
 from core.experiments.benchmark_spec import parse_benchmark
 from core.experiments.contamination import ContaminationSpec
 from core.experiments.screen_names import SavedScreen
+from core.importing.files import BundleFile, FoundFile, recognise_upload
+from core.importing.import_target import ImportOptions
 from core.jobs.folder import JobFolder
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
@@ -331,23 +329,11 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "target_ranking.delete": lambda s: target_ranking.delete(s.plain, "t"),
     "target_ranking.evaluate_saved": lambda s: target_ranking.evaluate_saved(s.plain, "t", EvaluationRequest()),
     "undo.undo": lambda s: undo.undo(s.plain, "train.csv"),
-    "imported_rows.write_file": lambda s: imported_rows.write_file(None, s.plain, None, "p.csv", None, ImportOptions()),
-    "cells.remove_tables": lambda s: cells.remove_tables(s.plain, "d"),
     "comparison_log.write_looked": lambda s: comparison_log.write_looked(s.plain, "d", {("a", "b"): 0.5}),
     "changed_settings.check_change": lambda s: changed_settings.check_change(s.crashed, s.crashed.run_folder("r"), None, fast()),
-    "import_target.delete_replaced_run": lambda s: import_target.delete_replaced_run(None, s.crashed, run_of(s)),
-    "import_target.record_import": lambda s: import_target.record_import(None, s.plain, None, "p.csv", None),
-    "imported_rows.write_pairs": lambda s: imported_rows.write_pairs(None, s.plain, None, "p.csv", ImportOptions()),
-    "imported_rows.write_run": lambda s: imported_rows.write_run(None, s.plain, None, "p.csv", ImportOptions()),
-    "imported_rows.write_sample": lambda s: imported_rows.write_sample(None, s.plain, None, "p.csv", ImportOptions()),
     "launch.health": lambda s: asyncio.run(launch.health(s.plain)),
     "model_servers.check_each": lambda s: asyncio.run(model_servers.check_each(s.plain, s.model)),
     "model_servers.refuse_unfit": lambda s: model_servers.refuse_unfit(s.plain, s.model, "m"),
-    "packs.add_pack": lambda s: packs.add_pack(s.plain, None, None, "p", "s"),
-    "packs.describe_genes": lambda s: packs.describe_genes(s.plain, None),
-    "packs.keep_for_runs": lambda s: packs.keep_for_runs(s.plain, None, PACK),
-    "packs.remove_file": lambda s: packs.remove_file(s.plain, PACK),
-    "packs.restore": lambda s: packs.restore(s.plain, "p", b"", "0"),
     "export.write_log": lambda s: export.write_log(io.BytesIO(), s.crashed, "r"),
     "uploads_apart.read_apart": lambda s: uploads_apart.read_apart(s.plain, "import", [("a.csv", b"")], {}),
     "jobs.start": lambda s: jobs.start(s.plain, jobs.folder_of(s.plain, "benchmarks", "x"), "benchmarks", ("runs",)),
@@ -355,9 +341,6 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "readings.plan_reading": lambda s: readings.plan_reading(s.crashed, RUBRIC, "r"),
     "readings.estimate": lambda s: readings.estimate(s.crashed, READING),
     "run_control.start_worker": lambda s: run_control.start_worker(s.crashed, run_of(s).id),
-    "spaces.record_space": lambda s: spaces.record_space(None, s.plain, SPACE, "file", {}),
-    "spaces.remove_file": lambda s: spaces.remove_file(s.plain, SPACE),
-    "spaces.restore": lambda s: spaces.restore(s.plain, "s", None),
 }
 
 # These read, and are called with what they can read; what they raise without it is no matter here.
@@ -478,12 +461,10 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "packs.pack_hashes": lambda s: packs.pack_hashes(s.plain, "mouse"),
     "pack_texts.list_with_texts": lambda s: pack_texts.list_with_texts(s.plain),
     "pack_texts.read": lambda s: [pack_texts.read(s.plain, each) for each in pack_texts.list_with_texts(s.plain)],
-    "packs.read": lambda s: packs.read(s.plain, "p"),
     "packs.read_latest": lambda s: packs.read_latest(s.plain, "descriptions"),
     "packs.read_orthologs": lambda s: packs.read_orthologs(s.plain, "mouse"),
     "packs.read_packs": lambda s: packs.read_packs(s.plain, {}),
     "packs.read_symbol_tables": lambda s: packs.read_symbol_tables(s.plain),
-    "page_imports.check_typed_path": lambda s: page_imports.check_typed_path(s.plain, "p.csv", "127.0.0.1"),
     "prompt_files.check": lambda s: prompt_files.check(
         s.crashed, s.crashed.run_folder(run_of(s).id).spec(), PromptFile("p.csv", b"id,prompt\na,b\n")
     ),
@@ -512,8 +493,8 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "jobs.unsettled_runs": lambda s: jobs.unsettled_runs(s.crashed, [run_of(s)]),
     "jobs.with_present_states": lambda s: jobs.with_present_states(s.crashed, [run_of(s)]),
     "run_to_end.find_done": lambda s: run_to_end.find_done(s.crashed, s.crashed.run_folder(run_of(s).id).spec()),
-    "run_writer.find_same_run": lambda s: with_cursor(
-        s.crashed, lambda db: run_writer.find_same_run(db, s.crashed, s.crashed.run_folder(run_of(s).id).spec(), "r")
+    "same_runs.find_same_run": lambda s: with_cursor(
+        s.crashed, lambda db: same_runs.find_same_run(db, s.crashed, s.crashed.run_folder(run_of(s).id).spec(), "r")
     ),
     "spaces.coverage_of": lambda s: spaces.coverage_of(s.plain, SPACE),
     "spaces.load": lambda s: spaces.load(s.plain, SPACE),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.actions import component_loader, packs, spaces
+from core.actions import component_loader, spaces
 from core.actions import runs as run_actions
 from core.actions.component_loader import WorkspaceComponents
 from core.actions.demo import make_demo
@@ -20,6 +20,7 @@ from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
 from core.embeddings import Space
 from core.errors import InputError, NotFound, ReadOnly, StateError
+from core.importing import pack_files
 from core.methods.fusion_settings import FusionSettings
 from core.store import imports, runs
 from core.store import spaces as records
@@ -439,7 +440,7 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
     with reader.store.read() as db:
         assert imports.list_imports(db).shape[0] == 12
         assert runs.find(db, "knn").total == 6
-    assert len(packs.read(reader, "network")) == 2
+    assert len(pack_files.read(reader.settings, "network")) == 2
 
 
 @pytest.mark.few(2)

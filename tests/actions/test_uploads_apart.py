@@ -17,12 +17,12 @@ import pytest
 
 from core.actions import cell_predictions, imports, ledger, prompt_files, submissions, uploads_apart
 from core.actions.cell_predictions import PredictionOptions
-from core.actions.import_target import Imported, ImportOptions
 from core.actions.upload_process import TASKS
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.errors import InputError, ReadOnly, SystemFailure, UnsafeFile
+from core.importing.import_target import Imported, ImportOptions
 from core.records import from_json, to_json
 from core.store import changes
 from core.types import Rejected

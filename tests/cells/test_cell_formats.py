@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions.files import expand
 from core.cells.anndata_file import CellFile, open_cells
 from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.screen import LabelSettings, describe_cells
 from core.errors import InputError, UnsafeFile
+from core.importing.files import expand
 from tests.cells.conventions import COUNTS, IDS, SCREEN, VALUES, plain
 from tests.cells.test_other_cells import BARCODES, write_10x, write_matrix_market
 

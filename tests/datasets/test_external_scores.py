@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from core.actions.external_scores import choose_columns
-from core.actions.files import recognise
 from core.datasets import PairTable, ScoreTable, read
 from core.errors import InputError
+from core.importing.external_scores import choose_columns
+from core.importing.files import recognise
 from tests import cases
 
 ROWS = cases.as_csv(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.files import PackFile, recognise
 from core.datasets.knowledge_packs import Signalling
 from core.errors import InputError
+from core.importing.files import PackFile, recognise
 
 HEADER = (
     "source", "target", "source_genesymbol", "target_genesymbol", "is_directed", "is_stimulation", "is_inhibition", "sources",

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.actions.files import recognise
 from core.datasets import SubmissionTable, read
 from core.errors import UnknownFormat
+from core.importing.files import recognise
 
 ROWS = [{"id": "Pa_Ga", "prediction_up": 0.2, "prediction_down": 0.3}, {"pair_id": "Pa_Gb", "p_de": 0.5, "p_up_given_de": 0.2}]
 

@@ -20,6 +20,7 @@ from core.engine.request import RunRequest
 from core.engine.run_folder import RunFolder
 from core.engine.spec import RunSpec
 from core.errors import StateError
+from core.importing import pack_files
 from core.llm.scripted_server import MODEL, serving
 from core.methods.base import methods, packs_read, read_options
 from core.store import evidence, runs, spaces
@@ -207,7 +208,7 @@ def test_an_import_that_breaks_off_leaves_the_run_its_pack(workspace: Workspace,
     """The file is replaced already, and the store still has the record of what it was."""
     run = planned(workspace)
     with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="power cut"):
-        patched.setattr(packs, "describe_genes", lambda *_: (_ for _ in ()).throw(RuntimeError("power cut")))
+        patched.setattr(pack_files, "describe_genes", lambda *_: (_ for _ in ()).throw(RuntimeError("power cut")))
         replace_it(workspace)
     assert carried_out(workspace, run).done == ROWS
 
@@ -320,7 +321,7 @@ def test_a_human_dataset_reads_human_packs_alone(workspace: Workspace, tmp_path:
     request = RunRequest("evidence_rules", "people")
     assert launch.resolve(workspace, request).packs == {}
     bring(workspace, HUMAN_EDGES, "human.json")
-    assert launch.resolve(workspace, request).packs == {"edges": packs.read(workspace, "human").sha256}
+    assert launch.resolve(workspace, request).packs == {"edges": pack_files.read(workspace.settings, "human").sha256}
 
 
 @pytest.mark.soak
@@ -330,10 +331,13 @@ def test_a_method_that_finds_genes_by_their_orthologs_reads_the_packs_of_another
     (tmp_path / "train.csv").write_text("id,pert,gene,label\nSTAT1_IRF1,STAT1,IRF1,up\nSTAT2_IRF1,STAT2,IRF1,none\n")
     core_json(workspace.settings.workspace, "import", str(tmp_path / "train.csv"), "--dataset", "people")
     request = RunRequest("summer", "people", model=MODEL)
-    mouse = {"edges": packs.read(workspace, "edges").sha256, "signs": packs.read(workspace, "signs").sha256}
+    mouse = {
+        "edges": pack_files.read(workspace.settings, "edges").sha256,
+        "signs": pack_files.read(workspace.settings, "signs").sha256,
+    }
     assert launch.resolve(workspace, request).packs == mouse
     bring(workspace, HUMAN_EDGES, "human.json")
-    assert launch.resolve(workspace, request).packs == {**mouse, "edges": packs.read(workspace, "human").sha256}
+    assert launch.resolve(workspace, request).packs == {**mouse, "edges": pack_files.read(workspace.settings, "human").sha256}
     assert launch.resolve(workspace, RunRequest("summer", "bmdm", rows="split=test", model=MODEL)).packs == mouse
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from core.actions import run_writer
 from core.actions import runs as actions
-from core.actions.audited_rows import audit_rows
 from core.actions.workspace import Workspace
 from core.errors import NotFound
+from core.importing import run_writer
+from core.importing.audited_rows import audit_rows
 from core.store import predictions, runs, traces
 from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, MOST_ARGUED, RowFilter
 from core.store.queries import data_frame

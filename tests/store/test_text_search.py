@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.actions import run_writer
-from core.actions.audited_rows import audit_rows
 from core.actions.workspace import Workspace
+from core.importing import run_writer
+from core.importing.audited_rows import audit_rows
 from core.store import predictions, runs, text_search
 from core.store.predictions import RowFilter
 from core.store.text_search import DOSSIER, Found, TextQuery

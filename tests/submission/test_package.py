@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from core.datasets import SubmissionTable, read
 from core.errors import InputError, StateError, SystemFailure
-from core.submission.package import Contents, add_base_events, as_csv, as_zip, explain_fusion, find_changes, repeated_rows, write
+from core.file_io import write_file
+from core.submission.package import Contents, add_base_events, as_csv, as_zip, explain_fusion, find_changes, repeated_rows
 from core.submission.rules import check, is_valid
 from core.submission.tracks import LAYOUTS
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
@@ -176,20 +177,20 @@ def test_a_changed_number_is_noticed_when_it_is_read() -> None:
 
 def test_written_whole_and_never_over_another_file(tmp_path: Path) -> None:
     out = tmp_path / "p.zip"
-    write(b"one", out)
-    write(b"one", out)
+    write_file(b"one", out)
+    write_file(b"one", out)
     with pytest.raises(StateError, match="another file lies there"):
-        write(b"two", out)
+        write_file(b"two", out)
     assert out.read_bytes() == b"one"
-    write(b"two", out, replace=True)
+    write_file(b"two", out, replace=True)
     assert out.read_bytes() == b"two"
     assert list(tmp_path.iterdir()) == [out]
     with pytest.raises(SystemFailure, match=r"no folder/p\.zip: no such file or folder; check the path"):
-        write(b"x", tmp_path / "no folder" / "p.zip")
+        write_file(b"x", tmp_path / "no folder" / "p.zip")
     with pytest.raises(StateError, match="a folder, a device or a pipe lies there"):
-        write(b"x", tmp_path, replace=True)
+        write_file(b"x", tmp_path, replace=True)
     with pytest.raises(StateError, match="a folder, a device or a pipe lies there"):
-        write(b"x", Path("/dev/null"), replace=True)
+        write_file(b"x", Path("/dev/null"), replace=True)
 
 
 def test_a_trace_of_other_probabilities_is_explained() -> None:

@@ -17,8 +17,7 @@ from core.scoring.rubric_rates import RateTexts, RubricRates, compare_rates
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
 from core.ui.arguments import choices, numbers, rubric_forms
-from core.ui.rows import filters
-from core.ui.shared import links, loaders, tables
+from core.ui.shared import filters, links, loaders, tables
 from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import choose_one
 from core.ui.shared.shell import PageContext

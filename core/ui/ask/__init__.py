@@ -6,7 +6,4 @@ argued       one row: its title, what is said about it, what can be done with it
 following    follows a row while the page is open
 drawing      a row as HTML: cards of the dossier, texts side by side, the numbers
 asked_list   what was asked before
-further      what a row can be asked further, folded
-again_panel  a row asked again with another dossier, beside what asking again changes
-judge_panel  how sure a judge is, from all that asked the same under other seeds
 """

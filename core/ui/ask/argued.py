@@ -15,9 +15,9 @@ from core.errors import DeskError
 from core.plots import theme
 from core.store.runs import Run
 from core.types import ASKED
-from core.ui.ask import following, form, further
+from core.ui.ask import following, form
 from core.ui.ask.live_row import LiveRow
-from core.ui.shared import links
+from core.ui.shared import further, links
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, coloured_text, label_text, pair_text

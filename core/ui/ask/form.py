@@ -14,11 +14,11 @@ from core.llm.call_settings import CallSettings
 from core.llm.health import START_COMMAND, Health
 from core.store.datasets import Dataset
 from core.ui.ask import following
-from core.ui.run.run_form import read_health, show_options
 from core.ui.shared import links
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import show_calls
+from core.ui.shared.option_controls import show_calls, show_options
 from core.ui.shared.run_choice import method_text
+from core.ui.shared.server_health import read_health
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 

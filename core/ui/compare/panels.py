@@ -11,9 +11,9 @@ import streamlit as st
 from core.actions.comparison_log import look_at
 from core.report.figures import paired_changes, rank_scatter
 from core.scoring import terms
-from core.scoring.compare_runs import PairedRuns, RunComparison
+from core.scoring.compare_runs import PairedRuns, RunComparison, adjusted_for_number
 from core.scoring.sentences import TWO_WAY, interval_text
-from core.stats.multiplicity import adjusted_p_values, p_value
+from core.stats.multiplicity import p_value
 from core.stats.row_changes import row_changes
 from core.store.runs import Run
 from core.texts import number_text
@@ -98,7 +98,6 @@ def show_looked_at(context: PageContext, run: Run, others: Sequence[Run]) -> Non
 def show_several(run: Run, others: Sequence[Run]) -> None:
     """Show the differences from several runs in one table, with p-values corrected for their number."""
     found = [loaders.comparison(other.id, run.id) for other in others]
-    changes = [each.covered.mean.change.shown for each in found]
     table = pd.DataFrame(
         [
             {
@@ -110,7 +109,7 @@ def show_several(run: Run, others: Sequence[Run]) -> None:
                 "Holm": p.holm,
                 "Benjamini–Hochberg": p.benjamini_hochberg,
             }
-            for other, each, p in zip(others, found, adjusted_p_values(changes), strict=True)
+            for other, each, p in zip(others, found, adjusted_for_number(found), strict=True)
         ]
     )
     number = st.column_config.NumberColumn

@@ -20,12 +20,11 @@ from core.fields.record import make
 from core.plots import attribution as figure
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
-from core.ui.ask import further
-from core.ui.ask.judge_panel import show_seeds
 from core.ui.experiments import names_panel
-from core.ui.shared import links, loaders, tables
+from core.ui.shared import further, links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import Parts, watch_job
+from core.ui.shared.judge_panel import show_seeds
 from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.option_controls import show_calls, show_more, show_settings
 from core.ui.shared.shell import PageContext, explain_errors

@@ -20,7 +20,7 @@ from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import links, loaders, space_numbers, tables, widgets
 from core.ui.shared.linked import bind, select_rows
-from core.ui.shared.neighbour_controls import LiveNeighbours
+from core.ui.shared.neighbour_controls import LiveNeighbours, majority_label, neighbour_table, pair_of
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import Number, as_text, show_figure, show_numbers
 
@@ -154,7 +154,7 @@ def _masked_rows(live: LiveNeighbours, at: Codes) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "row": _pair(live, int(i)),
+                "row": pair_of(live, int(i)),
                 "label": widgets.label_text(str(index.labels[index.known_positions[i]])),
                 "masked for": why[bool(known.pert[i] == pert), bool(known.gene[i] == gene)],
             }
@@ -163,52 +163,9 @@ def _masked_rows(live: LiveNeighbours, at: Codes) -> pd.DataFrame:
     )
 
 
-def _pair(live: LiveNeighbours, at: int) -> str:
-    known = live.index.known.rows
-    return f"{live.index.symbol(int(known.pert[at]))} ⟶ {live.index.symbol(int(known.gene[at]))}"
-
-
 def list_neighbours(live: LiveNeighbours, provenance: Provenance) -> pd.DataFrame:
     """Return the table of neighbours, grouped as the visitor chose."""
     return neighbour_table(live, provenance, _is_grouped())
-
-
-def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool) -> pd.DataFrame:
-    """Return the neighbours, highest share first: one line per row or, if grouped, one per symbol of the axis that is compared.
-
-    Columns: symbol; neighbour; label (of more than half of the rows, else "mixed"); up, down, none (counts); similarity; one per
-    space if there are several; weight; share, share_up and cumulative, in [0, 1]; positions (of the labelled rows).
-    """
-    index, at, axis = live.index, provenance.neighbours, live.settings.similarity.weighting.axis
-    known = index.known.rows
-    labels = [str(label) for label in index.labels[index.known_positions[at]]]
-    spaces = live.settings.spaces if len(live.settings.spaces) > 1 else ()
-    rows = pd.DataFrame(
-        {
-            "symbol": [index.symbol(int(code)) for code in (known.pert if axis == "pert" else known.gene)[at]],
-            "neighbour": [_pair(live, int(i)) for i in at],
-            **{name: [label == name for label in labels] for name in ("up", "down", "none")},
-            "similarity": provenance.similarity,
-            **dict(zip(spaces, provenance.per_space, strict=False)),
-            "weight": provenance.weight,
-            "share": provenance.share,
-            "share_up": provenance.share_up,
-            "positions": [[int(i)] for i in at],
-        }
-    )
-    if grouped and axis != "both":
-        rows["neighbour"] = rows["symbol"]
-        summed = dict.fromkeys(("up", "down", "none", "weight", "share", "share_up", "positions"), "sum")
-        first = dict.fromkeys(("symbol", "similarity", *spaces), "first")
-        rows = rows.groupby("neighbour", sort=False).agg({**first, **summed}).reset_index()
-        rows = rows.sort_values("share", ascending=False, kind="stable", ignore_index=True)
-    counts = rows[["up", "down", "none"]].astype(int)
-    return rows.assign(**counts, label=_majority_label(counts), cumulative=rows["share"].cumsum())
-
-
-def _majority_label(counts: pd.DataFrame) -> pd.Series:
-    """Return the label of more than half of the rows, "mixed" if no label has that many; counts: one column per label."""
-    return counts.idxmax(axis=1).where(2 * counts.max(axis=1) > counts.sum(axis=1), "mixed")
 
 
 def show_neighbours(
@@ -276,7 +233,7 @@ def _show_map(dataset: Dataset, live: LiveNeighbours, rows: pd.DataFrame, captio
     codes = known if query in known else np.append(known, query)
     share = rows.groupby("symbol")["share"].sum().sort_values(ascending=False)
     marked = share[share.cumsum().shift(fill_value=0.0) <= MAPPED]
-    label = _majority_label(rows.groupby("symbol")[["up", "down", "none"]].sum())
+    label = majority_label(rows.groupby("symbol")[["up", "down", "none"]].sum())
     symbols, of_query = [index.symbol(int(code)) for code in codes], index.symbol(query)
     table = pd.DataFrame(
         {

@@ -14,7 +14,7 @@ from core.report.figures import brief_lengths
 from core.scoring.row_words import FLAG_HELP
 from core.store.runs import Run
 from core.types import FLAG_NAMES
-from core.ui.rows import filters
+from core.ui.shared import filters
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.widgets import Number, as_text, flush, show_captioned, show_empty, show_numbers
 

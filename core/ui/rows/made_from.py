@@ -15,7 +15,6 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.fusion import Component, Percentiles, percentiles_of, weights_in_rows
 from core.transfer.knn_settings import read_knn_settings
-from core.ui.neighbours.panels import neighbour_table
 from core.ui.shared import links, loaders, neighbour_controls, tables
 from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.loaders import RowDetails
@@ -60,7 +59,7 @@ def _show_neighbours(dataset: Dataset, run: Run, details: RowDetails) -> None:
     if not n:
         st.markdown("No labelled row that this row may use is similar to it, so base rates are used.")
         return
-    table = neighbour_table(live, provenance, grouped=True)
+    table = neighbour_controls.neighbour_table(live, provenance, grouped=True)
     shown = table[["neighbour", "up", "down", "none", "similarity"]].assign(
         share=100 * table["share"], of_up=100 * table["share_up"]
     )

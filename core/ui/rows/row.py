@@ -14,10 +14,9 @@ from core.scoring.row_reason import passages_in
 from core.scoring.row_words import MODEL_FREE, arithmetic, stage_title
 from core.store.runs import Run
 from core.types import ASKED, FLAG_NAMES, MADE_ELSEWHERE
-from core.ui.ask import further
 from core.ui.rows import calls, claims, dossier, made_from, row_header, trace
 from core.ui.rows.marked_text import Marks
-from core.ui.shared import gene_cards, links, loaders, tables
+from core.ui.shared import further, gene_cards, links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -13,9 +12,7 @@ from core.actions.workspace import Workspace
 from core.engine.request import Expectation, RunRequest, money_text
 from core.engine.spec import RunSpec
 from core.errors import DeskError, InputError
-from core.llm.call_settings import CallSettings
 from core.llm.health import START_COMMAND, Health, describe_logprobs
-from core.log import record_error
 from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsTexts, methods
 from core.store.datasets import Dataset
 from core.texts import describe_duration
@@ -23,8 +20,9 @@ from core.ui.run.backend_choice import choose_backend
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import SOURCES, show_calls, show_option, show_settings
+from core.ui.shared.option_controls import show_calls, show_options, show_settings
 from core.ui.shared.run_choice import method_text
+from core.ui.shared.server_health import read_health
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
@@ -93,18 +91,6 @@ def _show_rows(dataset: Dataset) -> str:
     return f"split={split}" + (f";sample={sample},seed={seed}" if sample is not None else "")
 
 
-def show_options(dataset: Dataset, method: Method) -> dict[str, object]:
-    """Show a widget for each option of a method; return the values that differ from the defaults."""
-    if not method.options:
-        return {}
-    needed = [option for option in method.options if option.kind in SOURCES]  # they have no default
-    values = {option.name: show_option(dataset, f"option-{method.name}", option) for option in needed}
-    rest = [option for option in method.options if option not in needed]
-    with st.expander(f"{len(rest)} more options, with defaults"):
-        values |= {option.name: show_option(dataset, f"option-{method.name}", option) for option in rest}
-    return {option.name: values[option.name] for option in method.options if values[option.name] != option.default}
-
-
 def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:
     """Show the model server, its abilities, and the number of calls at once; nothing for methods without a model."""
     if not method.needs_model:
@@ -150,11 +136,6 @@ def _show_what_it_can(health: Health, model: str, n_servers: int) -> None:
         st.warning(as_text(health.problem), icon=":material/error:")
 
 
-@st.cache_data(ttl=20, show_spinner="Connecting to the model server …", max_entries=8)
-def _cached_health(address: str, calls: CallSettings | None, model: str | None, _workspace: Workspace) -> dict[str, Health]:
-    return asyncio.run(model_servers.check_each(_workspace, address, model, calls=calls))
-
-
 def _show_each(found: Mapping[str, Health]) -> None:
     """Show, for each of several model servers, whether the run can use it, and why not."""
     fit = sum(not health.problem for health in found.values())
@@ -168,22 +149,6 @@ def _show_each(found: Mapping[str, Health]) -> None:
             st.markdown(f":orange[{icon} {as_text(address)}: {as_text(why)}]")
     if any(health.models and health.problem for health in found.values()):
         st.markdown("Remove the servers that differ from the first: no run starts with them.")
-
-
-def read_health(
-    workspace: Workspace, address: str, calls: CallSettings | None = None, model: str | None = None
-) -> dict[str, Health]:
-    """Return each server's abilities, at most 20 seconds old. Show a button that reads the list of models again."""
-    try:
-        workspace.refuse_if_read_only("endpoint", address)  # also if the answer is cached
-        found = _cached_health(address, calls, model, workspace)
-    except DeskError as error:
-        record_error(f"endpoint {address}", error)
-        return {address: Health(False, problem=str(error))}
-    if model is None and st.button("Check again", icon=":material/refresh:", key="check-again"):
-        _cached_health.clear()
-        st.rerun()
-    return found
 
 
 def _show_start(context: PageContext, wanted: RunRequest, health: Health | None) -> None:

@@ -11,8 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.actions import imports
-from core.actions.import_target import Imported
-from core.actions.imports import ImportOptions, OnFile
+from core.actions.imports import Imported, ImportOptions, OnFile
 from core.actions.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.predictions import CONFIDENTLY_WRONG

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pandas as pd
 import streamlit as st
 
 from core.actions.component_loader import UNLABELLED
@@ -16,6 +17,7 @@ from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import Axis
 from core.transfer.live_knn import LiveKnn, live_knn
+from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of
 from core.transfer.row_index import RowIndex
 from core.ui.shared import links, loaders
@@ -155,3 +157,47 @@ def evaluate_neighbours(neighbours: LiveNeighbours) -> Evaluation:
     priors, null = neighbourhood.priors(settings.spaces, settings.similarity), neighbourhood.null(settings.similarity)
     labels = neighbours.index.labels[neighbours.rows]
     return evaluate_priors(labels, neighbourhood.queries, priors, null, neighbours.cells)
+
+
+def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool) -> pd.DataFrame:
+    """The neighbours, highest share first: one line per row or, if grouped, one per symbol of the axis that is compared.
+
+    Columns: symbol; neighbour; label (of more than half of the rows, else "mixed"); up, down, none (counts); similarity;
+    one per space if there are several; weight; share, share_up and cumulative, in [0, 1]; positions (of the labelled rows).
+    """
+    index, at, axis = live.index, provenance.neighbours, live.settings.similarity.weighting.axis
+    known = index.known.rows
+    labels = [str(label) for label in index.labels[index.known_positions[at]]]
+    spaces = live.settings.spaces if len(live.settings.spaces) > 1 else ()
+    rows = pd.DataFrame(
+        {
+            "symbol": [index.symbol(int(code)) for code in (known.pert if axis == "pert" else known.gene)[at]],
+            "neighbour": [pair_of(live, int(i)) for i in at],
+            **{name: [label == name for label in labels] for name in ("up", "down", "none")},
+            "similarity": provenance.similarity,
+            **dict(zip(spaces, provenance.per_space, strict=False)),
+            "weight": provenance.weight,
+            "share": provenance.share,
+            "share_up": provenance.share_up,
+            "positions": [[int(i)] for i in at],
+        }
+    )
+    if grouped and axis != "both":
+        rows["neighbour"] = rows["symbol"]
+        summed = dict.fromkeys(("up", "down", "none", "weight", "share", "share_up", "positions"), "sum")
+        first = dict.fromkeys(("symbol", "similarity", *spaces), "first")
+        rows = rows.groupby("neighbour", sort=False).agg({**first, **summed}).reset_index()
+        rows = rows.sort_values("share", ascending=False, kind="stable", ignore_index=True)
+    counts = rows[["up", "down", "none"]].astype(int)
+    return rows.assign(**counts, label=majority_label(counts), cumulative=rows["share"].cumsum())
+
+
+def majority_label(counts: pd.DataFrame) -> pd.Series:
+    """The label of more than half of the rows, "mixed" if no label has that many; counts: one column per label."""
+    return counts.idxmax(axis=1).where(2 * counts.max(axis=1) > counts.sum(axis=1), "mixed")
+
+
+def pair_of(live: LiveNeighbours, at: int) -> str:
+    """The perturbation and the gene of a labelled row, by its place among these."""
+    known = live.index.known.rows
+    return f"{live.index.symbol(int(known.pert[at]))} ⟶ {live.index.symbol(int(known.gene[at]))}"

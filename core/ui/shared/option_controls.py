@@ -14,6 +14,7 @@ from core.actions import prompt_files
 from core.fields.option import Option
 from core.fields.record import make, options_of
 from core.llm.call_settings import CallSettings
+from core.methods.base import Method
 from core.store.datasets import Dataset
 from core.ui.shared import loaders
 from core.ui.shared.linked import bind, choose_one, choose_several
@@ -28,6 +29,18 @@ def show_option(dataset: Dataset, owner: str, option: Option) -> Any:
     """Show the control of an option and return its value; owner: the beginning of its key and query parameter."""
     key, title = f"{owner}-{option.name}", option_text(option.name)
     return _show_sources(dataset, key, title, option) if option.kind in SOURCES else _show_control(option, key, title)
+
+
+def show_options(dataset: Dataset, method: Method) -> dict[str, object]:
+    """Show a widget for each option of a method; return the values that differ from the defaults."""
+    if not method.options:
+        return {}
+    needed = [option for option in method.options if option.kind in SOURCES]  # they have no default
+    values = {option.name: show_option(dataset, f"option-{method.name}", option) for option in needed}
+    rest = [option for option in method.options if option not in needed]
+    with st.expander(f"{len(rest)} more options; the defaults are set"):
+        values |= {option.name: show_option(dataset, f"option-{method.name}", option) for option in rest}
+    return {option.name: values[option.name] for option in method.options if values[option.name] != option.default}
 
 
 def show_settings(

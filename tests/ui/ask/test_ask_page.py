@@ -21,7 +21,8 @@ from core.engine.run_state import State
 from core.errors import InputError
 from core.llm.scripted_server import serving
 from core.store import changes, runs
-from core.ui.ask import again_panel, following
+from core.ui.ask import following
+from core.ui.shared import again_panel
 from tests import cases
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import pair_of, press, text_of
@@ -202,8 +203,8 @@ def test_a_judge_that_cannot_be_described_leaves_the_rest_of_the_page(
 
     run = argued(small_workspace, "Nobody1", "Nothing2")
     app = visit(small_workspace, "ask", asked=run, judge="true")
-    assert "was asked only once, so its variation is unknown" in text_of(app)
-    monkeypatch.setattr("core.ui.ask.judge_panel.loaders.seed_report", refuse)
+    assert "was asked once, so how it varies is not known" in text_of(app)
+    monkeypatch.setattr("core.ui.shared.judge_panel.loaders.seed_report", refuse)
     app = visit(small_workspace, "ask", asked=run, judge="true")
     assert "got none, expected some" in text_of(app)
     assert "Asked before" in text_of(app)

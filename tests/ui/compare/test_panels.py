@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from core.actions.import_target import ImportOptions
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
+from core.importing.import_target import ImportOptions
 from core.store import pairs
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions.import_target import ImportOptions
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
+from core.importing.import_target import ImportOptions
 from core.store import datasets, pairs
 from core.ui.scores import split_baselines
 from core.ui.shared.background import Background, Result

@@ -18,7 +18,7 @@ from core.config import REPOSITORY
 _TRIES = """
 import json, os, socket, sys
 from pathlib import Path
-from core.actions.confinement import Limits, confine
+from core.importing.confinement import Limits, confine
 from core.actions.upload_process import _code
 
 own, secret, port = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])

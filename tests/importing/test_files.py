@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.actions import files
-from core.actions.files import PackFile, SpaceFile, expand, recognise, recognise_upload
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace
 from core.errors import InputError, UnknownFormat, UnsafeFile
+from core.importing import files
+from core.importing.files import PackFile, SpaceFile, expand, recognise, recognise_upload
 from tests import cases, worlds
 from tests.embeddings.hostile import refusal_of, touches
 from tests.embeddings.test_checkpoints import geneformer

@@ -19,7 +19,7 @@ def show_again(run: Run, pair_id: str, *, workspace: Workspace, hides_label: boo
         return
     with st.expander("Ask again with another dossier", on_change="rerun", **bind("again")) as opened:
         if opened.open:
-            from core.ui.ask import again_panel
+            from core.ui.shared import again_panel
 
             again_panel.show_again(run, pair_id, workspace=workspace, hides_label=hides_label)
 
@@ -28,6 +28,6 @@ def show_judge(run: Run) -> None:
     """Show how sure the judge of a run is, from repeats under other seeds."""
     with st.expander(f"How sure is the judge of {as_text(run.name)}?", on_change="rerun", **bind("judge")) as opened:
         if opened.open:
-            from core.ui.ask import judge_panel
+            from core.ui.shared import judge_panel
 
             judge_panel.show_judge(run)

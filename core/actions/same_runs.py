@@ -1,40 +1,16 @@
-"""Finds the run of a specification, and writes finished rows as a run."""
+"""Finds the run of a specification, and makes room for one of its name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
-from core.actions.audited_rows import AuditedRows
 from core.actions.workspace import Workspace
 from core.engine.run_state import refuse_live
 from core.engine.spec import RunSpec
 from core.errors import StateError
 from core.methods.base import method_named, packs_read
 from core.store import Cursor, changes, imports, runs
-from core.store.queries import insert_all
 from core.store.runs import Run
-from core.version import describe as describe_version
 
 RUN_HERE = "run here"  # the origin of runs that a worker of this workspace makes
-_UNCOUNTED: Mapping[str, Any] = dict.fromkeys(("failed", "fallbacks", "collapsed", "tokens_unknown"), 0) | {"tokens": None}
-
-
-@dataclass(frozen=True, slots=True)
-class RunMetadata:
-    """What a run is, apart from its rows. `id` is made from `spec`'s content, so that two people's links agree."""
-
-    id: str
-    dataset: str
-    name: str
-    method: str
-    origin: str
-    spec: Mapping[str, Any]
-    track: str | None = None
-    model: str | None = None
-    note: str | None = None
-    parents: tuple[str, ...] = ()
 
 
 def find_same_run(db: Cursor, workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False) -> Run | None:
@@ -88,30 +64,3 @@ def delete_named_run(db: Cursor, spec: RunSpec, name: str) -> list[str]:
         imports.delete_with_run(db, run)
         changes.bump(db, f"run:{run}")
     return replaced
-
-
-def write_run(db: Cursor, metadata: RunMetadata, rows: AuditedRows) -> Run:
-    """Store a finished run with its rows, traces and evidence, in the caller's transaction; return it."""
-    run = Run(
-        id=metadata.id,
-        dataset=metadata.dataset,
-        name=metadata.name,
-        method=metadata.method,
-        origin=metadata.origin,
-        track=metadata.track,
-        model=metadata.model,
-        spec=metadata.spec,
-        parents=metadata.parents,
-        status="done",
-        total=len(rows),
-        done=len(rows),
-        **_UNCOUNTED,
-        code_version=describe_version(),
-        note=metadata.note,
-    )
-    runs.add(db, run)
-    for batch in rows.batches(run.id):
-        insert_all(db, batch)
-    runs.update_counts(db, run.id)
-    changes.bump(db, "runs", f"run:{run.id}")
-    return runs.find(db, run.id)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.external_scores import name_by_dataset
 from core.datasets import ScoreTable
 from core.datasets.reader import read_path
+from core.importing.external_scores import name_by_dataset
 
 DATASET = [("STAT1", "IRF1"), ("STAT2", "IRF1"), ("HLA-A", "IRF1")]
 

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from core.actions.workspace import Workspace
+from core.config import Settings
 from core.datasets import PairTable
 from core.datasets.cell_lines import cell_line_context
 from core.datasets.inspect_logs import Epochs
 from core.datasets.pack_kinds import organism_of
 from core.datasets.tables import quote
+from core.engine.run_folder import folder_of_run
 from core.engine.run_state import refuse_live
 from core.errors import InputError, StateError
-from core.store import Cursor, changes, datasets, imports, notes, pairs, runs
+from core.store import Cursor, changes, datasets, imports, notes, pairs, runs, spaces
 from core.store.datasets import Dataset
 from core.store.imports import Import
 from core.store.runs import Run
@@ -179,13 +180,12 @@ def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, opt
     return f"{name} ({sha256[:6]})", None
 
 
-def delete_replaced_run(db: Cursor, workspace: Workspace, run: Run) -> dict[str, object]:
-    """Delete a run that is replaced; return its entry for the audit log. `RunFolder.remove` deletes its journal afterwards.
+def delete_replaced_run(db: Cursor, settings: Settings, run: Run) -> dict[str, object]:
+    """Delete a run that is replaced; return what the audit log records of it.
 
     Raise StateError while a worker runs it.
     """
-    workspace.refuse_if_read_only("delete run", run.name)
-    refuse_live(workspace.run_folder(run.id))
+    refuse_live(folder_of_run(settings, run.id))
     detail: dict[str, object] = {"replaced": run.id, "replaced_notes": notes.of_run(db, run.id).to_dict("records")}
     imports.delete_with_run(db, run.id)
     changes.bump(db, "notes", f"run:{run.id}")
@@ -205,9 +205,8 @@ class ImportedRows:
     run: str | None = None
 
 
-def record_import(db: Cursor, workspace: Workspace, file: ImportedContent, path: str, rows: ImportedRows) -> str:
+def record_import(db: Cursor, settings: Settings, file: ImportedContent, path: str, rows: ImportedRows) -> str:
     """Record that a file was imported; return the import's id."""
-    workspace.refuse_if_read_only("import", path)
     entry = Import(
         id=file.sha256[:12],
         sha256=file.sha256,
@@ -217,10 +216,25 @@ def record_import(db: Cursor, workspace: Workspace, file: ImportedContent, path:
         run=rows.run,
         rows=rows.rows,
         rejected=len(rows.rejected),
-        author=workspace.settings.author,
+        author=settings.author,
     )
     imports.add(db, entry, rows.rejected)
     return entry.id
+
+
+def describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
+    """Return the outcome for a file whose content was imported before."""
+    if earlier.run:
+        name = runs.find(db, earlier.run).name
+    elif earlier.dataset:
+        name = datasets.find(db, earlier.dataset).name
+    else:
+        named = {pack.source_file: pack.name for pack in spaces.list_packs(db)}
+        named |= {space.source_file: space.name for space in spaces.list_all(db) if space.source_file}
+        name = named[earlier.id]
+    rejected = imports.rejected_rows_of(db, earlier)
+    message = f"{path}: here already, as {name}; nothing changed"
+    return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
 
 
 def _in_quotes(pair_ids: Sequence[str]) -> str:

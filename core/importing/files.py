@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from core.actions.audited_rows import AuditedRows, RowSpool
-from core.actions.other_formats import refuse_other_format
 from core.cells.other_cells import is_zarr
 from core.compressed import plain_file
 from core.datasets import PairTable, ScoreTable, SubmissionTable, read_path
@@ -26,6 +24,8 @@ from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
 from core.file_io import open_file, read_file, read_head, temporary_folder
 from core.file_limits import MAX_UNPACKED_BYTES
+from core.importing.audited_rows import AuditedRows, RowSpool
+from core.importing.other_formats import refuse_other_format
 from core.system_errors import explain, in_words
 from core.texts import is_encodable, shorten
 from core.types import Rejected

@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.actions.audited_rows import RowSpool
-from core.actions.files import BundleFile, FileContent, PackFile, SpaceFile, SubmissionFile
-from core.actions.import_target import ImportOptions, Zeros
 from core.compressed import bare_name
 from core.datasets import PairTable, ScoreTable, SubmissionTable
 from core.datasets.submissions import TakeRow
 from core.datasets.tables import quote
 from core.errors import InputError
+from core.importing.audited_rows import RowSpool
+from core.importing.files import BundleFile, FileContent, PackFile, SpaceFile, SubmissionFile
+from core.importing.import_target import ImportOptions, Zeros
 from core.stats.ranks import percentiles
+from core.store import Cursor, datasets, pairs
 from core.symbols.perturbations import read_perturbations
 from core.types import EXTERNAL_SCORE, Flag, Prediction, Rejected, RowResult, TraceEvent
 
@@ -70,6 +71,19 @@ def name_by_dataset(table: ScoreTable, dataset_pairs: Sequence[tuple[str, str]])
     columns = {name: tuple(values[i] for i in kept) for name, values in table.columns.items()}
     named = tuple(table.named[i] for i in kept)
     return replace(table, ids=tuple(ids), named=named, lines=tuple(ids.values()), columns=columns, rejected=tuple(rejected))
+
+
+def name_by_datasets(db: Cursor, table: ScoreTable, options: ImportOptions) -> ScoreTable:
+    """Return scores whose perturbations are named as in the dataset that then knows most of their rows."""
+    best, most = table, 0
+    chosen = [datasets.find(db, options.dataset)] if options.dataset is not None else datasets.list_all(db)
+    for dataset in chosen:
+        rows = pairs.frame(db, dataset.id)
+        named = name_by_dataset(table, list(zip(rows["pert"], rows["gene"], strict=True)))
+        found = len({*rows["pair_id"]} & {*named.ids})
+        if found > most:
+            best, most = named, found
+    return best
 
 
 def _file_of(table: ScoreTable, columns: Columns, zeros: Zeros) -> SubmissionFile:

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from core.actions.files import PackFile, recognise
 from core.datasets import PairTable, ScoreTable
 from core.datasets.archives import predictions_in
 from core.errors import InputError, UnknownFormat, UnsafeFile
+from core.importing.files import PackFile, recognise
 
 ROWS = "pert,gene,label,split\nStat1,Irf1,1,train\nStat1,Myd88,0,val\nIrf1,Tlr4,1,test\n"
 GMT = "HALLMARK_X\thttp://x\tSTAT1\tIRF1\nREACTOME Y\thttp://y\tIRF1\tMYD88,1.0\n"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.external_scores import MOST_RUNS, choose_columns, run_of
 from core.actions.imports import ImportOptions, import_paths, import_upload, import_uploads
 from core.actions.undo import undo
 from core.actions.workspace import Workspace
 from core.datasets import ScoreTable, SubmissionTable, read
 from core.errors import InputError
+from core.importing.external_scores import MOST_RUNS, choose_columns, run_of
 from core.methods.fusion_settings import FusionSettings
 from core.scoring import sentences
 from core.scoring.compare_runs import compare_runs

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import audited_rows, imports
-from core.actions.audited_rows import audit_rows
+from core.actions import imports
 from core.actions.workspace import Workspace
 from core.datasets import read_path
+from core.importing import audited_rows
+from core.importing.audited_rows import audit_rows
 from core.types import Prediction, RowResult, TraceEvent
 from tests.bundled import stored
 from tests.large_files import write_pairs, write_submission

@@ -12,7 +12,7 @@ from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
 from core.store import predictions, runs
 from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, MOST_ARGUED, MOST_ERRORS, RowFilter
-from core.ui.rows.filters import COUNTED, UNLIKE
+from core.ui.shared.filters import COUNTED, UNLIKE
 from tests import cases
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import drawn, listed, text_of

@@ -9,10 +9,13 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.actions import packs, run_writer
-from core.actions.external_scores import run_name
-from core.actions.files import SubmissionFile
-from core.actions.import_target import (
+from core.config import Settings
+from core.datasets import PairTable, SubmissionTable
+from core.datasets.cell_lines import CellLine, combine_files
+from core.importing import pack_files, run_writer
+from core.importing.external_scores import run_name
+from core.importing.files import SubmissionFile
+from core.importing.import_target import (
     Imported,
     ImportedRows,
     ImportOptions,
@@ -24,9 +27,6 @@ from core.actions.import_target import (
     record_import,
     refuse_empty_import,
 )
-from core.actions.workspace import Workspace
-from core.datasets import PairTable, SubmissionTable
-from core.datasets.cell_lines import CellLine, combine_files
 from core.scoring.sentences import same_runs_sentence
 from core.store import Cursor, file_rows, imports, pairs, runs
 from core.store.datasets import Dataset
@@ -34,12 +34,11 @@ from core.texts import NO_LABEL
 from core.types import Label, Rejected
 
 
-def write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, options: ImportOptions) -> Imported:
+def write_pairs(db: Cursor, settings: Settings, table: PairTable, path: str, options: ImportOptions) -> Imported:
     """Add the pairs that are new to their dataset; a label that contradicts the known one is rejected."""
-    workspace.refuse_if_read_only("import", path)
     target = dataset_of_pairs(db, table, path, options)
     if table.cell_line is not None:
-        return write_file(db, workspace, table, path, target, options)
+        return write_file(db, settings, table, path, target, options)
     known = pairs.labels(db, target.id)
     n_rows, new_pairs, rejected = 0, [], list(table.rejected)
     for pair, line in zip(table.pairs, table.lines, strict=True):
@@ -52,21 +51,20 @@ def write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, o
             continue
         n_rows += 1
     refuse_empty_import(path, n_rows, rejected, options)
-    source = record_import(db, workspace, table, path, ImportedRows(n_rows, rejected, target.id))
+    source = record_import(db, settings, table, path, ImportedRows(n_rows, rejected, target.id))
     pairs.add(db, target.id, new_pairs, source)
     pairs.add_genes(db, [symbol for pair in new_pairs for symbol in (pair.pert, pair.gene)], {})
-    packs.describe_genes(workspace, db)
+    pack_files.describe_genes(db, settings)
     n_known = n_rows - len(new_pairs)
     known_rows_said = (f"{n_known} rows were already in {target.name}",) if n_known else ()
     message = "; ".join((*known_rows_said, *table.notes))
     return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
 
 
-def write_sample(db: Cursor, workspace: Workspace, file: SubmissionFile, path: str, options: ImportOptions) -> Imported:
+def write_sample(db: Cursor, settings: Settings, file: SubmissionFile, path: str, options: ImportOptions) -> Imported:
     """Record a sample submission, a form to fill in: its ids are checked, no run is made."""
-    workspace.refuse_if_read_only("import", path)
     target, keep, rejected = _match_rows(db, file, path, options)
-    record_import(db, workspace, file, path, ImportedRows(sum(keep), rejected, target.id))
+    record_import(db, settings, file, path, ImportedRows(sum(keep), rejected, target.id))
     return Imported(
         path,
         file.kind,
@@ -78,15 +76,14 @@ def write_sample(db: Cursor, workspace: Workspace, file: SubmissionFile, path: s
 
 
 def write_run(
-    db: Cursor, workspace: Workspace, file: SubmissionFile, path: str, options: ImportOptions
+    db: Cursor, settings: Settings, file: SubmissionFile, path: str, options: ImportOptions
 ) -> tuple[Imported, dict[str, object]]:
     """Return the outcome for a submission, and what the audit log records of a run that it replaced."""
-    workspace.refuse_if_read_only("import", path)
     table = file.table
     target, keep, rejected = _match_rows(db, file, path, options)
     known = file.rows.without([pair_id for pair_id, is_known in zip(file.rows.pair_ids, keep, strict=True) if not is_known])
     name, existing = free_name(db, target.id, run_name(table, path), path, table.sha256, options)
-    replaced = {} if existing is None else delete_replaced_run(db, workspace, existing)
+    replaced = {} if existing is None else delete_replaced_run(db, settings, existing)
     metadata = run_writer.RunMetadata(
         id=_run_id(table, target),
         dataset=target.id,
@@ -99,7 +96,7 @@ def write_run(
         model=table.model_name or None,
     )
     run = run_writer.write_run(db, metadata, known)
-    record_import(db, workspace, file, path, ImportedRows(run.done, rejected, target.id, run.id))
+    record_import(db, settings, file, path, ImportedRows(run.done, rejected, target.id, run.id))
     remark = table.remark or (str(table.note) if table.spec.get("turned") else "")
     same = same_runs_sentence(run.name, [other.name for other in runs.list_same(db, run)])
     message = " ".join(filter(None, (remark, same)))
@@ -137,16 +134,13 @@ def find_bundled_run(db: Cursor, file: SubmissionFile, path: str, options: Impor
     return Imported(path, table.kind, existing.name, existing.done, table.rejected, new=False, message=message)
 
 
-def write_file(
-    db: Cursor, workspace: Workspace, table: PairTable, path: str, target: Dataset, options: ImportOptions
-) -> Imported:
-    """Add a file's rows to its cell line; rows that contradict the line's other files are rejected, whichever came first.
+def write_file(db: Cursor, settings: Settings, table: PairTable, path: str, target: Dataset, options: ImportOptions) -> Imported:
+    """Add what a file says to its cell line; rows that contradict the line's other files are rejected, whichever came first.
 
     Raise InputError as `refuse_empty_import` does.
     """
-    workspace.refuse_if_read_only("import", path)
     before = combine_files(file_rows.of_dataset(db, target.id))
-    source = record_import(db, workspace, table, path, ImportedRows(len(table.pairs), table.rejected, target.id))
+    source = record_import(db, settings, table, path, ImportedRows(len(table.pairs), table.rejected, target.id))
     file_rows.add(db, source, table.pairs, table.lines)
     line = combine(db, target.id)
     conflicts = line.rejected.get(source, ())  # none of a file whose rows were all rejected
@@ -155,7 +149,7 @@ def write_file(
     elsewhere = [row for other, rows in before.rejected.items() for row in line.rejected[other] if row not in rows]
     refuse_empty_import(path, n_rows, [*rejected, *elsewhere] if options.strict else rejected, options)
     pairs.add_genes(db, [symbol for pair in table.pairs for symbol in (pair.pert, pair.gene)], {})
-    packs.describe_genes(workspace, db)
+    pack_files.describe_genes(db, settings)
     message = "; ".join((*_describe_rows(line, target.name, elsewhere), *table.notes))
     return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
 

@@ -17,7 +17,7 @@ from core.llm import scripted_server
 from core.llm.scripted_server import Script
 from core.store import predictions
 from core.store.runs import Run
-from core.ui.ask import again_panel, further, judge_panel
+from core.ui.shared import again_panel, further, judge_panel
 from tests import worlds
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
 from tests.ui.conftest import Visit

@@ -1,0 +1,84 @@
+"""Paths that a visitor of a page types: only in folders that whoever starts the app allows, and only while it listens to this
+machine.
+
+A visitor of the page is not the user whose files the app may read. The command line is, and reads what its user may.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.config import Settings, import_folders
+from core.errors import DeskError, InputError, MissingPackage, StateError, UnknownFormat
+from core.file_io import read_head
+from core.importing.files import FileContent, FoundFile, recognise
+from core.system_errors import explain
+
+_VARIABLE = "PERTURBDESK_IMPORT_ROOTS"
+
+
+def check_typed_path(settings: Settings, text: str, server_address: str | None) -> Path:
+    """Return the path of a file or folder that a visitor typed. Raises InputError outside of the allowed folders,
+    StateError if the app listens beyond this machine."""
+    return inside(text, allowed_folders(settings, server_address))
+
+
+def allowed_folders(settings: Settings, server_address: str | None) -> Sequence[Path]:
+    """Return the folders that pages may import from; as `import_folders`. Raises StateError if there are none."""
+    roots = import_folders(settings, server_address)
+    if not roots:
+        raise StateError("import by path: off, since this app listens beyond this machine; upload the file")
+    return roots
+
+
+def inside(text: str, roots: Sequence[Path]) -> Path:
+    """Return the path that a person typed. Raises InputError unless it is inside one of the folders."""
+    try:
+        if "\0" in text:
+            raise ValueError(text)
+        path = Path(text.strip()).expanduser()
+        real = path.resolve()
+    except (OSError, RuntimeError, ValueError):  # a name too long, ~nobody, links in a circle
+        raise InputError(f"{text[:300]!r}: not the path of a file or folder") from None
+    if not _is_below(real, roots):
+        allowed = ", ".join(map(str, roots))
+        raise InputError(
+            f"{text.strip()[:300]}: outside of the folders that pages may import from ({allowed}). Upload it, import it with a "
+            f"command, or start the app with {_VARIABLE}"
+        )
+    return path
+
+
+def confine(file: FoundFile, roots: Sequence[Path]) -> FoundFile:
+    """Return a file of a folder, with a problem if a link leads out of the allowed folders."""
+    if file.problem or _is_below(Path(os.path.realpath(file.path)), roots):
+        return file
+    return file._replace(problem="a link that leads out of the folders that pages may import from")
+
+
+def _is_below(path: Path, roots: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(root) for root in roots)
+
+
+def recognise_unseen(path: Path) -> FileContent:
+    """As `recognise`, with errors that tell nothing of what the file holds."""
+    if not path.is_dir():
+        try:
+            read_head(path, 1)
+        except OSError as error:
+            raise InputError(str(explain(error, path))) from None
+    try:
+        return recognise(path)
+    except MissingPackage:
+        raise
+    except UnknownFormat:
+        raise UnknownFormat(unseen(path, "no reader recognises what it holds")) from None
+    except DeskError:
+        raise InputError(unseen(path, "damaged, unsafe, or not what it seems to be")) from None
+
+
+def unseen(path: Path, what: str, command: str = "import") -> str:
+    """Return what is said of a file of which nothing is shown."""
+    return f"{path}: {what}, which is not shown here; `perturbdesk {command}` or an upload says more"
