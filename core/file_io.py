@@ -142,7 +142,7 @@ def write_file(content: bytes, out: Path, *, replace: bool = False) -> None:
 def write_by(fill: Callable[[IO[bytes]], T], out: Path, *, replace: bool = False) -> T:
     """Let a function write a file, whole or not at all, and return what it returns.
 
-    Raises StateError if another file exists, unless `replace`, and SystemFailure if the file cannot be written.
+    Raise StateError if another file exists, unless `replace`, and SystemFailure if the file cannot be written.
     """
     try:
         if out.exists() and not out.is_file():

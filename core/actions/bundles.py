@@ -218,4 +218,4 @@ def _refuse_unusable(db: Cursor, workspace: Workspace, bundled: BundledRun, path
     parents = [parent for key in bundled.parents if (parent := find_run(db, key)) is not None]
     ancestors = [ancestor for parent in parents for ancestor in lineage(db, parent)]
     if bundled.id in bundled.parents or any(bundled.id in (ancestor.id, *ancestor.parents) for ancestor in ancestors):
-        raise InputError(f"{path}: its run {bundled.id} is among its own parents; expected runs that were there before it")
+        raise InputError(f"{path}: its run {bundled.id} is among its own parents; expected older runs")

@@ -199,8 +199,9 @@ def screen_folder(workspace: Workspace, dataset: Dataset) -> ScreenFolder:
 
 
 def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | None:
-    """Return what the genes of a dataset (id) are like in control cells: gene, mean, variance, detected; None if it was not made
-    of cells. Raise StoreDamaged."""
+    """Return statistics of a dataset's (id) genes in control cells: gene, mean, variance, detected; None if it was not made from
+    cells. Raise StoreDamaged.
+    """
     return screen_tables.folder_of(workspace.settings, dataset).genes()
 
 
@@ -213,7 +214,7 @@ def find_problems(workspace: Workspace, db: Cursor) -> list[str]:
         if not screen_folder(workspace, each).is_whole
     ]
     folders = sorted((workspace.settings.data / screen_tables.FOLDER).glob("[!.]*"))
-    return problems + [f"{folder}: tables of no dataset here; can be deleted" for folder in folders if folder.name not in made]
+    return problems + [f"{folder}: tables without a dataset; can be deleted" for folder in folders if folder.name not in made]
 
 
 def describe_file(path: Path, settings: LabelSettings) -> Description:
@@ -224,7 +225,7 @@ def describe_file(path: Path, settings: LabelSettings) -> Description:
 
 
 def describe_typed(workspace: Workspace, text: str, settings: LabelSettings, server_address: str | None) -> Description:
-    """Return what a file holds whose path a visitor typed. Raises as `check_typed_path` and `describe_cells`."""
+    """Return a description of the file at a typed path. Raise what `check_typed_path` and `describe_cells` raise."""
     return describe_cells(check_typed_path(workspace.settings, text, server_address), settings)
 
 

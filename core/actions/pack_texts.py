@@ -22,7 +22,7 @@ def list_with_texts(workspace: Workspace) -> list[PackRecord]:
 
 
 def read(workspace: Workspace, record: PackRecord) -> Mapping[str, str]:
-    """Return a pack's texts by gene; of edges a sentence each. Raises StateError or InputError if it cannot be read."""
+    """Return a pack's texts by gene; of edges a sentence each. Raise StateError or InputError if it cannot be read."""
     pack = pack_files.read(workspace.settings, record.name, record.sha256)
     if isinstance(pack, Descriptions):
         return pack.texts

@@ -109,7 +109,7 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
 def build(
     context: typer.Context,
     name: Name,
-    out: Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF where its name ends in .pdf.")],
+    out: Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")],
     slides: Annotated[bool, typer.Option("--slides", help="Slides instead of the report.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
     as_json: Json = False,

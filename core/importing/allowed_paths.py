@@ -1,7 +1,7 @@
 """Paths that a visitor of a page types: only in folders that whoever starts the app allows, and only while it listens to this
 machine.
 
-A visitor of the page is not the user whose files the app may read. The command line is, and reads what its user may.
+A visitor of the page need not have the rights of the app's user; the user of the command line has.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def allowed_folders(settings: Settings, server_address: str | None) -> Sequence[
     """Return the folders that pages may import from; as `import_folders`. Raises StateError if there are none."""
     roots = import_folders(settings, server_address)
     if not roots:
-        raise StateError("import by path: off, since this app listens beyond this machine; upload the file")
+        raise StateError("import by path: off, since other machines can reach this app; upload the file")
     return roots
 
 
 def inside(text: str, roots: Sequence[Path]) -> Path:
-    """Return the path that a person typed. Raises InputError unless it is inside one of the folders."""
+    """Return the path that a person typed. Raise InputError unless it is inside one of the folders."""
     try:
         if "\0" in text:
             raise ValueError(text)
@@ -45,7 +45,7 @@ def inside(text: str, roots: Sequence[Path]) -> Path:
     if not _is_below(real, roots):
         allowed = ", ".join(map(str, roots))
         raise InputError(
-            f"{text.strip()[:300]}: outside of the folders that pages may import from ({allowed}). Upload it, import it with a "
+            f"{text.strip()[:300]}: outside the folders from which pages may import ({allowed}). Upload it, import it with a "
             f"command, or start the app with {_VARIABLE}"
         )
     return path
@@ -55,7 +55,7 @@ def confine(file: FoundFile, roots: Sequence[Path]) -> FoundFile:
     """Return a file of a folder, with a problem if a link leads out of the allowed folders."""
     if file.problem or _is_below(Path(os.path.realpath(file.path)), roots):
         return file
-    return file._replace(problem="a link that leads out of the folders that pages may import from")
+    return file._replace(problem="a link out of the folders from which pages may import")
 
 
 def _is_below(path: Path, roots: Sequence[Path]) -> bool:
@@ -63,7 +63,7 @@ def _is_below(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def recognise_unseen(path: Path) -> FileContent:
-    """As `recognise`, with errors that tell nothing of what the file holds."""
+    """Recognise as `recognise` does, with errors that reveal nothing of the content."""
     if not path.is_dir():
         try:
             read_head(path, 1)
@@ -81,4 +81,4 @@ def recognise_unseen(path: Path) -> FileContent:
 
 def unseen(path: Path, what: str, command: str = "import") -> str:
     """Return what is said of a file of which nothing is shown."""
-    return f"{path}: {what}, which is not shown here; `perturbdesk {command}` or an upload says more"
+    return f"{path}: {what}; details are not shown here, but by `perturbdesk {command}` or an upload"

@@ -112,11 +112,11 @@ def _choose_dataset(db: Cursor, bundled: BundledDataset, ids: Sequence[str], pat
     same = [dataset for dataset in best if bundled_dataset(db, dataset).sha256 == bundled.sha256] if len(best) > 1 else []
     if len(same or best) > 1:
         names = ", ".join(dataset.name for dataset in same or best)
-        raise StateError(f"{path}: its dataset {theirs} could be {names}; say which with --dataset")
+        raise StateError(f"{path}: its dataset {theirs} may be {names}; choose one with --dataset")
     return (same or best)[0]
 
 
 def _fits(dataset: Dataset, bundled: BundledDataset) -> bool:
-    """Whether a dataset may be the one of a bundle: of its kind and organism. A run on one file of a line fits it."""
+    """Return whether a dataset may be the one of a bundle: of its kind and organism. A run on one file of a line fits it."""
     is_file_of_line = bundled.kind != "ternary" and dataset.headline == "macro"
     return (dataset.kind == bundled.kind or is_file_of_line) and dataset.organism == bundled.organism

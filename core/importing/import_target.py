@@ -181,7 +181,7 @@ def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, opt
 
 
 def delete_replaced_run(db: Cursor, settings: Settings, run: Run) -> dict[str, object]:
-    """Delete a run that is replaced; return what the audit log records of it.
+    """Delete a run that is replaced; return its entry for the audit log. `RunFolder.remove` deletes its journal afterwards.
 
     Raise StateError while a worker runs it.
     """

@@ -135,7 +135,7 @@ def find_bundled_run(db: Cursor, file: SubmissionFile, path: str, options: Impor
 
 
 def write_file(db: Cursor, settings: Settings, table: PairTable, path: str, target: Dataset, options: ImportOptions) -> Imported:
-    """Add what a file says to its cell line; rows that contradict the line's other files are rejected, whichever came first.
+    """Add a file's rows to its cell line; rows that contradict the line's other files are rejected, whichever came first.
 
     Raise InputError as `refuse_empty_import` does.
     """

@@ -74,7 +74,7 @@ class LabelRows:
         return replace(sample, texts=tuple(texts[position] for position in sorted(texts)))
 
     def _label(self, line: int, row: Mapping[str, str]) -> TextLabel | None:
-        """The label of a row, None for a text of a sample that nobody has labelled."""
+        """Return the label of a row, None for a text of a sample that nobody has labelled."""
         if row["rubric"] not in ("", self.rubric.name):
             raise self._error(line, f"rubric {quote(row['rubric'])}", self.rubric.name)
         is_labelled = bool(row["answer"] or row["author"] or not row["sample"])
@@ -94,7 +94,7 @@ class LabelRows:
             found = f"{quote(label.pair_id)}, {label.role or 'row'}, seq {label.seq}"
             raise self._error(line, found, f"a {self.rubric.unit} of the run that {self.rubric.name} asks about")
         if (twice := self.lines.setdefault(key_of(label), line)) != line:
-            raise self._error(line, f"the text and author of line {twice} again", "one row for each")
+            raise self._error(line, f"a repeat of the text and author of line {twice}", "one row for each")
         sample = self._sample(line, row, label)
         return replace(label, sample=sample) if is_labelled else None
 
@@ -106,11 +106,11 @@ class LabelRows:
         found = [seq for pair_id, seq, role in self.texts if (pair_id, role) == (row["pair_id"], row["role"])]
         if len(found) != 1:
             what = f"{len(found)} texts of {quote(row['pair_id'])} and role {quote(row['role'])}"
-            raise self._error(line, what, "one, or a column seq that says which")
+            raise self._error(line, what, "one, or a column seq that chooses one")
         return found[0]
 
     def _sample(self, line: int, row: Mapping[str, str], label: TextLabel) -> str | None:
-        """The id of the row's sample, which is made if it is not here."""
+        """Return the id of the row's sample, which is made if it is not here."""
         if not row["sample"]:
             return None
         probability = self._value(line, row, "probability", float, "a number above 0 and up to 1")
@@ -135,10 +135,10 @@ class LabelRows:
         check_name("sample", row["sample"])
         design = next((each for each in _DESIGNS if each == row["design"]), None)
         if design is None:
-            raise self._error(line, f"design {quote(row['design'])} of a sample that is not here", " or ".join(_DESIGNS))
+            raise self._error(line, f"design {quote(row['design'])} of an unknown sample", " or ".join(_DESIGNS))
         seed = self._value(line, row, "seed", int, "a whole number")
         if seed is None:
-            raise self._error(line, "no seed of a sample that is not here", "a whole number")
+            raise self._error(line, "no seed of an unknown sample", "a whole number")
         author = row["drawn_by"] or row["author"]
         names = (self.rubric.name, self.rubric.sha256, self.run)
         return Sample(*names, design, row["reading"], seed, author, (), id=row["sample"])

@@ -19,14 +19,14 @@ from core.store.spaces import PackRecord
 if TYPE_CHECKING:  # it imports the reader of every kind of file
     from core.importing.files import PackFile
 
-MAX_FILE_NAME = 100  # characters of a pack's name that its file is called by
+MAX_FILE_NAME = 100  # characters of a pack's name in its file's name
 
 
 def add_pack(db: Cursor, settings: Settings, file: PackFile, name: str, source: str) -> PackRecord:
-    """Record a pack that came with an import and write its file, in the caller's transaction.
+    """Record an imported pack and write its file, in the caller's transaction.
 
-    A pack of that name is replaced, but kept for the runs that were planned with it. A pack of descriptions also describes
-    the genes of the workspace.
+    A pack of that name is replaced, but stored for the runs planned with it. A pack of descriptions also describes the genes of
+    the workspace.
     """
     pack = file.pack
     source_of_data = pack.source if isinstance(pack, Regulation | LpsResponses) else f"{name}.json"
@@ -44,7 +44,7 @@ def add_pack(db: Cursor, settings: Settings, file: PackFile, name: str, source: 
 def describe_genes(db: Cursor, settings: Settings) -> None:
     """Set the descriptions of the workspace's genes from its packs; if several packs have one, the latest counts.
 
-    What an earlier version took for descriptions and is none describes nothing.
+    Packs that an earlier version took for descriptions by mistake are ignored.
     """
     for record in spaces.list_packs(db):
         if record.kind == Descriptions.kind:
@@ -54,9 +54,9 @@ def describe_genes(db: Cursor, settings: Settings) -> None:
 
 
 def keep_for_runs(db: Cursor, settings: Settings, record: PackRecord) -> None:
-    """Keep the contents of a pack that goes if a run that has work left was planned with it, in the caller's transaction.
+    """Store the contents of a deleted pack if an unfinished run was planned with it, in the caller's transaction.
 
-    Kept packs that no run needs any more are forgotten.
+    Delete stored packs that no run needs.
     """
     planned = [run.spec.get("packs") for run in runs.list_all(db) if run.status != "done" or run.failed]
     needed = {sha256 for packs in planned if isinstance(packs, Mapping) for sha256 in packs.values()}
@@ -73,13 +73,13 @@ def keep_for_runs(db: Cursor, settings: Settings, record: PackRecord) -> None:
 
 
 def read(settings: Settings, name: str, sha256: str | None = None) -> Pack:
-    """Return a pack's contents. Raises StateError if its file is gone, or not the one of this hash."""
+    """Return a pack's contents. Raise StateError if its file is missing, or has another hash."""
     path = _file(settings, name)
     if not path.exists():
-        raise StateError(f"pack {name!r}: its file {path.name} is gone from {path.parent}; import it again")
+        raise StateError(f"pack {name!r}: its file {path.name} is missing in {path.parent}; import it again")
     pack = read_knowledge(path.read_bytes(), path.name)
     if sha256 is not None and pack.sha256 != sha256:
-        raise StateError(f"pack {name!r}: {path.name} has changed since; import the one with hash {sha256[:12]} again")
+        raise StateError(f"pack {name!r}: {path.name} has changed since; import the file with hash {sha256[:12]} again")
     return pack
 
 
@@ -110,12 +110,12 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _file(settings: Settings, name: str) -> Path:
-    """Return a pack's file, called by its name; with a hash if that is unfit for a file, so that no two packs share one."""
+    """Return a pack's file, named after it; with a hash if the name is unfit for a file, so that no two packs share a file."""
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
     stem = name if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return settings.data / "knowledge" / f"{stem}.json"
 
 
 def _kept_file(settings: Settings, sha256: str) -> Path:
-    """Return the file of a pack that is kept for runs, called by its content."""
+    """Return the file of a pack stored for runs, named by its content."""
     return settings.data / "knowledge" / "kept" / f"{sha256}.json"

@@ -67,10 +67,10 @@ def record_space(
 
 
 def find_same_or_refuse(db: Cursor, name: str, key: str, *, replace: bool) -> SpaceRecord | None:
-    """Return the space of this identity, or None. Raises StateError if the name is another's, unless `replace`."""
+    """Return the space of this identity, or None. Raise StateError if the name is another's, unless `replace`."""
     check_name("space", name)
     if len(name) > MAX_NAME or "," in name or name != name.strip():
-        raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without a comma or outer blanks")
+        raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without commas or surrounding blanks")
     named = next((space for space in spaces.list_all(db) if space.name == name), None)
     if named is not None and named.id == key:
         return named
@@ -87,7 +87,7 @@ def identity(name: str, kind: str, spec: Spec) -> str:
 def read_saved(record: SpaceRecord, path: Path) -> Space:
     """Return the vectors in a space's file. Raises StateError if it is gone or has changed, InputError if it is damaged."""
     if not path.exists():
-        raise StateError(f"space {record.name}: its file {path.name} is gone from {path.parent}; load or build it again")
+        raise StateError(f"space {record.name}: its file {path.name} is missing in {path.parent}; load or build it again")
     space = embeddings.load_space(path, record.name)
     if space.sha256 != record.sha256:
         raise StateError(f"space {record.name}: its file {path.name} in {path.parent} has changed since; load or build it again")

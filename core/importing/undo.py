@@ -42,7 +42,7 @@ def delete_import(db: Cursor, settings: Settings, found: Import, *, with_runs: b
 
 
 def _delete_packs_and_spaces(db: Cursor, settings: Settings, entry: Import) -> list[Callable[[], None]]:
-    """Delete the records that an import brought; return what deletes their files afterwards. Genes keep their descriptions."""
+    """Delete an import's records; return a function that deletes their files afterwards. Genes keep their descriptions."""
     removals: list[Callable[[], None]] = []
     for pack in spaces.list_packs(db):
         if pack.source_file == entry.id:
@@ -57,7 +57,7 @@ def _delete_packs_and_spaces(db: Cursor, settings: Settings, entry: Import) -> l
 
 
 def _undo_pairs(db: Cursor, settings: Settings, entry: Import, with_runs: bool) -> list[Callable[[], None]]:
-    """Delete the rows and the runs that predict them; return what deletes the runs' journals afterwards."""
+    """Delete the rows and the runs that predict them; return a function that deletes the runs' journals afterwards."""
     dependent = _delete_rows(db, entry)
     if dependent and not with_runs:
         raise StateError(f"{entry.file}: {len(dependent)} runs predict its rows ({', '.join(dependent)}); undo those first")

@@ -130,10 +130,10 @@ def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(workspac
             pack_files.read(workspace.settings, "mine")
         again = import_upload(workspace, content, "mine.json")
         assert (again.new, again.name) == (False, "mine")
-        assert "its file was lost, and is back" in again.message
+        assert "its lost file is restored" in again.message
         assert pack_files.read(workspace.settings, "mine") == read_knowledge(content, "x")
     file.write_bytes(worlds.pack("proteins"))
-    with pytest.raises(StateError, match=r"pack 'mine': mine\.json has changed since; import the one with hash"):
+    with pytest.raises(StateError, match=r"pack 'mine': mine\.json has changed since; import the file with hash"):
         pack_files.read(workspace.settings, "mine", read_knowledge(content, "x").sha256)
     assert "is back" in import_upload(workspace, content, "mine.json").message
     assert everything(workspace) == before

@@ -160,10 +160,10 @@ def evaluate_neighbours(neighbours: LiveNeighbours) -> Evaluation:
 
 
 def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool) -> pd.DataFrame:
-    """The neighbours, highest share first: one line per row or, if grouped, one per symbol of the axis that is compared.
+    """Return the neighbours, highest share first: one line per row or, if grouped, one per symbol of the axis that is compared.
 
-    Columns: symbol; neighbour; label (of more than half of the rows, else "mixed"); up, down, none (counts); similarity;
-    one per space if there are several; weight; share, share_up and cumulative, in [0, 1]; positions (of the labelled rows).
+    Columns: symbol; neighbour; label (of more than half of the rows, else "mixed"); up, down, none (counts); similarity; one per
+    space if there are several; weight; share, share_up and cumulative, in [0, 1]; positions (of the labelled rows).
     """
     index, at, axis = live.index, provenance.neighbours, live.settings.similarity.weighting.axis
     known = index.known.rows
@@ -193,7 +193,7 @@ def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool)
 
 
 def majority_label(counts: pd.DataFrame) -> pd.Series:
-    """The label of more than half of the rows, "mixed" if no label has that many; counts: one column per label."""
+    """Return the label of more than half of the rows, "mixed" if no label has that many; counts: one column per label."""
     return counts.idxmax(axis=1).where(2 * counts.max(axis=1) > counts.sum(axis=1), "mixed")
 
 

@@ -38,7 +38,7 @@ def show_options(dataset: Dataset, method: Method) -> dict[str, object]:
     needed = [option for option in method.options if option.kind in SOURCES]  # they have no default
     values = {option.name: show_option(dataset, f"option-{method.name}", option) for option in needed}
     rest = [option for option in method.options if option not in needed]
-    with st.expander(f"{len(rest)} more options; the defaults are set"):
+    with st.expander(f"{len(rest)} more options, with defaults"):
         values |= {option.name: show_option(dataset, f"option-{method.name}", option) for option in rest}
     return {option.name: values[option.name] for option in method.options if values[option.name] != option.default}
 

@@ -17,9 +17,9 @@ from core.log import record_error
 def read_health(
     workspace: Workspace, address: str, calls: CallSettings | None = None, model: str | None = None
 ) -> dict[str, Health]:
-    """Return what each server can do, as of the last 20 seconds, with a button that asks again for the list of models."""
+    """Return each server's abilities, at most 20 seconds old. Show a button that reads the list of models again."""
     try:
-        workspace.refuse_if_read_only("endpoint", address)  # also where the answer is cached
+        workspace.refuse_if_read_only("endpoint", address)  # also if the answer is cached
         found = _cached_health(address, calls, model, workspace)
     except DeskError as error:
         record_error(f"endpoint {address}", error)

@@ -203,7 +203,7 @@ def test_a_judge_that_cannot_be_described_leaves_the_rest_of_the_page(
 
     run = argued(small_workspace, "Nobody1", "Nothing2")
     app = visit(small_workspace, "ask", asked=run, judge="true")
-    assert "was asked once, so how it varies is not known" in text_of(app)
+    assert "was asked only once, so its variation is unknown" in text_of(app)
     monkeypatch.setattr("core.ui.shared.judge_panel.loaders.seed_report", refuse)
     app = visit(small_workspace, "ask", asked=run, judge="true")
     assert "got none, expected some" in text_of(app)
