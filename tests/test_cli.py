@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core.actions.workspace import Workspace
-from core.cli import numbers
+from core.scoring import run_scores
 from tests import cases, commands
 from tests.scoring.test_run_scores import CELLS, FOLDS, rows_of
 
@@ -221,8 +221,8 @@ def test_what_cannot_be_resampled_is_refused(demo_workspace: Workspace, argument
 
 
 def test_rows_inside_cells_are_not_resampled() -> None:
-    assert numbers._why_not_resampled(rows_of()) == ""
-    assert numbers._why_not_resampled(rows_of(protocols=(FOLDS,), cells=CELLS)) == "it is scored inside 2×2 cells, cut 7"
+    assert run_scores.why_not_resampled(rows_of()) == ""
+    assert run_scores.why_not_resampled(rows_of(protocols=(FOLDS,), cells=CELLS)) == "it is scored inside 2×2 cells, cut 7"
 
 
 def test_score_by_an_unknown_slice_lists_the_known_ones(small_workspace: Workspace) -> None:

@@ -89,7 +89,7 @@ def test_the_documents_list_every_ablation() -> None:
 def test_runs_that_differ_in_one_option_are_named_or_said_to_be_missing(place: Path) -> None:
     missing = core(place, "ablation", "run", "rounds")
     assert missing.status == 1
-    assert "ablation rounds: needs two runs on the same labelled rows that differ in rounds alone" in missing.err
+    assert "ablation rounds: needs two runs on the same labelled rows that differ only in rounds" in missing.err
     listed = {each["name"]: each["missing"] for each in core_json(place, "ablation", "list")["ablations"]}
     assert "perturbdesk run debate" in listed["rounds"][0]
     assert listed["program_priors"] == []

@@ -74,7 +74,7 @@ def recognise_unseen(path: Path) -> FileContent:
     except MissingPackage:
         raise
     except UnknownFormat:
-        raise UnknownFormat(unseen(path, "no reader recognises what it holds")) from None
+        raise UnknownFormat(unseen(path, "its content is not recognised")) from None
     except DeskError:
         raise InputError(unseen(path, "damaged, unsafe, or not what it seems to be")) from None
 

@@ -248,7 +248,7 @@ def test_something_else_in_the_workspace_is_left_alone(backup_file: Path, tmp_pa
     note = tmp_path / "new" / "data" / "embeddings" / "mine.safetensors"
     note.parent.mkdir(parents=True)
     note.write_bytes(b"mine")
-    with pytest.raises(StateError, match=r"holds data/embeddings/mine\.safetensors"):
+    with pytest.raises(StateError, match=r"contains data/embeddings/mine\.safetensors"):
         backups.restore(open_workspace(Settings(workspace=tmp_path / "new")), backup_file)
     assert [path for path in (tmp_path / "new").rglob("*") if path.is_file()] == [note]
 

@@ -98,7 +98,7 @@ def test_a_run_that_changed_since_is_refused_or_replaced(small_workspace: Worksp
     assert not brought(small_workspace, sent).new
     runs.add_note(small_workspace, "mine", "Pa_Ga", "since then")
     runs.set_values(small_workspace, "mine", {"public_score": "0.5"})
-    refused(small_workspace, sent, "its run exists already as mine,  with other content (public_score, note)")
+    refused(small_workspace, sent, "its run exists already as mine, with other content (public_score, note)")
     outcome = brought(small_workspace, sent, replace=True)
     assert (outcome.name, outcome.new) == ("debate", True)
     assert stored(small_workspace, "debate") == original

@@ -93,7 +93,7 @@ def test_lost_tables_come_back(workspace: Workspace, screen: Path) -> None:
     shutil.rmtree(folder.path)
     assert "tables of its screen are missing" in doctor.examine(workspace.settings).cells[0]
     again = make(workspace, screen)
-    assert "are back" in again.message
+    assert "its lost tables are restored" in again.message
     assert folder.is_whole
     assert again.record == made.record
     assert doctor.examine(workspace.settings).cells == []

@@ -168,7 +168,10 @@ HEAD = "pair_id,role,answer,author"
 WRONG = [
     (f"{HEAD}\nPa_Ga,EFFECT,perhaps,Ada\n", r"l\.csv, line 2: answer 'perhaps', expected yes, no, unclear"),
     (f"{HEAD}\nPa_Ga,EFFECT,yes,Ada\nPz_Gz,UP,yes,Ada\n", r"l\.csv, line 3: 0 texts of 'Pz_Gz' and role 'UP', expected one"),
-    (f"{HEAD}\nPa_Ga,EFFECT,yes,Ada\nPa_Ga,EFFECT,no,Ada\n", "line 3: the text and author of line 2 again, expected one row"),
+    (
+        f"{HEAD}\nPa_Ga,EFFECT,yes,Ada\nPa_Ga,EFFECT,no,Ada\n",
+        "line 3: a repeat of the text and author of line 2, expected one row",
+    ),
     (f"{HEAD}\nPa_Ga,EFFECT,yes,\n", "line 2: name of a label's author"),
     (f"{HEAD}\n", "no row, expected a label or a text"),
     (f"{HEAD}\nPa_Ga,EFFECT,yes\n", "line 2: wrong number of columns, 3 columns, expected 4"),

@@ -124,7 +124,7 @@ def test_public_scores_are_held_against_what_a_half_can_show(filled: Workspace) 
     runs.set_values(filled, test_run, {"public_score": "0.6"})
     result = ledger.record_result(filled, "public", Recording(noise=(A, B)))
     assert (result.estimate, result.measured_on, result.verdict) == (0, "public leaderboard", "undecided")
-    assert "No claim: +0.000 lies below" in str(result.reason)
+    assert "No claim: +0.000 is below" in str(result.reason)
 
 
 @pytest.mark.few(2)

@@ -135,7 +135,7 @@ def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(workspac
     file.write_bytes(worlds.pack("proteins"))
     with pytest.raises(StateError, match=r"pack 'mine': mine\.json has changed since; import the file with hash"):
         pack_files.read(workspace.settings, "mine", read_knowledge(content, "x").sha256)
-    assert "is back" in import_upload(workspace, content, "mine.json").message
+    assert "its lost file is restored" in import_upload(workspace, content, "mine.json").message
     assert everything(workspace) == before
 
 
@@ -206,7 +206,7 @@ def test_tables_of_symbols_say_what_is_missing(workspace: Workspace) -> None:
     assert (tables.proteins, tables.orthologs, tables.notes) == (worlds.PACKS["proteins"], worlds.PACKS["orthologs"], ())
     (workspace.settings.data / "knowledge" / "proteins.json").unlink()
     [note] = packs.read_symbol_tables(workspace).notes
-    assert note.startswith("two names of one gene are not recognised: pack 'proteins': its file proteins.json is gone")
+    assert note.startswith("two names of one gene are not recognised: pack 'proteins': its file proteins.json is missing")
 
 
 @pytest.mark.soak

@@ -154,7 +154,7 @@ def test_without_its_pack_a_lost_space_says_what_is_missing(furnished: Workspace
     undo(furnished, f"{pack}.json")
     assert spaces.load(furnished, made).columns == made.columns  # the cache is whole
     shutil.rmtree(furnished.settings.cache)
-    with pytest.raises(StateError, match=rf"pack '{pack}': its file .* is gone .*; import it again"):
+    with pytest.raises(StateError, match=rf"pack '{pack}': its file .* is missing .*; import it again"):
         spaces.load(furnished, made)
     import_upload(furnished, worlds.pack(pack), f"{pack}.json")
     assert spaces.load(furnished, made).sha256 == made.sha256
@@ -184,7 +184,7 @@ def test_changed_labels_make_a_coresponse_space_another(furnished: Workspace, ca
     undo(furnished, "train.csv", with_runs=True)
     undo(furnished, "more.csv")
     undo(furnished, "test.csv")
-    with pytest.raises(StateError, match="deleted labels:  dataset 'bmdm'"):
+    with pytest.raises(StateError, match="deleted labels: dataset 'bmdm'"):
         spaces.load(furnished, all_spaces(furnished)[0])
 
 
@@ -200,7 +200,7 @@ def test_vectors_from_a_server_are_kept_beside_the_cache(furnished: Workspace) -
         assert [request["key"] for request in asked] == ["Bearer sesame"]
         file = workspace.settings.data / "embeddings" / f"{made.id}.safetensors"
         file.unlink()
-        with pytest.raises(StateError, match=r"space e: its file .* is gone"):
+        with pytest.raises(StateError, match=r"space e: its file .* is missing"):
             spaces.load(workspace, made)
         assert spaces.embed(workspace, "endpoint", "e", options) == made  # asked again
         assert len(asked) == 2
@@ -320,11 +320,11 @@ def test_a_lost_embedding_is_named_and_comes_back_with_the_import(workspace: Wor
         file.write_bytes(whole[:-4] + b"\x00\x00\x00\x40")  # the last number is 2 now
     else:
         damage(file)
-    with pytest.raises((StateError, InputError), match=r"is gone|has changed since|neither|expected safetensors"):
+    with pytest.raises((StateError, InputError), match=r"is missing|has changed since|neither|expected safetensors"):
         spaces.load(workspace, made)
     again = import_upload(workspace, content, "mine.csv")
     assert (again.new, again.name) == (False, "mine")
-    assert "is back" in again.message
+    assert "its lost file is restored" in again.message
     assert (everything(workspace), worlds.kept_files(workspace)) == before
     assert spaces.load(workspace, made).sha256 == made.sha256
 

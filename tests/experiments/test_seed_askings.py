@@ -140,7 +140,7 @@ def test_runs_that_are_named_are_compared_on_the_rows_that_all_have(asked: Works
 def test_what_is_no_asking_of_the_same_is_refused(asked: Workspace) -> None:
     with pytest.raises(InputError, match="runs three and other: differ in more than their seeds"):
         report(asked, "three", "other")
-    with pytest.raises(StateError, match="run other: was asked once"):
+    with pytest.raises(StateError, match="run other: was asked only once"):
         report(asked, "other")
     with pytest.raises(StateError, match=r"llm train .* its questions are unknown.*.  Name the runs that ask the same"):
         report(asked, "llm train")

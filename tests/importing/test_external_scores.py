@@ -120,7 +120,7 @@ def test_options_and_names_that_fit_nothing_are_refused(here: Workspace, tmp_pat
     assert outcome.kind == "failed"
     assert "kind challenge_train" in outcome.message
     named = import_upload(here, content(), "graph.csv", ImportOptions(name="one"))
-    assert "brings 2 runs" in named.message
+    assert "makes 2 runs" in named.message
     ids = worlds.screen().ids[:3]
     odd = cases.as_csv(["id", "s"], [[ids[0], 1], ["Zz_Qq", 2], [ids[1], "a"], [ids[2], 2]])
     rejected = import_upload(here, odd, "odd.csv").rejected

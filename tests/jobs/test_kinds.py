@@ -122,7 +122,7 @@ def test_the_commands_show_every_kind(crashed: Workspace, started: list[str]) ->
         log = commands.core_json(place, "jobs", "log", job["job"], "--lines", "3")
         assert (log["lines"], log["cause"], log["id"]) == ([SAID], job["cause"], job["id"])
     done = commands.core(place, "jobs", "stop", "benchmark/rules")
-    assert (done.status, "benchmark/rules: is crashed, expected one that is running" in done.err) == (1, True)
+    assert (done.status, "benchmark/rules: is crashed, expected a running job" in done.err) == (1, True)
     assert commands.core_json(place, "jobs", "resume", "rules")["id"] == of_kind(crashed, "benchmark").key
     assert started == ["core.actions.benchmark_plans"]
 

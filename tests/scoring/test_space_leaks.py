@@ -30,7 +30,7 @@ def test_planted_spaces_are_named_with_their_axis() -> None:
         assert found.findings, name
         assert all(finding.startswith(f"vectors of {units} have seen labels, ") for finding in found.findings), name
         missing = "target genes" if of_perts else "perturbations"
-        assert describe_space(found).startswith("has seen labels of this screen or a similar one;  ")
+        assert describe_space(found).startswith("has seen labels of this screen or a similar one; ")
         assert f"{missing} DE, {missing} DIR" in describe_space(found)
 
 

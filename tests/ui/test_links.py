@@ -132,7 +132,7 @@ def test_a_link_selects_rows_of_a_table(glance: Visit, little_demo: Workspace) -
     assert numbers(app)["Prior P(DE)"].startswith(moved[1])
     app = glance(little_demo, "neighbours", without="nobody")
     assert "without" not in app.query_params
-    assert "This link sets without to “nobody”, which is not known here" in text_of(app).replace("\\", "")
+    assert "This link sets without to “nobody”, which is unknown here" in text_of(app).replace("\\", "")
 
 
 def test_on_a_shared_server_a_copied_link_begins_with_its_address(

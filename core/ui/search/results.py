@@ -80,7 +80,7 @@ def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> No
     """Show the number of texts with the phrase, by run and role, and the chosen hits. names: of runs, by id."""
     found = loaders.search_texts(dataset, wanted)
     if not found.counts:
-        show_empty(f"No text of {len(names)} run{'s' * (len(names) != 1)}  contains “{as_text(wanted.phrase)}”.")
+        show_empty(f"No text of {len(names)} run{'s' * (len(names) != 1)} contains “{as_text(wanted.phrase)}”.")
         return
     of_runs: Counter[str] = Counter()
     for (run, _), n in found.counts.items():

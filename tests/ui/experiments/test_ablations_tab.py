@@ -23,4 +23,4 @@ def test_what_an_ablation_lacks_is_said_with_how_to_get_it(visit: Visit, small_w
     assert "It needs a gene space" in text_of(app)
     assert not any(button.label == "Run" for button in app.button)
     app = visit(small_workspace, "ablations", ablation="rounds")
-    assert "differ in rounds alone" in text_of(app)
+    assert "differ only in rounds" in text_of(app)

@@ -85,7 +85,7 @@ def test_a_gene_leads_to_its_rows_and_nothing_found_is_said(visit: Visit, small_
     links = [each.proto for each in visit(small_workspace, "search", phrase="GA").get("page_link")]
     assert [link.label for link in links if "all its rows" in link.label] == ["*Ga* as target gene: all its rows"]
     app = visit(small_workspace, "search", phrase="quinque*reme*")
-    assert "No text of 1 run holds “quinque\\*reme\\*”." in text_of(app)
+    assert "No text of 1 run contains “quinque\\*reme\\*”." in text_of(app)
     assert drawn(app) == []
     assert "Case is ignored" in text_of(visit(small_workspace, "search"))
 

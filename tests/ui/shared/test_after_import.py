@@ -34,7 +34,7 @@ def test_the_best_run_of_the_upload_is_chosen_and_its_mistakes_are_a_click_away(
         line for each in app.sidebar.caption for line in each.value.split("  \n")
     ]
     assert "Imported 2 files, 4 rows" in text_of(app).replace("\\", "")
-    links = [each.proto for each in app.main.get("page_link") if each.proto.label == "What good gets wrong"]
+    links = [each.proto for each in app.main.get("page_link") if each.proto.label == "Errors of good"]
     assert {link.page for link in links} == {"rows"}
     assert all(f"run={good}" in link.query_string and "order=" in link.query_string for link in links)
     opened = visit(small_workspace, "rows", run=good, order=CONFIDENTLY_WRONG)

@@ -86,7 +86,7 @@ def test_an_undo_that_is_refused_confirms_nothing(visit: Visit, small_workspace:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("name", "links"), [("again.csv", ["What again gets wrong"]), ("test2.csv", ["Open the dataset"])])
+@pytest.mark.parametrize(("name", "links"), [("again.csv", ["Errors of again"]), ("test2.csv", ["Open the dataset"])])
 def test_an_import_leads_to_what_came_of_it(visit: Visit, small_workspace: Workspace, name: str, links: list[str]) -> None:
     files = {
         "again.csv": cases.submission([("Pa_Ga", 0.2, 0.3, "x")]),
