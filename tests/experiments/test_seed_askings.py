@@ -142,7 +142,7 @@ def test_what_is_no_asking_of_the_same_is_refused(asked: Workspace) -> None:
         report(asked, "three", "other")
     with pytest.raises(StateError, match="run other: was asked only once"):
         report(asked, "other")
-    with pytest.raises(StateError, match=r"llm train .* its questions are unknown.*.  Name the runs that ask the same"):
+    with pytest.raises(StateError, match=r"llm train .* its questions are unknown.*Name the runs that ask the same"):
         report(asked, "llm train")
 
 
