@@ -37,6 +37,8 @@ def test_stops_are_added_worded_moved_and_taken_out(small_workspace: Workspace, 
     assert sentences(small_workspace, stop) == ["c", "a", "two lines"]
     walks.delete_stop(small_workspace, keys[0])
     assert sentences(small_workspace, stop) == ["c", "two lines"]
+    walks.set_sentence(small_workspace, keys[2], "c" * walks.LONGEST)
+    assert sentences(small_workspace, stop) == ["c" * walks.LONGEST, "two lines"]
     with small_workspace.store.read() as db:
         assert [line for line in changes.latest(db)["action"] if "stop" in line][:2] == ["delete stop", "move stop"]
         assert walks.find_walk(db, "Monday")[0] == stop.dataset
