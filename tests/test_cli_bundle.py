@@ -99,7 +99,7 @@ def test_a_folder_of_bundles_and_then_all_of_it_again(made: Path, fresh: Path, t
     # Where it was made, nothing changes either.
     before = everything(desk_at(made))
     done = core(made, "import", str(folder / "argued.zip"))
-    assert "here already, as argued, with the same content; nothing changed" in done.err
+    assert "exists already as argued, with the same content; nothing changed" in done.err
     assert everything(desk_at(made)) == before
 
 

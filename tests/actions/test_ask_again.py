@@ -90,7 +90,7 @@ def test_a_card_that_matters_is_outside_of_the_noise(world: World) -> None:
         assert each.p_holm == pytest.approx(4 / 252)
         assert each.spread < 0.03
     lines = again_lines(found)
-    assert lines[0] == f"The judge alone, on the stored briefs, was asked again 5 times about {world.row} in argued."
+    assert lines[0] == f"Only the judge, on the stored briefs, was asked again 5 times about {world.row} in argued."
     assert "outside the range of asking again (p 0.008, after Holm over both numbers 0.016; 5 against 5 askings)" in lines[4]
 
 

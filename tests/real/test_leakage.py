@@ -150,7 +150,7 @@ def test_label_shares_among_noise_have_seen_labels(index: RowIndex, rows: pd.Dat
 def test_a_matrix_of_labels_has_seen_them(index: RowIndex, rows: pd.DataFrame, by: str, other: str, noise: float) -> None:
     matrix = label_matrix(rows, by, other)
     noisy = matrix + noise * np.random.default_rng(1).normal(size=matrix.shape)
-    assert any("they know which" in finding for finding in found_in(index, rows, noisy))
+    assert any("they reveal which" in finding for finding in found_in(index, rows, noisy))
 
 
 def test_a_noisy_decomposition_of_labels_has_seen_them(index: RowIndex, rows: pd.DataFrame) -> None:
@@ -215,6 +215,6 @@ def test_a_matrix_of_labels_of_twenty_pathways_has_seen_them(shared_data: Path, 
     index = RowIndex.build(ids, rows["pert"].tolist(), rows["gene"].tolist(), rows["label"].to_numpy(object), rows["split"])
     matrix = label_matrix(rows, by, other)
     noisy = matrix + noise * np.random.default_rng(1).normal(size=matrix.shape)
-    assert any("they know which" in finding for finding in found_in(index, rows, noisy))
+    assert any("they reveal which" in finding for finding in found_in(index, rows, noisy))
     assert found_in(index, rows, noise_like(matrix)) == []
     assert check_rows(rows.assign(pair_id=ids)) == ()

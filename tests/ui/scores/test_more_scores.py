@@ -33,7 +33,7 @@ def test_compare_counts_what_was_looked_at_and_varies_the_verdict(glance: Visit,
     app = glance(little_demo, "compare", run=RUN, baseline=the_run(little_demo, BASELINE).id, varied="true")
     assert not app.exception
     text = text_of(app)
-    looked = r"(only comparison|One of [\d,]+ comparisons) of runs on this dataset so far.*: p =  "
+    looked = r"(only comparison|One of [\d,]+ comparisons) of runs on this dataset so far.*: p = "
     assert re.search(looked, text)
     assert re.search(r"The verdict “[\w ]+” (stays in all 2 variants|depends on it)", text)
     variants = next(each.value for each in app.dataframe if "variant" in each.value)
