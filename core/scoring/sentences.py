@@ -21,7 +21,7 @@ from core.transfer.run_cells import ALL_ROWS
 
 TWO_WAY = "allowing for shared perturbations and genes"  # what a two-way interval does
 UNSEEN = "only on genes and perturbations whose labels the neighbours never saw"  # what scoring inside the cells of folds does
-SIDE_WORDS: dict[Side, str] = {"above": "better", "below": "worse", "open": "not distinguishable", "none": "no verdict"}
+SIDE_WORDS: dict[Side, str] = {"above": "better", "below": "worse", "open": "not told apart", "none": "no verdict"}
 FEW_CLUSTERS = 40  # fewer are named beside an interval
 _AXES: dict[Unit, str] = {
     "two-way": TWO_WAY,

@@ -35,6 +35,6 @@ def test_compare_counts_what_was_looked_at_and_varies_the_verdict(glance: Visit,
     text = text_of(app)
     looked = r"(only comparison|One of [\d,]+ comparisons) of runs on this dataset so far.*: p = "
     assert re.search(looked, text)
-    assert re.search(r"The verdict “[\w ]+” (stays in all 2 variants|depends on it)", text)
+    assert re.search(r"The verdict “[\w ]+” (stays in all 2 variants|depends on them)", text)
     variants = next(each.value for each in app.dataframe if "variant" in each.value)
     assert variants["variant"].tolist() == ["as sampled and labelled", "natural base rate"]
