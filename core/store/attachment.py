@@ -35,6 +35,7 @@ FileStat = tuple[int, int, int, int] | None
 FileState = tuple[FileStat, FileStat, bytes] | None
 HEADERS_BYTES = 3 * 4096  # the file's headers, before its first block; DuckDB counts its checkpoints in them
 _KEPT_S = 0.3  # how long an attachment is used again: what it has read is memory of the process
+_DETACHED_S = 1.0  # how long the timer of another store of this process may take to detach the file
 _ATTACHED_HERE = "Unique file handle conflict"  # what DuckDB says of a file that this process has attached already
 _ALL: weakref.WeakSet[Attachment] = weakref.WeakSet()  # of this process
 _HELD_BY = re.compile(r"lock is held in (.+?) \(PID (\d+)\)")
@@ -118,18 +119,19 @@ class Attachment:
 
     def _attach(self, mode: Mode, file: Path | None = None) -> None:
         refuse_foreign(self.file)
-        deadline = time.monotonic() + self.timeout_s
+        began = time.monotonic()
         while True:
             try:
                 self.connection.execute(f"ATTACH {quote_path(file or self.file)} AS desk (TYPE duckdb, {mode})")
                 return
             except duckdb.Error as error:
                 held = _HELD_BY.search(str(error))
-                if _ATTACHED_HERE in str(error) and let_go(self.file):
+                if _ATTACHED_HERE in str(error) and (let_go(self.file) or time.monotonic() < began + _DETACHED_S):
+                    time.sleep(0.005)
                     continue
                 if not held:
                     raise self.error_of(error) from error
-                if time.monotonic() > deadline:
+                if time.monotonic() > began + self.timeout_s:
                     raise StoreBusy(
                         f"{self.file}: held for more than {self.timeout_s:g} s by process {held[2]} ({held[1]}), "
                         "which opened it directly. Close it there and try again"

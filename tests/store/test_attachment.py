@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -128,6 +129,30 @@ def test_who_reads_again_is_safe_from_a_notebook(store: Store, monkeypatch: pyte
             assert "lock" in in_another_process(store.file, ADD)
     assert not in_another_process(store.file, ADD)
     let_go(store.file)
+
+
+def test_a_writer_waits_for_a_timer_that_is_detaching(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of another store of this process, whose reader kept the file: it is kept no more, and not detached yet."""
+    other = Store(store.file, store.file.parent / "scratch")
+    assert count(other) == 0
+
+    class Slow:
+        def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+            self.connection = connection
+
+        def execute(self, statement: str) -> None:
+            time.sleep(0.1)
+            self.connection.execute(statement)
+
+    monkeypatch.setattr(other._attachment, "connection", Slow(other._attachment.connection))
+    timer = threading.Thread(target=other._attachment.let_go)
+    timer.start()
+    while other._attachment.is_kept:
+        time.sleep(0.001)
+    with store.write() as db:
+        db.execute(ADD)
+    timer.join()
+    assert count(store) == 1
 
 
 @pytest.mark.soak
