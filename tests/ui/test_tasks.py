@@ -259,5 +259,5 @@ def test_a_note(open_tab: OpenTab, table: list[str], demo_copy: Workspace) -> No
     with demo_copy.store.read() as db:
         [note] = notes.of_dataset(db, run.dataset).query("text == 'short ones'").to_dict("records")
     assert note["figure"] == "Lengths of the briefs"
-    assert note["address"].startswith("./debates?")
+    assert note["address"].startswith("./rows?")
     assert "tab=Audit" in note["address"]
