@@ -36,7 +36,7 @@ LIVE_STATES: Final[tuple[State, ...]] = ("waiting", "running")
 
 HEARTBEAT_EVERY_S: Final = 1.0
 STALE_AFTER_S: Final = 20.0  # a process elsewhere without a heartbeat for longer counts as dead, one that has not begun as lost
-NO_REASON: Final = "its worker ended without a reason"
+NO_REASON: Final = "its worker ended without giving a reason"
 _LOOKED_AT_S = 0.2  # for which somebody who asks whether a lock is held may hold it
 
 

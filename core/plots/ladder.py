@@ -13,7 +13,7 @@ from core.texts import estimate_text
 
 COLUMNS = ("run", "kind", "score", "low", "high", "n", "chosen")
 _SYMBOLS = {"here": "circle", "public": "diamond", "baseline": "square"}
-_WORDS = {"here": "measured here", "public": "public score", "baseline": "knows no biology"}
+_WORDS = {"here": "measured here", "public": "public score", "baseline": "without biology"}
 
 
 def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean") -> go.Figure:
