@@ -180,7 +180,7 @@ def run_benchmark(
             if progress is not None and arm.run is None:
                 progress(f"{arm.name}, cut {cut}, seed {seed}", i - n_here, len(wanted) - n_here)
             arms.run_of(arm, cut, seed)
-        saved = _saved(arms)
+        saved = _record_of(arms)
         if known != saved:
             run_actions.save_preset(workspace, PAGE, spec.name, saved.as_json())
         record_result(workspace, saved)
@@ -230,7 +230,7 @@ def find_benchmark(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod
                 arms.run_of(arm, cut, seed)
             except (NotFound, StateError, Unreachable):  # a run or space that is yet to be made, a model that nobody named
                 arms.made[arm.name, cut, seed] = None
-    return _saved(arms)
+    return _record_of(arms)
 
 
 def _prepare(workspace: Workspace, spec: BenchmarkSpec, *, overwrite: bool, start: bool, method: FindMethod) -> _Arms:
@@ -243,7 +243,7 @@ def _prepare(workspace: Workspace, spec: BenchmarkSpec, *, overwrite: bool, star
     return _Arms(workspace, spec, dataset, rows, WorkspaceComponents(workspace, dataset), overwrite, start, method)
 
 
-def _saved(arms: _Arms) -> SavedBenchmark:
+def _record_of(arms: _Arms) -> SavedBenchmark:
     made: dict[str, dict[Replicate, str]] = {arm.name: {} for arm in arms.spec.arms}
     for (arm, cut, seed), run in arms.made.items():
         if run is not None:

@@ -142,7 +142,7 @@ def _label(
         detail |= {"name": target.name, **record}
         if existing is None:
             _write_rows(db, workspace, path, target, content, labels)
-        with _staged(workspace, target) as staged:
+        with _replace_folder(workspace, target) as staged:
             staged.write(labels, record)
     if existing is not None:
         message = f"{path}: imported already as {existing.name}; its lost tables are restored"
@@ -181,7 +181,7 @@ def _write_rows(db: Cursor, workspace: Workspace, path: Path, target: Dataset, c
 
 
 @contextmanager
-def _staged(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFolder]:
+def _replace_folder(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFolder]:
     """Yield a folder that becomes the dataset's when the block ends, and is deleted if it raises."""
     final = screen_folder(workspace, dataset).path
     try:
@@ -218,7 +218,7 @@ def find_problems(workspace: Workspace, db: Cursor) -> list[str]:
 
 
 def describe_file(path: Path, settings: LabelSettings) -> Description:
-    """Return what a file of cells holds. Raises UnknownFormat for a known format that holds none, else as `describe_cells`."""
+    """Return what a file of cells holds. Raise UnknownFormat for a known format that holds none, else as `describe_cells`."""
     if not is_cell_file(path):
         refuse_other_format(path, path.name)
     return describe_cells(path, settings)

@@ -47,7 +47,7 @@ class ChangedSettings:
 def change_settings(settings: ExecutionSettings, **changes: Any) -> ExecutionSettings:
     """Return settings with new values of servers, token_budget, backend, ray_address (with backend ray) and concurrency.
 
-    Omitted values stay. concurrency also limits the rows in flight. Raises InputError as the start of a run does.
+    Omitted values stay. concurrency also limits the rows in flight. Raise InputError as the start of a run does.
     """
     if asks_several(changes.get("servers", "")):
         changes["servers"] = normalise(changes["servers"])

@@ -81,7 +81,7 @@ def import_csv(workspace: Workspace, rubric: Rubric, run: str, content: bytes, f
     Columns: `label_rows.REQUIRED`, and of the others of COLUMNS those that are known; answer and author may be empty in a row of
     a sample. Without `seq` a role must have one text in the row; without `given_by` a person gave the answer; a sample that is
     not here is kept with the texts that the file has of it.
-    Raises InputError, with file and line, what was found and what was expected, for the first row that is wrong; ReadOnly.
+    Raise InputError, with file and line, what was found and what was expected, for the first row that is wrong; ReadOnly.
     """
     workspace.refuse_if_read_only("import labels", rubric.name)
     with workspace.change("import labels", rubric.name) as (db, detail):

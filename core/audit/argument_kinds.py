@@ -118,7 +118,7 @@ def find_argument_kinds(texts: Arguments, settings: KindSettings, encode: Encode
     documents = texts.documents
     table = WordTable(documents)
     with threadpool_limits(1):  # on a busy machine its threads wait for each other, many times as long as one needs
-        vectors, n_drawn = _svd_vectors(table) if encode is None else (_encoded(documents, encode), None)
+        vectors, n_drawn = _svd_vectors(table) if encode is None else (_encode(documents, encode), None)
         has_words = np.linalg.norm(vectors, axis=1) > 0
         least = max(LEAST_K, settings.k or 0)
         with_words = vectors if has_words.all() else vectors[has_words]
@@ -179,7 +179,7 @@ def _of_drawn(pieces: Iterator[Any], drawn: Codes | None) -> Iterator[Any]:
         start = end
 
 
-def _encoded(documents: Documents, encode: Encoder) -> Floats:
+def _encode(documents: Documents, encode: Encoder) -> Floats:
     """Return vectors of length 1 of the encoder, of length 0 for a text without a word."""
     has_words = np.array([bool(words) for words in documents])
     if not has_words.any():

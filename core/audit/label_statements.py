@@ -86,12 +86,12 @@ def _mentions(texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str
             at = [i for i, token in enumerate(tokens) if token.casefold() in symbols]
             before, ends = (
                 [about.casefold()],
-                [*_padded(tokens[: at[0]][::-1]), *_padded(tokens[at[-1] + 1 :][::-1])] if at else [],
+                [*_pad(tokens[: at[0]][::-1]), *_pad(tokens[at[-1] + 1 :][::-1])] if at else [],
             )
             for k, i in enumerate(at):
                 symbol = tokens[i].casefold()
                 until, since = (at[k + 1] if k + 1 < len(at) else len(tokens)), (at[k - 1] + 1 if k else 0)
-                near = [*_padded(tokens[i + 1 : until]), *_padded(tokens[since:i][::-1])]
+                near = [*_pad(tokens[i + 1 : until]), *_pad(tokens[since:i][::-1])]
                 for other in dict.fromkeys(before):
                     for pair in ((other, symbol), (symbol, other)):
                         if pair in rows and other != symbol:
@@ -109,7 +109,7 @@ def _tokens(sentence: str, symbols: Set[str]) -> list[str]:
     return tokens
 
 
-def _padded(tokens: list[str]) -> list[str]:
+def _pad(tokens: list[str]) -> list[str]:
     return [*tokens[:_NEAR], *[""] * (_NEAR - len(tokens))]
 
 
@@ -157,7 +157,7 @@ def _find_coded(mentions: list[_Mention]) -> Iterator[str]:
         seen: dict[str, Counter[Label]] = defaultdict(Counter)
         for each in mentions:
             seen[each.tokens[place]][each.label] += 1
-        right = sum(_foretold(seen[each.tokens[place]], each.label) for each in mentions if each.tokens[place])
+        right = sum(_is_predicted(seen[each.tokens[place]], each.label) for each in mentions if each.tokens[place])
         if right >= max(CODED_RIGHT, commonest + CODED_ABOVE) * len(mentions):
             rows = [f"{each.row} ({each.tokens[place]!r}, in the text about {each.of})" for each in mentions]
             counted = f"{right:,} of {len(mentions):,} labels follow from a token beside the row's names"
@@ -165,7 +165,7 @@ def _find_coded(mentions: list[_Mention]) -> Iterator[str]:
             return
 
 
-def _foretold(counts: Counter[Label], label: Label) -> bool:
+def _is_predicted(counts: Counter[Label], label: Label) -> bool:
     """Return whether the label is the commonest among the other rows with its token."""
     others = counts - Counter([label])
     return bool(others) and max(others, key=others.__getitem__) == label

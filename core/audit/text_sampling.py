@@ -73,7 +73,7 @@ def draw_unsure(p: NDArray[np.float64], size: int, rng: np.random.Generator) -> 
 
     Sampling is systematic, in random order, with probabilities in proportion to p (1 - p) + a floor. p: of the judge's first
     answer, shape (n,); NaN counts as 0.5, for nothing is known. The floor is so high that no text's weight is below LEAST_SHARE
-    of the mean. Raises InputError for p outside of [0, 1].
+    of the mean. Raise InputError for p outside of [0, 1].
     """
     if ((p < 0) | (p > 1)).any():
         raise InputError(f"sample: probability {p[(p < 0) | (p > 1)][0]:g}, expected values from 0 to 1")

@@ -57,7 +57,9 @@ def choose_columns(
     for option, name in (("perturbation", perturbation), ("batch", None if no_batch else batch), ("guide", guide)):
         if name is not None:
             require_column(obs, option, name)
-    candidates = [perturbation] if perturbation is not None else _named(obs, PERTURBATION_NAMES) or _named(obs, GUIDE_NAMES)
+    candidates = (
+        [perturbation] if perturbation is not None else _find_named(obs, PERTURBATION_NAMES) or _find_named(obs, GUIDE_NAMES)
+    )
     if not candidates:
         raise InputError(
             f"no perturbation column: obs has {_list(obs.columns)}, expected one of {', '.join(PERTURBATION_NAMES)}; "
@@ -71,8 +73,8 @@ def choose_columns(
     return Columns(
         chosen,
         _list(values),
-        None if no_batch else batch if batch is not None else _first_other(_named(obs, BATCH_NAMES), chosen),
-        guide if guide is not None else _first_other(_named(obs, GUIDE_NAMES), chosen),
+        None if no_batch else batch if batch is not None else _first_other(_find_named(obs, BATCH_NAMES), chosen),
+        guide if guide is not None else _first_other(_find_named(obs, GUIDE_NAMES), chosen),
         tuple(name for name, answer in given.items() if answer is not None),
         tuple(name for name in candidates if name != chosen),
     )
@@ -84,7 +86,7 @@ def require_column(obs: pd.DataFrame, option: str, name: str) -> None:
         raise InputError(f"{option} column {name!r}: not in obs, which has {_list(obs.columns)}")
 
 
-def _named(obs: pd.DataFrame, names: Sequence[str]) -> list[str]:
+def _find_named(obs: pd.DataFrame, names: Sequence[str]) -> list[str]:
     by_name = {str(column).strip().lower(): str(column) for column in reversed(obs.columns)}
     return [by_name[name] for name in names if name in by_name]
 

@@ -163,7 +163,7 @@ def _load(path: Path, allowed: Set[str], expected: str, *, arrays: bool = False)
 def read_pickled_vectors(path: Path) -> dict[str, Any]:
     """Return a pickled dictionary from texts to equally long lists, tuples or NumPy arrays of numbers, the format of GenePT.
 
-    Arrays are built from their bytes, without NumPy's unpickling. Raises as `read_plain_pickle`.
+    Arrays are built from their bytes, without NumPy's unpickling. Raise as `read_plain_pickle`.
     """
     found = _load(path, _ALLOWED | _LISTS | _ARRAYS, "dict, str, int, float, list and arrays of numbers", arrays=True)
     vectors = dict(found) if type(found) is dict else {}

@@ -51,7 +51,7 @@ def make_imported_space(
     """Return the space of a file's rows, as `make_space` does.
 
     Symbols that a spreadsheet damaged and columns that are not dimensions are left out and named in its notes. columns: the names
-    of the vectors' columns, where the file has any. kept: columns that a person asked for. Raises InputError where most rows have
+    of the vectors' columns, where the file has any. kept: columns that a person asked for. Raise InputError where most rows have
     no symbol: for numbers, and for a table on its side.
     """
     cleaned, said = [clean(symbol) for symbol in symbols], list(notes)

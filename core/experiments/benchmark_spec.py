@@ -156,7 +156,7 @@ class BenchmarkSpec:
 
     @property
     def rule(self) -> DecisionRule:
-        """The rule of its hypothesis. Raises InputError if it names none."""
+        """The rule of its hypothesis. Raise InputError if it names none."""
         if self.hypothesis is None:
             raise InputError(f"benchmark {self.name!r}: names no hypothesis, expected a table [hypothesis]")
         return DecisionRule(METRIC_OF_RULE[self.primary], self.hypothesis.level, self.hypothesis.unit, self.smallest_effect)

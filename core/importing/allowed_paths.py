@@ -20,13 +20,13 @@ _VARIABLE = "PERTURBDESK_IMPORT_ROOTS"
 
 
 def check_typed_path(settings: Settings, text: str, server_address: str | None) -> Path:
-    """Return the path of a file or folder that a visitor typed. Raises InputError outside of the allowed folders,
+    """Return the path of a file or folder that a visitor typed. Raise InputError outside of the allowed folders,
     StateError if the app listens beyond this machine."""
     return inside(text, allowed_folders(settings, server_address))
 
 
 def allowed_folders(settings: Settings, server_address: str | None) -> Sequence[Path]:
-    """Return the folders that pages may import from; as `import_folders`. Raises StateError if there are none."""
+    """Return the folders that pages may import from; as `import_folders`. Raise StateError if there are none."""
     roots = import_folders(settings, server_address)
     if not roots:
         raise StateError("import by path: off, since other machines can reach this app; upload the file")

@@ -85,7 +85,7 @@ def identity(name: str, kind: str, spec: Spec) -> str:
 
 
 def read_saved(record: SpaceRecord, path: Path) -> Space:
-    """Return the vectors in a space's file. Raises StateError if it is gone or has changed, InputError if it is damaged."""
+    """Return the vectors in a space's file. Raise StateError if it is gone or has changed, InputError if it is damaged."""
     if not path.exists():
         raise StateError(f"space {record.name}: its file {path.name} is missing in {path.parent}; load or build it again")
     space = embeddings.load_space(path, record.name)

@@ -105,7 +105,7 @@ class Client:
         """Return the reply to a request, from the cache if it is there.
 
         on_words: receives the words of the answer as they come, by a stream; the reply is the same, and a cached one comes in one
-        piece. It must not raise. Raises one of the errors below ModelError; a failed call leaves nothing in the cache.
+        piece. It must not raise. Raise one of the errors below ModelError; a failed call leaves nothing in the cache.
         """
         cached = self.cache.get(request.key) if self.cache else None
         if cached is not None:

@@ -56,7 +56,7 @@ class Vocabulary:
 
     @cached_property
     def partners(self) -> dict[str, str]:
-        """Gene → the gene whose name it is shown under, never its own. Raises InputError for a single gene."""
+        """Gene → the gene whose name it is shown under, never its own. Raise InputError for a single gene."""
         rng = np.random.default_rng(_SEED)
         found: dict[str, str] = {}
         for group in self.groups:

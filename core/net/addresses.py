@@ -108,7 +108,7 @@ def check_addresses(text: str) -> None:
 def read_addresses(text: str) -> tuple[str, ...]:
     """Return the addresses in a text, joined by commas, or in the file whose absolute path it is, in their order.
 
-    In a file, what follows "#" is a remark. Raises InputError if there is none, if one is not an address or comes twice, and if
+    In a file, what follows "#" is a remark. Raise InputError if there is none, if one is not an address or comes twice, and if
     the file cannot be read; its text shows nothing of a file that may hold other things.
     """
     if not names_file(text):

@@ -109,7 +109,7 @@ class SqliteCache:
         self._connection = self._inode = None
 
     def _recover(self, error: sqlite3.Error) -> None:
-        """Move a damaged file aside, so that another attempt can succeed. Raises `error` if the file is not damaged."""
+        """Move a damaged file aside, so that another attempt can succeed. Raise `error` if the file is not damaged."""
         opened = self._inode
         self._close()
         if opened != _inode(self.path):  # deleted or replaced while it was open

@@ -21,7 +21,7 @@ def figure(table: pd.DataFrame) -> go.Figure:
     """Return two rows per number: asked again with the unchanged dossier, over the band of its range, and with the changed one.
 
     table: name (of the number), side (AGAIN, CHANGED, or STANDS: the answer in the run, drawn on the row of AGAIN), p (a
-    probability). A number without changed answers has one row. Raises InputError for missing columns and other sides.
+    probability). A number without changed answers has one row. Raise InputError for missing columns and other sides.
     """
     drawing.require_columns("asked_again", table, COLUMNS)
     drawing.require_values("asked_again", table, "side", COLOURS)

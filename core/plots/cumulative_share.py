@@ -23,7 +23,7 @@ def figure(table: pd.DataFrame, what: str, unit: str) -> go.Figure:
 
     table: neighbour, share and cumulative (in [0, 1]; it may end before 1 if the lightest are left out, and then shares
     beyond its end get no number), label (up, down, none, de, or "" if unknown). what: the prior's name, such as "prior of
-    P(DE)"; unit: what a neighbour is, such as "gene". Raises InputError if there is no neighbour, or one heavier than the
+    P(DE)"; unit: what a neighbour is, such as "gene". Raise InputError if there is no neighbour, or one heavier than the
     one before it.
     """
     drawing.require_columns("cumulative_share", table, COLUMNS)

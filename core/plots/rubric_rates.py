@@ -42,7 +42,7 @@ def figure(table: pd.DataFrame, answer: str) -> go.Figure:
 def runs_figure(table: pd.DataFrame, answer: str) -> go.Figure:
     """One block for each role with a row for each run: its corrected rate where there are labels enough, else as the judge reads.
 
-    table: the columns of `figure` and run, one row for each role and run; the first run stands out. Raises as `figure` does.
+    table: the columns of `figure` and run, one row for each role and run; the first run stands out. Raise as `figure` does.
     """
     drawing.require_columns("rubric_rates", table, ("run", *COLUMNS))
     drawing.require_values("rubric_rates", table, "kind", KINDS)

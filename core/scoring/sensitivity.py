@@ -129,7 +129,7 @@ def sensitivity_shape(found: Sensitivity) -> dict[str, Any]:
 def labels_of_pairs(db: Cursor, dataset: str, index: RowIndex) -> NDArray[np.object_]:
     """Return a dataset's (name or id) labels of another dataset's rows, of shape (n_rows,), None where it has none.
 
-    Pairs are the same if both symbols are spelled alike. Raises NotFound for an unknown dataset.
+    Pairs are the same if both symbols are spelled alike. Raise NotFound for an unknown dataset.
     """
     frame = pairs.frame(db, datasets.find(db, dataset).id)
     known = frame[frame["label"].notna()]

@@ -28,7 +28,7 @@ def step(function: Step) -> Step:
 
 
 def version_of(cursor: duckdb.DuckDBPyConnection, file: Path) -> int:
-    """The schema version of an attached store; 0 for an empty one. Raises StoreDamaged on someone else's database."""
+    """The schema version of an attached store; 0 for an empty one. Raise StoreDamaged on someone else's database."""
     tables = {
         name for (name,) in cursor.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk'").fetchall()
     }
@@ -43,7 +43,7 @@ def version_of(cursor: duckdb.DuckDBPyConnection, file: Path) -> int:
 
 
 def is_behind(cursor: duckdb.DuckDBPyConnection, file: Path) -> bool:
-    """Whether steps are missing. Raises StoreTooNew when the file knows steps that this version does not."""
+    """Whether steps are missing. Raise StoreTooNew when the file knows steps that this version does not."""
     version = version_of(cursor, file)
     if version > len(STEPS):
         raise StoreTooNew(f"{file}: schema {version}, this version knows up to {len(STEPS)}; update PerturbDesk to open it")

@@ -51,7 +51,7 @@ def one_cut(name: str, scores: Scores, trial: Trial, note: str = "") -> Arm:
 def score_arms(trial: Trial, arms: Sequence[Arm], baseline: str | None = None) -> pd.DataFrame:
     """Return every arm's DE, DIR and mean over the cuts, with the interval shown, and its paired change from the baseline.
 
-    Returns the columns COLUMNS, one row for each arm and metric that it ranks: estimate, low, high of the AUROC; n: the rows that
+    Return the columns COLUMNS, one row for each arm and metric that it ranks: estimate, low, high of the AUROC; n: the rows that
     count; change, change_low, change_high: the arm less the baseline, NaN for the baseline itself and without one. The variance
     between cuts, divided by their number, is in every interval.
     """

@@ -48,7 +48,7 @@ def bind_evidence_tool(episode: Episode, tool: Tool) -> BoundTool:
 
 
 async def call_tool(episode: Episode, bound: BoundTool, values: Mapping[str, Any]) -> str:
-    """Call a tool and returns the text that the model sees, even if the call fails. Raises only what ends the row."""
+    """Call a tool and returns the text that the model sees, even if the call fails. Raise only what ends the row."""
     name, arguments = bound.description.name, bound.description.arguments
     episode.count_tool_call(name)
     unknown = [str(argument) for argument in values if argument not in arguments]
