@@ -45,7 +45,7 @@ def test_a_link_shows_the_same_screen_elsewhere(
 def test_a_control_that_another_moves_still_writes_to_the_address(two_tabs: tuple[Page, Page], demo_server: Server) -> None:
     page, _ = two_tabs
     visit(page, demo_server.url("fuse"))
-    for key in ("over", "w_de_knn"):  # by the first, a choice comes between it and the second
+    for key in ("over", "power"):  # by the first, a choice comes between it and the second
         [control] = [each for each in controls(page) if each.key == key]
         assert change_in_address(page, control)
         assert f"{key}=" in page.url
