@@ -54,7 +54,7 @@ def _requests(workspace: Workspace, run: str) -> list[tuple[str, str, str]]:
         return list(calls.texts_of_requests(db, run))
 
 
-@pytest.mark.soak
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", METHODS)
 def test_no_request_of_a_coded_run_names_a_gene(asked: tuple[Workspace, str], method: str) -> None:
     workspace, address = asked

@@ -146,7 +146,7 @@ def test_a_space_of_labels_is_made_from_training_rows(two: tuple[Workspace, Work
     assert hashes[0] == hashes[1]
 
 
-@pytest.mark.soak
+@pytest.mark.few(4)
 @pytest.mark.parametrize("labels", ["all", "blinded", "folds", "auto"])
 @pytest.mark.parametrize("rows", ["split=test", "split=train;sample=9", pytest.param("", marks=pytest.mark.soak)])
 def test_label_views_hold_training_rows_alone(two: tuple[Workspace, Workspace], labels: str, rows: str) -> None:
