@@ -132,7 +132,7 @@ def _benchmark(workspace: Workspace, url: str) -> None:
 
 
 def _benchmark_result(workspace: Workspace) -> Any:
-    saved = benchmarks.find_saved(workspace, "asks")
+    saved = benchmarks.STUDY.find_saved(workspace, "asks")
     with workspace.store.read() as db:
         return benchmark_json(report_benchmark(db, saved.spec, saved.dataset, saved.rows, saved.runs))
 
@@ -151,7 +151,7 @@ def _attribution_key(workspace: Workspace) -> str:
 
 
 def _attribution_result(workspace: Workspace) -> Any:
-    saved = attribution.find_saved(workspace, _attribution_key(workspace))
+    saved = attribution.STUDY.find_saved(workspace, _attribution_key(workspace))
     with workspace.store.read() as db:
         return attribution_json(report_attribution(db, saved.spec, saved.runs))
 
