@@ -14,11 +14,12 @@ from core.actions.studies import Progress, Study
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest
-from core.engine.spec import KEY_DIGITS, LabelViewSpec, sha256_of
+from core.engine.spec import LabelViewSpec
 from core.errors import InputError, NotFound, StateError, Unreachable
 from core.experiments.arm_differences import check_arms
 from core.experiments.benchmark_rows import choose_benchmark_rows
 from core.experiments.benchmark_spec import Arm, BenchmarkSpec, Replicate, parse_benchmark
+from core.hashes import KEY_DIGITS, sha256_of
 from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.methods.prompts import read_seeds

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.engine.spec import KEY_DIGITS, sha256_of
 from core.errors import InputError, StateError
 from core.experiments.benchmark_report import ArmLoader
 from core.experiments.screen_names import NamedScreen, SavedScreen
+from core.hashes import KEY_DIGITS, sha256_of
 from core.methods.base import method_named, methods
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED, count_leaks
 from core.records import from_json, to_json
