@@ -25,7 +25,6 @@ import pytest
 
 from core.actions import (
     attribution,
-    benchmark_plans,
     benchmarks,
     cells,
     contamination,
@@ -128,7 +127,7 @@ class Kind:
 
 
 def _benchmark(workspace: Workspace, url: str) -> None:
-    benchmark_plans.start_apart(workspace, parse_benchmark(BENCHMARK.format(url=url)))
+    benchmarks.start_apart(workspace, parse_benchmark(BENCHMARK.format(url=url)))
 
 
 def _benchmark_result(workspace: Workspace) -> Any:

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from core.actions import launch, run_control, studies
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.run_to_end import find_done
-from core.actions.studies import Arm, Progress, StudyPlan
+from core.actions.studies import Arm, Progress, StudyPlan, find_done
 from core.actions.workspace import Workspace
 from core.engine.dependencies import Dependencies, build_context
 from core.engine.request import RunRequest, calls_at_once, one_server

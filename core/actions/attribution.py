@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.actions import studies
-from core.actions.studies import Asking, Progress, Study, StudyPlan
+from core.actions.studies import Asking, Progress, Study, StudyJob, StudyPlan
 from core.actions.workspace import Workspace
 from core.engine.request import calls_at_once, one_server
 from core.errors import StateError
@@ -85,9 +85,6 @@ def read_saved(values: Mapping[str, Any]) -> SavedAttribution:
     )
 
 
-STUDY = Study(PAGE, "attribute", read_saved)
-
-
 def plan_attribution(workspace: Workspace, request: AttributionRequest) -> AttributionPlan:
     """Return the plan and the cost of an attribution, without starting anything or contacting a server.
 
@@ -148,10 +145,18 @@ def start_apart(workspace: Workspace, plan: AttributionPlan) -> None:
     STUDY.start_on_rows(workspace, plan.spec, replace(plan.request, tools=plan.spec.tools))
 
 
-def resume(workspace: Workspace, key: str) -> None:
-    """Go on with an attribution that was saved here, with the model server that its latest run has. Raise NotFound."""
-    workspace.refuse_if_read_only(STUDY.command, key)
-    saved = STUDY.find_saved(workspace, key)
+def resume(workspace: Workspace, saved: SavedAttribution) -> None:
+    """Go on with an attribution, with the model server that its latest run has."""
+    workspace.refuse_if_read_only(STUDY.command, saved.spec.key)
     spec, (server, calls) = saved.spec, studies.server_of(workspace, saved.runs.values())
     request = AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats, server, calls=calls)
     start_apart(workspace, plan_attribution(workspace, request))
+
+
+def _describe_job(saved: SavedAttribution, states: Mapping[str, str]) -> StudyJob:
+    spec = saved.spec
+    view = {"dataset": spec.dataset, "attribution": spec.key}
+    return StudyJob(spec.key, f"evidence of {spec.name}", view, saved.is_done(states))
+
+
+STUDY = Study(PAGE, "attribute", read_saved, _describe_job, resume)

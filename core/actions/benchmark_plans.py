@@ -6,7 +6,7 @@ Also starts a benchmark in a separate process, which outlives the page.
 from __future__ import annotations
 
 from core.actions import launch
-from core.actions.benchmarks import STUDY, find_benchmark, job_key, save_benchmark
+from core.actions.benchmarks import STUDY, find_benchmark
 from core.actions.launch import FindMethod
 from core.actions.workspace import Workspace
 from core.experiments.benchmark_spec import BenchmarkSpec
@@ -40,13 +40,3 @@ def plan_inputs(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod = 
     finished = saved is not None and saved.spec == spec and saved.is_done
     there = saved if saved is not None and finished else find_benchmark(workspace, spec, method)
     return PlanInputs(there.dataset, there.rows, there.runs, tokens_per_row(workspace, spec, method))
-
-
-def start_apart(workspace: Workspace, spec: BenchmarkSpec) -> None:
-    """Start a benchmark in a process that outlives this one, or continue it; one that is running is left alone.
-
-    Raise what `run_benchmark` raises before its first run, and StateError if the process ends before it begins.
-    """
-    save_benchmark(workspace, spec)
-    file = STUDY.job_of(workspace, job_key(spec.name)).path / "spec.toml"
-    STUDY.start_apart(workspace, file, spec.text, str(file), "--name", spec.name)

@@ -9,8 +9,7 @@ from typing import Any
 from core.actions import benchmark_ledger, launch
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.launch import FindMethod
-from core.actions.run_to_end import find_done, run_to_end
-from core.actions.studies import Progress, Study
+from core.actions.studies import Progress, Study, StudyJob, find_done, run_to_end
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest
@@ -57,9 +56,6 @@ def read_saved(values: Mapping[str, Any]) -> SavedBenchmark:
     spec = replace(parse_benchmark(values["spec"], values["name"]), name=values["name"])
     made = {arm: {(cut, seed): run for cut, seed, run in of_arm} for arm, of_arm in values["runs"].items()}
     return SavedBenchmark(spec, values["dataset"], tuple(values["rows"]), made)
-
-
-STUDY = Study(PAGE, "benchmark", read_saved)
 
 
 @dataclass(slots=True)
@@ -187,11 +183,6 @@ def run_benchmark(
         return saved
 
 
-def job_key(name: str) -> str:
-    """Return the key of the job that makes the runs of a benchmark of this name."""
-    return sha256_of(name)[:KEY_DIGITS]
-
-
 def record_result(workspace: Workspace, saved: SavedBenchmark) -> Entry | None:
     """Record the result of the hypothesis that a finished benchmark names; twice the same changes nothing."""
     return benchmark_ledger.record_result(workspace, saved.spec, saved.dataset, saved.rows, saved.runs)
@@ -265,3 +256,30 @@ def replicates_of(spec: BenchmarkSpec, arm: Arm, method: FindMethod = method_nam
     elif spec.noise is not None and spec.noise.arm == arm.name:
         seeds += [seed for seed in spec.noise.seeds if seed not in seeds]
     return [(cut, seed) for seed in seeds for cut in spec.folds.cuts]
+
+
+def start_apart(workspace: Workspace, spec: BenchmarkSpec) -> None:
+    """Start a benchmark in a process that outlives this one, or continue it; one that is running is left alone.
+
+    Raise what `run_benchmark` raises before its first run, and StateError if the process ends before it begins.
+    """
+    save_benchmark(workspace, spec)
+    file = STUDY.job_of(workspace, job_key(spec.name)).path / "spec.toml"
+    STUDY.start_apart(workspace, file, spec.text, str(file), "--name", spec.name)
+
+
+def _resume(workspace: Workspace, saved: SavedBenchmark) -> None:
+    start_apart(workspace, saved.spec)
+
+
+def job_key(name: str) -> str:
+    """Return the key of the job that makes the runs of a benchmark of this name."""
+    return sha256_of(name)[:KEY_DIGITS]
+
+
+def _describe_job(saved: SavedBenchmark, _: Mapping[str, str]) -> StudyJob:
+    name = saved.spec.name
+    return StudyJob(job_key(name), name, {"dataset": saved.dataset, "benchmark": name}, saved.is_done)
+
+
+STUDY = Study(PAGE, "benchmark", read_saved, _describe_job, _resume)

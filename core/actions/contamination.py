@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from core.actions import launch, studies
 from core.actions.screen_names import name_screen
-from core.actions.studies import Asking, Progress, Study, StudyPlan
+from core.actions.studies import Asking, Progress, Study, StudyJob, StudyPlan
 from core.actions.workspace import Workspace
 from core.engine.request import calls_at_once, one_server
 from core.errors import StateError
@@ -17,8 +17,6 @@ from core.fields.record import setting
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
 from core.store import datasets, runs
-
-STUDY = Study(PAGE, PAGE, read_saved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +117,27 @@ def start_apart(workspace: Workspace, plan: ContaminationPlan) -> None:
     STUDY.start_on_rows(workspace, plan.spec, replace(plan.request, arms=plan.spec.arms))
 
 
-def resume(workspace: Workspace, key: str) -> None:
-    """Go on with an experiment that was saved here, with the model server that its latest run has. Raise NotFound."""
-    workspace.refuse_if_read_only(STUDY.command, key)
-    saved = STUDY.find_saved(workspace, key)
-    spec, (server, calls) = saved.spec, studies.server_of(workspace, saved.runs.values())
-    screen = {name: "|".join(spellings) for name, spellings in saved.screen.known.items()}
-    request = ContaminationRequest(spec.run, spec.rows, spec.arms, server, screen=screen, calls=calls)
-    start_apart(workspace, plan_contamination(workspace, request))
-
-
 def _save(workspace: Workspace, plan: ContaminationPlan) -> SavedContamination:
     workspace.refuse_if_read_only(STUDY.command, plan.spec.name)
     planned = zip((AS_IT_IS, *plan.spec.arms), (arm.spec.key for arm in plan.arms), strict=True)
     saved = SavedContamination(plan.spec, dict(planned), plan.screen)
     STUDY.save(workspace, plan.spec.key, saved)
     return saved
+
+
+def resume(workspace: Workspace, saved: SavedContamination) -> None:
+    """Go on with an experiment, with the model server that its latest run has."""
+    workspace.refuse_if_read_only(STUDY.command, saved.spec.key)
+    spec, (server, calls) = saved.spec, studies.server_of(workspace, saved.runs.values())
+    screen = {name: "|".join(spellings) for name, spellings in saved.screen.known.items()}
+    request = ContaminationRequest(spec.run, spec.rows, spec.arms, server, screen=screen, calls=calls)
+    start_apart(workspace, plan_contamination(workspace, request))
+
+
+def _describe_job(saved: SavedContamination, states: Mapping[str, str]) -> StudyJob:
+    spec = saved.spec
+    view = {"dataset": spec.dataset, "run": spec.run}
+    return StudyJob(spec.key, f"gene names of {spec.name}", view, saved.is_done(states))
+
+
+STUDY = Study(PAGE, PAGE, read_saved, _describe_job, resume)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from core.actions import jobs, launch
+from core.actions import jobs, launch, run_control
 from core.actions import runs as run_actions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.run_to_end import find_done, run_to_end
+from core.actions.launch import FindMethod
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.request import Expectation, RunRequest, choose_rows, expect, expected_calls
@@ -29,7 +29,8 @@ from core.jobs.folder import JobFolder
 from core.jobs.work import Reporter, work_on
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
-from core.store import notes, predictions
+from core.methods.fusion_components import ComponentLoader
+from core.store import notes, predictions, runs
 from core.store.runs import Run
 from core.texts import list_known
 
@@ -66,6 +67,15 @@ class StudyPlan:
         return sum(not arm.is_done for arm in self.arms)
 
 
+class StudyJob(NamedTuple):
+    """The job that makes a study. key, name, view: as those of a `Job`. is_done: whether there is nothing left to make."""
+
+    key: str
+    name: str
+    view: Mapping[str, str]
+    is_done: bool
+
+
 class SavedStudy(Protocol):
     """A study that was started here, as its preset holds it."""
 
@@ -79,11 +89,16 @@ Saved = TypeVar("Saved", bound=SavedStudy)
 
 @dataclass(frozen=True, slots=True)
 class Study(Generic[Saved]):
-    """A kind of study. page: of its presets and its jobs. command: the one that makes it."""
+    """A kind of study. page: of its presets and its jobs. command: the one that makes it. read_saved: from a preset.
+
+    describe_job: of a saved one, given run id → status of every run. resume: goes on with a saved one, in a process apart.
+    """
 
     page: str
     command: str
     read_saved: Callable[[Mapping[str, Any]], Saved]
+    describe_job: Callable[[Saved, Mapping[str, str]], StudyJob]
+    resume: Callable[[Workspace, Saved], None]
 
     def list_saved(self, workspace: Workspace) -> list[Saved]:
         """Return every study that was started here, by key."""
@@ -213,6 +228,54 @@ def make_arms(
             progress(name, i, len(arms))
         made.append(run_to_end(workspace, arm.request, arm.spec, components=loader).id)
     return made
+
+
+def find_done(workspace: Workspace, spec: RunSpec) -> Run | None:
+    """Return the run of a specification if it is done; None if it is not there or not done. Starts nothing."""
+    with workspace.store.read() as db:
+        found = next((run for run in runs.list_all(db, spec.dataset) if run.id == spec.key), None)
+    return found if found is not None and found.status == "done" else None
+
+
+def run_to_end(
+    workspace: Workspace,
+    request: RunRequest,
+    spec: RunSpec,
+    *,
+    components: ComponentLoader,
+    replace: bool = False,
+    method: FindMethod = method_named,
+) -> Run:
+    """Return the run of a request, worked on here until it is done; resumed if an earlier worker left it.
+
+    Raise StateError if it ends otherwise, and KeyboardInterrupt if a signal ended its worker, which took it for itself: it is
+    meant for the experiment too.
+    """
+    made = _start(workspace, request, spec, components, method, replace=replace)
+    [run] = jobs.with_present_states(workspace, [made])  # a full disk may have kept its ending from the store
+    if run.status == "interrupted":
+        raise KeyboardInterrupt
+    if run.status != "done":
+        why = f" ({run.cause})" if run.cause else ""
+        rows = f"{run.done:,} of {run.total:,} rows"
+        raise StateError(f"{run.name}: is {run.status}{why}, {rows}; repeat the command to resume it")
+    return run
+
+
+def _start(
+    workspace: Workspace, request: RunRequest, spec: RunSpec, components: ComponentLoader, method: FindMethod, *, replace: bool
+) -> Run:
+    there = run_control.find_same(workspace, spec, launch.name_of(request), replace=replace)
+    if there is None:
+        return launch.start(workspace, request, spec=spec, replace=replace, components=components, method=method)
+    [there] = jobs.with_present_states(workspace, [there])
+    if there.status == "done":
+        return there
+
+    def work_here(workspace: Workspace, run: str) -> None:
+        run_control.work_on(workspace, run, method=method, components=components)
+
+    return run_control.resume(workspace, there.id, begin=work_here)
 
 
 def server_of(workspace: Workspace, made: Iterable[str]) -> tuple[str | None, CallSettings]:

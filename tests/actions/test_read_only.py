@@ -67,7 +67,6 @@ from core.actions import (
     rubric_ledger,
     rubrics,
     run_control,
-    run_to_end,
     runs,
     same_runs,
     screen_names,
@@ -84,7 +83,7 @@ from core.actions import (
     walks,
 )
 from core.actions.ask_again import AgainPlan
-from core.actions.attribution import AttributionPlan, AttributionRequest
+from core.actions.attribution import AttributionPlan, AttributionRequest, SavedAttribution
 from core.actions.benchmark_baselines import BaselineRequest
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
@@ -107,7 +106,7 @@ from core.experiments.ablations.base import ablations as ablations_known
 from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.benchmark_report import BenchmarkReport
 from core.experiments.benchmark_spec import parse_benchmark
-from core.experiments.contamination import ContaminationSpec
+from core.experiments.contamination import ContaminationSpec, SavedContamination
 from core.experiments.screen_names import SavedScreen
 from core.importing.files import BundleFile, FoundFile, recognise_upload
 from core.importing.import_target import ImportOptions
@@ -204,7 +203,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
         ExecutionSettings(),
         lambda _: None,  # type: ignore[arg-type]
     ),
-    "contamination.resume": lambda s: contamination.resume(s.plain, "a"),
+    "contamination.resume": lambda s: contamination.resume(s.plain, SavedContamination(CONTAMINATION.spec, {})),
     "attribution.save_attribution": lambda s: attribution.save_attribution(s.plain, ATTRIBUTION),
     "attribution.start_apart": lambda s: attribution.start_apart(s.plain, ATTRIBUTION),
     "backups.restore": lambda s: backups.restore(s.plain, s.files / "b.zip"),
@@ -219,7 +218,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     ),
     "benchmarks.run_benchmark": lambda s: benchmarks.run_benchmark(s.plain, parse_benchmark(BENCHMARK)),
     "benchmarks.save_benchmark": lambda s: benchmarks.save_benchmark(s.plain, parse_benchmark(BENCHMARK)),
-    "benchmark_plans.start_apart": lambda s: benchmark_plans.start_apart(s.plain, parse_benchmark(BENCHMARK)),
+    "benchmarks.start_apart": lambda s: benchmarks.start_apart(s.plain, parse_benchmark(BENCHMARK)),
     "bundles.build_bundle": lambda s: bundles.build_bundle(s.crashed, "r"),
     "bundles.import_bundle": lambda s: bundles.import_bundle(s.plain, s.bundle, "b.zip", ImportOptions()),
     "bundles.settle_run": lambda s: bundles.settle_run(s.crashed, "r"),
@@ -241,7 +240,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "demo.make_demo": lambda s: demo.make_demo(s.plain),
     "expectations.expect": lambda s: expectations.expect(s.crashed, "r", "Pa_Ga", "up"),
     "export.export": lambda s: export.export(s.crashed, "r", "eval"),
-    "attribution.resume": lambda s: attribution.resume(s.plain, ATTRIBUTION.spec.key),
+    "attribution.resume": lambda s: attribution.resume(s.plain, SavedAttribution(ATTRIBUTION.spec, {})),
     "job_control.resume": lambda s: job_control.resume(s.plain, JOB),
     "job_control.start": lambda s: job_control.start(s.plain, "benchmark", "b", {}),
     "job_control.stop": lambda s: job_control.stop(s.plain, JOB),
@@ -302,11 +301,8 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "run_control.settle": lambda s: run_control.settle(s.crashed, "r"),
     "run_control.start": lambda s: run_control.start(s.crashed, s.crashed.run_folder(run_of(s).id).spec(), "n", fast()),
     "run_control.work_on": lambda s: run_control.work_on(s.crashed, "r"),
-    "run_to_end.run_to_end": lambda s: run_to_end.run_to_end(
-        s.crashed,
-        RunRequest("evidence_rules", name="r"),
-        s.crashed.run_folder(run_of(s).id).spec(),
-        components=WorkspaceComponents(s.crashed, default_dataset(s.crashed, None)),
+    "studies.run_to_end": lambda s: studies.run_to_end(
+        s.crashed, arm_of(s).request, arm_of(s).spec, components=WorkspaceComponents(s.crashed, default_dataset(s.crashed, None))
     ),
     "studies.make_arms": lambda s: studies.make_arms(s.crashed, [arm_of(s)]),
     "runs.add_figure_note": lambda s: runs.add_figure_note(s.crashed, "r", "a figure", "debates", "text"),
@@ -383,6 +379,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "attribution.plan_attribution": lambda s: attribution.plan_attribution(s.crashed, attribution.AttributionRequest("r")),
     "studies.answered_rows": lambda s: studies.answered_rows(s.crashed, run_of(s), "sample=1"),
     "studies.cost_of": lambda s: studies.cost_of(s.crashed, run_of(s), [arm_of(s)]),
+    "studies.find_done": lambda s: studies.find_done(s.crashed, arm_of(s).spec),
     "studies.plan_arms": lambda s: studies.plan_arms(s.crashed, run_of(s), ("Pa_Ga",), [studies.Asking("n", {}, 0)]),
     "studies.server_of": lambda s: studies.server_of(s.crashed, [run_of(s).id]),
     "backups.back_up": lambda s: backups.back_up(s.plain, s.elsewhere / "b.zip", replace=True),
@@ -487,7 +484,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "jobs.settle_ended": lambda s: jobs.settle_ended(s.crashed),  # nobody asks for it
     "jobs.unsettled_runs": lambda s: jobs.unsettled_runs(s.crashed, [run_of(s)]),
     "jobs.with_present_states": lambda s: jobs.with_present_states(s.crashed, [run_of(s)]),
-    "run_to_end.find_done": lambda s: run_to_end.find_done(s.crashed, s.crashed.run_folder(run_of(s).id).spec()),
     "same_runs.find_same_run": lambda s: with_cursor(
         s.crashed, lambda db: same_runs.find_same_run(db, s.crashed, s.crashed.run_folder(run_of(s).id).spec(), "r")
     ),

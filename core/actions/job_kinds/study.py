@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from core.actions.job_kinds.base import UNFINISHED, Job, JobKind
 from core.actions.studies import Study
@@ -14,35 +14,28 @@ from core.jobs.state import is_fresh, last_heartbeat
 from core.store import runs
 
 
-class StudyJob(NamedTuple):
-    """The job of a saved study. key, name, view: as those of `Job`. is_done: whether all its runs are."""
-
-    key: str
-    name: str
-    view: Mapping[str, str]
-    is_done: bool
-
-
 class StudyKind(JobKind):
-    """Studies of a kind that were saved here, by a page or by the command."""
+    """Studies of a kind that were saved here, by a page or by the command. page: where pages show them."""
 
-    study: Study[Any]
-
-    def describe(self, saved: Any, states: Mapping[str, str], /) -> StudyJob:
-        """Return the job of a saved study. states: run id → status of every run."""
-        raise NotImplementedError
+    def __init__(self, study: Study[Any], page: str) -> None:
+        self.name, self.title, self.page, self._study = study.page, study.page, page, study
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield every study with a job, and those that are not finished."""
         with workspace.store.read() as db:
             states = runs.statuses(db)
-        for saved in self.study.list_saved(workspace):
-            key, name, view, is_done = self.describe(saved, states)
-            folder = self.study.job_of(workspace, key)
+        for saved in self._study.list_saved(workspace):
+            key, name, view, is_done = self._study.describe_job(saved, states)
+            folder = self._study.job_of(workspace, key)
             if folder.was_begun:
                 yield _with_notice_of_run(workspace, self.job_in(folder, name, view=view))
             elif not is_done:  # no process of this version has worked on it
                 yield Job(self.name, key, name, folder, UNFINISHED, can_resume=True, page=self.page, view=view)
+
+    def resume(self, workspace: Workspace, job: Job) -> None:
+        """Go on with the arms that are missing."""
+        known = self._study.list_saved(workspace)
+        self._study.resume(workspace, next(each for each in known if self._study.describe_job(each, {}).key == job.key))
 
 
 def _with_notice_of_run(workspace: Workspace, job: Job) -> Job:

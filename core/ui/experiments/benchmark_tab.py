@@ -6,8 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.actions.benchmark_ledger import looked_lines
-from core.actions.benchmark_plans import start_apart
-from core.actions.benchmarks import PAGE, SavedBenchmark, job_key, record_result
+from core.actions.benchmarks import PAGE, SavedBenchmark, job_key, record_result, start_apart
 from core.experiments.arm_differences import check_arms
 from core.experiments.benchmark_report import ArmResult, BenchmarkReport
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
