@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import filecmp
-import hashlib
 import os
 import re
 import shutil
@@ -100,12 +99,6 @@ def open_file(path: Path, most_bytes: int) -> Iterator[BufferedReader]:
 def _unsafe(path: Path, found: os.stat_result) -> UnsafeFile:
     size = f"{found.st_size:,} bytes"
     return UnsafeFile(f"{path}: holds more than its {size}; it is being written, or is no plain file: import a copy")
-
-
-def sha256_of_file(path: Path) -> str:
-    """Return the SHA-256 of a file of any size, in hexadecimal digits. Raise OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:

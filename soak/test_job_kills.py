@@ -25,7 +25,6 @@ import pytest
 
 from core.actions import (
     attribution,
-    benchmark_plans,
     benchmarks,
     cells,
     contamination,
@@ -128,11 +127,11 @@ class Kind:
 
 
 def _benchmark(workspace: Workspace, url: str) -> None:
-    benchmark_plans.start_apart(workspace, parse_benchmark(BENCHMARK.format(url=url)))
+    benchmarks.start_apart(workspace, parse_benchmark(BENCHMARK.format(url=url)))
 
 
 def _benchmark_result(workspace: Workspace) -> Any:
-    saved = benchmarks.find_saved(workspace, "asks")
+    saved = benchmarks.STUDY.find_saved(workspace, "asks")
     with workspace.store.read() as db:
         return benchmark_json(report_benchmark(db, saved.spec, saved.dataset, saved.rows, saved.runs))
 
@@ -151,7 +150,7 @@ def _attribution_key(workspace: Workspace) -> str:
 
 
 def _attribution_result(workspace: Workspace) -> Any:
-    saved = attribution.find_saved(workspace, _attribution_key(workspace))
+    saved = attribution.STUDY.find_saved(workspace, _attribution_key(workspace))
     with workspace.store.read() as db:
         return attribution_json(report_attribution(db, saved.spec, saved.runs))
 

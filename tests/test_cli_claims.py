@@ -9,8 +9,7 @@ import pytest
 from core.actions import labels, readings
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
-from core.audit.rules.claims import RULE
-from core.audit.rules.right_claim import RULE as RIGHT_CLAIM
+from core.audit.rules.claims import RIGHT_CLAIM, RULE
 from core.llm.scripted_replies import Script, write_reply
 from core.llm.scripted_server import serving
 from core.store.rubrics import TextLabel

@@ -33,13 +33,12 @@ replicate_scores  what a replicate of a screen says of a dataset's rows
 comparison_log  every comparison of two runs that was looked at, counted and corrected for
 reproduction   published numbers, computed anew from the files of a workspace
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
-benchmarks     makes the runs of a benchmark, and finds those that are there
-attribution    which evidence moved a run's answers: makes the arms, here or in a process of its own, and finds them
+benchmarks     makes the runs of a benchmark here or apart, and finds those that are there
+attribution    which evidence moved a run's answers: plans, starts and resumes the arms
 contamination  asks a run again with gene names coded, swapped, hidden or alone
 screen_names   asks a run's model which screen its rows are from
-asked_arms     whether a run can be asked again as it was, and what its arms cost
+studies        what attributions, contamination and benchmarks share: arms with a cost, saved, made here or apart, found, resumed
 ask_again      asks about a row of a debate again with another dossier, beside asking the same again
-run_to_end     makes one run of an experiment here, until it is done
 benchmark_plans  what a plan of a benchmark is made from
 benchmark_baselines  what simple methods score on a split with labels
 benchmark_ledger  a benchmark's hypothesis in the ledger: registered before its arms are made, its result recorded after

@@ -10,13 +10,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from core.actions import launch, run_control
-from core.actions.asked_arms import Progress
+from core.actions import launch, run_control, studies
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.run_to_end import find_done, run_to_end
+from core.actions.studies import Arm, Progress, StudyPlan, find_done
 from core.actions.workspace import Workspace
 from core.engine.dependencies import Dependencies, build_context
-from core.engine.request import Expectation, RunRequest, calls_at_once, expect, expected_calls, one_server
+from core.engine.request import RunRequest, calls_at_once, one_server
 from core.engine.run_state import LIVE_STATES
 from core.engine.spec import RunSpec
 from core.errors import StateError
@@ -58,29 +57,12 @@ class AgainRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedAsking:
-    """One of the runs. is_done: whether it is there and done."""
-
-    name: str
-    request: RunRequest
-    spec: RunSpec
-    is_done: bool
-
-
-@dataclass(frozen=True, slots=True)
-class AgainPlan:
-    """What will be asked. askings: with nothing changed, and with the changes if there are any. cost: of those not done yet."""
+class AgainPlan(StudyPlan):
+    """What will be asked; the arms: with nothing changed, and with the changes if there are any."""
 
     run: Run
     pair_id: str
     changes: tuple[CardChange, ...]
-    askings: tuple[PlannedAsking, ...]
-    cost: Expectation
-
-    @property
-    def left(self) -> int:
-        """How many of the runs are not done yet."""
-        return sum(not each.is_done for each in self.askings)
 
 
 def plan_again(workspace: Workspace, request: AgainRequest) -> AgainPlan:
@@ -100,13 +82,13 @@ def plan_again(workspace: Workspace, request: AgainRequest) -> AgainPlan:
     context = _context(workspace, unchanged.spec)
     _refuse_changed(workspace, run, unchanged.spec, context)
     changes = choose_changes(items, context.pairs[0], request.without, request.texts)
-    askings = (unchanged, *((_plan_asking(workspace, run, request, changes, loader),) if changes else ()))
-    return AgainPlan(run, request.row, changes, askings, _cost(workspace, run, askings, request))
+    arms = (unchanged, *((_plan_asking(workspace, run, request, changes, loader),) if changes else ()))
+    return AgainPlan(arms, studies.cost_of(workspace, run, arms), run, request.row, changes)
 
 
 def _plan_asking(
     workspace: Workspace, run: Run, request: AgainRequest, changes: tuple[CardChange, ...], loader: WorkspaceComponents
-) -> PlannedAsking:
+) -> Arm:
     options = {
         "run": run.id,
         "ask": "judge" if request.judge_only else "debate",
@@ -126,7 +108,7 @@ def _plan_asking(
     )
     spec = launch.resolve(workspace, asked, components=loader)
     name = _name(run, request, describe_changes(changes), spec.key)
-    return PlannedAsking(name, replace(asked, name=name), spec, find_done(workspace, spec) is not None)
+    return Arm(replace(asked, name=name), spec, find_done(workspace, spec) is not None)
 
 
 def _name(run: Run, request: AgainRequest, what: str, key: str) -> str:
@@ -158,38 +140,19 @@ def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Con
         now = [message._asdict() for message in first_verdict_messages(pair, context, stage)]
         if sent and now not in sent and not changed:
             changed = ["the judges' input, such as the words of the prompts or of the dossier,"]
-    if changed:
-        raise StateError(
-            f"run {run.name}: {' and '.join(changed)} changed since it was made, so asking again would not repeat it. Expected "
-            "a run made with the present versions"
-        )
-
-
-def _cost(workspace: Workspace, run: Run, askings: tuple[PlannedAsking, ...], request: AgainRequest) -> Expectation:
-    """Of the askings that are not done yet, from what calls of the debate took."""
-    specs = [each.spec for each in askings if not each.is_done]
-    n_calls = sum(expected_calls(method_named(spec.method), spec.options, len(spec.rows)) for spec in specs)
-    model = run.model or ""
-    rate, price = launch.rate_of(workspace, run.method, model), launch.price_of(workspace, request.endpoint, model)
-    return expect(n_calls, request.concurrency, rate, price)
+    studies.refuse_changed(run, changed)
 
 
 def ask_again(workspace: Workspace, plan: AgainPlan, progress: Progress | None = None) -> list[str]:
     """Make the missing runs in this process; return the ids of all. After a kill, it can be started again and continues."""
     workspace.refuse_if_read_only("ask again", plan.run.name)
-    loader = WorkspaceComponents(workspace, default_dataset(workspace, plan.run.dataset))
-    made = []
-    for i, each in enumerate(plan.askings):
-        if progress is not None:
-            progress(each.name, i, len(plan.askings))
-        made.append(run_to_end(workspace, each.request, each.spec, components=loader).id)
-    return made
+    return studies.make_arms(workspace, plan.arms, progress)
 
 
 def start_apart(workspace: Workspace, plan: AgainPlan) -> None:
     """Start or resume each unfinished run in its own worker, on the model server of the request."""
     workspace.refuse_if_read_only("ask again", plan.run.name)
-    for each in plan.askings:
+    for each in plan.arms:
         run = launch.start(workspace, each.request, spec=each.spec, detach=True)
         if run.status not in ("done", *LIVE_STATES):
             settings = launch.execution_settings(workspace, each.request, method_named(each.spec.method))

@@ -1,4 +1,4 @@
-"""Run an attribution: every arm is a run whose parent is the attributed run; finished arms are not repeated."""
+"""An attribution: a run is asked again without each of its tools, and with all; every arm is a run with it as its parent."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.actions import jobs
-from core.actions import runs as run_actions
-from core.actions.asked_arms import ArmPlanner, AskedArm, Progress, cost_of, refuse_changed
-from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.run_to_end import run_to_end
+from core.actions import studies
+from core.actions.studies import Asking, Progress, Study, StudyJob, StudyPlan
 from core.actions.workspace import Workspace
-from core.engine.dependencies import load_pairs
-from core.engine.request import Expectation, calls_at_once, choose_rows, one_server
-from core.errors import NotFound, StateError
+from core.engine.request import calls_at_once, one_server
+from core.errors import StateError
 from core.experiments.attribution_arms import (
     MOST_REPEATS,
     ArmKey,
@@ -25,15 +21,10 @@ from core.experiments.attribution_arms import (
     seed_of_arm,
     tools_given,
 )
-from core.experiments.contamination import SavedContamination
-from core.fields.record import arguments_of, setting
-from core.file_io import replace_file
-from core.jobs.folder import JobFolder
-from core.jobs.work import work_on
+from core.fields.record import setting
 from core.llm.call_settings import CallSettings
 from core.records import from_json, to_json
-from core.store import evidence, notes, predictions, runs
-from core.texts import list_known
+from core.store import evidence, runs
 
 PAGE = "attribution"  # of the presets that attributions are saved as
 REPEATS = 3
@@ -63,18 +54,11 @@ class AttributionRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class AttributionPlan:
-    """What an attribution will make. cost: of the arms that are not done yet."""
+class AttributionPlan(StudyPlan):
+    """What an attribution will make; its arms are those of `AttributionSpec.arms`."""
 
     request: AttributionRequest
     spec: AttributionSpec
-    arms: Mapping[ArmKey, AskedArm]
-    cost: Expectation
-
-    @property
-    def left(self) -> int:
-        """How many arms are not done yet."""
-        return sum(not arm.is_done for arm in self.arms.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +71,10 @@ class SavedAttribution:
     def as_json(self) -> dict[str, Any]:
         """Return plain data from which `read_saved` makes an equal record."""
         return {"spec": to_json(self.spec), "runs": [[*arm, run] for arm, run in self.runs.items()]}
+
+    def is_done(self, states: Mapping[str, str]) -> bool:
+        """Return whether the run of every arm is done. states: run id → status."""
+        return all(states.get(run) == "done" for run in self.runs.values())
 
 
 def read_saved(values: Mapping[str, Any]) -> SavedAttribution:
@@ -104,68 +92,47 @@ def plan_attribution(workspace: Workspace, request: AttributionRequest) -> Attri
     """
     with workspace.store.read() as db:
         run = runs.find(db, request.run)
-        if run.is_asked:
-            raise StateError(f"run {run.name}: rows of ad-hoc runs cannot be attributed; `again` asks about one")
-        given = tools_given(run)
-        answered = set(predictions.frame(db, run.id)["pair_id"])
-    known = [pair for pair in load_pairs(workspace.store, run.dataset).values() if pair.pair_id in answered]
-    rows = choose_rows(known, request.rows)
+    if run.is_asked:
+        raise StateError(f"run {run.name}: rows of ad-hoc runs cannot be attributed; `again` asks about one")
+    given = tools_given(run)
+    rows = studies.answered_rows(workspace, run, request.rows)
     with workspace.store.read() as db:
         called = evidence.tools(db, run.id, rows)
     tools = choose_tools(run, given, called, request.tools)
     refuse_meeting_seeds(run, request.repeats)
     spec = AttributionSpec(run.id, run.name, run.dataset, rows, tools, request.repeats)
-    planner = ArmPlanner(
+    arms = studies.plan_arms(
         workspace,
         run,
         rows,
+        [Asking(spec.name_of(arm), options_of_arm(run, arm), seed_of_arm(run, arm)) for arm in spec.arms],
         calls=request.calls.over_run(run.spec),
         endpoint=request.endpoint,
         concurrency=request.concurrency,
     )
-    arms = {arm: planner.plan(spec.name_of(arm), options_of_arm(run, arm), seed_of_arm(run, arm)) for arm in spec.arms}
-    first = arms[spec.arms[0]].spec
-    refuse_changed(run, first)
-    left = [arm.spec for arm in arms.values() if not arm.is_done]
-    return AttributionPlan(request, spec, arms, cost_of(workspace, left, first, request))
+    return AttributionPlan(arms, studies.cost_of(workspace, run, arms), request, spec)
 
 
-def run_attribution(
-    workspace: Workspace, plan: AttributionPlan, *, overwrite: bool = False, progress: Progress | None = None
-) -> SavedAttribution:
+def run_attribution(workspace: Workspace, plan: AttributionPlan, progress: Progress | None = None) -> SavedAttribution:
     """Make every missing arm in this process, save the attribution under its key, and return it.
 
     After a kill, it can be started again: finished arms are found by their specification, the others are resumed.
     """
-    saved = save_attribution(workspace, plan)
-    with work_on(job_of(workspace, plan.spec.key), PAGE) as reporter:
-        loader = WorkspaceComponents(workspace, default_dataset(workspace, plan.spec.dataset))
-        made: dict[ArmKey, str] = {}
-        for i, (key, arm) in enumerate(plan.arms.items()):
-            reporter.report(i / len(plan.arms), plan.spec.name_of(key))
-            if progress is not None:
-                progress(plan.spec.name_of(key), i, len(plan.arms))
-            made[key] = run_to_end(workspace, arm.request, arm.spec, components=loader, replace=overwrite).id
-        found = SavedAttribution(plan.spec, made)
-        if found != saved:
-            run_actions.save_preset(workspace, PAGE, plan.spec.key, found.as_json())
-        return found
-
-
-def job_of(workspace: Workspace, key: str) -> JobFolder:
-    """Return the folder of the job that makes an attribution's runs, here or apart."""
-    return jobs.folder_of(workspace, PAGE, key)
+    save_attribution(workspace, plan)
+    with STUDY.work_on(workspace, plan.spec.key) as reporter:
+        made = studies.make_arms(workspace, plan.arms, progress, reporter.report)
+        saved = SavedAttribution(plan.spec, dict(zip(plan.spec.arms, made, strict=True)))
+        STUDY.save(workspace, plan.spec.key, saved)
+        return saved
 
 
 def save_attribution(workspace: Workspace, plan: AttributionPlan) -> SavedAttribution:
     """Save an attribution with the ids that its runs will have; return an existing one unchanged."""
-    workspace.refuse_if_read_only("attribute", plan.spec.name)
-    with workspace.store.read() as db:
-        there = notes.presets_of_page(db, PAGE).get(plan.spec.key)
-    if there is not None:
-        return read_saved(there)
-    saved = SavedAttribution(plan.spec, {key: arm.spec.key for key, arm in plan.arms.items()})
-    run_actions.save_preset(workspace, PAGE, plan.spec.key, saved.as_json())
+    workspace.refuse_if_read_only(STUDY.command, plan.spec.name)
+    there = STUDY.saved_as(workspace, plan.spec.key)
+    planned = (arm.spec.key for arm in plan.arms)
+    saved = there or SavedAttribution(plan.spec, dict(zip(plan.spec.arms, planned, strict=True)))
+    STUDY.save(workspace, plan.spec.key, saved)
     return saved
 
 
@@ -175,49 +142,21 @@ def start_apart(workspace: Workspace, plan: AttributionPlan) -> None:
     Raise StateError if the process ends before it begins.
     """
     save_attribution(workspace, plan)
-    spec, folder = plan.spec, job_of(workspace, plan.spec.key)
-    folder.path.mkdir(parents=True, exist_ok=True)
-    rows = folder.path / "rows.txt"
-    replace_file(rows, "\n".join((*spec.rows, "")).encode())
-    asked = replace(plan.request, rows=f"ids={rows}", tools=spec.tools)
-    jobs.start(workspace, folder, PAGE, ("attribute", spec.run, *arguments_of(asked)))
+    STUDY.start_on_rows(workspace, plan.spec, replace(plan.request, tools=plan.spec.tools))
 
 
-def resume(workspace: Workspace, key: str) -> None:
-    """Go on with an attribution that was saved here, with the model server that it has."""
-    workspace.refuse_if_read_only("attribute", key)
-    saved = find_saved(workspace, key)
-    spec, server = saved.spec, server_of(workspace, saved)
-    request = AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats, server, calls=calls_of(workspace, saved))
+def resume(workspace: Workspace, saved: SavedAttribution) -> None:
+    """Go on with an attribution, with the model server that its latest run has."""
+    workspace.refuse_if_read_only(STUDY.command, saved.spec.key)
+    spec, (server, calls) = saved.spec, studies.server_of(workspace, saved.runs.values())
+    request = AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats, server, calls=calls)
     start_apart(workspace, plan_attribution(workspace, request))
 
 
-def is_done(workspace: Workspace, saved: SavedAttribution) -> bool:
-    """Return whether the run of every arm is there and done."""
-    with workspace.store.read() as db:
-        states = runs.statuses(db)
-    return all(states.get(run) == "done" for run in saved.runs.values())
+def _describe_job(saved: SavedAttribution, states: Mapping[str, str]) -> StudyJob:
+    spec = saved.spec
+    view = {"dataset": spec.dataset, "attribution": spec.key}
+    return StudyJob(spec.key, f"evidence of {spec.name}", view, saved.is_done(states))
 
 
-def calls_of(workspace: Workspace, saved: SavedAttribution | SavedContamination) -> CallSettings:
-    """Return how the model server of an experiment is asked, as its latest run has it; the defaults without any of its runs."""
-    folders = [folder for run in saved.runs.values() if (folder := workspace.run_folder(run)).exists]
-    return folders[-1].execution_settings().calls if folders else CallSettings()
-
-
-def server_of(workspace: Workspace, saved: SavedAttribution | SavedContamination) -> str | None:
-    """Return the model server that an experiment was started with, as its latest run has it.
-
-    None where none of its runs is there.
-    """
-    folders = [folder for run in saved.runs.values() if (folder := workspace.run_folder(run)).exists]
-    return folders[-1].execution_settings().servers if folders else None
-
-
-def find_saved(workspace: Workspace, key: str) -> SavedAttribution:
-    """Return the attribution of a key that was started here. Raise NotFound."""
-    with workspace.store.read() as db:
-        known = notes.presets_of_page(db, PAGE)
-    if key not in known:
-        raise NotFound(f"attribution {key!r}: not in this workspace, {list_known(key, list(known))}")
-    return read_saved(known[key])
+STUDY = Study(PAGE, "attribute", read_saved, _describe_job, resume)

@@ -27,7 +27,8 @@ from core.config import Settings
 from core.datasets.backup_archive import BackupWriter, unpack_backup
 from core.engine.run_folder import RunFolder
 from core.errors import StateError, StoreDamaged
-from core.file_io import part_of, sha256_of_file
+from core.file_io import part_of
+from core.hashes import sha256_of_file
 from core.jobs.folder import OF_PROCESS
 from core.log import LOGGER
 from core.store import chain, open_store, rebuild, runs

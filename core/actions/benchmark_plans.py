@@ -5,13 +5,12 @@ Also starts a benchmark in a separate process, which outlives the page.
 
 from __future__ import annotations
 
-from core.actions import jobs, launch
-from core.actions.benchmarks import PAGE, find_benchmark, job_of, read_saved, save_benchmark, saved_benchmarks
+from core.actions import launch
+from core.actions.benchmarks import STUDY, find_benchmark
 from core.actions.launch import FindMethod
 from core.actions.workspace import Workspace
 from core.experiments.benchmark_spec import BenchmarkSpec
 from core.experiments.planning import PlanInputs
-from core.file_io import replace_file
 from core.methods.base import method_named, read_options
 
 
@@ -37,26 +36,7 @@ def tokens_per_row(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod
 
 def plan_inputs(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod = method_named) -> PlanInputs:
     """Return the data behind a plan, without starting anything: the rows, the finished runs, and the cost of rows."""
-    values = saved_benchmarks(workspace).get(spec.name)
-    saved = None if values is None else read_saved(values)
+    saved = STUDY.saved_as(workspace, spec.name)
     finished = saved is not None and saved.spec == spec and saved.is_done
     there = saved if saved is not None and finished else find_benchmark(workspace, spec, method)
     return PlanInputs(there.dataset, there.rows, there.runs, tokens_per_row(workspace, spec, method))
-
-
-def start_apart(workspace: Workspace, spec: BenchmarkSpec) -> None:
-    """Start a benchmark in a process that outlives this one, or continue it; one that is running is left alone.
-
-    Raise what `run_benchmark` raises before its first run, and StateError if the process ends before it begins.
-    """
-    workspace.refuse_if_read_only("benchmark", spec.name)
-    save_benchmark(workspace, spec)
-    _start_process(workspace, spec)
-
-
-def _start_process(workspace: Workspace, spec: BenchmarkSpec) -> None:
-    folder = job_of(workspace, spec.name)
-    folder.path.mkdir(parents=True, exist_ok=True)
-    file = folder.path / "spec.toml"
-    replace_file(file, spec.text.encode())
-    jobs.start(workspace, folder, PAGE, ("benchmark", str(file), "--name", spec.name))

@@ -6,26 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.actions import benchmark_ledger, jobs, launch
-from core.actions import runs as run_actions
-from core.actions.asked_arms import Progress
+from core.actions import benchmark_ledger, launch
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.launch import FindMethod
-from core.actions.run_to_end import find_done, run_to_end
+from core.actions.studies import Progress, Study, StudyJob, find_done, run_to_end
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest
-from core.engine.spec import KEY_DIGITS, LabelViewSpec, sha256_of
+from core.engine.spec import LabelViewSpec
 from core.errors import InputError, NotFound, StateError, Unreachable
 from core.experiments.arm_differences import check_arms
 from core.experiments.benchmark_rows import choose_benchmark_rows
 from core.experiments.benchmark_spec import Arm, BenchmarkSpec, Replicate, parse_benchmark
-from core.jobs.folder import JobFolder
-from core.jobs.work import work_on
+from core.hashes import KEY_DIGITS, sha256_of
 from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.methods.prompts import read_seeds
-from core.store import notes, predictions, runs
+from core.store import predictions, runs
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.runs import Run
@@ -169,8 +166,8 @@ def run_benchmark(
     StateError if another benchmark has the name, unless `overwrite`; InputError for arms that differ in several things. The
     hypothesis that it names is registered before the first run, and its result recorded after the last.
     """
-    known = save_benchmark(workspace, spec, overwrite=overwrite, method=method)
-    with work_on(job_of(workspace, spec.name), PAGE) as reporter:
+    save_benchmark(workspace, spec, overwrite=overwrite, method=method)
+    with STUDY.work_on(workspace, job_key(spec.name)) as reporter:
         arms = _prepare(workspace, spec, overwrite=overwrite, start=True, method=method)
         wanted = [(arm, cut, seed) for arm in spec.arms for cut, seed in replicates_of(spec, arm, method)]
         n_here = sum(arm.run is not None for arm, *_ in wanted)  # existing runs
@@ -181,15 +178,9 @@ def run_benchmark(
                 progress(f"{arm.name}, cut {cut}, seed {seed}", i - n_here, len(wanted) - n_here)
             arms.run_of(arm, cut, seed)
         saved = _record_of(arms)
-        if known != saved:
-            run_actions.save_preset(workspace, PAGE, spec.name, saved.as_json())
+        STUDY.save(workspace, spec.name, saved)
         record_result(workspace, saved)
         return saved
-
-
-def job_of(workspace: Workspace, name: str) -> JobFolder:
-    """Return the folder of the job that makes a benchmark's runs, here or apart."""
-    return jobs.folder_of(workspace, PAGE, sha256_of(name)[:KEY_DIGITS])
 
 
 def record_result(workspace: Workspace, saved: SavedBenchmark) -> Entry | None:
@@ -204,10 +195,9 @@ def save_benchmark(
 
     Return it, with its runs if it was there already. Raise what `run_benchmark` raises before its first run.
     """
-    workspace.refuse_if_read_only("benchmark", spec.name)
+    workspace.refuse_if_read_only(STUDY.command, spec.name)
     check_arms(spec)
-    values = saved_benchmarks(workspace).get(spec.name)
-    known = None if values is None else read_saved(values)
+    known = STUDY.saved_as(workspace, spec.name)
     if known is not None and known.spec != spec and not overwrite:
         raise StateError(f"benchmark {spec.name!r}: exists with another specification; choose another name, or use --replace")
     if spec.hypothesis is not None:
@@ -217,7 +207,7 @@ def save_benchmark(
         return known
     arms = _prepare(workspace, spec, overwrite=overwrite, start=False, method=method)
     saved = SavedBenchmark(spec, arms.dataset.id, arms.rows, {})
-    run_actions.save_preset(workspace, PAGE, spec.name, saved.as_json())
+    STUDY.save(workspace, spec.name, saved)
     return saved
 
 
@@ -268,15 +258,28 @@ def replicates_of(spec: BenchmarkSpec, arm: Arm, method: FindMethod = method_nam
     return [(cut, seed) for seed in seeds for cut in spec.folds.cuts]
 
 
-def saved_benchmarks(workspace: Workspace) -> dict[str, dict[str, Any]]:
-    """Name → record of every benchmark that was started here, as plain data."""
-    with workspace.store.read() as db:
-        return notes.presets_of_page(db, PAGE)
+def start_apart(workspace: Workspace, spec: BenchmarkSpec) -> None:
+    """Start a benchmark in a process that outlives this one, or continue it; one that is running is left alone.
+
+    Raise what `run_benchmark` raises before its first run, and StateError if the process ends before it begins.
+    """
+    save_benchmark(workspace, spec)
+    file = STUDY.job_of(workspace, job_key(spec.name)).path / "spec.toml"
+    STUDY.start_apart(workspace, file, spec.text, str(file), "--name", spec.name)
 
 
-def find_saved(workspace: Workspace, name: str) -> SavedBenchmark:
-    """Return the benchmark of a name that was started here. Raise NotFound, which lists the names."""
-    known = saved_benchmarks(workspace)
-    if name not in known:
-        raise NotFound(f"benchmark {name!r}: not in this workspace, which has {', '.join(known) or 'none'}")
-    return read_saved(known[name])
+def _resume(workspace: Workspace, saved: SavedBenchmark) -> None:
+    start_apart(workspace, saved.spec)
+
+
+def job_key(name: str) -> str:
+    """Return the key of the job that makes the runs of a benchmark of this name."""
+    return sha256_of(name)[:KEY_DIGITS]
+
+
+def _describe_job(saved: SavedBenchmark, _: Mapping[str, str]) -> StudyJob:
+    name = saved.spec.name
+    return StudyJob(job_key(name), name, {"dataset": saved.dataset, "benchmark": name}, saved.is_done)
+
+
+STUDY = Study(PAGE, "benchmark", read_saved, _describe_job, _resume)

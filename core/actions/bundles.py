@@ -19,19 +19,11 @@ from core.actions.lineage import lineage, missing_parents, prompts_of
 from core.actions.workspace import Workspace
 from core.config import Settings
 from core.datasets.bundle_parts import LARGE, SCHEMAS, cast_to_part, contains_text
-from core.datasets.bundles import (
-    ENDED,
-    Bundle,
-    BundledRun,
-    differences,
-    make_part,
-    read_bundle,
-    sha256_of_open,
-    write_bundle_into,
-)
+from core.datasets.bundles import ENDED, Bundle, BundledRun, differences, make_part, read_bundle, write_bundle_into
 from core.engine.run_state import refuse_live, status_of
 from core.errors import InputError, StateError
 from core.file_io import UnnamedFile, write_by
+from core.hashes import sha256_of_open
 from core.importing.bundled_run import bundled_dataset, find_run, record_values, store_run
 from core.importing.files import BundleFile
 from core.importing.import_target import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -27,6 +26,7 @@ from core.engine.spec import dataset_sha256
 from core.errors import InputError
 from core.fields.record import setting, values_of
 from core.file_io import temporary_folder
+from core.hashes import sha256_of
 from core.importing import run_writer
 from core.importing.audited_rows import audit_rows
 from core.importing.import_target import (
@@ -212,7 +212,7 @@ def _identify(path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: Pr
     chosen = {name: value for name, value in values_of(options.cells).items() if name != "real" and value != usual[name]}
     read = [READING_VERSION, chosen, sorted(options.columns.items()), *options.within]
     identity = json.dumps([KIND, file_sha256, real_sha256, dataset.name, rows, read, options.rank_only], sort_keys=True)
-    return _Source(KIND, hashlib.sha256(identity.encode()).hexdigest(), file_sha256, real_sha256, rows)
+    return _Source(KIND, sha256_of(identity), file_sha256, real_sha256, rows)
 
 
 def _write(

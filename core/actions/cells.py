@@ -5,7 +5,6 @@ Also labels a file of cells in a separate process started by a page.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -27,10 +26,11 @@ from core.cells.screen import Description, LabelSettings, ScreenLabels, describe
 from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
 from core.engine.ray_tasks import RayTasks
-from core.engine.spec import KEY_DIGITS, BackendName, check_backend, sha256_of
+from core.engine.spec import BackendName, check_backend
 from core.errors import DeskError, InputError, StateError
 from core.fields.record import arguments_of
 from core.file_io import part_of
+from core.hashes import KEY_DIGITS, sha256_of
 from core.importing import pack_files, screen_tables
 from core.importing.allowed_paths import check_typed_path
 from core.importing.import_target import ImportedRows, record_import
@@ -125,7 +125,7 @@ def _label(
     """Make the dataset; on a Ray cluster if `ray_address` is not None."""
     file_sha256 = hash_cells(path)
     text = json.dumps({"file": file_sha256, "settings": settings.identity()}, sort_keys=True)
-    content = _Content(hashlib.sha256(text.encode()).hexdigest())
+    content = _Content(sha256_of(text))
     with workspace.store.read() as db:
         existing = _find_existing(db, content, path, name)
     if existing is not None and (folder := screen_folder(workspace, existing)).is_whole:
@@ -162,7 +162,7 @@ def _find_existing(db: Cursor, content: _Content, path: Path, name: str) -> Data
 
 def _dataset(name: str, labels: ScreenLabels, context: str, marks: LabelMarks) -> Dataset:
     organism = organism_of(labels.genes)
-    key = hashlib.sha256(name.encode()).hexdigest()[:8]
+    key = sha256_of(name)[:8]
     return Dataset(key, name, "ternary", organism, context, "imported", marks=marks)
 
 

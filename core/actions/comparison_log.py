@@ -6,7 +6,6 @@ each in data/comparisons, a file for each dataset, appended when a pair of runs 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -18,6 +17,7 @@ from pathlib import Path
 from core.actions.workspace import Workspace
 from core.errors import ReadOnly
 from core.experiments.ledger import Pair, p_of, pair_of, pairs_in_ledger, results_here
+from core.hashes import sha256_of
 from core.log import LOGGER
 from core.stats.multiplicity import holm
 from core.store import datasets, hypotheses
@@ -129,5 +129,5 @@ def _same(before: float, p: float) -> bool:
 
 
 def _file(workspace: Workspace, dataset: str) -> Path:
-    name = hashlib.sha256(dataset.encode()).hexdigest()[:16]  # an id may hold what a file's name may not
+    name = sha256_of(dataset)[:16]  # an id may hold what a file's name may not
     return workspace.settings.data / "comparisons" / f"{name}.jsonl"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from core.actions.workspace import Workspace
 from core.datasets.demo import simulate
 from core.embeddings import make_space
+from core.hashes import sha256_of
 from core.importing import run_writer, space_files
 from core.importing.audited_rows import audit_rows
 from core.store import changes, datasets, imports, pairs, runs
@@ -28,7 +27,7 @@ def make_demo(workspace: Workspace, seed: int = SEED) -> list[Run]:
     space = make_space("simulated", demo.genes, demo.embedding, "simulated by rules; no finding")
     batches = [audit_rows(run.rows) for run in demo.runs]
     with workspace.change("demo", DEMO) as (db, detail):
-        key = hashlib.sha256(f"{DEMO} {seed}".encode()).hexdigest()
+        key = sha256_of(f"{DEMO} {seed}")
         datasets.add(db, Dataset(key[:8], DEMO, "ternary", "none", "simulated by rules; no finding", "simulated"))
         pairs.add(db, key[:8], demo.pairs, key[:12])
         symbols = [symbol for pair in demo.pairs for symbol in (pair.pert, pair.gene)]
@@ -37,7 +36,7 @@ def make_demo(workspace: Workspace, seed: int = SEED) -> list[Run]:
         imports.add(db, entry, ())
         for run, batch in zip(demo.runs, batches, strict=True):
             spec = {"method": run.method, "simulated": True, "seed": seed, "split": run.split}
-            run_key = hashlib.sha256(f"{key} {run.name}".encode()).hexdigest()[:10]
+            run_key = sha256_of(f"{key} {run.name}")[:10]
             run_writer.write_run(
                 db, run_writer.RunMetadata(run_key, key[:8], run.name, run.method, "simulated", spec, note=run.note), batch
             )

@@ -11,7 +11,6 @@ from typing import Any
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
-from core.engine.spec import sha256_of
 from core.errors import InputError, NotFound, StateError
 from core.fields.record import setting
 from core.finetune import job_folder
@@ -22,6 +21,7 @@ from core.finetune.merge import refuse_occupied
 from core.finetune.settings import BASE, OPTIONS, read_base
 from core.finetune.spec import FinetuneSpec, short_name
 from core.finetune.status import refuse_live, status_of
+from core.hashes import sha256_of
 from core.methods.base import read_options
 from core.methods.prompts import C_PARAMETERS_B
 

@@ -9,8 +9,8 @@ from typing import Any
 from core.actions import jobs
 from core.actions.job_kinds.base import Job, every_job, kinds
 from core.actions.workspace import Workspace
-from core.engine.spec import KEY_DIGITS, sha256_of
 from core.errors import InputError, NotFound, StateError
+from core.hashes import KEY_DIGITS, sha256_of
 from core.jobs.work import work_on
 from core.texts import list_known
 

@@ -9,9 +9,9 @@ from core import __version__
 from core.actions import prompt_files
 from core.actions.workspace import Workspace
 from core.datasets.prompt_files import write_prompts
-from core.engine.spec import sha256_of
 from core.errors import DeskError
 from core.evidence.registry import TOOLS, tool_file
+from core.hashes import sha256_of
 from core.methods.base import method_named
 from core.methods.prompts import prompt_text
 from core.store import Cursor, bundles, calls, evidence, predictions, runs

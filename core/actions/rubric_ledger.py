@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from core.actions import ledger, readings, rubrics
 from core.actions.workspace import Workspace
@@ -14,11 +13,6 @@ from core.experiments.rubric_hypothesis import WorthRule
 from core.store import runs
 from core.store.hypotheses import HERE, Entry
 from core.store.runs import Run
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-RULE = "rule"  # what made the answers, where it was no reading by a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +40,7 @@ def register(workspace: Workspace, wanted: RubricRegistration) -> Entry:
     """
     ledger.check_texts(wanted.name, wanted.hypothesis, wanted.prediction, wanted.note)
     workspace.refuse_if_read_only("register hypothesis", wanted.name)
-    rubric = _find_rubric(workspace, wanted.rubric)
+    rubric = rubrics.find(workspace, wanted.rubric)
     with workspace.store.read() as db:
         run = ledger.run_of(db, wanted.run)
         dataset = ledger.dataset_name(db, wanted.dataset, run)
@@ -83,15 +77,15 @@ def record_result(workspace: Workspace, name: str, reading: str = "", note: str 
         run = runs.find(db, registration.run_b or registration.name_b or "")
     if run.status != "done":
         raise StateError(f"{run.name}: {run.status}, expected a run that is done")
-    rubric = _find_rubric(workspace, registration.rubric)
+    rubric = rubrics.find(workspace, registration.rubric)
     if rubric.sha256 != registration.rubric_sha256:
         raise StateError(
             f"{name}: the rubric {rubric.name!r} has changed its question since the registration; register another hypothesis"
         )
-    answers = _answers(workspace, rubric, run, reading)
+    answers = readings.answers(workspace, rubric, run, reading=reading or None)
     assert registration.written_at is not None
     with workspace.store.read() as db:
-        made = [run, *([] if answers[1] == RULE else [runs.find(db, answers[1])])]
+        made = [run, *([] if answers[1] == readings.RULE else [runs.find(db, answers[1])])]
         rows = measure.load_scored_rows(db, run.id)
         entry = replace(
             registration,
@@ -116,19 +110,7 @@ def _has_result(workspace: Workspace, rubric: Rubric, run: Run) -> bool:
     if rubric.is_answered_by_rule:
         return True
     try:
-        _answers(workspace, rubric, run, "")
+        readings.answers(workspace, rubric, run)
     except NotFound:
         return False
     return True
-
-
-def _find_rubric(workspace: Workspace, name: str) -> Rubric:
-
-    found: Rubric = rubrics.find(workspace, name)
-    return found
-
-
-def _answers(workspace: Workspace, rubric: Rubric, run: Run, reading: str) -> tuple[pd.DataFrame, str]:
-
-    found: tuple[pd.DataFrame, str] = readings.answers(workspace, rubric, run, reading=reading or None)
-    return found

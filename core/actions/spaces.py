@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +15,7 @@ from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network
 from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
+from core.hashes import sha256_of
 from core.importing import pack_files, space_files
 from core.importing.space_files import Spec
 from core.log import LOGGER
@@ -234,7 +234,7 @@ def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
     frame = pairs.frame(db, dataset)
     frame = frame[frame["label"].notna() & (frame["split"] == TRAIN)]
     rows = frame["pert"].tolist(), frame["gene"].tolist(), [Label(label) for label in frame["label"]]
-    return rows, hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+    return rows, sha256_of(json.dumps(rows))
 
 
 def _read_descriptions(workspace: Workspace, spec: Spec) -> Mapping[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import replace as replace_in
@@ -15,10 +14,10 @@ from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.request import parse_row_selection, read_ids, select_rows
-from core.engine.spec import sha256_of
 from core.errors import InputError, NotFound
 from core.file_io import read_file, write_file
 from core.file_limits import MAX_UNPACKED_BYTES
+from core.hashes import sha256_of
 from core.store import Cursor, evidence, runs, traces
 from core.store.runs import Run
 from core.submission import package as packages
@@ -133,7 +132,7 @@ def package(workspace: Workspace, run: str, options: PackageOptions, out: Path, 
     if not is_valid(checked.problems):
         return PackageResult(None, None, checked.problems)
     machine_names.refuse_secrets_in_zip(workspace.settings, f"package of {run}", checked.content)
-    sha256 = hashlib.sha256(checked.content).hexdigest()
+    sha256 = sha256_of(checked.content)
     with workspace.change("package", run) as (db, detail):
         detail |= {"run": runs.find(db, run).id, "track": options.track, "file": out.name, "sha256": sha256}
         write_file(checked.content, out, replace=replace)

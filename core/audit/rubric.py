@@ -5,7 +5,6 @@ How often each answer to a rubric was given, by role.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +13,7 @@ from core.audit.pattern import check_pattern
 from core.errors import InputError
 from core.fields.record import part, setting
 from core.fields.toml_table import TomlTable
+from core.hashes import sha256_of
 from core.records import to_json
 from core.texts import check_name
 
@@ -78,7 +78,7 @@ class Rubric:
     @property
     def sha256(self) -> str:
         """Of its content: two rubrics with one are the same question."""
-        return hashlib.sha256(json.dumps(to_json(self), sort_keys=True).encode()).hexdigest()
+        return sha256_of(json.dumps(to_json(self), sort_keys=True))
 
 
 def read_rubric(table: TomlTable) -> Rubric:

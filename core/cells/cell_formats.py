@@ -4,7 +4,6 @@ zipped) and 10x Genomics' matrices. The temporary copy is deleted when the file 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,8 +16,9 @@ from core.cells.zarr_copy import copy_zarr
 from core.cells.zarr_walk import list_store
 from core.compressed import DAMAGE, open_archive
 from core.errors import InputError, UnknownFormat
-from core.file_io import refuse_special, sha256_of_file, temporary_folder
+from core.file_io import refuse_special, temporary_folder
 from core.file_limits import refuse_bomb
+from core.hashes import sha256_of, sha256_of_file
 
 _COPY: Final = "cells.h5ad"
 
@@ -113,4 +113,4 @@ def hash_cells(path: Path) -> str:
         lines = [f"{sha256_of_file(file)}  {name}\n" for name, file in files.items()]
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+    return sha256_of("".join(lines))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +20,7 @@ from core.cli.base import Json, say, show, show_scores
 from core.errors import InputError
 from core.fields.option import split_names
 from core.file_io import write_file
+from core.hashes import sha256_of
 from core.records import from_json
 from core.report.build import Finders, build_file, load_parts
 from core.report.byline import Byline
@@ -124,7 +124,7 @@ def build(
     machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
     content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
     write_file(content, out, replace=replace)
-    sha256 = hashlib.sha256(content).hexdigest()
+    sha256 = sha256_of(content)
     result = {"path": str(out), "sha256": sha256, "figures": built.figures, "rows": built.rows}
     show(result, as_json, f"{out}: {built.figures:,} figures, {built.rows:,} rows in full, {len(content):,} bytes, {sha256}")
 
@@ -167,7 +167,7 @@ def fusion(
     """
     content = fusion_files.fusion_file(context.obj, run, labels=labels)
     write_file(content, out, replace=replace)
-    sha256 = hashlib.sha256(content).hexdigest()
+    sha256 = sha256_of(content)
     result = {"path": str(out), "sha256": sha256, "bytes": len(content), "labels": labels}
     said = "with labels" if labels else "without labels"
     show(result, as_json, f"{out}: {run}, {said}, {len(content):,} bytes, {sha256}")

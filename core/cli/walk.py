@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 from core.actions import machine_names, walks
 from core.cli.base import Json, show
 from core.file_io import write_file
+from core.hashes import sha256_of
 from core.report.printing import as_pdf
 from core.report.walk import AT_HOME, Links, walk_file
 from core.store import datasets
@@ -72,7 +72,7 @@ def export(
     machine_names.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
     content = as_pdf(page) if out.suffix.lower() == ".pdf" else page
     write_file(content, out, replace=replace)
-    result = {"path": str(out), "sha256": hashlib.sha256(content).hexdigest(), "stops": len(stops)}
+    result = {"path": str(out), "sha256": sha256_of(content), "stops": len(stops)}
     show(result, as_json, f"{out}: {len(stops):,} stops, {len(content):,} bytes, {result['sha256']}")
 
 

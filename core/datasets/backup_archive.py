@@ -6,7 +6,6 @@ No file is held in memory.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -21,12 +20,12 @@ from core.datasets.archives import refuse_unsafe_member
 from core.datasets.tables import quote
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.file_io import part_of, refuse_special, remove_parts, sync_folder
+from core.hashes import copy_hashed
 from core.texts import parse_json
 
 FORMAT, VERSION = "perturbdesk-backup", 1
 MANIFEST = "manifest.json"
 _MOST_MANIFEST_BYTES = 1 << 28
-_CHUNK_BYTES = 1 << 20
 
 
 class BackupWriter:
@@ -49,13 +48,9 @@ class BackupWriter:
         info = zipfile.ZipInfo(name)
         info.compress_type = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
         info.external_attr = 0o100600 << 16
-        digest, n = hashlib.sha256(), 0
         with self._zip.open(info, "w", force_zip64=True) as member:
-            while chunk := file.read(_CHUNK_BYTES if most_bytes is None else min(_CHUNK_BYTES, most_bytes - n)):
-                digest.update(chunk)
-                member.write(chunk)
-                n += len(chunk)
-        self._files[name] = {"sha256": digest.hexdigest(), "bytes": n}
+            sha256, n = copy_hashed(file, member, most_bytes)
+        self._files[name] = {"sha256": sha256, "bytes": n}
 
     def __exit__(self, kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
         try:
@@ -143,13 +138,9 @@ def _unpack_member(
     """Unpacks one file; zipfile reads no more of it than its header says. Raise InputError unless it is the manifest's."""
     place = folder / member.filename
     place.parent.mkdir(parents=True, exist_ok=True)
-    digest, n = hashlib.sha256(), 0
     with opened.open(member) as packed, place.open("xb") as out:
-        while chunk := packed.read(_CHUNK_BYTES):
-            digest.update(chunk)
-            out.write(chunk)
-            n += len(chunk)
+        sha256, n = copy_hashed(packed, out)
         out.flush()
         os.fsync(out.fileno())
-    if (digest.hexdigest(), n) != (expected.get("sha256"), expected.get("bytes")):
+    if (sha256, n) != (expected.get("sha256"), expected.get("bytes")):
         raise InputError(f"{archive}: a damaged backup ({quote(member.filename)} has another SHA-256 than its list says)")

@@ -9,7 +9,6 @@ has the columns.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import re
@@ -44,6 +43,7 @@ from core.datasets.tables import quote
 from core.errors import InputError
 from core.file_io import UnnamedFile
 from core.file_limits import MAX_UNPACKED_BYTES
+from core.hashes import sha256_of, sha256_of_open
 from core.records import Misfit, fit, to_json
 from core.row_schema import VERSION, field_names
 from core.types import FALLBACKS, DatasetKind, RunRecord, Track
@@ -173,7 +173,7 @@ class Bundle:
 
 def pairs_sha256(pairs: Iterable[tuple[str, str, str]]) -> str:
     """Return the hash of (pair id, perturbation, gene) in any order."""
-    return hashlib.sha256(json.dumps(sorted(map(list, pairs))).encode()).hexdigest()
+    return sha256_of(json.dumps(sorted(map(list, pairs))))
 
 
 def differences(first: Bundle, second: Bundle) -> list[str]:
@@ -218,15 +218,6 @@ def _file_of(part: pa.Table) -> IO[bytes]:
 
 def _describe_part(file: IO[bytes], rows: int) -> dict[str, Any]:
     return {"sha256": sha256_of_open(file), "rows": rows}
-
-
-def sha256_of_open(file: IO[bytes]) -> str:
-    """Return the SHA-256 of an open file, from its beginning."""
-    file.seek(0)
-    digest = hashlib.sha256()
-    while chunk := file.read(_CHUNK_BYTES):
-        digest.update(chunk)
-    return digest.hexdigest()
 
 
 def is_bundle(path: Path) -> bool:

@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, Unreachable, WrongContent
-from core.file_io import replace_file, sha256_of_file
+from core.file_io import replace_file
+from core.hashes import sha256_of_file
 from core.net.download import Download, download, open_download_client
 from core.texts import parse_json
 

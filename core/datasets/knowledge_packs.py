@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from core.datasets import pack_kinds
 from core.datasets.pack_kinds import Organism
 from core.errors import InputError, UnknownFormat
 from core.file_io import read_file
+from core.hashes import sha256_of
 from core.row_schema import is_finite_number
 
 MAX_BYTES = 1 << 28
@@ -140,7 +140,7 @@ Pack = Descriptions | Orthologs | Proteins | Pathways | Network | Regulation | L
 def read_knowledge(content: bytes, name: str) -> Pack:
     """Return the pack in a JSON file; `name` is for messages. Raise UnknownFormat, or InputError with the wrong entry."""
     found = _parse(content, name)
-    sha256 = hashlib.sha256(content).hexdigest()
+    sha256 = sha256_of(content)
     recognised = pack_kinds.kind_of(found)
     match recognised.kind:
         case "network":

@@ -5,7 +5,6 @@ Other columns are not read. A prompt is sent verbatim, without filling in or str
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,7 @@ from typing import Any
 
 from core.datasets.tables import Table, quote
 from core.errors import InputError
+from core.hashes import sha256_of
 from core.texts import is_encodable, parse_json
 
 MAX_BYTES = 1 << 28
@@ -31,7 +31,7 @@ class PromptFile:
     @property
     def sha256(self) -> str:
         """The SHA-256 of the content, under which the file is stored."""
-        return hashlib.sha256(self.content).hexdigest()
+        return sha256_of(self.content)
 
 
 def read_prompts(file: PromptFile) -> dict[str, str]:

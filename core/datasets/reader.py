@@ -6,7 +6,6 @@ Tables of rows in parquet, as the text that a CSV file has: one reading of rows 
 from __future__ import annotations
 
 import gc
-import hashlib
 import io
 import tempfile
 from collections.abc import Iterator
@@ -37,6 +36,7 @@ from core.datasets.tables import Table, quote
 from core.errors import InputError, UnknownFormat
 from core.file_io import open_file
 from core.file_limits import MAX_UNPACKED_BYTES, refuse_bomb
+from core.hashes import sha256_of_open
 from core.parquet_walk import text_bytes, walk_parquet
 from core.workbook import is_workbook, text_of_workbook
 
@@ -62,7 +62,7 @@ def read(
     Rows that cannot be read are in the table's `rejected`. take: is given the rows of a submission or a log, instead of the
     table. epochs: see `read_log`. Raise UnknownFormat, UnsafeFile or InputError.
     """
-    sha256 = hashlib.file_digest(open_content(content), "sha256").hexdigest()
+    sha256 = sha256_of_open(open_content(content))
     with collector_paused():
         if is_log(content):
             return read_log(content, name, sha256, take, epochs)

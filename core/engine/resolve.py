@@ -7,9 +7,10 @@ from typing import Any
 
 from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, choose_rows
-from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256, sha256_of
+from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256
 from core.errors import InputError, StateError
 from core.fields.option import split_names
+from core.hashes import sha256_of
 from core.methods.base import (
     AsksAgain,
     DerivedMethod,

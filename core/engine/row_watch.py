@@ -9,7 +9,6 @@ marker is deleted with its file. Without markers there is no such folder, and th
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import time
@@ -21,6 +20,7 @@ from typing import Any
 
 from core.engine.run_folder import RunFolder
 from core.file_io import replace_file
+from core.hashes import sha256_of
 from core.methods.row_feed import Event, RowFeed
 from core.row_schema import record_as_json
 from core.texts import parse_json
@@ -35,7 +35,7 @@ _EVENTS = ".jsonl"
 
 def marker_name(pair_id: str) -> str:
     """Return the name of a row's marker; "" is any row."""
-    return hashlib.sha256(pair_id.encode()).hexdigest()[:16] if pair_id else ANY
+    return sha256_of(pair_id)[:16] if pair_id else ANY
 
 
 @dataclass(slots=True)

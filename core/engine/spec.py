@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -11,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from core.errors import InputError
+from core.hashes import KEY_DIGITS, sha256_of
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import EXAMPLE, MAX_ANSWER_MB, Endpoint, asks_several
 from core.net.server_access import NO_KEYS, ServerAccess
@@ -20,7 +20,6 @@ from core.types import ASKED, Pair
 ViewKind = Literal["all", "blinded", "folds"]
 BackendName = Literal["local", "ray"]
 VERSION = 1  # of the files that hold these records
-KEY_DIGITS = 10
 _VIEWS = ("all", "blinded", "folds")
 BACKENDS: tuple[BackendName, ...] = ("local", "ray")
 _RAY_ADDRESS = re.compile(r"auto|(?:[\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
@@ -187,11 +186,6 @@ class ExecutionSettings:
         of an address, if there may be several."""
         limits = ("timeout_s", "retries", "backoff_s", "longest_backoff_s", "longest_wait_s", "max_answer_mb", "calls")
         return Endpoint(EXAMPLE if self.has_several else self.servers, access, **{name: getattr(self, name) for name in limits})
-
-
-def sha256_of(text: str) -> str:
-    """Return the SHA-256 of a text, in hexadecimal digits."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def dataset_sha256(pairs: Iterable[Pair]) -> str:

@@ -5,7 +5,6 @@ A view holds the visible rows and nothing else, so no tool can reach a hidden ro
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.evidence.packs import Table
+from core.hashes import sha256_of
 from core.types import TRAIN, Label, Pair
 
 Axis = Literal["pert", "gene"]
@@ -93,7 +93,7 @@ class LabelView:
     def name(self) -> str:
         """A hash of the rows and their labels, independent of their order."""
         content = json.dumps([(row.pert, row.gene, row.label) for row in self.rows])
-        return hashlib.sha256(content.encode()).hexdigest()[:NAME_LENGTH]
+        return sha256_of(content)[:NAME_LENGTH]
 
     @cached_property
     def source(self) -> str:

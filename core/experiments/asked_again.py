@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from core.engine.spec import sha256_of
 from core.errors import StateError
 from core.evidence.changed_cards import CardChange, describe_changes, read_changes
+from core.hashes import sha256_of
 from core.stats.arrays import Floats
 from core.stats.exact_permutation import PermutationTest, permutation_test
 from core.stats.multiplicity import holm

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from core.engine.spec import KEY_DIGITS, sha256_of
 from core.errors import InputError, StateError
 from core.fields.option import split_names
+from core.hashes import KEY_DIGITS, sha256_of
 from core.methods.prompts import SEED_STEP, read_seeds
 from core.store.runs import Run
 

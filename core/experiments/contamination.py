@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.engine.spec import KEY_DIGITS, sha256_of
 from core.errors import InputError, StateError
 from core.experiments.benchmark_report import ArmLoader
 from core.experiments.screen_names import NamedScreen, SavedScreen
+from core.hashes import KEY_DIGITS, sha256_of
 from core.methods.base import method_named, methods
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED, count_leaks
 from core.records import from_json, to_json
@@ -73,6 +73,10 @@ class SavedContamination:
         """Return plain data from which `read_saved` makes an equal record."""
         return {"spec": to_json(self.spec), "runs": dict(self.runs), "screen": to_json(self.screen)}
 
+    def is_done(self, states: Mapping[str, str]) -> bool:
+        """Return whether the run of every arm is done. states: run id → status."""
+        return all(states.get(run) == "done" for run in self.runs.values())
+
 
 def read_saved(values: Mapping[str, Any]) -> SavedContamination:
     """Return the record that `SavedContamination.as_json` was made from."""
@@ -84,7 +88,7 @@ def finished_of(db: Cursor, run: str) -> list[SavedContamination]:
     """Return the experiments on a run whose arms are all done, in the order in which they were started."""
     states = runs.statuses(db)
     saved = map(read_saved, notes.presets_of_page(db, PAGE).values())
-    return [one for one in saved if one.spec.run == run and all(states.get(arm) == "done" for arm in one.runs.values())]
+    return [one for one in saved if one.spec.run == run and one.is_done(states)]
 
 
 def choose_arms(run: Run, wanted: Sequence[str]) -> tuple[str, ...]:

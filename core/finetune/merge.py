@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.errors import InputError, NotFound, StateError
-from core.file_io import part_of, replace_file, sha256_of_file, sync_folder
+from core.file_io import part_of, replace_file, sync_folder
 from core.finetune.spec import FinetuneSpec
+from core.hashes import sha256_of_file
 from core.jobs.folder import read_json, write_json
 from core.version import describe
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from core.engine.spec import KEY_DIGITS, sha256_of
+from core.hashes import KEY_DIGITS, sha256_of
 
 VERSION: Final = 1  # of the file that holds a specification
 _NO_EFFECT = ("checkpoint_every",)  # settings that change nothing of what comes out

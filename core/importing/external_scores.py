@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from core.datasets import PairTable, ScoreTable, SubmissionTable
 from core.datasets.submissions import TakeRow
 from core.datasets.tables import quote
 from core.errors import InputError
+from core.hashes import sha256_of
 from core.importing.audited_rows import RowSpool
 from core.importing.files import BundleFile, FileContent, PackFile, SpaceFile, SubmissionFile
 from core.importing.import_target import ImportOptions, Zeros
@@ -91,7 +91,7 @@ def _file_of(table: ScoreTable, columns: Columns, zeros: Zeros) -> SubmissionFil
     read = _without_zeros(table) if zeros == "not-covered" else table
     run = run_of(read, columns, spool.add)
     if zeros == "not-covered":
-        sha256 = hashlib.sha256(f"{run.sha256} zeros={zeros}".encode()).hexdigest()
+        sha256 = sha256_of(f"{run.sha256} zeros={zeros}")
         run = replace(run, spec={**run.spec, "zeros": zeros}, sha256=sha256, note=f"{run.note} Rows with 0 are not covered.")
     elif not zeros:
         run = replace(run, remark=" ".join(filter(None, (run.remark, *_ask_about_zeros(table, columns)))))
@@ -175,7 +175,7 @@ def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTabl
             take(_build_row(key, ranks[0][i], ranks[1][i], numbers))
             lines.append(line)
     text = f"{table.sha256} de={de} dir={direction}{' turned' if turned else ''}"
-    identity = hashlib.sha256(text.encode()).hexdigest()
+    identity = sha256_of(text)
     spec: dict[str, Any] = {"file_sha256": table.sha256, "de": de, "dir": direction, **({"turned": turned} if turned else {})}
     return SubmissionTable(
         "external_score", None, EXTERNAL_SCORE, "", (), spec=spec,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -24,6 +23,7 @@ from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
 from core.file_io import open_file, read_file, read_head, temporary_folder
 from core.file_limits import MAX_UNPACKED_BYTES
+from core.hashes import sha256_of
 from core.importing.audited_rows import AuditedRows, RowSpool
 from core.importing.other_formats import refuse_other_format
 from core.system_errors import explain, in_words
@@ -245,7 +245,7 @@ def _recognise_plain(path: Path, name: str, epochs: Epochs) -> FileContent:
         return PackFile(pack, path.read_bytes(), pack.kind, pack.sha256)
     if is_bundle(path):
         content = read_file(path, MAX_UNPACKED_BYTES)
-        return BundleFile(read_bundle(content, name), hashlib.sha256(content).hexdigest())
+        return BundleFile(read_bundle(content, name), sha256_of(content))
     try:
         return _read_table(path, name, epochs)
     except UnsafeFile:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from core.datasets.tables import quote
 from core.engine.run_folder import folder_of_run
 from core.engine.run_state import refuse_live
 from core.errors import InputError, StateError
+from core.hashes import sha256_of
 from core.store import Cursor, changes, datasets, imports, notes, pairs, runs, spaces
 from core.store.datasets import Dataset
 from core.store.imports import Import
@@ -119,7 +119,7 @@ def _refuse_other_files(db: Cursor, table: PairTable, found: Dataset, path: str)
 
 def _create(db: Cursor, name: str, table: PairTable) -> Dataset:
     """Create a dataset: a cell line, or the challenge's unless the symbols are human."""
-    key = hashlib.sha256(name.encode()).hexdigest()[:8]
+    key = sha256_of(name)[:8]
     if table.cell_line is not None:
         dataset = Dataset(key, name, "ternary", "human", cell_line_context(table.cell_line), "imported", "macro")
     else:

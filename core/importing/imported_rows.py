@@ -5,13 +5,13 @@ The dataset of a cell line of PerturbQA, made again from its files whenever one 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from core.config import Settings
 from core.datasets import PairTable, SubmissionTable
 from core.datasets.cell_lines import CellLine, combine_files
+from core.hashes import sha256_of
 from core.importing import pack_files, run_writer
 from core.importing.external_scores import run_name
 from core.importing.files import SubmissionFile
@@ -118,7 +118,7 @@ def _match_rows(
 
 
 def _run_id(table: SubmissionTable, dataset: Dataset) -> str:
-    return hashlib.sha256(f"{table.sha256} {dataset.name}".encode()).hexdigest()[:10]
+    return sha256_of(f"{table.sha256} {dataset.name}")[:10]
 
 
 def find_bundled_run(db: Cursor, file: SubmissionFile, path: str, options: ImportOptions) -> Imported | None:

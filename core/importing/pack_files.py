@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,6 +12,7 @@ from core.config import Settings
 from core.datasets.knowledge_packs import Descriptions, LpsResponses, Pack, Regulation, organism_of, read_knowledge
 from core.errors import InputError, StateError, UnknownFormat
 from core.file_io import replace_file
+from core.hashes import sha256_of
 from core.store import Cursor, changes, pairs, runs, spaces
 from core.store.spaces import PackRecord
 
@@ -67,7 +67,7 @@ def keep_for_runs(db: Cursor, settings: Settings, record: PackRecord) -> None:
     path = _file(settings, record.name)
     if record.sha256 in needed and path.exists():
         content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() == record.sha256:
+        if sha256_of(content) == record.sha256:
             _write(_kept_file(settings, record.sha256), content)
             spaces.keep_pack(db, record.sha256)
 
@@ -112,7 +112,7 @@ def _write(path: Path, content: bytes) -> None:
 def _file(settings: Settings, name: str) -> Path:
     """Return a pack's file, named after it; with a hash if the name is unfit for a file, so that no two packs share a file."""
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
-    stem = name if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    stem = name if plain == name else f"{plain}-{sha256_of(name)[:8]}"
     return settings.data / "knowledge" / f"{stem}.json"
 
 

@@ -6,7 +6,6 @@ lie in data/embeddings.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from core import embeddings
 from core.config import Settings
 from core.embeddings import Space
 from core.errors import InputError, StateError
+from core.hashes import sha256_of
 from core.store import Cursor, changes, imports, spaces
 from core.store.spaces import SpaceRecord
 from core.texts import check_name
@@ -81,7 +81,7 @@ def find_same_or_refuse(db: Cursor, name: str, key: str, *, replace: bool) -> Sp
 
 def identity(name: str, kind: str, spec: Spec) -> str:
     """Return the id of a space, made from its name, kind and specification."""
-    return hashlib.sha256(json.dumps([name, kind, dict(spec)], sort_keys=True).encode()).hexdigest()[:10]
+    return sha256_of(json.dumps([name, kind, dict(spec)], sort_keys=True))[:10]
 
 
 def read_saved(record: SpaceRecord, path: Path) -> Space:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from core.errors import InputError
+from core.hashes import sha256_of
 
 MAX_TOP_LOGPROBS = 20
 LIMIT_NAMES = ("max_completion_tokens", "max_tokens")  # of the longest answer, in the protocol's words
@@ -107,7 +107,7 @@ class Request:
     def key(self) -> str:
         """The identity of the request, 64 hexadecimal digits: of its whole content and `repeat`, not of the server, nor of what
         that calls the longest answer."""
-        return hashlib.sha256(f"{self.repeat}\n{_as_text(self._body(LIMIT_NAMES[0]))}".encode()).hexdigest()
+        return sha256_of(f"{self.repeat}\n{_as_text(self._body(LIMIT_NAMES[0]))}")
 
     @property
     def parameters(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from core.hashes import sha256_of
 from core.llm.scripted_faults import Faults, damage
 from core.llm.scripted_text import (
     ScriptedPrompt,
@@ -99,7 +100,7 @@ def completion(script: Script, prompt: ScriptedPrompt, body: Mapping[str, Any], 
     with_logprobs = body.get("logprobs") and script.logprobs == "given"
     logprobs = {"content": write_logprobs(tokens, prompt, body.get("top_logprobs") or 0)} if with_logprobs else None
     answer = {
-        "id": f"scripted-{hashlib.sha256(prompt.identity.encode()).hexdigest()[:16]}",
+        "id": f"scripted-{sha256_of(prompt.identity)[:16]}",
         "object": "chat.completion",
         "model": MODEL,
         "choices": [

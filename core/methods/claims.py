@@ -8,7 +8,6 @@ brief word for word; `not_found` counts the claims of which that is not so, whic
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ from core.audit.rubric import Rubric
 from core.audit.rules.claims import RULE
 from core.audit.rules.registry import yes_if
 from core.errors import InputError
+from core.hashes import sha256_of
 from core.llm.json_objects import find_list
 from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed
@@ -113,7 +113,7 @@ def messages_of(pair: Pair, text: RowText) -> Messages:
         pert=pair.pert,
         gene=pair.gene,
         relations=", ".join(RELATIONS),
-        mark=hashlib.sha256(text.content.encode()).hexdigest()[:8],
+        mark=sha256_of(text.content)[:8],
         content=text.content,
     )
     return Message("system", prompt_text("claims")), Message("user", task)

@@ -7,7 +7,6 @@ those that do not, which are dropped.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from core.audit.clash import SPEECHES, Point, Status
 from core.audit.rubric import Rubric
 from core.errors import InputError
+from core.hashes import sha256_of
 from core.llm.json_objects import find_list
 from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed
@@ -150,7 +150,7 @@ def messages_of(pair: Pair, debate: DebateSpeeches) -> Messages:
         pert=pair.pert,
         gene=pair.gene,
         sides=", ".join(debate.sides),
-        mark=hashlib.sha256(speeches.encode()).hexdigest()[:8],
+        mark=sha256_of(speeches)[:8],
         speeches=speeches,
     )
     return Message("system", prompt_text("clash")), Message("user", task)

@@ -7,7 +7,6 @@ it was asked for and stands in the text, the `passage` that decided the answer.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 from core.audit.rubric import Rubric
 from core.errors import InputError
 from core.evidence.render import dossier
+from core.hashes import sha256_of
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed, choice
@@ -168,7 +168,7 @@ def messages_of(rubric: Rubric, pair: Pair, text: RowText, evidence: str, *, pas
 
 
 def _mark(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:_MARK_DIGITS]
+    return sha256_of(text)[:_MARK_DIGITS]
 
 
 def _describe_source(rubric: Rubric, text: RowText) -> str:

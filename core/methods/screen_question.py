@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from core.hashes import sha256_of
 from core.llm.json_objects import find_objects
 from core.llm.messages import Message, Request
 from core.llm.parsing import Unparsed
@@ -36,7 +36,7 @@ def _text_of(row: ShownRow, naming: GeneNaming | None) -> str:
 
 def screen_request(shown: str, n: int, model: str, seed: int) -> Request:
     """Return the question about n rows, as `text_of_rows` shows them; a hash of them marks where they end."""
-    mark = hashlib.sha256(shown.encode()).hexdigest()[:8]
+    mark = sha256_of(shown)[:8]
     text = fill(prompt_text("name_screen"), n=str(n), mark=mark, rows=shown)
     return Request(model, (Message("user", text),), seed=seed, max_completion_tokens=MAX_TOKENS)
 

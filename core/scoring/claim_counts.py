@@ -17,9 +17,8 @@ import pandas as pd
 from core.audit.claim_checks import STATUSES, ClaimsRequest, Knowledge
 from core.audit.claims import SYMMETRIC, Claim, find_claims, is_answer
 from core.audit.rubric import Rubric
-from core.audit.rules.claims import RULE
+from core.audit.rules.claims import RIGHT_CLAIM, RULE
 from core.audit.rules.registry import answer_by_rule
-from core.audit.rules.right_claim import RULE as RIGHT_CLAIM
 from core.audit.text_symbols import Symbols
 from core.scoring.argument_kinds import RunTexts
 from core.scoring.rubric_rates import RubricRates, load_rate_texts, rubric_rates

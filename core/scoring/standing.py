@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from core.hashes import sha256_of
 from core.scoring.controls import Verdict, Verdicts, judge_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.sentences import interval_text
@@ -36,7 +36,7 @@ class Standing:
 def standing_of(rows: RunRows, score: RunScore, counts: RunScore) -> Standing:
     """Return where a run stands. score: the run's; counts: that of row counts alone (`run_scores.score_counts`)."""
     labelled = np.sort(rows.positions[rows.arrays.outcome.labelled])
-    return Standing(score, judge_run(rows), counts.whole.mean.value, hashlib.sha256(labelled.tobytes()).hexdigest())
+    return Standing(score, judge_run(rows), counts.whole.mean.value, sha256_of(labelled.tobytes()))
 
 
 def headline(standings: Mapping[str, Standing]) -> str:

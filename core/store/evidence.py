@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.hashes import sha256_of
 from core.row_schema import TABLES
 from core.store.connection import Cursor
 from core.store.queries import Insertion, arrow_array, insertion, one, record_columns, records, select_list
@@ -40,7 +40,7 @@ def insertions_of(run: str, rows: Sequence[RowResult]) -> list[Insertion]:
 def identity(item: Evidence) -> str:
     """Return the id of an answer; it contains the label view, so that blinded and unblinded answers never mix."""
     parts = [item.tool, item.key, item.view, item.source, item.status, str(item.retrieved_at), dict(item.body)]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]
+    return sha256_of(json.dumps(parts, sort_keys=True))[:20]
 
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:

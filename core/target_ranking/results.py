@@ -11,7 +11,6 @@ The process that trains keeps its own files beside these: heartbeat, control, lo
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -24,6 +23,7 @@ import pandas as pd
 
 from core.errors import InputError, NotFound
 from core.file_io import read_file, replace_file
+from core.hashes import KEY_DIGITS, sha256_of
 from core.jobs.folder import read_json, write_json
 from core.records import from_json, to_json
 from core.target_ranking.evaluate import COLUMNS, GENE_COLUMNS, Evaluation, EvaluationSettings
@@ -34,7 +34,6 @@ from core.target_ranking.splits import Split
 
 MANIFEST: Final = "manifest.json"
 MOST_BYTES: Final = 1 << 30
-KEY_DIGITS: Final = 10
 ALL_GENES: Final = "all genes"
 
 
@@ -112,7 +111,7 @@ class RankingFolder:
         pool: what narrows the ranking, ALL_GENES for nothing.
         """
         settled = {"mask": settings.mask, "unit": settings.unit, "seed": settings.seed, "ks": list(settings.ks), "pool": pool}
-        key = hashlib.sha256(json.dumps(settled, sort_keys=True).encode()).hexdigest()[:KEY_DIGITS]
+        key = sha256_of(json.dumps(settled, sort_keys=True))[:KEY_DIGITS]
         place = self.path / "evaluations" / key
         place.mkdir(parents=True, exist_ok=True)
         (place / "evaluation.json").unlink(missing_ok=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 from streamlit.auth_util import get_origin_from_redirect_uri
@@ -14,6 +13,7 @@ from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_N
 from core.actions.workspace import Person, person_of
 from core.config import Settings, load_settings
 from core.errors import InputError
+from core.hashes import sha256_of
 from core.log import record_error
 
 
@@ -71,7 +71,7 @@ def person_of_account(account: Account) -> Person | None:
 
 
 def _hash(cookies: Mapping[str, str]) -> str:
-    return sha256(cookies.get(SIGNED_IN, "").encode()).hexdigest()
+    return sha256_of(cookies.get(SIGNED_IN, ""))
 
 
 def account_of(user: Mapping[str, Any]) -> Account | None:

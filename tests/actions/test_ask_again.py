@@ -197,7 +197,7 @@ def test_one_that_was_interrupted_goes_on(world: World) -> None:
         ask_again.ask_again(world.workspace, plan, progress=leave)
     assert ask_again.plan_again(world.workspace, request).left == 1
     made = ask_again.ask_again(world.workspace, plan)
-    assert made == [each.spec.key for each in plan.askings]
+    assert made == [each.spec.key for each in plan.arms]
     with world.workspace.change("cancel", "x") as (db, _):
         runs.change_by_worker(db, made[0], status="cancelled")
     with world.workspace.store.read() as db, pytest.raises(StateError, match="is cancelled, so there is no answer"):
@@ -217,7 +217,7 @@ def test_a_page_starts_workers_of_their_own(world: World, monkeypatch: pytest.Mo
     monkeypatch.setattr(run_control, "resume", resume)
     plan = ask_again.plan_again(world.workspace, AgainRequest("argued", world.row, (MOVES,), {}, repeats=1, endpoint=world.url))
     ask_again.start_apart(world.workspace, plan)
-    first, second = [each.spec.key for each in plan.askings]
+    first, second = [each.spec.key for each in plan.arms]
     assert begun == [first, f"resumed {first} on {world.url}", second]
 
 
@@ -262,10 +262,10 @@ def test_a_row_is_asked_again_as_its_run_was_unless_other_settings_are_chosen(wo
     file.write_text(f'[[endpoint]]\naddress = "{world.url}"\ntemperature = 0.3\nlimit_name = "max_tokens"\n')
     try:
         request = AgainRequest(world.run.id, world.row, endpoint=world.url, judge_only=True, repeats=1)
-        assert ask_again.plan_again(world.workspace, request).askings[0].spec.calls == {}
+        assert ask_again.plan_again(world.workspace, request).arms[0].spec.calls == {}
         cold = replace(request, calls=CallSettings(temperature=0.0))
         plan = ask_again.plan_again(world.workspace, cold)
-        assert plan.askings[0].spec.calls == {"temperature": 0.0}
+        assert plan.arms[0].spec.calls == {"temperature": 0.0}
         [made] = ask_again.ask_again(world.workspace, plan)
     finally:
         file.unlink()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.actions import ask, attribution, launch, run_control
+from core.actions import ask, attribution, launch, run_control, studies
 from core.actions.ask import Question
 from core.actions.attribution import AttributionRequest
 from core.actions.model_servers import ENDPOINT_FILE
@@ -122,7 +122,7 @@ def test_one_interrupted_goes_on(workspace: Workspace) -> None:
         again = attribution.plan_attribution(workspace, AttributionRequest("r", "", (), 1, address))
         assert (len(again.arms), again.left) == (4, 2)
         saved = attribution.run_attribution(workspace, again)
-    assert attribution.find_saved(workspace, plan.spec.key) == saved
+    assert attribution.STUDY.find_saved(workspace, plan.spec.key) == saved
     with workspace.store.read() as db:
         found = report_attribution(db, saved.spec, saved.runs)
         with pytest.raises(StateError, match="1 of 4 arms are missing"):
@@ -171,7 +171,7 @@ def test_an_attribution_goes_on_with_the_server_that_it_was_started_with(workspa
             )
         plan = attribution.plan_attribution(workspace, AttributionRequest("apart", "", (), 1, address))
         saved = attribution.save_attribution(workspace, plan)
-        assert attribution.server_of(workspace, saved) is None  # nothing was begun
+        assert studies.server_of(workspace, saved.runs.values())[0] is None  # nothing was begun
 
         def leave(_run: str, done: int, _total: int) -> None:
             if done == 1:
@@ -179,7 +179,7 @@ def test_an_attribution_goes_on_with_the_server_that_it_was_started_with(workspa
 
         with pytest.raises(KeyboardInterrupt):
             attribution.run_attribution(workspace, plan, progress=leave)
-        assert attribution.server_of(workspace, saved) == address
+        assert studies.server_of(workspace, saved.runs.values())[0] == address
     with pytest.raises(InputError, match="its seeds 42 and 1042 differ by a multiple of 1,000, as repeats do"):
         attribution.plan_attribution(workspace, AttributionRequest("meeting", "", (), 1))
     with workspace.store.read() as db:
@@ -222,10 +222,8 @@ def test_arms_are_asked_as_the_run_was_unless_other_settings_are_chosen(asked: t
     file.write_text(f'[[endpoint]]\naddress = "{workspace.settings.endpoint}"\ntemperature = 0.3\n')
     try:
         plan = attribution.plan_attribution(workspace, AttributionRequest(run, "sample=4"))
-        assert [arm.spec.calls for arm in plan.arms.values()] == [{}] * len(plan.arms)
+        assert [arm.spec.calls for arm in plan.arms] == [{}] * len(plan.arms)
         cold = AttributionRequest(run, "sample=4", calls=CallSettings(temperature=0.0))
-        assert {str(arm.spec.calls) for arm in attribution.plan_attribution(workspace, cold).arms.values()} == {
-            "{'temperature': 0.0}"
-        }
+        assert {str(arm.spec.calls) for arm in attribution.plan_attribution(workspace, cold).arms} == {"{'temperature': 0.0}"}
     finally:
         file.unlink()

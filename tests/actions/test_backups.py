@@ -19,7 +19,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.run_state import status_of
 from core.errors import DeskError, InputError, ReadOnly, StateError, StoreTooNew, UnknownFormat, UnsafeFile
-from core.file_io import sha256_of_file
+from core.hashes import sha256_of_file
 from core.llm.scripted_server import Script, serving
 from core.store import chain, changes, notes, runs
 from core.store.runs import Run

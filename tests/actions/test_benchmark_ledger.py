@@ -153,7 +153,7 @@ def test_what_is_refused_before_anything_is_made(screen: Workspace) -> None:
     ledger.register(screen, Registration("b", "c", "p", a="llm train", b="another"))
     with pytest.raises(InputError, match="the ledger has one about another against llm train"):
         benchmarks.run_benchmark(screen, spec_of())
-    assert benchmarks.saved_benchmarks(screen) == {}
+    assert benchmarks.STUDY.list_saved(screen) == []
     assert kinds(screen) == ["registration"]
     named = spec_of(CLAIMED + 'name = "mine"\n')
     benchmarks.save_benchmark(screen, named)

@@ -167,7 +167,7 @@ def test_a_killed_benchmark_goes_on(screen: Workspace) -> None:
     spec = parse_benchmark(VOTED)
     with pytest.raises(KeyboardInterrupt):
         benchmarks.run_benchmark(screen, spec, method=methods_with(voting))
-    assert not benchmarks.read_saved(benchmarks.saved_benchmarks(screen)["v"]).runs
+    assert not benchmarks.STUDY.find_saved(screen, "v").runs
     first, voting.stop_after = len(voting.asked), None
     assert first < 40
     saved = benchmarks.run_benchmark(screen, spec, method=methods_with(voting))

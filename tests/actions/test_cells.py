@@ -19,7 +19,7 @@ from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
 from core.config import Settings
 from core.errors import InputError, StateError
-from core.file_io import sha256_of_file
+from core.hashes import sha256_of_file
 from core.store import changes, datasets, imports, pairs
 from core.store.datasets import Dataset
 from tests import cases

@@ -22,7 +22,6 @@ from core.actions import (
     ablations,
     ask,
     ask_again,
-    asked_arms,
     attribution,
     backups,
     benchmark_baselines,
@@ -68,13 +67,13 @@ from core.actions import (
     rubric_ledger,
     rubrics,
     run_control,
-    run_to_end,
     runs,
     same_runs,
     screen_names,
     site,
     spaces,
     streamed_knn,
+    studies,
     submissions,
     target_ranking,
     text_vectors,
@@ -91,6 +90,7 @@ from core.actions.cell_predictions import PredictionOptions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.job_kinds.base import Job
 from core.actions.readings import ReadingPlan
+from core.actions.studies import Arm
 from core.actions.submissions import PackageOptions
 from core.actions.workspace import Person, Workspace, open_workspace
 from core.audit.rubric import Rubric
@@ -100,13 +100,13 @@ from core.datasets.prompt_files import PromptFile
 from core.embeddings import make_space
 from core.engine.request import Expectation, RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
-from core.engine.spec import ExecutionSettings, RunSpec
+from core.engine.spec import ExecutionSettings
 from core.errors import DeskError, ReadOnly
 from core.experiments.ablations.base import ablations as ablations_known
 from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.benchmark_report import BenchmarkReport
 from core.experiments.benchmark_spec import parse_benchmark
-from core.experiments.contamination import ContaminationSpec
+from core.experiments.contamination import ContaminationSpec, SavedContamination
 from core.experiments.screen_names import SavedScreen
 from core.importing.files import BundleFile, FoundFile, recognise_upload
 from core.importing.import_target import ImportOptions
@@ -135,16 +135,15 @@ from tests.ui.change_watch import API_KEY, ModelServer, counting
 BENCHMARK = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8")
 RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "Ada")
 _ATTRIBUTED = AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1)
-ATTRIBUTION = AttributionPlan(AttributionRequest("r"), _ATTRIBUTED, (), Expectation(0))
+ATTRIBUTION = AttributionPlan((), Expectation(0), AttributionRequest("r"), _ATTRIBUTED)
 CONTAMINATION = contamination.ContaminationPlan(
-    contamination.ContaminationRequest("r"),
-    ContaminationSpec("r", "r", "d", ("Pa_Ga",), ("coded",)),
     (),
     Expectation(0),
+    contamination.ContaminationRequest("r"),
+    ContaminationSpec("r", "r", "d", ("Pa_Ga",), ("coded",)),
     SavedScreen(),
 )
-SPEC_OF_ARM = RunSpec("debate", 1, {}, "d", "0", ("Pa_Ga",))
-AGAIN = AgainPlan(SimpleNamespace(name="r"), "a", (), (), Expectation(0))  # type: ignore[arg-type]
+AGAIN = AgainPlan((), Expectation(0), SimpleNamespace(name="r"), "a", ())  # type: ignore[arg-type]
 JOB = Job("benchmark", "b", "b", JobFolder(Path("nowhere")), "crashed", can_resume=True)
 READING = ReadingPlan(RUBRIC, RunRequest("judge_rubric", name="n"), None)  # type: ignore[arg-type]
 PACK = PackRecord("p", "descriptions", "0", 0, "here", "p.json")
@@ -204,7 +203,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
         ExecutionSettings(),
         lambda _: None,  # type: ignore[arg-type]
     ),
-    "contamination.resume": lambda s: contamination.resume(s.plain, "a"),
+    "contamination.resume": lambda s: contamination.resume(s.plain, SavedContamination(CONTAMINATION.spec, {})),
     "attribution.save_attribution": lambda s: attribution.save_attribution(s.plain, ATTRIBUTION),
     "attribution.start_apart": lambda s: attribution.start_apart(s.plain, ATTRIBUTION),
     "backups.restore": lambda s: backups.restore(s.plain, s.files / "b.zip"),
@@ -219,7 +218,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     ),
     "benchmarks.run_benchmark": lambda s: benchmarks.run_benchmark(s.plain, parse_benchmark(BENCHMARK)),
     "benchmarks.save_benchmark": lambda s: benchmarks.save_benchmark(s.plain, parse_benchmark(BENCHMARK)),
-    "benchmark_plans.start_apart": lambda s: benchmark_plans.start_apart(s.plain, parse_benchmark(BENCHMARK)),
+    "benchmarks.start_apart": lambda s: benchmarks.start_apart(s.plain, parse_benchmark(BENCHMARK)),
     "bundles.build_bundle": lambda s: bundles.build_bundle(s.crashed, "r"),
     "bundles.import_bundle": lambda s: bundles.import_bundle(s.plain, s.bundle, "b.zip", ImportOptions()),
     "bundles.settle_run": lambda s: bundles.settle_run(s.crashed, "r"),
@@ -241,7 +240,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "demo.make_demo": lambda s: demo.make_demo(s.plain),
     "expectations.expect": lambda s: expectations.expect(s.crashed, "r", "Pa_Ga", "up"),
     "export.export": lambda s: export.export(s.crashed, "r", "eval"),
-    "attribution.resume": lambda s: attribution.resume(s.plain, ATTRIBUTION.spec.key),
+    "attribution.resume": lambda s: attribution.resume(s.plain, SavedAttribution(ATTRIBUTION.spec, {})),
     "job_control.resume": lambda s: job_control.resume(s.plain, JOB),
     "job_control.start": lambda s: job_control.start(s.plain, "benchmark", "b", {}),
     "job_control.stop": lambda s: job_control.stop(s.plain, JOB),
@@ -302,12 +301,10 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "run_control.settle": lambda s: run_control.settle(s.crashed, "r"),
     "run_control.start": lambda s: run_control.start(s.crashed, s.crashed.run_folder(run_of(s).id).spec(), "n", fast()),
     "run_control.work_on": lambda s: run_control.work_on(s.crashed, "r"),
-    "run_to_end.run_to_end": lambda s: run_to_end.run_to_end(
-        s.crashed,
-        RunRequest("evidence_rules", name="r"),
-        s.crashed.run_folder(run_of(s).id).spec(),
-        components=WorkspaceComponents(s.crashed, default_dataset(s.crashed, None)),
+    "studies.run_to_end": lambda s: studies.run_to_end(
+        s.crashed, arm_of(s).request, arm_of(s).spec, components=WorkspaceComponents(s.crashed, default_dataset(s.crashed, None))
     ),
+    "studies.make_arms": lambda s: studies.make_arms(s.crashed, [arm_of(s)]),
     "runs.add_figure_note": lambda s: runs.add_figure_note(s.crashed, "r", "a figure", "debates", "text"),
     "runs.add_note": lambda s: runs.add_note(s.crashed, "r", None, "text"),
     "runs.delete": lambda s: runs.delete(s.crashed, "r"),
@@ -347,9 +344,6 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
 READERS: Mapping[str, Callable[[Stage], object]] = {
     "ablations.load_material": lambda s: ablations.load_material(s.plain),
     "ablations.run_ablation": lambda s: ablations.run_ablation(s.plain, next(iter(ablations_known())), {}),
-    "contamination.job_of": lambda s: contamination.job_of(s.plain, "a"),
-    "attribution.job_of": lambda s: attribution.job_of(s.plain, "a"),
-    "benchmarks.job_of": lambda s: benchmarks.job_of(s.plain, "b"),
     "cells.job_of": lambda s: cells.job_of(s.plain, s.files / "screen.h5ad", "s"),
     "export.export_into": lambda s: export.export_into(io.BytesIO(), s.crashed, "r", "csv"),
     "jobs.folder_of": lambda s: jobs.folder_of(s.plain, "cells", "none"),
@@ -379,15 +373,15 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "job_control.find": lambda s: job_control.find(s.crashed, "run", run_of(s).id),
     "job_control.find_named": lambda s: job_control.find_named(s.crashed, "r"),
     "job_control.list_jobs": lambda s: job_control.list_jobs(s.crashed),
-    "attribution.is_done": lambda s: attribution.is_done(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
     "contamination.plan_contamination": lambda s: contamination.plan_contamination(
         s.crashed, contamination.ContaminationRequest("r")
     ),
-    "asked_arms.cost_of": lambda s: asked_arms.cost_of(s.plain, [], SPEC_OF_ARM, ATTRIBUTION.request),
-    "attribution.find_saved": lambda s: attribution.find_saved(s.plain, "a"),
     "attribution.plan_attribution": lambda s: attribution.plan_attribution(s.crashed, attribution.AttributionRequest("r")),
-    "attribution.calls_of": lambda s: attribution.calls_of(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
-    "attribution.server_of": lambda s: attribution.server_of(s.crashed, SavedAttribution(ATTRIBUTION.spec, {})),
+    "studies.answered_rows": lambda s: studies.answered_rows(s.crashed, run_of(s), "sample=1"),
+    "studies.cost_of": lambda s: studies.cost_of(s.crashed, run_of(s), [arm_of(s)]),
+    "studies.find_done": lambda s: studies.find_done(s.crashed, arm_of(s).spec),
+    "studies.plan_arms": lambda s: studies.plan_arms(s.crashed, run_of(s), ("Pa_Ga",), [studies.Asking("n", {}, 0)]),
+    "studies.server_of": lambda s: studies.server_of(s.crashed, [run_of(s).id]),
     "backups.back_up": lambda s: backups.back_up(s.plain, s.elsewhere / "b.zip", replace=True),
     "benchmark_baselines.compute_baselines": lambda s: benchmark_baselines.compute_baselines(
         s.plain, BaselineRequest(default_dataset(s.plain, None).id, "train")
@@ -398,8 +392,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
         s.plain, BenchmarkReport(parse_benchmark(BENCHMARK), 0, (), None, {}, None, default_dataset(s.plain, None))
     ),
     "benchmarks.find_benchmark": lambda s: benchmarks.find_benchmark(s.plain, parse_benchmark(BENCHMARK)),
-    "benchmarks.find_saved": lambda s: benchmarks.find_saved(s.plain, "b"),
-    "benchmarks.saved_benchmarks": lambda s: benchmarks.saved_benchmarks(s.plain),
     "cells.describe_typed": lambda s: cells.describe_typed(s.plain, "p.h5ad", LabelSettings(), "127.0.0.1"),
     "claim_knowledge.load_knowledge": lambda s: claim_knowledge.load_knowledge(s.plain, None),
     "claims.claims_of_run": lambda s: claims.claims_of_run(s.crashed, "r"),
@@ -492,7 +484,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "jobs.settle_ended": lambda s: jobs.settle_ended(s.crashed),  # nobody asks for it
     "jobs.unsettled_runs": lambda s: jobs.unsettled_runs(s.crashed, [run_of(s)]),
     "jobs.with_present_states": lambda s: jobs.with_present_states(s.crashed, [run_of(s)]),
-    "run_to_end.find_done": lambda s: run_to_end.find_done(s.crashed, s.crashed.run_folder(run_of(s).id).spec()),
     "same_runs.find_same_run": lambda s: with_cursor(
         s.crashed, lambda db: same_runs.find_same_run(db, s.crashed, s.crashed.run_folder(run_of(s).id).spec(), "r")
     ),
@@ -527,6 +518,10 @@ def index_of(workspace: Workspace) -> RowIndex:
 def load_rows(stage: Stage) -> RunRows:
     with stage.crashed.store.read() as db:
         return load_scored_rows(db, run_of(stage).id)
+
+
+def arm_of(stage: Stage) -> Arm:
+    return Arm(RunRequest("evidence_rules", name="r"), stage.crashed.run_folder(run_of(stage).id).spec(), is_done=False)
 
 
 def run_of(stage: Stage) -> Run:

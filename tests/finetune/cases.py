@@ -13,13 +13,13 @@ from core.actions.finetunes import FinetuneRequest
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.engine.spec import sha256_of
 from core.finetune import job_folder
 from core.finetune.job_folder import FinetuneFolder
 from core.finetune.merge import write_manifest
 from core.finetune.settings import OPTIONS
 from core.finetune.spec import FinetuneSpec
 from core.finetune.status import status_of
+from core.hashes import sha256_of
 from core.methods.base import read_options
 from tests.cases import as_csv
 

@@ -78,7 +78,7 @@ def _reading(workspace: Workspace) -> JobFolder:
 
 def _benchmark(workspace: Workspace) -> JobFolder:
     benchmarks.save_benchmark(workspace, parse_benchmark(BENCHMARK))
-    return leave_dead(benchmarks.job_of(workspace, "rules"), share=0.5, what="all, cut 0, seed 0")
+    return leave_dead(benchmarks.STUDY.job_of(workspace, benchmarks.job_key("rules")), share=0.5, what="all, cut 0, seed 0")
 
 
 def _attribution(workspace: Workspace) -> JobFolder:
@@ -87,7 +87,7 @@ def _attribution(workspace: Workspace) -> JobFolder:
     spec = AttributionSpec(debate.id, debate.name, debate.dataset, ("Pa_Ga",), ("gene_class",), 1)
     saved = SavedAttribution(spec, {arm: f"none{i}" for i, arm in enumerate(spec.arms)})
     run_actions.save_preset(workspace, attribution.PAGE, spec.key, saved.as_json())
-    return leave_dead(attribution.job_of(workspace, spec.key))
+    return leave_dead(attribution.STUDY.job_of(workspace, spec.key))
 
 
 def _contamination(workspace: Workspace) -> JobFolder:
@@ -96,7 +96,7 @@ def _contamination(workspace: Workspace) -> JobFolder:
     spec = names.ContaminationSpec(debate.id, debate.name, debate.dataset, ("Pa_Ga",), ("coded",))
     saved = names.SavedContamination(spec, {"": "none0", "coded": "none1"})
     run_actions.save_preset(workspace, names.PAGE, spec.key, saved.as_json())
-    return leave_dead(contamination.job_of(workspace, spec.key))
+    return leave_dead(contamination.STUDY.job_of(workspace, spec.key))
 
 
 def _cells(workspace: Workspace) -> JobFolder:

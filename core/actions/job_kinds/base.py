@@ -1,8 +1,7 @@
 """The definition of a kind of background job, and one job for pages and commands. A kind is a file in this folder with a `KIND`.
 
 The command `jobs`, the panel on pages and Overview then know it. One whose `work` is written here as well is done by the command
-`jobs work` in a separate process (`core.actions.job_control.start`). Jobs that make runs in their own process, one arm after the
-other: what the current run waits for.
+`jobs work` in a separate process (`core.actions.job_control.start`).
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -18,10 +17,9 @@ from typing import Any, Final
 from core.actions import job_kinds as room
 from core.actions import jobs
 from core.actions.workspace import Workspace
-from core.engine.run_folder import RunFolder
 from core.errors import InputError, StateError
 from core.jobs.folder import JobFolder, last_line, log_tail, read_json
-from core.jobs.state import JobStatus, describe_silence, is_fresh, last_heartbeat, status_of
+from core.jobs.state import JobStatus, describe_silence, last_heartbeat, status_of
 from core.jobs.state import stop as stop_process
 from core.jobs.work import Reporter
 
@@ -133,10 +131,6 @@ class JobKind:
         """
         raise StateError(f"{self.title}: has its own command, expected a kind that `jobs work` supports")
 
-    def unbegun_in(self, folder: JobFolder, name: str, view: Mapping[str, str]) -> Job:
-        """Return the job of a request that is unfinished and that no process of this version has worked on."""
-        return Job(self.name, folder.key, name, folder, UNFINISHED, can_resume=True, page=self.page, view=view)
-
     def job_in(self, folder: JobFolder, name: str = "", **more: Any) -> Job:
         """Return the job of a folder. more: fields of the record that differ. An unreadable job counts as crashed."""
         said, about = last_heartbeat(folder) or {}, _about(folder)
@@ -187,13 +181,3 @@ def every_job(workspace: Workspace, names: Iterable[str] = ()) -> Iterator[Job]:
     """Yield the jobs of the kinds of these names, by default of all."""
     for name in names or kinds():
         yield from kinds()[name].list_jobs(workspace)
-
-
-def with_notice_of_run(workspace: Workspace, job: Job) -> Job:
-    """Return a job with what the run that its process makes now waits for."""
-    if job.pid is None or job.waits_for:
-        return job
-    folders = (RunFolder(path) for path in (workspace.settings.data / "runs").glob("*"))
-    said = [last_heartbeat(folder) or {} for folder in folders if is_fresh(folder) and not folder.done.exists()]
-    notices = [each["notice"] for each in said if each.get("pid") == job.pid and each.get("notice")]
-    return replace(job, waits_for="; ".join(notices))

@@ -1,4 +1,4 @@
-"""claims: a brief that claims something about two genes, other than an answer to the question of its own row."""
+"""The rules about claims: whether a brief claims something about two genes, and whether what a model read in it is a claim."""
 
 from __future__ import annotations
 
@@ -15,4 +15,6 @@ def answer(text: RuleText) -> str:
 
 
 RULE = Rule("claims", "Does the brief claim something about two genes, apart from the effect that is asked about?", answer)
-RULES = (RULE,)
+# The model says yes to each claim that it lists, whatever it is; people say which are right.
+RIGHT_CLAIM = Rule("right_claim", "Does the quoted sentence make this claim about the two genes?", lambda _: "yes", unit="claim")
+RULES = (RULE, RIGHT_CLAIM)

@@ -5,7 +5,6 @@ Nothing in it is a pickle; arrays are read as arrays, and bytes of other librari
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from safetensors.numpy import load, save
 
 from core.errors import InputError, NotFound
 from core.file_io import read_file, replace_file
+from core.hashes import sha256_of
 from core.jobs.folder import write_json
 from core.texts import parse_json
 from core.version import describe
@@ -76,7 +76,7 @@ def write_model(folder: Path, saved: SavedModel) -> None:
         "history": list(saved.history.columns),
         "code": describe(),
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "files": {ARRAYS: hashlib.sha256(content).hexdigest()},
+        "files": {ARRAYS: sha256_of(content)},
     }
     write_json(folder / MANIFEST, manifest)
 
@@ -106,7 +106,7 @@ def read_model(folder: Path, model: str) -> SavedModel:
     if manifest.model != model:
         raise InputError(f"{folder}: holds a model {manifest.model!r}, expected {model}")
     content = read_file(folder / ARRAYS, MOST_BYTES)
-    if hashlib.sha256(content).hexdigest() != manifest.sha256:
+    if sha256_of(content) != manifest.sha256:
         raise InputError(f"{folder / ARRAYS}: is not the file that its {MANIFEST} names; save the model again")
     try:
         arrays = load(content)

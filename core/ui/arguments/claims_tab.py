@@ -10,8 +10,7 @@ import streamlit as st
 from core.actions.claims import BRIEFS, claims_of_run
 from core.actions.job_kinds.reading import KIND as READING
 from core.audit.claim_checks import DECIDES, ClaimsRequest
-from core.audit.rules.claims import RULE
-from core.audit.rules.right_claim import RULE as RIGHT_CLAIM
+from core.audit.rules.claims import RIGHT_CLAIM, RULE
 from core.fields.record import make
 from core.scoring.claim_counts import RunClaims, select_claims
 from core.scoring.claim_words import describe

@@ -7,7 +7,6 @@ reveal the judge's answer, so it is not sent; `revealed` is, for the previous te
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from core.actions import labels
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.errors import DeskError
+from core.hashes import sha256_of
 from core.store.rubrics import Sample, TextLabel
 from core.store.runs import Run
 from core.ui.arguments import revealed
@@ -72,7 +72,7 @@ class Reading:
     @property
     def token(self) -> str:
         """The id of a person's reading of a sample, also used in the browser."""
-        return f"{self.sample.id}-{hashlib.sha256(self.author.encode()).hexdigest()[:8]}"
+        return f"{self.sample.id}-{sha256_of(self.author)[:8]}"
 
 
 def show(reading: Reading) -> None:

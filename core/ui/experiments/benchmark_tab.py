@@ -6,8 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.actions.benchmark_ledger import looked_lines
-from core.actions.benchmark_plans import start_apart
-from core.actions.benchmarks import PAGE, SavedBenchmark, job_of, record_result
+from core.actions.benchmarks import PAGE, SavedBenchmark, job_key, record_result, start_apart
 from core.experiments.arm_differences import check_arms
 from core.experiments.benchmark_report import ArmResult, BenchmarkReport
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
@@ -51,7 +50,7 @@ def _show_benchmark(context: PageContext, saved: SavedBenchmark) -> None:
         st.markdown(as_text(saved.spec.question))
     if not saved.is_done:
         name = saved.spec.name
-        watch_job(context.workspace, PAGE, job_of(context.workspace, name).key, Parts(lambda: _show_progress(name)))
+        watch_job(context.workspace, PAGE, job_key(name), Parts(lambda: _show_progress(name)))
         return
     with st.spinner("Comparing the arms …"):
         found = loaders.benchmark_report(saved.spec.name)

@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.explorer import component
 from core.explorer.content import FusionRows, make_content
+from core.hashes import sha256_of
 from core.store.runs import Run
 from core.transfer.live_fusion import LiveFusion
 from core.ui.fuse import fusion_controls
@@ -89,5 +90,5 @@ def _pack_content(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> 
     kept: tuple[Any, bytes] | None = st.session_state.get(_CONTENT)
     if kept is None or kept[0] != key:
         packed = json.dumps(make_content(prepared, name_rows(choice, baseline))).encode()
-        kept = st.session_state[_CONTENT] = key, hashlib.sha256(packed).hexdigest().encode() + packed
+        kept = st.session_state[_CONTENT] = key, sha256_of(packed).encode() + packed
     return kept[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
@@ -13,6 +12,7 @@ import streamlit as st
 from core.actions import submissions
 from core.actions.submissions import CheckedPackage, PackageOptions
 from core.file_io import temporary_folder
+from core.hashes import sha256_of
 from core.store.runs import Run
 from core.submission.rules import frame, is_valid
 from core.submission.rules.registry import Problem
@@ -72,7 +72,7 @@ def show_package(run: Run) -> None:
             _show_download(package, f"{run.name.replace(' ', '_')}_track_{track}.zip")
         _show_verdict(f"{run.name} for track {track}", package.problems)
         if is_valid(package.problems):
-            sha256 = hashlib.sha256(package.content).hexdigest()
+            sha256 = sha256_of(package.content)
             st.caption(f"{len(package.content):,} bytes, SHA-256 {sha256}; the same run always gives the same bytes.")
         _show_problems(package.problems, run)
 

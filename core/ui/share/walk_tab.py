@@ -5,7 +5,6 @@ Slides that play in the page, and full-screen by a click: the file itself, in a 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ import streamlit as st
 
 from core.actions import machine_names, walks
 from core.actions.workspace import Workspace
+from core.hashes import sha256_of
 from core.plots import printed
 from core.report.printing import as_pdf
 from core.report.walk import walk_file
@@ -120,7 +120,7 @@ def _show_slides(workspace: Workspace, dataset: str, name: str, stops: Sequence[
     """Show a player of the walk-through, and its files."""
     page = make_walk_file(workspace, dataset, name, stops)
     # Show slides; the arrow keys move through them once they are clicked or play
-    version = hashlib.sha256(page).hexdigest()
+    version = sha256_of(page)
     _player(key="walk-player", data={"page": page.decode(), "version": version}, width="stretch")
     file = printed.file_name(name)
     with st.container(horizontal=True):

@@ -146,7 +146,7 @@ def _show_form(workspace: Workspace, run: Run, pair_id: str) -> None:
         return
     ask_again.start_apart(workspace, plan)
     st.session_state.pop("id-again_run", None)  # so that the choice is read from the address again
-    links.set_parameter("again_run", plan.askings[-1].spec.key)
+    links.set_parameter("again_run", plan.arms[-1].spec.key)
     confirm(f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started; the page Run lists them.")
     st.rerun()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
+from core.hashes import sha256_of
 from core.plots import theme
 from core.store.predictions import Order
 from core.ui.shared import loaders
@@ -100,7 +100,7 @@ def content(rows: pd.DataFrame, quantity: Quantity, count: str) -> bytes:
         ],
     }
     packed = json.dumps(found).encode()
-    return hashlib.sha256(packed).hexdigest().encode() + packed
+    return sha256_of(packed).encode() + packed
 
 
 def _facts(outcome: object, flags: Sequence[str], notes: int) -> list[str]:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import benchmark_plans, benchmarks, job_control, ledger
+from core.actions import benchmarks, job_control, ledger
 from core.actions import runs as runs_actions
+from core.actions.studies import Study
 from core.actions.workspace import Workspace
-from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
+from core.experiments.benchmark_spec import parse_benchmark
 from core.jobs.folder import JobFolder, write_json
 from core.jobs.process import identify_process
 from core.jobs.state import NO_REASON
@@ -98,7 +99,7 @@ def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
 ) -> None:
     """What runs again every few seconds finds the runs that its process recorded meanwhile."""
     drawn = record_fragments(monkeypatch)
-    with work_on(benchmarks.job_of(workspace_with_benchmarks, "later")) as reporter:
+    with work_on(benchmarks.STUDY.job_of(workspace_with_benchmarks, benchmarks.job_key("later"))) as reporter:
         reporter.report(0.5, "LLM + kNN, cut 1, seed 0")
         app = visit(workspace_with_benchmarks, "benchmark", benchmark="later")
         assert "Not finished" in text_of(app)
@@ -117,7 +118,9 @@ def test_one_that_died_says_why_and_is_not_asked_again_and_again(
     visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn = record_fragments(monkeypatch)
-    leave_dead(benchmarks.job_of(workspace_with_benchmarks, "later"), "1 of 2: LLM + kNN, cut 0, seed 0")
+    leave_dead(
+        benchmarks.STUDY.job_of(workspace_with_benchmarks, benchmarks.job_key("later")), "1 of 2: LLM + kNN, cut 0, seed 0"
+    )
     app = visit(workspace_with_benchmarks, "benchmark", benchmark="later")
     [error] = app.error
     shown = error.value.replace("\\", "")
@@ -135,16 +138,16 @@ def leave_dead(folder: JobFolder, line: str) -> None:
 
 @pytest.mark.soak
 def test_one_is_started_and_resumed(visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[BenchmarkSpec] = []
-    monkeypatch.setattr(benchmark_plans, "_start_process", lambda _workspace, spec: started.append(spec))
+    started: list[str] = []
+    monkeypatch.setattr(Study, "start_apart", lambda *given: started.append(given[-1]))  # the last argument is the name
     app = visit(workspace_with_benchmarks, "benchmark", benchmark="later")
     assert "Not finished: 0 of its runs are recorded" in text_of(app)
     press(app, "Resume")
-    assert [spec.name for spec in started] == ["later"]
+    assert started == ["later"]
     app.text_area[0].set_value(FUSED.replace('name = "b"', 'name = "new"'))
     app = press(app, "Start benchmark")
     assert not app.error
-    assert [spec.name for spec in started] == ["later", "new"]
+    assert started == ["later", "new"]
     with workspace_with_benchmarks.store.read() as db:
         assert set(notes.presets_of_page(db, benchmarks.PAGE)) == {"b", "later", "new"}
     app.text_area[0].set_value(FUSED.replace("k = 2", "k = 1"))

@@ -95,7 +95,7 @@ def test_an_edited_text_is_asked_with(visit: Visit, world: World, monkeypatch: p
     app.button(key="start-again").click().run()
     [plan] = started
     assert [(change.tool, change.text) for change in plan.changes] == [("base_rates", "base rates: not known")]
-    assert plan.askings[0].spec.options["repeats"] == 2
+    assert plan.arms[0].spec.options["repeats"] == 2
 
 
 def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def count_done_arms(saved: SavedAttribution) -> int:
 @cache_by("presets", "runs", "datasets", entries=8, shared=True)
 def attribution_report(key: str) -> Attribution:
     """Return the result of an attribution whose arms are all done. Raise NotFound, StateError."""
-    saved = attribution.find_saved(read_workspace(), key)
+    saved = attribution.STUDY.find_saved(read_workspace(), key)
     with reading() as db:
         return report_attribution(db, saved.spec, saved.runs)
 
@@ -84,7 +84,7 @@ def saved_benchmarks() -> list[SavedBenchmark]:
 @cache_by("presets", "runs", "datasets", entries=8, shared=True)
 def benchmark_report(name: str) -> BenchmarkReport:
     """Return the result of a benchmark whose runs are all done. Raise NotFound, StateError."""
-    saved = benchmarks.find_saved(read_workspace(), name)
+    saved = benchmarks.STUDY.find_saved(read_workspace(), name)
     with reading() as db:
         return report_benchmark(db, saved.spec, saved.dataset, saved.rows, saved.runs)
 

@@ -1,4 +1,4 @@
-"""One run of an experiment, made here until it is done; why it was not, where it was not."""
+"""One arm of a study, made here until it is done; why it was not, where it was not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from core.actions import run_control
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.run_to_end import run_to_end
+from core.actions.studies import run_to_end
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
 from core.engine.run_state import Counts, write_ending
