@@ -136,7 +136,7 @@ def delta_table(each: ArmResult, noise: NoiseFloor | None) -> pd.DataFrame:
 
 
 def _line(metric: str, kind: str, name: str, found: Interval) -> tuple[object, ...]:
-    return metric, kind, name, found.estimate, found.low, found.high, found.n
+    return metric, kind, name, *found.ends, found.n
 
 
 def benchmark(found: BenchmarkReport) -> dict[str, Any]:

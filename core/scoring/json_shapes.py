@@ -33,7 +33,7 @@ def interval(value: Interval) -> dict[str, float] | None:
     """Return an interval, or null if it has no estimate."""
     if math.isnan(value.estimate):
         return None
-    return {"estimate": value.estimate, "low": value.low, "high": value.high, "se": value.se}
+    return {**value.columns, "se": value.se}
 
 
 def shape_shown(value: Estimate) -> dict[str, float | int | None] | None:

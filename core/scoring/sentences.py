@@ -41,7 +41,7 @@ _SINGLE: dict[Unit, tuple[str, ...]] = {
 
 def interval_text(value: Interval, *, signed: bool = False) -> str:
     """Return an interval as "0.621 [0.604, 0.638]", with a sign for a change, and an en dash if it is unknown."""
-    return estimate_text(value.estimate, value.low, value.high, "+.3f" if signed else ".3f")
+    return estimate_text(*value.ends, "+.3f" if signed else ".3f")
 
 
 def resampled_line(mean: Resampled) -> str:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from core.audit.rubric import Rubric
 from core.plots import rubric_rates as plot
+from core.plots.forest_plot import ENDS
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.material import AskedRubric, Material
@@ -40,12 +41,8 @@ def _lines(role: str, rates: RoleRates) -> list[dict[str, object]]:
         ("labels", rates.labels, rates.labels_only),
         ("corrected", rates.labels, rates.corrected),
     ]
-    nan = float("nan")
-    ends = [(each.estimate, each.low, each.high) if each else (nan, nan, nan) for _, _, each in kinds]
-    return [
-        {"role": role, "kind": kind, "n": n, "estimate": estimate, "low": low, "high": high}
-        for (kind, n, _), (estimate, low, high) in zip(kinds, ends, strict=True)
-    ]
+    unknown = dict.fromkeys(ENDS, float("nan"))
+    return [{"role": role, "kind": kind, "n": n, **(rate.columns if rate else unknown)} for kind, n, rate in kinds]
 
 
 def _rates_sentence(answer: str, rates: RoleRates) -> str:
@@ -58,7 +55,7 @@ def _rates_sentence(answer: str, rates: RoleRates) -> str:
 
 
 def _percent(rate: Interval) -> str:
-    return estimate_text(rate.estimate, rate.low, rate.high, ".1%")
+    return estimate_text(*rate.ends, ".1%")
 
 
 def nothing_asked(run: Run, title: str) -> CaptionedFigure:

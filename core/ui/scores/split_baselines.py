@@ -123,7 +123,7 @@ def _figure_table(found: SplitBaselines, question: Literal["de", "dir"]) -> pd.D
         if score is not None and score.genes:
             shown, about = score.macro.shown, each.note or ""
             published = _published_beside(found.published, each.name, question)
-            lines.append((each.name, about, shown.estimate, shown.low, shown.high, score.genes, each.name in reading, published))
+            lines.append((each.name, about, *shown.ends, score.genes, each.name in reading, published))
     return pd.DataFrame(lines, columns=list(baseline_scores.COLUMNS))
 
 
