@@ -70,8 +70,10 @@ def rows_in_blocks(
     table: pd.DataFrame, by: str, row: Callable[[Any], Row], words: Callable[[pd.DataFrame], str] = lambda _: ""
 ) -> list[Row | Heading]:
     """Return the rows of a table below headings. by: the column of the headings; words: of a heading, from its rows."""
-    blocks = ((Heading(str(name), words(part)), *map(row, part.itertuples())) for name, part in table.groupby(by, sort=False))
-    return [each for block in blocks for each in block]
+    rows: list[Row | Heading] = []
+    for name, part in table.groupby(by, sort=False):
+        rows += [Heading(str(name), words(part)), *map(row, part.itertuples())]
+    return rows
 
 
 def ends_of(row: Any) -> tuple[float, float, float]:

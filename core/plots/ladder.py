@@ -32,7 +32,7 @@ def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean"
     """
     drawing.require_columns("ladder", table, COLUMNS)
     drawing.require_values("ladder", table, "kind", _SYMBOLS)
-    rows = [_row(row, metric, row.kind) for row in table.itertuples()]
+    rows = [_row(row, metric, str(row.kind)) for row in table.itertuples()]
     return forest_plot.draw_forest(rows, drawing.reference_lines(lines), drawing.METRICS.get(metric, metric))
 
 

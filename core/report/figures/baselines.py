@@ -14,8 +14,9 @@ from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.figures.ladder import describe_rows
 from core.report.material import Material
+from core.scoring.control_words import verdict_sentence
 from core.scoring.controls import RunControls
-from core.scoring.sentences import TWO_WAY, interval_text, scored_text, verdict_sentence
+from core.scoring.sentences import TWO_WAY, interval_text, scored_text
 from core.store.runs import Run
 
 _AXES: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "dir"))
