@@ -66,9 +66,14 @@ def estimate_text(estimate: float, low: float, high: float, form: str = ".3f") -
     """Return an estimate with its interval, "0.621 [0.604, 0.638]" or "0.621 [no interval]"; an en dash if it is NaN."""
     if math.isnan(estimate):
         return number_text(estimate, form)
+    return f"{number_text(estimate, form)} {range_text(low, high, form)}"
+
+
+def range_text(low: float, high: float, form: str = ".3f") -> str:
+    """Return the ends of an interval, "[0.604, 0.638]" or "[no interval]", where the estimate is shown already."""
     if math.isnan(low) or math.isnan(high):
-        return f"{number_text(estimate, form)} [no interval]"
-    return f"{number_text(estimate, form)} [{number_text(low, form)}, {number_text(high, form)}]"
+        return "[no interval]"
+    return f"[{number_text(low, form)}, {number_text(high, form)}]"
 
 
 def cell_text(value: object, *, signed: bool = False) -> str:

@@ -6,6 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, theme
+from core.texts import estimate_text
 
 COLUMNS = ("threshold", "chosen", "benefit", "low", "high", "everything")
 
@@ -32,7 +33,7 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
         line={"color": theme.CHOSEN, "width": 2},
         name=f"validate rows with {drawing.escape(score)} at or above the threshold",
         hovertext=[
-            f"{row.chosen:,.0f} rows, net benefit {row.benefit:+.3f} [{row.low:+.3f}, {row.high:+.3f}]"
+            f"{row.chosen:,.0f} rows, net benefit {estimate_text(row.benefit, row.low, row.high, '+.3f')}"
             for row in table.itertuples()
         ],
         hovertemplate="threshold %{x:.2f}: %{hovertext}<extra></extra>",

@@ -38,11 +38,12 @@ class Row:
     after: str = ""
     below: str = ""
     longest: int = NAME_LENGTH
+    is_heading: bool = False
 
     def as_record(self) -> dict[str, object]:
         """Return the row as drawn: name and hover as markup, words, colour, symbol, estimate, low and high."""
         name = drawing.escape(self.name, self.longest) + drawing.escape(self.after)
-        name = f"<b>{name}</b>" if self.is_bold else name
+        name = f"<b>{name}</b>" if self.is_bold else f"<i>{name}</i>" if self.is_heading else name
         return {
             "name": f"{name}<br><sup>{drawing.escape(self.below)}</sup>" if self.below else name,
             "words": drawing.escape(self.words),
@@ -53,26 +54,18 @@ class Row:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A row that names the rows below it."""
-
-    name: str
-    words: str = ""
-
-    def as_record(self) -> dict[str, object]:
-        """Return the heading as drawn, with the keys of a row."""
-        place = {"colour": theme.NONE, "symbol": "circle", **dict.fromkeys(ENDS, math.nan)}
-        return {"name": f"<i>{drawing.escape(self.name)}</i>", "words": drawing.escape(self.words), "hover": "", **place}
+def heading(name: str, words: str = "") -> Row:
+    """Return a row without a dot that names the rows below it."""
+    return Row(name, (math.nan, math.nan, math.nan), words, (), is_heading=True, longest=len(name))
 
 
 def rows_in_blocks(
     table: pd.DataFrame, by: str, row: Callable[[Any], Row], words: Callable[[pd.DataFrame], str] = lambda _: ""
-) -> list[Row | Heading]:
+) -> list[Row]:
     """Return the rows of a table below headings. by: the column of the headings; words: of a heading, from its rows."""
-    rows: list[Row | Heading] = []
+    rows: list[Row] = []
     for name, part in table.groupby(by, sort=False):
-        rows += [Heading(str(name), words(part)), *map(row, part.itertuples())]
+        rows += [heading(str(name), words(part)), *map(row, part.itertuples())]
     return rows
 
 
@@ -82,7 +75,7 @@ def ends_of(row: Any) -> tuple[float, float, float]:
 
 
 def draw_forest(
-    shown: Sequence[Row | Heading],
+    shown: Sequence[Row],
     lines: Sequence[drawing.Line],
     title: str,
     reach: Sequence[float] = (),

@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
-from core.plots.forest_plot import Heading, Row, ends_of
+from core.plots.forest_plot import Row, ends_of
 from core.stats.comparison import Comparison
 from core.texts import estimate_text
 
@@ -62,10 +62,10 @@ def _row(row: Any) -> Row:
     return Row(name, ends_of(row), interval, hover, row.unit == _JUDGED, longest=len(name))
 
 
-def _shade(chart: go.Figure, rows: Sequence[Row | Heading], detectable: float) -> None:
+def _shade(chart: go.Figure, rows: Sequence[Row], detectable: float) -> None:
     """Draw the band of changes that are too small to be detected behind the rows of the mean."""
-    first = rows.index(Heading("mean", f"detectable ±{detectable:.3f}"))
-    after = next((i for i in range(first + 1, len(rows)) if isinstance(rows[i], Heading)), len(rows))
+    first = next(i for i, row in enumerate(rows) if row.is_heading and row.name == "mean")
+    after = next((i for i in range(first + 1, len(rows)) if rows[i].is_heading), len(rows))
     chart.add_shape(
         type="rect",
         x0=-detectable,

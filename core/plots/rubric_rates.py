@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
-from core.plots.forest_plot import Heading, Row, ends_of
+from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text
 
 _REACH = (0.0, 0.1)  # always in sight: rates near 0 would else stand on an axis of which every number reads 0%
@@ -45,7 +45,7 @@ def runs_figure(table: pd.DataFrame, answer: str) -> go.Figure:
     return _draw(forest_plot.rows_in_blocks(table, "role", lambda row: _row_of_run(row, is_first=row.run == first)), answer)
 
 
-def _draw(rows: Sequence[Row | Heading], answer: str) -> go.Figure:
+def _draw(rows: Sequence[Row], answer: str) -> go.Figure:
     chart = forest_plot.draw_forest(rows, [], f"share of texts: {drawing.escape(answer)}", reach=_REACH)
     return chart.update_xaxes(tickformat=".0%")
 

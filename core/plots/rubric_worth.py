@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
-from core.plots.forest_plot import Heading, Row, ends_of
+from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text, quantity_text
 
 COLUMNS = ("rubric", "measure", "n_yes", "n_no", "estimate", "low", "high", "p_holm")
@@ -37,7 +37,7 @@ def runs_figure(table: pd.DataFrame) -> go.Figure:
     return _draw(forest_plot.rows_in_blocks(named, "block", lambda row: _row_of_run(row, is_first=row.run == first)))
 
 
-def _draw(rows: Sequence[Row | Heading]) -> go.Figure:
+def _draw(rows: Sequence[Row]) -> go.Figure:
     lines = [drawing.Line(0.0, "no difference", dash="dot")]
     return forest_plot.draw_forest(rows, lines, "rows with yes minus rows with no")
 

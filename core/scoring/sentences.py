@@ -11,7 +11,7 @@ from core.stats.comparison import Comparison
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval, Resampled, Unit, why_no_interval
 from core.stats.verdicts import Side
-from core.texts import estimate_text, number_text, rows_behind
+from core.texts import estimate_text, number_text, range_text, rows_behind
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.evaluation import Evaluation
@@ -42,6 +42,11 @@ _SINGLE: dict[Unit, tuple[str, ...]] = {
 def interval_text(value: Interval, *, signed: bool = False) -> str:
     """Return an interval as "0.621 [0.604, 0.638]", with a sign for a change, and an en dash if it is unknown."""
     return estimate_text(*value.ends, "+.3f" if signed else ".3f")
+
+
+def limits_text(value: Interval) -> str:
+    """Return the ends of an interval, "[0.604, 0.638]", where its estimate is shown already."""
+    return range_text(value.low, value.high)
 
 
 def change_texts(result: Comparison) -> dict[str, str]:
