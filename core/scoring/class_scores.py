@@ -120,7 +120,8 @@ def hit_lines(found: ClassScores) -> list[str]:
 
 def per_hundred(found: TopK) -> str:
     """Return hits per hundred validated rows, with their interval."""
-    return estimate_text(*(100 * end for end in found.precision.shown.ends), ".0f")
+    estimate, low, high = (100 * end for end in found.precision.shown.ends)
+    return estimate_text(estimate, low, high, ".0f")
 
 
 def class_shape(found: ClassScores) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def show_baselines(rows: RunRows) -> None:
     _show_controls_table([found.own, *both.controls], "baselines")
     st.caption(as_text(caption))
     st.caption(_SPACES)
-    st.markdown("***What the sampling reveals**")
+    st.markdown("**What the sampling reveals**")
     st.caption(_FINGERPRINT)
     _show_controls_table(found.fingerprint, "fingerprint of the sampling", is_reversed=True)
 

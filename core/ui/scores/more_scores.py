@@ -49,7 +49,7 @@ def show_classes(run: Run) -> None:
     with right:
         _show_hits(found)
     curves = risk_coverage.of_curves(run.name, loaders.abstain_curves(run.id))
-    st.markdown("***With abstention**")
+    st.markdown("**With abstention**")
     st.markdown(as_text(curves.sentence))
     show_captioned(curves, "risk-coverage")
 
