@@ -7,8 +7,9 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from numbers import Integral, Real
 from typing import Any, Literal
 
 from core.errors import InputError
@@ -65,9 +66,46 @@ def estimate_text(estimate: float, low: float, high: float, form: str = ".3f") -
     """Return an estimate with its interval, "0.621 [0.604, 0.638]" or "0.621 [no interval]"; an en dash if it is NaN."""
     if math.isnan(estimate):
         return number_text(estimate, form)
+    return f"{number_text(estimate, form)} {range_text(low, high, form)}"
+
+
+def range_text(low: float, high: float, form: str = ".3f") -> str:
+    """Return the ends of an interval, "[0.604, 0.638]" or "[no interval]", where the estimate is shown already."""
     if math.isnan(low) or math.isnan(high):
-        return f"{number_text(estimate, form)} [no interval]"
-    return f"{number_text(estimate, form)} [{number_text(low, form)}, {number_text(high, form)}]"
+        return "[no interval]"
+    return f"[{number_text(low, form)}, {number_text(high, form)}]"
+
+
+def cell_text(value: object, *, signed: bool = False) -> str:
+    """Return a plain value of a table as text: "–" for None and NaN, "yes" for True, four decimals for a fraction.
+
+    signed: whether a fraction has a sign in front.
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Integral):
+        return f"{int(value):,}"
+    if isinstance(value, Real):
+        number = float(value)
+        return number_text(number, "+.4f" if signed else ",.0f" if abs(number) >= 1000 else ".4f")
+    return str(value)
+
+
+def table_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return rows of plain values as lines of text below their titles, numbers on the right; a column of None is left out."""
+    columns = []
+    for title in rows[0] if rows else ():
+        values = [row[title] for row in rows]
+        known = [value for value in values if value is not None]
+        are_numbers = all(isinstance(value, Real) and not isinstance(value, bool) for value in known)
+        signed = are_numbers and any(value < 0 for value in known)
+        texts = [title, *(cell_text(value, signed=signed) for value in values)]
+        width = max(map(len, texts))
+        if known:
+            columns.append([text.rjust(width) if are_numbers else text.ljust(width) for text in texts])
+    return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
 
 
 def replace_surrogates(text: str) -> str:

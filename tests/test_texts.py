@@ -17,6 +17,7 @@ from core.texts import (
     printable,
     quantity_text,
     replace_surrogates,
+    table_lines,
 )
 
 
@@ -115,3 +116,16 @@ def test_json_that_cannot_be_read_is_a_value_error(text: str | bytes) -> None:
     with pytest.raises(ValueError, match=r"nested too deeply|Expecting|Unterminated"):
         parse_json(text)
     assert parse_json('{"a": [1, null]}') == {"a": [1, None]}
+
+
+def test_a_table_in_lines_has_numbers_on_the_right_and_no_empty_column() -> None:
+    rows = [
+        {"name": "a", "n": 1200, "none": None, "change": -0.5, "known": True},
+        {"name": "long name", "n": np.int64(3), "none": None, "change": np.nan, "known": False},
+    ]
+    assert table_lines(rows) == [
+        "name           n   change  known",
+        "a          1,200  −0.5000  yes",
+        "long name      3        –  no",
+    ]
+    assert table_lines([]) == []

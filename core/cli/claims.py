@@ -10,9 +10,10 @@ from core.audit.claim_checks import ClaimsRequest
 from core.cli.base import Json, RunName, show
 from core.cli.settings import takes
 from core.fields.record import make
+from core.texts import table_lines
 
 if TYPE_CHECKING:
-    from core.scoring.claim_counts import ClaimCount, RunClaims
+    from core.scoring.claim_counts import RunClaims
 
 app = typer.Typer()
 MOST_SHOWN = 20
@@ -46,11 +47,10 @@ def claims(
 
 def _text(found: RunClaims, asked: ClaimsRequest) -> str:
     from core.scoring.claim_counts import select_claims
-    from core.scoring.claim_words import describe
+    from core.scoring.claim_words import counts_table, describe
     from core.scoring.rubric_words import worth_sentences
 
-    header = f"{'role':10} {'texts':>7} {'claiming':>9} {'answers':>8} {'supported':>10} {'contradicted':>13} {'not known':>10}"
-    lines = [*describe(found), "", header, *map(_line, found.counts)]
+    lines = [*describe(found), "", *table_lines(counts_table(found))]
     claims = select_claims(found, asked)
     claims = claims[~claims["is_answer"]]
     shown = claims.head(MOST_SHOWN)
@@ -61,8 +61,3 @@ def _text(found: RunClaims, asked: ClaimsRequest) -> str:
         claim = f"{row['subject']} {row['relation']} {row['object']}"
         lines.append(f"  {row['pair_id']} {row['role']}: {claim} ({row['status']}{by})")
     return "\n".join(lines)
-
-
-def _line(count: ClaimCount) -> str:
-    known = f"{count.supported:10,} {count.contradicted:13,} {count.not_known:10,}"
-    return f"{count.role:10} {count.texts:7,} {count.claiming:9,} {count.answers:8,} {known}"

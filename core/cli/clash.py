@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -10,6 +11,7 @@ from core.cli.base import Json, RunName, say_progress, show
 from core.cli.settings import takes
 from core.fields.record import make
 from core.llm.call_settings import CallSettings
+from core.texts import table_lines
 
 if TYPE_CHECKING:
     from core.scoring.clash_counts import RunClash
@@ -71,11 +73,11 @@ def _read(context: typer.Context, run: str, asked: tuple[str | None, str | None,
 
 
 def _text(found: RunClash, points: Any) -> str:
-    from core.scoring.clash_counts import describe_clash, list_counts
+    from core.scoring.clash_counts import describe_clash
     from core.scoring.rubric_words import worth_sentences
 
-    counts = list_counts(found.counts)
-    lines = [describe_clash(found), "", counts.to_string(index=False)] if len(counts) else [describe_clash(found)]
+    counts = table_lines([asdict(count) for count in found.counts])
+    lines = [describe_clash(found), "", *counts] if counts else [describe_clash(found)]
     lines += ["", *(sentence for each in found.worth for sentence in worth_sentences(each))] if found.worth else []
     shown = points.head(MOST_SHOWN)
     lines += ["", f"{len(shown):,} of {len(points):,} points:"] if len(points) else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,14 +14,16 @@ from core.cli.base import Json, say, show
 from core.errors import InputError
 from core.experiments.decision import DecisionRule
 from core.experiments.ledger import LedgerLine
-from core.experiments.ledger_words import detectable_text, line_record, result_text, summary_sentences, verdict_text
+from core.experiments.ledger_words import ledger_table, line_record, summary_sentences
 from core.experiments.rubric_hypothesis import WorthRule
 from core.fields.option import split_names
 from core.file_io import read_file
 from core.store.hypotheses import Entry
+from core.texts import table_lines
 
 app = typer.Typer()
 MOST_BYTES = 10_000_000  # of a file of hypotheses
+_SHOWN = ("hypothesis", "verdict", "difference", "detectable", "p", "p (Holm)", "p (BH)", "source")
 
 Name = Annotated[str, typer.Argument(help="The hypothesis's name.")]
 Pair = Annotated[
@@ -34,7 +36,7 @@ Note = Annotated[str, typer.Option(help="A remark.")]
 def list_(context: typer.Context, as_json: Json = False) -> None:
     """List the hypotheses with verdict, p, and p corrected by Holm and by Benjamini and Hochberg."""
     lines = _lines(context.obj)
-    text = "\n".join([*map(_line_text, lines), *([""] if lines else []), *summary_sentences(lines)])
+    text = "\n".join([*_table(lines), *([""] if lines else []), *summary_sentences(lines)])
     result = {"hypotheses": [line_record(line) for line in lines], "sentences": summary_sentences(lines)}
     show(result, as_json, text or "no hypotheses yet; try: perturbdesk ledger add NAME, or perturbdesk ledger import --published")
 
@@ -129,7 +131,7 @@ def import_(
     ids = {entry.id for entry in added}
     lines = [line for line in _lines(context.obj) if line.entry.id in ids]
     shown = {"imported": len(added), "hypotheses": [line_record(line) for line in lines]}
-    show(shown, as_json, "\n".join([f"{len(added)} entries imported", *map(_line_text, lines)]))
+    show(shown, as_json, "\n".join([f"{len(added)} entries imported", *_table(lines)]))
 
 
 @app.command()
@@ -178,11 +180,8 @@ def _show_entry(workspace: Workspace, entry: Entry, as_json: bool) -> None:
     if line is None:  # a registration whose hypothesis has a result, or a second one
         line = LedgerLine(entry, entry, None, 0)
     record: Mapping[str, Any] = line_record(line)
-    show(record, as_json, _line_text(line))
+    show(record, as_json, "\n".join(_table([line])))
 
 
-def _line_text(line: LedgerLine) -> str:
-    entry, p = line.entry, line.adjusted
-    numbers = f"p {p.p:.4f}  Holm {p.holm:.4f}  BH {p.benjamini_hochberg:.4f}" if p else "no p"
-    found = f"{result_text(entry):26} detectable {detectable_text(entry):13}"
-    return f"{entry.name:24} {verdict_text(line):13} {found} {numbers}  {entry.source}"
+def _table(lines: Sequence[LedgerLine]) -> list[str]:
+    return table_lines([{title: row[title] for title in _SHOWN} for row in ledger_table(lines)])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -21,9 +20,10 @@ from core.scoring.comparison_words import comparison_sentences
 from core.scoring.other_scores import constant_parents, other_scores_of_run
 from core.scoring.run_scores import RunRows
 from core.scoring.score_scale import scale_sentences, scale_shape
+from core.scoring.sentences import interval_text
 from core.scoring.slices import SLICES, available_slices, score_slices
 from core.store import runs
-from core.texts import estimate_text
+from core.texts import table_lines
 
 app = typer.Typer()
 
@@ -96,14 +96,17 @@ def score(
 
 
 def _show_slices(rows: RunRows, by: str, as_json: bool) -> None:
-    result = json_shapes.slices(score_slices(rows, by), rows.scored)
-    show_scores(rows.marks, result, as_json, "\n".join([f"{rows.scored}:", *(_slice_line(part) for part in result["slices"])]))
-
-
-def _slice_line(part: Mapping[str, Any]) -> str:
-    mean = part["mean"]
-    interval = estimate_text(mean["estimate"], mean["low"], mean["high"]) if mean else "–"
-    return f"{part['name']:20} {part['n_labelled']:>7,} labelled rows  mean {interval:24} cost {part['cost']:+.4f}"
+    parts = score_slices(rows, by)
+    table = [
+        {
+            "slice": each.name,
+            "labelled rows": each.n_labelled,
+            "mean": interval_text(each.mean.score.shown),
+            "cost": each.mean.cost,
+        }
+        for each in json_shapes.costliest_first(parts)
+    ]
+    show_scores(rows.marks, json_shapes.slices(parts, rows.scored), as_json, "\n".join([f"{rows.scored}:", *table_lines(table)]))
 
 
 def _load_rows(workspace: Workspace, run: str) -> RunRows:

@@ -15,8 +15,8 @@ from core.scoring import class_scores, distance_scores, group_scores
 from core.scoring.compare_runs import compare_runs
 from core.scoring.other_scores import METRICS
 from core.scoring.run_scores import RunRows, load_scored_rows
-from core.scoring.sensitivity import labels_of_pairs, sensitivity_sentences, sensitivity_shape, vary
-from core.texts import estimate_text
+from core.scoring.sensitivity import labels_of_pairs, sensitivity_sentence, sensitivity_shape, sensitivity_table, vary
+from core.texts import estimate_text, table_lines
 
 app = typer.Typer()
 
@@ -119,7 +119,8 @@ def sensitivity(
     others |= label_at_thresholds(context.obj, compared.pair.a.run.dataset, index, *asked)
     found = vary(compared, others, margin)
     marks = compared.pair.a.marks
-    show_scores(marks, sensitivity_shape(found), as_json, "\n".join(sensitivity_sentences(found)))
+    lines = [*table_lines(sensitivity_table(found)), sensitivity_sentence(found)]
+    show_scores(marks, sensitivity_shape(found), as_json, "\n".join(lines))
 
 
 def _numbers(option: str, text: str | None) -> list[float]:

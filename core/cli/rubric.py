@@ -15,6 +15,7 @@ from core.cli.base import Json, RunName, say_progress, show
 from core.cli.settings import takes
 from core.fields.record import make, options_of
 from core.llm.call_settings import CallSettings
+from core.texts import table_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -187,7 +188,7 @@ def rate(
         others, _ = _load_texts(context.obj, name, other, (judge, None), wanted)
         changes = compare_rates(texts, others)
         shape |= {"other": other, "changes": rubric_words.changes_shape(changes)}
-        lines += ["", *rubric_words.change_lines(changes, run, other)]
+        lines += ["", f"{rubric_words.difference_title(run, other)}:", *table_lines(rubric_words.changes_table(changes))]
     show({"rubric": name, "run": run, "judge": made_by, **shape}, as_json, "\n".join(lines))
 
 

@@ -21,7 +21,7 @@ from core.scoring.sentences import UNSEEN, axes_text, interval_text
 from core.stats.arrays import Floats
 from core.stats.intervals import Interval
 from core.stats.multiplicity import p_value
-from core.texts import number_text
+from core.texts import number_text, table_lines
 
 NAMES = ("de", "dir", "mean")
 
@@ -102,15 +102,18 @@ def benchmark_lines(found: BenchmarkReport) -> list[str]:
 
 
 def _table(each: ArmResult) -> list[str]:
-    lines = [f"{'':6} {'control':24} {'tested':24} {'delta':26} {'by rows':26} {'by perturbations':26} {'by genes':26} P(>0)"]
-    for name in PARTS:
-        part = each.found.comparison.parts[name]
-        of_units = [interval_text(getattr(part.change, unit), signed=True) for unit in ("shown", "row", "pert", "gene")]
-        sides = [interval_text(side.shown) for side in (part.a, part.b)]
-        lines.append(
-            f"{name:6} {sides[0]:24} {sides[1]:24} {' '.join(f'{text:26}' for text in of_units)} {number_text(part.p_gt_0)}"
-        )
-    return lines
+    units = {"delta": "shown", "by rows": "row", "by perturbations": "pert", "by genes": "gene"}
+    rows = [
+        {
+            "": name,
+            "control": interval_text(part.a.shown),
+            "tested": interval_text(part.b.shown),
+            **{title: interval_text(getattr(part.change, unit), signed=True) for title, unit in units.items()},
+            "P(>0)": number_text(part.p_gt_0),
+        }
+        for name, part in each.found.comparison.parts.items()
+    ]
+    return table_lines(rows)
 
 
 def _three(values: Floats) -> str:
@@ -136,7 +139,7 @@ def delta_table(each: ArmResult, noise: NoiseFloor | None) -> pd.DataFrame:
 
 
 def _line(metric: str, kind: str, name: str, found: Interval) -> tuple[object, ...]:
-    return metric, kind, name, found.estimate, found.low, found.high, found.n
+    return metric, kind, name, *found.ends, found.n
 
 
 def benchmark(found: BenchmarkReport) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def decide(change: Interval, smallest_effect: float) -> Decision:
     if verdict == "no verdict":
         why = why_no_interval(change) or NOT_DETERMINED
         return Decision(verdict, detectable, f"{number_text(change.estimate, '+.3f')}: no interval, so no verdict: {why}.")
-    found = estimate_text(change.estimate, change.low, change.high, "+.3f")
+    found = estimate_text(*change.ends, "+.3f")
     if verdict != "undecided":
         return Decision(verdict, detectable, f"{found}: {_reason(verdict, change, smallest_effect)}.")
     times = times_to_decide(change, smallest_effect)

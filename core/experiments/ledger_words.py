@@ -140,6 +140,38 @@ def _below_sentence(below: Sequence[LedgerLine]) -> str:
     return f"Below what one leaderboard half{where} shows with 80% power, so these are not claims: {', '.join(named)}."
 
 
+def ledger_table(lines: Sequence[LedgerLine]) -> list[dict[str, Any]]:
+    """Return the ledger as texts and p-values."""
+    return [_row(line) for line in lines]
+
+
+def _row(line: LedgerLine) -> dict[str, Any]:
+    entry, found, rule = line.entry, line.adjusted, line.registration or line.entry
+    nan = float("nan")
+    return {
+        "hypothesis": entry.name,
+        "verdict": verdict_text(line),
+        "difference": result_text(entry),
+        "detectable": detectable_text(entry),
+        "p": found.p if found else nan,
+        "p (Holm)": found.holm if found else nan,
+        "p (BH)": found.benjamini_hochberg if found else nan,
+        "reason": line.judged.reason if line.judged else "–",
+        "claim": entry.hypothesis,
+        "prediction": rule.prediction or "–",
+        "rule": rule_text(rule),
+        "compared": compared_text(entry),
+        "benchmark": entry.benchmark or "–",
+        "measured on": " ".join(filter(None, (entry.measured_on, entry.scored and f"({entry.scored})"))) or "–",
+        "source": entry.source,
+        "dataset": entry.dataset or "–",
+        "by": entry.author,
+        "when": f"{entry.written_at:%Y-%m-%d %H:%M}" if entry.written_at else "–",
+        "code": entry.code_version,
+        "note": entry.note or "–",
+    }
+
+
 def line_record(line: LedgerLine) -> Mapping[str, Any]:
     """Return a line as commands print it and tables download it, as plain values."""
     entry, registration, adjusted, judged = line.entry, line.registration, line.adjusted, line.judged

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from core.experiments.planning import ArmPlan, BenchmarkPlan, Need, Size
+from core.experiments.planning import ArmPlan, BenchmarkPlan, Size
 from core.experiments.variance_components import SOURCES
-from core.texts import number_text
+from core.texts import table_lines
 
 
 def plan_json(found: BenchmarkPlan) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def plan_lines(found: BenchmarkPlan) -> list[str]:
     """Return the plan of every comparison in words, its needs as a table."""
     lines: list[str] = []
     for plan in found.arms:
-        lines += [*plan_sentences(found, plan), *map(_need_line, plan.needs), ""]
+        lines += [*plan_sentences(found, plan), *table_lines(needs_table(plan)), ""]
     return lines[:-1]
 
 
@@ -113,6 +113,6 @@ def components_sentence(plan: ArmPlan) -> str:
     return f"The variance is that of {', '.join(known)}{tail}."
 
 
-def _need_line(need: Need) -> str:
-    needed = "–" if need.needed is None else f"{need.needed:,}"
-    return f"  {need.unit:52} {need.here:>7,} here, se {number_text(need.se, '.4f')}  {needed:>9} needed"
+def needs_table(plan: ArmPlan) -> list[dict[str, Any]]:
+    """Return a line for each unit: how many there are, the standard error by them alone, and how many are needed."""
+    return [{"unit": each.unit, "here": each.here, "standard error": each.se, "needed": each.needed} for each in plan.needs]

@@ -10,7 +10,7 @@ from core.experiments.seed_askings import JudgeNoise
 from core.experiments.seed_noise import ENOUGH, METRICS, SEEDS, ScoreNoise, SeedNoise
 from core.scoring import json_shapes
 from core.scoring.sentences import interval_text
-from core.texts import number_text, quantity_text
+from core.texts import number_text, quantity_text, table_lines
 
 AVERAGED = "mean score of averaged answers"
 
@@ -92,13 +92,7 @@ def askings_sentence(found: JudgeNoise) -> str:
 
 def askings_lines(found: JudgeNoise) -> list[str]:
     """Return `seeds` as lines, with the table of what seeds bring."""
-    lines = [askings_sentence(found), *judge_sentences(found.seeds)]
-    for row in seed_table(found.seeds):
-        tokens = "unknown" if row["tokens"] is None else f"{row['tokens']:,.0f}"
-        errors = ", ".join(f"{name} {number_text(row[f'SE of {name}'], '.4f')}" for name in METRICS)
-        averaged = "" if math.isnan(row[AVERAGED]) else f"; mean score of averaged answers {number_text(row[AVERAGED])}"
-        lines.append(f"{row['seeds']} seed{'s' * (row['seeds'] != 1)}: standard error of {errors}{averaged}; tokens {tokens}.")
-    return lines
+    return [askings_sentence(found), *judge_sentences(found.seeds), *table_lines(seed_table(found.seeds))]
 
 
 def askings_json(found: JudgeNoise) -> dict[str, Any]:
@@ -116,7 +110,7 @@ def seed_table(noise: SeedNoise) -> list[dict[str, Any]]:
             "seeds": k,
             **{f"SE of {name}": noise.scores[name].se(k) for name in METRICS},
             AVERAGED: noise.averaged.get(k, {}).get("mean", math.nan),
-            "tokens": _tokens(noise, k),
+            "tokens": None if noise.tokens is None else round(noise.tokens * k),
         }
         for k in SEEDS
     ]

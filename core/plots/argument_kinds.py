@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
+from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text
 
 COLUMNS = ("kind", "n", "rows", "share", "estimate", "low", "high")
@@ -23,7 +24,7 @@ def figure(table: pd.DataFrame, overall: float) -> go.Figure:
     drawing.require_columns("argument_kinds", table, COLUMNS)
     rows = [_row(row) for row in table[list(COLUMNS)].itertuples(index=False)]
     line = drawing.Line(overall, f"all rows {overall:.2f}", theme.CHOSEN)
-    return forest_plot.draw_forest(pd.DataFrame(rows), [line], "share of rows that are hits")
+    return forest_plot.draw_forest(rows, [line], "share of rows that are hits")
 
 
 def runs_figure(table: pd.DataFrame, overall: Mapping[str, float]) -> go.Figure:
@@ -33,24 +34,17 @@ def runs_figure(table: pd.DataFrame, overall: Mapping[str, float]) -> go.Figure:
     for missing columns.
     """
     drawing.require_columns("argument_kinds", table, ("run", *COLUMNS))
-    rows: list[dict[str, object]] = []
-    for place, (run, part) in enumerate(table.groupby("run", sort=False)):
-        rows.append(forest_plot.heading_row(str(run)) | {"words": f"all rows {overall[str(run)]:.2f}"})
-        kinds = [_row(row) for row in part[list(COLUMNS)].itertuples(index=False)]
-        rows += [kind | ({} if place == 0 else {"colour": theme.BASELINE}) for kind in kinds]
-    return forest_plot.draw_forest(pd.DataFrame(rows), [], "share of rows that are hits")
+    first = table["run"].iloc[0]
+    rows = forest_plot.rows_in_blocks(
+        table,
+        "run",
+        lambda row: _row(row, theme.CHOSEN if row.run == first else theme.BASELINE),
+        lambda part: f"all rows {overall[part['run'].iloc[0]]:.2f}",
+    )
+    return forest_plot.draw_forest(rows, [], "share of rows that are hits")
 
 
-def _row(row: Any) -> dict[str, object]:
-    words = "no labels" if pd.isna(row.estimate) else estimate_text(row.estimate, row.low, row.high, ".2f")
+def _row(row: Any, colour: str = theme.CHOSEN) -> Row:
+    words = "no labels" if pd.isna(row.estimate) else estimate_text(*ends_of(row), ".2f")
     size = f"{row.n:,} texts ({row.share:.0%})"
-    return {
-        "name": f"{drawing.escape(row.kind, forest_plot.NAME_LENGTH)}  {size}",
-        "words": words,
-        "hover": f"{drawing.escape(row.kind)}<br>{size}<br>{words} of {row.rows:,} rows",
-        "colour": theme.CHOSEN,
-        "symbol": "circle",
-        "estimate": row.estimate,
-        "low": row.low,
-        "high": row.high,
-    }
+    return Row(row.kind, ends_of(row), words, (row.kind, size, f"{words} of {row.rows:,} rows"), colour=colour, after=f"  {size}")

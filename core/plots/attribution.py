@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
+from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text, number_text
 
 COLUMNS = ("name", "estimate", "low", "high", "n", "p_holm", "confirmed")
@@ -21,7 +22,7 @@ def figure(table: pd.DataFrame, floor: tuple[float, float, float]) -> go.Figure:
     again; no band where it has no interval. Raise InputError for missing columns.
     """
     drawing.require_columns("attribution", table, COLUMNS)
-    rows = pd.DataFrame([_row(row) for row in table[list(COLUMNS)].itertuples(index=False)])
+    rows = [_row(row) for row in table.itertuples()]
     estimate, low, high = floor
     line = drawing.Line(estimate, f"asking again {number_text(estimate)}", theme.WARNING)
     reach = [0.0, *(each for each in (low, high) if each == each)]  # NaN is not equal to itself
@@ -32,8 +33,6 @@ def figure(table: pd.DataFrame, floor: tuple[float, float, float]) -> go.Figure:
     return chart
 
 
-def _row(row: Any) -> dict[str, object]:
-    ends = row.estimate, row.low, row.high
-    words, p = estimate_text(*ends), f"one-sided p after Holm {number_text(row.p_holm, '.4f')}"
-    hover = f"{drawing.escape(row.name)}<br>{words}<br>{p}<br>{drawing.rows_text(row.n)}"
-    return forest_plot.dot_row(row.name, f"{words} · {p}", hover, ends, chosen=row.confirmed)
+def _row(row: Any) -> Row:
+    words, p = estimate_text(*ends_of(row)), f"one-sided p after Holm {number_text(row.p_holm, '.4f')}"
+    return Row(row.name, ends_of(row), f"{words} · {p}", (row.name, words, p, drawing.rows_text(row.n)), row.confirmed)

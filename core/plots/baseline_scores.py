@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
+from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text, number_text
 
 COLUMNS = ("name", "about", "estimate", "low", "high", "genes", "reads", "published")
@@ -22,7 +23,7 @@ def figure(table: pd.DataFrame, title: str) -> go.Figure:
     published (NaN where nothing was). title: of the value axis. Raise InputError for missing columns.
     """
     drawing.require_columns("baseline_scores", table, COLUMNS)
-    rows = pd.DataFrame([_row(row) for row in table[list(COLUMNS)].itertuples(index=False)])
+    rows = [_row(row) for row in table.itertuples()]
     published = table["published"].reset_index(drop=True)
     known = published[published.notna()]
     figure = forest_plot.draw_forest(rows, drawing.reference_lines({}), title, reach=known.tolist())
@@ -37,17 +38,10 @@ def figure(table: pd.DataFrame, title: str) -> go.Figure:
     return figure
 
 
-def _row(row: Any) -> dict[str, object]:
-    words = estimate_text(row.estimate, row.low, row.high)
-    published = "" if math.isnan(row.published) else f"<br>published: {number_text(row.published, '.2f')}"
-    genes = f"{row.genes:,} genes with both classes"
-    return {
-        "name": drawing.escape(row.name, forest_plot.NAME_LENGTH),
-        "words": words if math.isnan(row.published) else f"{words} ◇ {number_text(row.published, '.2f')}",
-        "hover": f"{drawing.escape(row.name)}<br>{drawing.escape(row.about)}<br>{words}<br>{genes}{published}",
-        "colour": theme.CHOSEN if row.reads else theme.BASELINE,
-        "symbol": "circle",
-        "estimate": row.estimate,
-        "low": row.low,
-        "high": row.high,
-    }
+def _row(row: Any) -> Row:
+    words, has_published = estimate_text(*ends_of(row)), not math.isnan(row.published)
+    published = number_text(row.published, ".2f")
+    hover = [row.name, row.about, words, f"{row.genes:,} genes with both classes"]
+    hover += [f"published: {published}"] if has_published else []
+    colour = theme.CHOSEN if row.reads else None
+    return Row(row.name, ends_of(row), f"{words} ◇ {published}" if has_published else words, hover, colour=colour)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
+from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text, number_text
 
 COLUMNS = ("metric", "kind", "name", "estimate", "low", "high", "n")
@@ -25,31 +25,16 @@ def figure(table: pd.DataFrame, smallest_effect: float) -> go.Figure:
     """
     drawing.require_columns("benchmark_deltas", table, COLUMNS)
     drawing.require_values("benchmark_deltas", table, "kind", _COLOURS)
-    blocks: list[list[dict[str, object]]] = [
-        [_heading(str(metric)), *map(_row, part.itertuples())] for metric, part in table.groupby("metric", sort=False)
-    ]
+    rows = forest_plot.rows_in_blocks(table, "metric", _row)
     lines: Sequence[drawing.Line] = (
         drawing.Line(0.0, "no change", dash="dot"),
         drawing.Line(smallest_effect, f"smallest effect {smallest_effect:+g}"),
     )
-    return forest_plot.draw_forest(pd.DataFrame([row for block in blocks for row in block]), lines, "change of the AUROC")
+    return forest_plot.draw_forest(rows, lines, "change of the AUROC")
 
 
-def _heading(metric: str) -> dict[str, object]:
-    empty = {"words": "", "estimate": np.nan, "low": np.nan, "high": np.nan, "hover": "", "symbol": "circle"}
-    return {"name": f"<b>{drawing.escape(metric)}</b>", "colour": theme.CHOSEN, **empty}
-
-
-def _row(row: Any) -> dict[str, object]:
-    noise = row.kind == "noise"
-    words = f"±{number_text(row.high)}" if noise else estimate_text(row.estimate, row.low, row.high, "+.3f")
-    return {
-        "name": drawing.escape(row.name),
-        "words": words,
-        "hover": f"{drawing.escape(row.metric)}, {drawing.escape(row.name)}<br>{words}<br>{drawing.rows_text(row.n, row.metric)}",
-        "colour": _COLOURS[row.kind],
-        "symbol": _SYMBOLS[row.kind],
-        "estimate": row.estimate,
-        "low": row.low,
-        "high": row.high,
-    }
+def _row(row: Any) -> Row:
+    words = f"±{number_text(row.high)}" if row.kind == "noise" else estimate_text(*ends_of(row), "+.3f")
+    hover = (f"{row.metric}, {row.name}", words, drawing.rows_text(row.n, row.metric))
+    colour, symbol = _COLOURS[row.kind], _SYMBOLS[row.kind]
+    return Row(row.name, ends_of(row), words, hover, colour=colour, symbol=symbol, longest=len(row.name))

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot
+from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text, number_text
 
 COLUMNS = ("name", "score", "estimate", "low", "high", "n", "p_holm", "falls")
@@ -20,12 +21,11 @@ def figure(table: pd.DataFrame) -> go.Figure:
     InputError for missing columns.
     """
     drawing.require_columns("contamination", table, COLUMNS)
-    rows = pd.DataFrame([_row(row) for row in table[list(COLUMNS)].itertuples(index=False)])
+    rows = [_row(row) for row in table.itertuples()]
     return forest_plot.draw_forest(rows, [drawing.Line(0.0, "as it is", dash="dot")], "change of the score", [0.0])
 
 
-def _row(row: Any) -> dict[str, object]:
-    ends = row.estimate, row.low, row.high
-    words, p = estimate_text(*ends, "+.3f"), f"p after Holm {number_text(row.p_holm, '.4f')}"
-    hover = f"{drawing.escape(row.name)}: {number_text(row.score)}<br>{words}<br>{p}<br>{drawing.rows_text(row.n)}"
-    return forest_plot.dot_row(row.name, f"{words} · {p}", hover, ends, chosen=row.falls)
+def _row(row: Any) -> Row:
+    words, p = estimate_text(*ends_of(row), "+.3f"), f"p after Holm {number_text(row.p_holm, '.4f')}"
+    hover = (f"{row.name}: {number_text(row.score)}", words, p, drawing.rows_text(row.n))
+    return Row(row.name, ends_of(row), f"{words} · {p}", hover, row.falls)

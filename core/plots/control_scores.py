@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import drawing, forest_plot, theme
+from core.plots import drawing, forest_plot
+from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text
 
 CHANCE = 0.5  # with an interval of no width: all rows are tied
@@ -24,34 +25,23 @@ def figure(table: pd.DataFrame, title: str) -> go.Figure:
     InputError for missing columns.
     """
     drawing.require_columns("control_scores", table, COLUMNS)
-    every: list[Any] = list(table[list(COLUMNS)].itertuples(index=False))
+    every: list[Any] = list(table.itertuples())
     alike = [row for row in every if not row.own and row.low == row.estimate == row.high == CHANCE]
     if len(alike) > 1:
         every = [row for row in every if row not in alike[1:]]
-    rows = [_row(row) | (_row_of_alike(alike) if len(alike) > 1 and row is alike[0] else {}) for row in every]
-    return forest_plot.draw_forest(pd.DataFrame(rows), drawing.reference_lines({}), title)
+    rows = [_row_of_alike(alike) if len(alike) > 1 and row is alike[0] else _row(row) for row in every]
+    return forest_plot.draw_forest(rows, drawing.reference_lines({}), title)
 
 
-def _row_of_alike(alike: Sequence[Any]) -> dict[str, object]:
-    """Return what differs in the row of several controls, all of whose rows are tied."""
+def _row_of_alike(alike: Sequence[Any]) -> Row:
+    """Return the row of several controls, all of whose rows are tied."""
     first = alike[0]
-    names = "<br>".join(f"{drawing.escape(row.name)}: {drawing.escape(row.about)}" for row in alike)
-    return {
-        "name": f"{drawing.escape(first.name, forest_plot.NAME_LENGTH)} and {len(alike) - 1} more",
-        "words": f"{first.estimate:.3f}, all rows tied",
-        "hover": f"{names}<br>{first.estimate:.3f}: all rows are tied<br>{drawing.rows_text(first.n)}",
-    }
+    about = [f"{row.name}: {row.about}" for row in alike]
+    hover = (*about, f"{first.estimate:.3f}: all rows are tied", drawing.rows_text(first.n))
+    words = f"{first.estimate:.3f}, all rows tied"
+    return Row(first.name, ends_of(first), words, hover, after=f" and {len(alike) - 1} more")
 
 
-def _row(row: Any) -> dict[str, object]:
-    words, name = estimate_text(row.estimate, row.low, row.high), drawing.escape(row.name, forest_plot.NAME_LENGTH)
-    return {
-        "name": f"<b>{name}</b>" if row.own else name,
-        "words": words,
-        "hover": f"{drawing.escape(row.name)}<br>{drawing.escape(row.about)}<br>{words}<br>{drawing.rows_text(row.n)}",
-        "colour": theme.CHOSEN if row.own else theme.BASELINE,
-        "symbol": "circle",
-        "estimate": row.estimate,
-        "low": row.low,
-        "high": row.high,
-    }
+def _row(row: Any) -> Row:
+    words = estimate_text(*ends_of(row))
+    return Row(row.name, ends_of(row), words, (row.name, row.about, words, drawing.rows_text(row.n)), row.own)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, theme
+from core.texts import estimate_text
 
 COLUMNS = ("threshold", "chosen", "benefit", "low", "high", "everything")
 
@@ -31,10 +34,7 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
         mode="lines+markers",
         line={"color": theme.CHOSEN, "width": 2},
         name=f"validate rows with {drawing.escape(score)} at or above the threshold",
-        hovertext=[
-            f"{row.chosen:,.0f} rows, net benefit {row.benefit:+.3f} [{row.low:+.3f}, {row.high:+.3f}]"
-            for row in table.itertuples()
-        ],
+        hovertext=list(map(_hover, table.itertuples())),
         hovertemplate="threshold %{x:.2f}: %{hovertext}<extra></extra>",
     )
     right = drawing.draw_horizontal(chart, drawing.Line(0.0, "none", dash="dot"))
@@ -46,3 +46,7 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
     room = 0.05 * (highest - lowest)
     chart.update_yaxes(title="net benefit, hits a row", range=[max(lowest, -highest) - room, highest + room], showgrid=True)
     return chart
+
+
+def _hover(row: Any) -> str:
+    return f"{row.chosen:,.0f} rows, net benefit {estimate_text(row.benefit, row.low, row.high, '+.3f')}"

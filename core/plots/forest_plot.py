@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,20 +13,79 @@ import plotly.graph_objects as go
 
 from core.plots import drawing, theme
 
-NAME_LENGTH = 36  # characters of a name; the hover has all of it
+NAME_LENGTH = 36  # characters of a name
+ENDS = ("estimate", "low", "high")
 _DOT, _GAP_PX = 9, 6
 
 
-def draw_forest(
-    rows: pd.DataFrame, lines: Sequence[drawing.Line], title: str, reach: Sequence[float] = (), row_px: int = theme.ROW_PX
-) -> go.Figure:
-    """Draw one row of the plot for each row of the table, from the top, and every line with its name.
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the plot; every text is shown as it is.
 
-    rows: name and words (markup; names from users must be escaped), hover, colour, symbol, and estimate, low, high: a row
-    without an estimate has no dot, one without an interval a hollow dot. title: of the value axis, which also includes the
-    values of `reach`. row_px: the height of a row.
+    ends: estimate, low, high: a row without an estimate has no dot, one without an interval a hollow dot. words: on the right.
+    hover: its lines. is_bold: as the rows that a reader should see first. colour: by default that of the chosen run if it is
+    bold, else that of the others. after: stands behind the name, below: under it, small. longest: characters of the name; the
+    hover has all of it.
     """
-    rows = rows.assign(y=np.arange(len(rows)))
+
+    name: str
+    ends: tuple[float, float, float]
+    words: str
+    hover: Sequence[str]
+    is_bold: bool = False
+    colour: str | None = None
+    symbol: str = "circle"
+    after: str = ""
+    below: str = ""
+    longest: int = NAME_LENGTH
+    is_heading: bool = False
+
+    def as_record(self) -> dict[str, object]:
+        """Return the row as drawn: name and hover as markup, words, colour, symbol, estimate, low and high."""
+        name = drawing.escape(self.name, self.longest) + drawing.escape(self.after)
+        name = f"<b>{name}</b>" if self.is_bold else f"<i>{name}</i>" if self.is_heading else name
+        return {
+            "name": f"{name}<br><sup>{drawing.escape(self.below)}</sup>" if self.below else name,
+            "words": drawing.escape(self.words),
+            "hover": "<br>".join(map(drawing.escape, self.hover)),
+            "colour": self.colour or (theme.CHOSEN if self.is_bold else theme.BASELINE),
+            "symbol": self.symbol,
+            **dict(zip(ENDS, self.ends, strict=True)),
+        }
+
+
+def heading(name: str, words: str = "") -> Row:
+    """Return a row without a dot that names the rows below it."""
+    return Row(name, (math.nan, math.nan, math.nan), words, (), is_heading=True, longest=len(name))
+
+
+def rows_in_blocks(
+    table: pd.DataFrame, by: str, row: Callable[[Any], Row], words: Callable[[pd.DataFrame], str] = lambda _: ""
+) -> list[Row]:
+    """Return the rows of a table below headings. by: the column of the headings; words: of a heading, from its rows."""
+    rows: list[Row] = []
+    for name, part in table.groupby(by, sort=False):
+        rows += [heading(str(name), words(part)), *map(row, part.itertuples())]
+    return rows
+
+
+def ends_of(row: Any) -> tuple[float, float, float]:
+    """Return the estimate of a table's row and its limits."""
+    return row.estimate, row.low, row.high
+
+
+def draw_forest(
+    shown: Sequence[Row],
+    lines: Sequence[drawing.Line],
+    title: str,
+    reach: Sequence[float] = (),
+    row_px: int = theme.ROW_PX,
+) -> go.Figure:
+    """Draw one row of the plot for each row, from the top, and every line with its name.
+
+    title: of the value axis, which also includes the values of `reach`. row_px: the height of a row.
+    """
+    rows = pd.DataFrame([each.as_record() for each in shown]).assign(y=np.arange(len(shown)))
     figure = go.Figure()
     for colour, part in rows[rows["estimate"].notna()].groupby("colour", sort=False):
         hollow = part[["low", "high"]].isna().any(axis=1)
@@ -37,7 +98,7 @@ def draw_forest(
             hovertext=part["hover"],
             hovertemplate="%{hovertext}<extra></extra>",
         )
-    ends = [*rows[["estimate", "low", "high"]].to_numpy(dtype=np.float64).ravel(), *[*(line.value for line in lines), *reach]]
+    ends = [*rows[list(ENDS)].to_numpy(dtype=np.float64).ravel(), *[*(line.value for line in lines), *reach]]
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
     room = 0.04 * (high - low) or 0.05
     span = low - room, high + room
@@ -48,20 +109,6 @@ def draw_forest(
     figure.update_yaxes(range=[len(rows) - 0.5, -0.5], tickvals=rows["y"], ticktext=rows["name"], zeroline=False)
     figure.update_yaxes(ticklabelstandoff=_GAP_PX)
     return _draw_words(figure, rows)
-
-
-def dot_row(name: str, words: str, hover: str, ends: Sequence[float], *, chosen: bool) -> dict[str, object]:
-    """Return a row of the table with a dot, bold and in colour if it is chosen. name: as text; ends: estimate, low, high."""
-    shown = drawing.escape(name, NAME_LENGTH)
-    look = {"colour": theme.CHOSEN if chosen else theme.BASELINE, "symbol": "circle"}
-    place = dict(zip(("estimate", "low", "high"), ends, strict=True))
-    return {"name": f"<b>{shown}</b>" if chosen else shown, "words": words, "hover": hover, **look, **place}
-
-
-def heading_row(name: str) -> dict[str, object]:
-    """Return a row of the table that names the group below it. name: as text."""
-    nothing = {"words": "", "hover": "", "colour": theme.NONE, "symbol": "circle"}
-    return {"name": f"<i>{drawing.escape(name)}</i>", **nothing, "estimate": math.nan, "low": math.nan, "high": math.nan}
 
 
 def _draw_words(figure: go.Figure, rows: pd.DataFrame) -> go.Figure:

@@ -9,11 +9,18 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
+from core.plots.forest_plot import Row
+from core.stats.intervals import Interval
 from core.texts import estimate_text
 
 COLUMNS = ("run", "kind", "score", "low", "high", "n", "chosen")
 _SYMBOLS = {"here": "circle", "public": "diamond", "baseline": "square"}
 _WORDS = {"here": "measured here", "public": "public score", "baseline": "without biology"}
+
+
+def numbers(shown: Interval) -> dict[str, object]:
+    """Return score, low, high and n of a table."""
+    return {"score": shown.estimate, "low": shown.low, "high": shown.high, "n": shown.n}
 
 
 def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean") -> go.Figure:
@@ -25,8 +32,8 @@ def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean"
     """
     drawing.require_columns("ladder", table, COLUMNS)
     drawing.require_values("ladder", table, "kind", _SYMBOLS)
-    rows = [_row(row, metric) for row in table[list(COLUMNS)].itertuples(index=False)]
-    return forest_plot.draw_forest(pd.DataFrame(rows), drawing.reference_lines(lines), drawing.METRICS.get(metric, metric))
+    rows = [_row(row, metric, str(row.kind)) for row in table.itertuples()]
+    return forest_plot.draw_forest(rows, drawing.reference_lines(lines), drawing.METRICS.get(metric, metric))
 
 
 def grouped_figure(table: pd.DataFrame, metric: str = "mean") -> go.Figure:
@@ -37,26 +44,14 @@ def grouped_figure(table: pd.DataFrame, metric: str = "mean") -> go.Figure:
     """
     drawing.require_columns("ladder", table, (*COLUMNS, "group"))
     drawing.require_values("ladder", table, "kind", _SYMBOLS)
-    rows: list[dict[str, object]] = []
-    for group, part in table.groupby("group", sort=False):
-        rows.append(forest_plot.heading_row(str(group)))
-        drawn = [_row(row, metric) for row in part[list(COLUMNS)].itertuples(index=False)]
-        rows += [{**row, "words": str(row["words"]).removesuffix(" here")} for row in drawn]
-    return forest_plot.draw_forest(
-        pd.DataFrame(rows), drawing.reference_lines({}), drawing.METRICS.get(metric, metric), row_px=22
-    )
+    rows = forest_plot.rows_in_blocks(table, "group", lambda row: _row(row, metric, "public" if row.kind == "public" else ""))
+    title = drawing.METRICS.get(metric, metric)
+    return forest_plot.draw_forest(rows, drawing.reference_lines({}), title, row_px=22)
 
 
-def _row(row: Any, metric: str) -> dict[str, object]:
-    interval = estimate_text(row.score, row.low, row.high)
-    name = drawing.escape(row.run, forest_plot.NAME_LENGTH)
-    return {
-        "name": f"<b>{name}</b>" if row.chosen else name,
-        "words": f"{interval} {row.kind}".removesuffix(" baseline"),
-        "hover": f"{drawing.escape(row.run)}<br>{_WORDS[row.kind]} {interval}<br>{drawing.rows_text(row.n, metric)}",
-        "colour": theme.CHOSEN if row.chosen else theme.WARNING if row.kind == "baseline" else theme.BASELINE,
-        "symbol": _SYMBOLS[row.kind],
-        "estimate": row.score,
-        "low": row.low,
-        "high": row.high,
-    }
+def _row(row: Any, metric: str, kind: str) -> Row:
+    """kind: what stands behind the interval."""
+    ends = row.score, row.low, row.high
+    hover = (row.run, f"{_WORDS[row.kind]} {estimate_text(*ends)}", drawing.rows_text(row.n, metric))
+    colour = theme.WARNING if row.kind == "baseline" and not row.chosen else None
+    return Row(row.run, ends, f"{estimate_text(*ends)} {kind}".rstrip(), hover, row.chosen, colour, _SYMBOLS[row.kind])

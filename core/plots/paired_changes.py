@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
+from core.plots.forest_plot import Row, ends_of
 from core.stats.comparison import Comparison
 from core.texts import estimate_text
 
@@ -28,7 +30,7 @@ def table(comparison: Comparison) -> pd.DataFrame:
     """Return the changes of a comparison; columns: metric (DE, DIR, mean), unit (as in `UNITS`), estimate, low, high, n."""
     parts = {"DE": comparison.de, "DIR": comparison.dir, "mean": comparison.mean}
     found = [(metric, words, getattr(part.change, unit)) for metric, part in parts.items() for unit, words in UNITS.items()]
-    rows = [(metric, words, one.estimate, one.low, one.high, one.n) for metric, words, one in found]
+    rows = [(metric, words, *one.ends, one.n) for metric, words, one in found]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -40,12 +42,9 @@ def figure(table: pd.DataFrame, detectable: float = np.nan) -> go.Figure:
     """
     drawing.require_columns("paired_changes", table, COLUMNS)
     drawing.require_values("paired_changes", table, "unit", _NAMES)
-    blocks = [
-        [_header_row(str(metric), detectable), *map(_change_row, part.itertuples())]
-        for metric, part in table.groupby("metric", sort=False)
-    ]
-    rows = pd.DataFrame([row for block in blocks for row in block])
-    has_band = not np.isnan(detectable) and rows["metric"].eq("mean").any()
+    has_band = not np.isnan(detectable) and table["metric"].eq("mean").any()
+    words = f"detectable ±{detectable:.3f}" if has_band else ""
+    rows = forest_plot.rows_in_blocks(table, "metric", _row, lambda part: words if part["metric"].iloc[0] == "mean" else "")
     chart = forest_plot.draw_forest(
         rows,
         [drawing.Line(0.0, "no change", dash="dot")],
@@ -57,37 +56,22 @@ def figure(table: pd.DataFrame, detectable: float = np.nan) -> go.Figure:
     return chart
 
 
-def _header_row(metric: str, detectable: float) -> dict[str, object]:
-    words = f"detectable ±{detectable:.3f}" if metric == "mean" and not np.isnan(detectable) else ""
-    empty = {"estimate": np.nan, "low": np.nan, "high": np.nan, "hover": "", "colour": theme.CHOSEN, "symbol": "circle"}
-    return {"metric": metric, "name": f"<b>{drawing.escape(metric)}</b>", "words": words, **empty}
+def _row(row: Any) -> Row:
+    interval, name = estimate_text(*ends_of(row), "+.3f"), _NAMES[row.unit]
+    hover = (f"{row.metric}, {name}", interval, drawing.rows_text(row.n, row.metric))
+    return Row(name, ends_of(row), interval, hover, row.unit == _JUDGED, longest=len(name))
 
 
-def _change_row(row: Any) -> dict[str, object]:
-    interval = estimate_text(row.estimate, row.low, row.high, "+.3f")
-    name, is_judged = _NAMES[row.unit], row.unit == _JUDGED
-    return {
-        "metric": row.metric,
-        "name": f"<b>{name}</b>" if is_judged else name,
-        "words": interval,
-        "hover": f"{drawing.escape(row.metric)}, {name}<br>{interval}<br>{drawing.rows_text(row.n, row.metric)}",
-        "colour": theme.CHOSEN if is_judged else theme.BASELINE,
-        "symbol": "circle",
-        "estimate": row.estimate,
-        "low": row.low,
-        "high": row.high,
-    }
-
-
-def _shade(chart: go.Figure, rows: pd.DataFrame, detectable: float) -> None:
+def _shade(chart: go.Figure, rows: Sequence[Row], detectable: float) -> None:
     """Draw the band of changes that are too small to be detected behind the rows of the mean."""
-    lines = rows.index[rows["metric"] == "mean"]
+    first = next(i for i, row in enumerate(rows) if row.is_heading and row.name == "mean")
+    after = next((i for i in range(first + 1, len(rows)) if rows[i].is_heading), len(rows))
     chart.add_shape(
         type="rect",
         x0=-detectable,
         x1=detectable,
-        y0=lines.min() - 0.5,
-        y1=lines.max() + 0.5,
+        y0=first - 0.5,
+        y1=after - 0.5,
         fillcolor=drawing.transparent(theme.BASELINE, 0.2),
         line_width=0,
         layer="between",

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, theme
+from core.texts import estimate_text
 
 COLUMNS = ("name", "positives", "negatives", "raw", "shrunken", "low", "high")
 _SMALL, _LARGE = 3, 6
@@ -49,6 +50,6 @@ def _apart(lines: list[drawing.Line]) -> list[drawing.Line]:
 
 def _hover(row: Any) -> str:
     return (
-        f"{drawing.escape(row.name)}<br>raw {row.raw:.3f}, partially pooled {row.shrunken:.3f} [{row.low:.3f}, {row.high:.3f}]"
+        f"{drawing.escape(row.name)}<br>raw {row.raw:.3f}, partially pooled {estimate_text(row.shrunken, row.low, row.high)}"
         f"<br>{row.positives:,.0f} of one class, {row.negatives:,.0f} of the other"
     )

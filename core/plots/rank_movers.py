@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from core.errors import InputError
 from core.plots import drawing, forest_plot, label_signs
+from core.plots.forest_plot import Row
 from core.texts import number_text
 
 COLUMNS = ("pair_id", "pert", "gene", "label", "rank_a", "rank_b")
@@ -28,10 +29,11 @@ def figure(table: pd.DataFrame, before: str, after: str, score: str = "P(DE)") -
     known = table.assign(label=label_signs.label_column("rank_movers", table)).dropna(subset=["rank_a", "rank_b"]).head(SHOWN)
     if known.empty:
         raise InputError(f"rank_movers: got no row with a rank in both {before} and {after}; expected at least one")
-    rows = pd.DataFrame([_row(row) for row in known.itertuples()])
+    marks = [_row(row) for row in known.itertuples()]
     runs = f"dot in {drawing.escape(before, _RUN_LENGTH)}, sign in {drawing.escape(after, _RUN_LENGTH)}"
-    chart = forest_plot.draw_forest(rows, [], f"rank of {score} (1 is the largest)<br>{runs}", _REACH)
+    chart = forest_plot.draw_forest(marks, [], f"rank of {score} (1 is the largest)<br>{runs}", _REACH)
     chart.update_traces(error_x_visible=False)
+    rows = pd.DataFrame([each.as_record() for each in marks]).assign(before=known["rank_a"].to_numpy())
     chart.add_scatter(
         x=rows["before"],
         y=list(range(len(known))),
@@ -53,20 +55,12 @@ def figure(table: pd.DataFrame, before: str, after: str, score: str = "P(DE)") -
     return chart
 
 
-def _row(row: Any) -> dict[str, object]:
-    pair, moved = f"{drawing.escape(row.pert)} ⟶ {drawing.escape(row.gene)}", row.rank_a - row.rank_b
-    ranks = f"{_rank(row.rank_a)} → {_rank(row.rank_b)}"
-    return {
-        "name": drawing.escape(f"{row.pert} ⟶ {row.gene}", forest_plot.NAME_LENGTH),
-        "words": number_text(moved, "+,.10g"),
-        "hover": f"{pair}<br>{label_signs.hover_words(row.label)}<br>rank {ranks}",
-        "colour": label_signs.COLOURS[row.label],
-        "symbol": label_signs.SYMBOLS[row.label],
-        "before": row.rank_a,
-        "estimate": row.rank_b,
-        "low": min(row.rank_a, row.rank_b),
-        "high": max(row.rank_a, row.rank_b),
-    }
+def _row(row: Any) -> Row:
+    pair, ranks = f"{row.pert} ⟶ {row.gene}", f"{_rank(row.rank_a)} → {_rank(row.rank_b)}"
+    ends = row.rank_b, min(row.rank_a, row.rank_b), max(row.rank_a, row.rank_b)
+    hover = (pair, label_signs.hover_words(row.label), f"rank {ranks}")
+    moved = number_text(row.rank_a - row.rank_b, "+,.10g")
+    return Row(pair, ends, moved, hover, colour=label_signs.COLOURS[row.label], symbol=label_signs.SYMBOLS[row.label])
 
 
 def _connect(chart: go.Figure, rows: pd.DataFrame) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, theme
+from core.texts import estimate_text
 
 COLUMNS = ("question", "coverage", "n", "risk", "low", "high", "at_random")
 _COLOURS = {"DE": theme.CHOSEN, "DIR": theme.WARNING}
@@ -27,7 +30,7 @@ def figure(table: pd.DataFrame) -> go.Figure:
             mode="lines+markers",
             line={"color": colour, "width": 2},
             name=drawing.escape(str(question)),
-            hovertext=[f"wrong in {row.risk:.3f} [{row.low:.3f}, {row.high:.3f}] of {row.n:,} rows" for row in rows.itertuples()],
+            hovertext=list(map(_hover, rows.itertuples())),
             hovertemplate="%{x:.0%} answered: %{hovertext}<extra></extra>",
         )
         chart.add_scatter(
@@ -43,3 +46,7 @@ def figure(table: pd.DataFrame) -> go.Figure:
     chart.update_xaxes(title="answered rows, the surest first", range=[0, 1.03], tickformat=".0%", zeroline=False)
     chart.update_yaxes(title="share of wrong calls", rangemode="tozero", showgrid=True)
     return chart
+
+
+def _hover(row: Any) -> str:
+    return f"wrong in {estimate_text(row.risk, row.low, row.high)} of {row.n:,} rows"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
+from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text
 
 _REACH = (0.0, 0.1)  # always in sight: rates near 0 would else stand on an axis of which every number reads 0%
@@ -29,14 +31,7 @@ def figure(table: pd.DataFrame, answer: str) -> go.Figure:
     """
     drawing.require_columns("rubric_rates", table, COLUMNS)
     drawing.require_values("rubric_rates", table, "kind", KINDS)
-    rows: list[dict[str, object]] = []
-    for role, part in table.groupby("role", sort=False):
-        empty = {"estimate": np.nan, "low": np.nan, "high": np.nan, "hover": "", "colour": theme.CHOSEN, "symbol": "circle"}
-        rows.append({"name": f"<b>{drawing.escape(role)}</b>", "words": "", **empty})
-        rows += [_row(row) for row in part.itertuples()]
-    chart = forest_plot.draw_forest(pd.DataFrame(rows), [], f"share of texts: {drawing.escape(answer)}", reach=_REACH)
-    chart.update_xaxes(tickformat=".0%")
-    return chart
+    return _draw(forest_plot.rows_in_blocks(table, "role", _row), answer)
 
 
 def runs_figure(table: pd.DataFrame, answer: str) -> go.Figure:
@@ -47,30 +42,20 @@ def runs_figure(table: pd.DataFrame, answer: str) -> go.Figure:
     drawing.require_columns("rubric_rates", table, ("run", *COLUMNS))
     drawing.require_values("rubric_rates", table, "kind", KINDS)
     first = table["run"].iloc[0]
-    rows: list[dict[str, object]] = []
-    for role, part in table.groupby("role", sort=False):
-        rows.append(forest_plot.heading_row(str(role)))
-        for row in part.itertuples():
-            name = drawing.escape(row.run, forest_plot.NAME_LENGTH)
-            colour = theme.CHOSEN if row.run == first else theme.BASELINE
-            kind = f", {KINDS[str(row.kind)][1]}"
-            rows.append(_row(row) | {"name": f"<b>{name}</b>{kind}" if row.run == first else f"{name}{kind}", "colour": colour})
-    chart = forest_plot.draw_forest(pd.DataFrame(rows), [], f"share of texts: {drawing.escape(answer)}", reach=_REACH)
-    chart.update_xaxes(tickformat=".0%")
-    return chart
+    return _draw(forest_plot.rows_in_blocks(table, "role", lambda row: _row_of_run(row, is_first=row.run == first)), answer)
 
 
-def _row(row: Any) -> dict[str, object]:
+def _draw(rows: Sequence[Row], answer: str) -> go.Figure:
+    chart = forest_plot.draw_forest(rows, [], f"share of texts: {drawing.escape(answer)}", reach=_REACH)
+    return chart.update_xaxes(tickformat=".0%")
+
+
+def _row(row: Any) -> Row:
     colour, name, counted = KINDS[row.kind]
-    words = estimate_text(row.estimate, row.low, row.high, ".1%")
-    n = f"{row.n:,} {counted}"
-    return {
-        "name": name,
-        "words": f"{words}  {n}" if row.estimate == row.estimate else f"–  {n}",
-        "hover": f"{drawing.escape(row.role)}, {name}<br>{words}<br>{n}",
-        "colour": colour,
-        "symbol": "circle",
-        "estimate": row.estimate,
-        "low": row.low,
-        "high": row.high,
-    }
+    words, n = estimate_text(*ends_of(row), ".1%"), f"{row.n:,} {counted}"
+    return Row(name, ends_of(row), f"{words}  {n}", (f"{row.role}, {name}", words, n), colour=colour)
+
+
+def _row_of_run(row: Any, *, is_first: bool) -> Row:
+    own = _row(row)
+    return replace(own, name=row.run, after=f", {own.name}", is_bold=is_first, colour=None)

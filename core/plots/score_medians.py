@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
+from core.plots.forest_plot import Row
 from core.plots.score_histograms import KINDS
 from core.texts import estimate_text
 
@@ -21,23 +22,11 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
     """
     drawing.require_columns("score_medians", table, COLUMNS)
     drawing.require_values("score_medians", table, "label", KINDS)
-    rows: list[dict[str, object]] = []
-    for run, part in table.groupby("run", sort=False):
-        rows.append(forest_plot.heading_row(str(run)))
-        rows += [_row(row) for row in part[list(COLUMNS)].itertuples(index=False)]
-    return forest_plot.draw_forest(pd.DataFrame(rows), [], score)
+    return forest_plot.draw_forest(forest_plot.rows_in_blocks(table, "run", _row), [], score)
 
 
-def _row(row: Any) -> dict[str, object]:
-    kind = KINDS[row.label]
-    words = estimate_text(row.median, row.low, row.high, ".2f")
-    return {
-        "name": f"{theme.LABEL_SIGNS[kind]} {row.label}, {drawing.rows_text(row.n)}",
-        "words": words,
-        "hover": f"{drawing.escape(row.run)}<br>{row.label}: median {words}<br>{drawing.rows_text(row.n)}",
-        "colour": theme.LABEL_COLOURS[kind],
-        "symbol": "circle",
-        "estimate": row.median,
-        "low": row.low,
-        "high": row.high,
-    }
+def _row(row: Any) -> Row:
+    kind, ends, n = KINDS[row.label], (row.median, row.low, row.high), drawing.rows_text(row.n)
+    words = estimate_text(*ends, ".2f")
+    name, hover = f"{theme.LABEL_SIGNS[kind]} {row.label}, {n}", (row.run, f"{row.label}: median {words}", n)
+    return Row(name, ends, words, hover, colour=theme.LABEL_COLOURS[kind])

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot
+from core.plots.forest_plot import Row, ends_of
 from core.texts import NO_BIOLOGY, estimate_text, number_text
 
 COLUMNS = ("name", "estimate", "low", "high", "score", "floor", "ceiling", "n", "chosen")
@@ -20,16 +21,13 @@ def figure(table: pd.DataFrame) -> go.Figure:
     InputError for missing columns.
     """
     drawing.require_columns("score scale", table, COLUMNS)
-    rows = pd.DataFrame([_row(row) for row in table[list(COLUMNS)].itertuples(index=False)])
+    rows = [_row(row) for row in table.itertuples()]
     ends = [drawing.Line(0.0, NO_BIOLOGY, dash="dot"), drawing.Line(1.0, "replicate", dash="dot")]
     return forest_plot.draw_forest(rows, ends, "score on the scale to the replicate")
 
 
-def _row(row: Any) -> dict[str, object]:
-    ends = row.estimate, row.low, row.high
-    words = estimate_text(*ends, ".2f") if row.estimate == row.estimate else "no scale"
+def _row(row: Any) -> Row:
+    words = "no scale" if pd.isna(row.estimate) else estimate_text(*ends_of(row), ".2f")
     aurocs = ", ".join(number_text(value) for value in (row.score, row.floor, row.ceiling))
-    hover = (
-        f"{drawing.escape(row.name)}: {words}<br>AUROC of run, {NO_BIOLOGY}, replicate: {aurocs}<br>{drawing.rows_text(row.n)}"
-    )
-    return forest_plot.dot_row(row.name, words, hover, ends, chosen=row.chosen)
+    hover = (f"{row.name}: {words}", f"AUROC of run, {NO_BIOLOGY}, replicate: {aurocs}", drawing.rows_text(row.n))
+    return Row(row.name, ends_of(row), words, hover, row.chosen)

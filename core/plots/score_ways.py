@@ -8,9 +8,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
+from core.plots.forest_plot import Row, ends_of
 from core.texts import NO_BIOLOGY, estimate_text
 
 COLUMNS = ("way", "counted", "estimate", "low", "high", "n", "count_only")
+_WAY_LENGTH = 60
 _ROW_PX = 36  # a name of two lines, so that the dots keep their room in a narrow window
 
 
@@ -21,7 +23,7 @@ def figure(table: pd.DataFrame, title: str) -> go.Figure:
     unknown. title: of the value axis. Raise InputError for missing columns.
     """
     drawing.require_columns("score_ways", table, COLUMNS)
-    rows = pd.DataFrame([_row(row) for row in table[list(COLUMNS)].itertuples(index=False)])
+    rows = [_row(row) for row in table.itertuples()]
     control = table["count_only"]
     chart = forest_plot.draw_forest(rows, drawing.reference_lines({}), title, control.dropna().tolist(), row_px=_ROW_PX)
     chart.add_scatter(
@@ -34,17 +36,7 @@ def figure(table: pd.DataFrame, title: str) -> go.Figure:
     return chart
 
 
-def _row(row: Any) -> dict[str, object]:
-    words = estimate_text(row.estimate, row.low, row.high)
-    if pd.isna(row.estimate):
-        words = "no pair of both classes"
-    return {
-        "name": f"{drawing.escape(row.way)}<br><sup>{drawing.escape(row.counted)}</sup>",
-        "words": words,
-        "hover": f"{drawing.escape(row.way)}<br>{words}<br>{drawing.escape(row.counted)}, {drawing.rows_text(row.n)}",
-        "colour": theme.CHOSEN,
-        "symbol": "circle",
-        "estimate": row.estimate,
-        "low": row.low,
-        "high": row.high,
-    }
+def _row(row: Any) -> Row:
+    words = "no pair of both classes" if pd.isna(row.estimate) else estimate_text(*ends_of(row))
+    hover = (row.way, words, f"{row.counted}, {drawing.rows_text(row.n)}")
+    return Row(row.way, ends_of(row), words, hover, colour=theme.CHOSEN, below=row.counted, longest=_WAY_LENGTH)

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
+from core.plots.forest_plot import Row, ends_of
 from core.texts import NO_BIOLOGY, estimate_text, number_text
 
 COLUMNS = ("slice", "n", "n_labelled", "estimate", "low", "high", "cost")
@@ -23,29 +24,19 @@ def figure(table: pd.DataFrame, overall: float, control: float, title: str = "AU
     """
     drawing.require_columns("slice_scores", table, COLUMNS)
     most = table["cost"].astype(float).max()
-    rows = [_row(row, is_costliest=bool(row.cost == most)) for row in table[list(COLUMNS)].itertuples(index=False)]
+    rows = [_row(row, is_costliest=bool(row.cost == most)) for row in table.itertuples()]
     lines = [
         *drawing.reference_lines({NO_BIOLOGY: control}),
         drawing.Line(overall, f"all rows {overall:.3f}", theme.CHOSEN),
     ]
-    return forest_plot.draw_forest(pd.DataFrame(rows), lines, title)
+    return forest_plot.draw_forest(rows, lines, title)
 
 
-def _row(row: Any, *, is_costliest: bool) -> dict[str, object]:
+def _row(row: Any, *, is_costliest: bool) -> Row:
     rows = (f"{row.n_labelled:,.0f} of " if row.n > row.n_labelled else "") + drawing.rows_text(row.n)
-    words = estimate_text(row.estimate, row.low, row.high)
+    words = estimate_text(*ends_of(row))
     if pd.isna(row.estimate):
         words = "one class only" if row.n_labelled else "no labels"
     labelled = f"{row.n:,.0f} rows, {row.n_labelled:,.0f} with a label"
-    cost = f"cost for the whole {number_text(row.cost, '+.4f')}"
-    name = f"{drawing.escape(row.slice, forest_plot.NAME_LENGTH)}  {rows}"
-    return {
-        "name": f"<b>{name}</b>" if is_costliest else name,
-        "words": words,
-        "hover": f"{drawing.escape(row.slice)}<br>{words}<br>{labelled}<br>{cost}",
-        "colour": theme.CHOSEN,
-        "symbol": "circle",
-        "estimate": row.estimate,
-        "low": row.low,
-        "high": row.high,
-    }
+    hover = (str(row.slice), words, labelled, f"cost for the whole {number_text(row.cost, '+.4f')}")
+    return Row(str(row.slice), ends_of(row), words, hover, is_costliest, theme.CHOSEN, after=f"  {rows}")

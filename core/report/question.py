@@ -13,7 +13,8 @@ from core.report.figures.paired_changes import verdict_title
 from core.report.material import Material
 from core.report.selection import Question, ReportSelection
 from core.scoring.comparison_words import comparison_sentences
-from core.scoring.sentences import interval_text, verdict_sentence
+from core.scoring.control_words import verdict_sentence
+from core.scoring.sentences import interval_text
 from core.scoring.standing import headline
 from core.store.runs import Run
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from core.report.markup import Html, element, join
-from core.texts import number_text
+from core.texts import cell_text
 
 LONGEST = 200  # rows that are written; a figure draws the others
 
@@ -44,13 +43,4 @@ def _class(is_number: bool) -> str | None:
 
 
 def _text(value: object, signed: bool) -> str:
-    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
-        return "–"
-    if isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
-    if isinstance(value, int | np.integer):
-        return f"{value:,}"
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        return number_text(number, "+.4f" if signed else ",.0f" if abs(number) >= 1000 else ".4f")
-    return str(value)
+    return "–" if value is pd.NA else cell_text(bool(value) if isinstance(value, np.bool_) else value, signed=signed)

@@ -33,7 +33,7 @@ sensitivity   does a verdict depend on sampling and labels?
 row_reason    why a row was predicted so, in a sentence that somebody wrote
 row_words     one row of a run in words
 json_shapes   the JSON of the command line's numbers
-control_shapes  the same of controls and baselines
+control_words  controls in words, as tables and as JSON
 rubric_rates  the rate of an answer by role: raw, from labels alone, corrected; changed between two runs
 rubric_worth  were predictions better where an answer is yes?
 rubric_words  both in words and as JSON

@@ -6,9 +6,9 @@ from typing import Any
 
 from core.scoring import json_shapes
 from core.scoring.run_scores import RunRows
+from core.scoring.sentences import interval_text
 from core.stats.abstain import AbstainCurve, abstain_curve
 from core.stats.scores_and_labels import tasks
-from core.texts import estimate_text
 
 Curves = dict[str, AbstainCurve | None]
 
@@ -35,10 +35,9 @@ def abstain_sentences(found: Curves) -> list[str]:
     """Return the curves in words: a line for each question, and one for each coverage."""
     lines = []
     for summary, curve in zip(abstain_summary(found), found.values(), strict=True):
-        lines.append(summary)
-        for point in () if curve is None else curve.points:
-            risk = estimate_text(point.risk.estimate, point.risk.low, point.risk.high)
-            lines.append(f"  {point.coverage:4.0%} of rows answered: wrong in {risk} of {point.n:,}")
+        points = () if curve is None else curve.points
+        wrong = [f"  {each.coverage:4.0%} of rows answered: wrong in {interval_text(each.risk)} of {each.n:,}" for each in points]
+        lines += [summary, *wrong]
     return [*lines, "Intervals allow for shared perturbations and genes."]
 
 

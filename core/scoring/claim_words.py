@@ -8,7 +8,7 @@ from typing import Any
 
 from core.audit.claim_checks import DECIDES, ClaimsRequest
 from core.scoring.claim_counts import RunClaims, select_claims
-from core.scoring.rubric_words import rates_shape, worth_shape
+from core.scoring.rubric_words import quality_sentence, rates_shape, worth_shape
 from core.scoring.sentences import interval_text
 
 
@@ -34,6 +34,11 @@ def as_json(found: RunClaims, asked: ClaimsRequest) -> Mapping[str, Any]:
         "rates": None if found.rates is None else rates_shape(found.rates),
         "precision": None if found.precision is None else rates_shape(found.precision),
     }
+
+
+def counts_table(found: RunClaims) -> list[dict[str, str | int]]:
+    """Return the counts of each role, by the names that people read."""
+    return [{name.replace("_", " "): value for name, value in asdict(count).items()} for count in found.counts]
 
 
 def describe(found: RunClaims) -> list[str]:
@@ -76,7 +81,7 @@ def describe_precision(found: RunClaims) -> str:
     """Return how many claims of a reading are right by people's labels, in a sentence; "" without any."""
     if found.precision is None:
         return ""
-    whole = [*found.precision.roles.values()][-1]
+    whole = found.precision.whole
     if whole.labels_only is None:
         return "Nobody has labelled its claims (rubric right_claim), so the share of right ones is unknown."
     return (
@@ -88,18 +93,14 @@ def describe_labels(found: RunClaims) -> str:
     """Return a sentence on the reader's quality by people's labels; "" if the rates are not for these texts."""
     if found.rates is None:
         return ""
-    whole = [*found.rates.roles.values()][-1]
+    whole = found.rates.whole
     share = f"Of the briefs {interval_text(whole.raw)} make such a claim according to the reader."
     if not whole.labels:
         return f"{share} Nobody has labelled a brief for the rubric claims, so the reader's error rate is unknown."
-    known = []
-    if whole.sensitivity is not None:
-        known.append(f"finds a claim in {interval_text(whole.sensitivity)} of the briefs with one")
-    if whole.specificity is not None:
-        known.append(f"none in {interval_text(whole.specificity)} of the others")
+    quality = quality_sentence(whole, "the reader", "a claim", "one")
     corrected = (
         f"{whole.missing:,} more labels would correct the rate."
         if whole.corrected is None
         else f"Corrected by {whole.labels:,} labels: {interval_text(whole.corrected)}."
     )
-    return f"{share} By people's labels the reader {' and '.join(known)}. {corrected}"
+    return " ".join(filter(None, (share, quality, corrected)))

@@ -24,7 +24,7 @@ from core.stats.three_classes import (
 )
 from core.stats.top_k import TopK, precision_at
 from core.stats.verdicts import side_of
-from core.texts import number_text
+from core.texts import estimate_text, number_text
 
 VALIDATED = (20, 50, 100, 200, 500)  # rows validated in a follow-up screen
 RANKS = "Rank scores are not probabilities, so log-loss, Brier score and decision curve are undefined."
@@ -120,10 +120,8 @@ def hit_lines(found: ClassScores) -> list[str]:
 
 def per_hundred(found: TopK) -> str:
     """Return hits per hundred validated rows, with their interval."""
-    shown = found.precision.shown
-    if math.isnan(shown.low):
-        return f"{100 * shown.estimate:.0f} [no interval]"
-    return f"{100 * shown.estimate:.0f} [{100 * shown.low:.0f}, {100 * shown.high:.0f}]"
+    estimate, low, high = (100 * end for end in found.precision.shown.ends)
+    return estimate_text(estimate, low, high, ".0f")
 
 
 def class_shape(found: ClassScores) -> dict[str, Any]:

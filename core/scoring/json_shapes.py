@@ -33,7 +33,7 @@ def interval(value: Interval) -> dict[str, float] | None:
     """Return an interval, or null if it has no estimate."""
     if math.isnan(value.estimate):
         return None
-    return {"estimate": value.estimate, "low": value.low, "high": value.high, "se": value.se}
+    return {**value.columns, "se": value.se}
 
 
 def shape_shown(value: Estimate) -> dict[str, float | int | None] | None:
@@ -49,15 +49,14 @@ def score(found: RunScore, product: Interval | None) -> dict[str, Any]:
     units: dict[str, Any] = {unit: {name: interval(getattr(part, unit)) for name, part in parts.items()} for unit in UNITS}
     units["product"] = {"mean": interval(product) if product else None}
     return {
-        **_counts(result),
-        **{name: shape_shown(part) for name, part in parts.items()},
+        **_three(result),
         "unit": "perturbations and genes: largest of the two-way (V_pert + V_gene - V_row), perturbation, gene and row "
         "standard errors, Student's t with Satterthwaite's degrees of freedom, logit limits",
         "scored": result.scored,
         "cuts": cuts(found.cuts),
         "headline": _headline(found.headline),
         "n_uncovered": found.n_uncovered,
-        "covered": None if found.covered is None else _on_covered(found.covered),
+        "covered": None if found.covered is None else _three(found.covered),
         "units": units,
     }
 
@@ -75,13 +74,9 @@ def _headline(found: Headline) -> dict[str, Any] | None:
     }
 
 
-def _on_covered(result: ScoreIntervals) -> dict[str, Any]:
-    return {
-        **_counts(result),
-        "de": shape_shown(result.de),
-        "dir": shape_shown(result.dir),
-        "mean": shape_shown(result.mean),
-    }
+def _three(result: ScoreIntervals) -> dict[str, Any]:
+    """Return row counts, and DE, DIR and their mean."""
+    return {**_counts(result), **{name.lower(): shape_shown(part) for name, part in result.parts.items()}}
 
 
 def cuts(values: Floats) -> dict[str, Any] | None:
@@ -97,6 +92,11 @@ def _counts(result: Metrics[Any]) -> dict[str, int]:
     return {"n": result.n, "n_labelled": result.n_labelled, "n_de": result.n_de}
 
 
+def costliest_first(by_slice: tuple[Slice, ...]) -> list[Slice]:
+    """Return slices by what they cost the mean, those without a cost last."""
+    return sorted(by_slice, key=lambda part: (math.isnan(part.mean.cost), -part.mean.cost))
+
+
 def slices(by_slice: tuple[Slice, ...], scored: str) -> dict[str, Any]:
     """Return `score --by`: how they are scored, and the slices, the costliest first."""
     return {
@@ -108,7 +108,7 @@ def slices(by_slice: tuple[Slice, ...], scored: str) -> dict[str, Any]:
                 **{name: shape_shown(getattr(part, name).score) for name in ("de", "dir", "mean")},
                 "cost": part.mean.cost,
             }
-            for part in sorted(by_slice, key=lambda part: (math.isnan(part.mean.cost), -part.mean.cost))
+            for part in costliest_first(by_slice)
         ],
     }
 
@@ -120,15 +120,7 @@ def other_scores(found: OtherScores) -> dict[str, Any]:
         "macro": {"gene": _within(found.within_gene), "pert": _within(found.within_pert)},
         "auprc": {metric: _average_precision(one) for metric, one in found.auprc.items()},
         "at_k": {metric: [_at_k(one) for one in each] for metric, each in found.top.items()},
-        "matched": {
-            name: {
-                **_counts(part),
-                "de": shape_shown(part.de),
-                "dir": shape_shown(part.dir),
-                "mean": shape_shown(part.mean),
-            }
-            for name, part in matched.items()
-        },
+        "matched": {name: _three(part) for name, part in matched.items()},
     }
 
 

@@ -84,6 +84,11 @@ class RubricRates:
     kappa: Interval | None
     twice: int
 
+    @property
+    def whole(self) -> RoleRates:
+        """The rates of all texts."""
+        return [*self.roles.values()][-1]
+
 
 @dataclass(frozen=True, slots=True)
 class RateChange:

@@ -11,29 +11,51 @@ from core.scoring.rubric_worth import MEASURES, RubricWorth
 from core.scoring.sentences import axes_text, interval_text
 from core.stats.group_contributions import GroupDifference
 from core.stats.intervals import Interval
-from core.texts import quantity_text
+from core.texts import quantity_text, table_lines
 
 
 def rate_lines(found: RubricRates, judge: str) -> list[str]:
-    """Return the rates of every role, one per line. judge: what made the readings, in words."""
-    lines = [f"{found.answer}, read by {judge}; intervals {axes_text([*found.roles.values()][-1].raw)}:"]
-    lines += [f"{role:8} {_role_text(each)}" for role, each in found.roles.items()]
-    if found.kappa is not None:
-        lines.append(f"Two readers of {found.twice:,} texts: kappa {interval_text(found.kappa)}.")
-    return lines
+    """Return the rates of every role as a table. judge: what made the readings, in words."""
+    title = f"{found.answer}, read by {judge}; intervals {axes_text(found.whole.raw)}:"
+    return [title, *table_lines(rates_table(found)), *filter(None, [kappa_sentence(found)])]
 
 
-def _role_text(rates: RoleRates) -> str:
-    unread = f", {rates.unread:,} unread" if rates.unread else ""
-    parts = [f"{rates.yes:,} of {rates.n - rates.unread:,}{unread}: raw {interval_text(rates.raw)}"]
-    if rates.labels_only is not None:
-        parts.append(f"labels alone ({rates.labels:,}) {interval_text(rates.labels_only)}")
-    parts.append(f"corrected {interval_text(rates.corrected)}" if rates.corrected else missing_text(rates))
+def rates_table(found: RubricRates) -> list[dict[str, str | int | None]]:
+    """Return a line for each role: its texts, the rates of judge and people, and how well they agree."""
+    return [
+        {
+            "role": role,
+            "texts": each.n,
+            "unread": each.unread or None,
+            "with it": each.yes,
+            "as judged": interval_text(each.raw),
+            "labels": each.labels,
+            "labels alone": _text(each.labels_only),
+            "corrected": _text(each.corrected) or f"{each.missing:,} labels missing",
+            "sensitivity": _text(each.sensitivity),
+            "specificity": _text(each.specificity),
+        }
+        for role, each in found.roles.items()
+    ]
+
+
+def _text(value: Interval | None, *, signed: bool = False) -> str | None:
+    return None if value is None else interval_text(value, signed=signed)
+
+
+def kappa_sentence(found: RubricRates) -> str:
+    """Return how far two readers agree; "" if no text was labelled by two."""
+    return "" if found.kappa is None else f"Two readers of {found.twice:,} texts: Cohen's kappa {interval_text(found.kappa)}."
+
+
+def quality_sentence(rates: RoleRates, judge: str, what: str, it: str) -> str:
+    """Return how often a judge is right by people's labels; "" without labels. what, it: what it finds, named and again."""
+    parts = []
     if rates.sensitivity is not None:
-        parts.append(f"sensitivity {interval_text(rates.sensitivity)}")
+        parts.append(f"finds {what} in {interval_text(rates.sensitivity)} of the texts with {it} (sensitivity)")
     if rates.specificity is not None:
-        parts.append(f"specificity {interval_text(rates.specificity)}")
-    return "; ".join(parts)
+        parts.append(f"does not find {it} in {interval_text(rates.specificity)} of the others (specificity)")
+    return f"By people's labels {judge} {' and '.join(parts)}." if parts else ""
 
 
 def missing_text(rates: RoleRates) -> str:
@@ -41,13 +63,22 @@ def missing_text(rates: RoleRates) -> str:
     return f"no corrected rate: {rates.labels:,} of the {FEWEST_LABELS} labels that it takes, {rates.missing:,} more are missing"
 
 
-def change_lines(changes: Mapping[str, RateChange], a: str, b: str) -> list[str]:
-    """Run b's rates less run a's, a line for each role."""
-    lines = [f"{b} less {a}, paired on the rows of both:"]
-    for role, change in changes.items():
-        corrected = f"; corrected {interval_text(change.corrected, signed=True)}" if change.corrected else ""
-        lines.append(f"{role:8} {change.n:,} texts: raw {interval_text(change.raw, signed=True)}{corrected}")
-    return lines
+def difference_title(a: str, b: str) -> str:
+    """Return what is compared by `changes_table`: run b with run a."""
+    return f"{b} less {a}, paired over the rows of both"
+
+
+def changes_table(changes: Mapping[str, RateChange]) -> list[dict[str, str | int | None]]:
+    """Return a line for each role: how the rates of two runs differ."""
+    return [
+        {
+            "role": role,
+            "texts": each.n,
+            "as judged": interval_text(each.raw, signed=True),
+            "corrected": _text(each.corrected, signed=True) or "labels missing",
+        }
+        for role, each in changes.items()
+    ]
 
 
 def rates_shape(found: RubricRates) -> dict[str, Any]:
@@ -99,6 +130,12 @@ def worth_sentences(worth: RubricWorth) -> list[str]:
             f"{interval_text(found.change.shown, signed=True)}, p {quantity_text(p.p)}, Holm {quantity_text(p.holm)}"
         )
     return [*lines, conclusion(worth)]
+
+
+def worth_summary(worth: RubricWorth) -> str:
+    """Return which rows were compared, and the conclusion."""
+    first, *_, last = worth_sentences(worth)
+    return f"{first} {last}"
 
 
 def rows_text(worth: RubricWorth) -> tuple[str, str]:

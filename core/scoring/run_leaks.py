@@ -101,4 +101,4 @@ def _limits(value: Interval) -> tuple[float, float, float]:
     """Return the estimate and its limits; an AUROC of exactly 0 or 1 has no interval, and is its own limits."""
     if value.estimate in (0.0, 1.0):
         return value.estimate, value.estimate, value.estimate
-    return value.estimate, value.low, value.high
+    return value.ends

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.scoring.compare_runs import PairedRuns, RunComparison
 from core.scoring.json_shapes import changes
-from core.scoring.sentences import SIDE_WORDS, interval_text
+from core.scoring.sentences import SIDE_WORDS, change_texts
 from core.stats.comparison import Comparison, compare, compare_macro
 from core.stats.natural_sampling import compare_weighted, natural_rate, natural_weights
 from core.stats.scored_rows import ScoredRows
@@ -95,13 +95,12 @@ def _under_labels(pair: PairedRuns, name: str, labels: NDArray[np.object_]) -> V
     return Variant(name, about, result, agree)
 
 
-def sensitivity_sentences(found: Sensitivity) -> list[str]:
-    """Return each variant with its difference and verdict, and whether any verdict is another, one per line."""
-    lines = [
-        f"{one.name:36} mean {interval_text(one.result.mean.change.shown, signed=True):24} {found.verdict(one):16} {one.about}"
+def sensitivity_table(found: Sensitivity) -> list[dict[str, str]]:
+    """Return a line for each variant: its differences, and the verdict on the mean."""
+    return [
+        {"variant": one.name, **change_texts(one.result), "verdict": found.verdict(one), "variation": one.about}
         for one in found.variants
     ]
-    return [*lines, sensitivity_sentence(found)]
 
 
 def sensitivity_sentence(found: Sensitivity) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from core.scoring.controls import Verdict
 from core.scoring.other_scores import MATCHED, METRICS, OtherScores
 from core.scoring.run_scores import Headline, RunScore
+from core.stats.comparison import Comparison
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval, Resampled, Unit, why_no_interval
 from core.stats.verdicts import Side
-from core.texts import NO_BIOLOGY, estimate_text, number_text, rows_behind
+from core.texts import estimate_text, number_text, range_text, rows_behind
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.evaluation import Evaluation
@@ -41,7 +41,17 @@ _SINGLE: dict[Unit, tuple[str, ...]] = {
 
 def interval_text(value: Interval, *, signed: bool = False) -> str:
     """Return an interval as "0.621 [0.604, 0.638]", with a sign for a change, and an en dash if it is unknown."""
-    return estimate_text(value.estimate, value.low, value.high, "+.3f" if signed else ".3f")
+    return estimate_text(*value.ends, "+.3f" if signed else ".3f")
+
+
+def limits_text(value: Interval) -> str:
+    """Return the ends of an interval, "[0.604, 0.638]", where its estimate is shown already."""
+    return range_text(value.low, value.high)
+
+
+def change_texts(result: Comparison) -> dict[str, str]:
+    """Return the changes of DE, DIR and their mean as a table has them, by their titles."""
+    return {f"Δ {name}": interval_text(part.change.shown, signed=True) for name, part in result.parts.items()}
 
 
 def resampled_line(mean: Resampled) -> str:
@@ -256,15 +266,3 @@ def space_sentence(mean: MeanOfCuts, null: PermutationNull | None) -> str:
 
 def _number(value: Estimate) -> str:
     return number_text(value.value)
-
-
-def verdict_sentence(axis: str, verdict: Verdict) -> str:
-    """Return whether a run beats the no-biology baseline on an axis ("DE" or "DIR"), in words."""
-    change, baseline = interval_text(verdict.change, signed=True), f"the {NO_BIOLOGY} ({verdict.control})"
-    if verdict.beats is None:
-        return f"{axis}: no labels of both classes, so no verdict"
-    if verdict.beats:
-        return f"{axis} beats {baseline}: {change}, {axes_text(verdict.change)}"
-    if verdict.word == "no":
-        return f"{axis} is below {baseline}: {change}, {axes_text(verdict.change)}"
-    return f"{axis} and {baseline} cannot be distinguished: {change}, {axes_text(verdict.change)}"

@@ -49,6 +49,16 @@ class Interval:
     degrees: float | None = field(default=None, kw_only=True)
 
     @property
+    def ends(self) -> tuple[float, float, float]:
+        """The estimate and its limits."""
+        return self.estimate, self.low, self.high
+
+    @property
+    def columns(self) -> dict[str, float]:
+        """The estimate and its limits by the names that tables and JSON give them."""
+        return {"estimate": self.estimate, "low": self.low, "high": self.high}
+
+    @property
     def df(self) -> float:
         """The degrees of freedom of Student's t behind the limits; infinite for the normal quantile."""
         if self.degrees is not None:

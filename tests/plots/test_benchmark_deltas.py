@@ -21,7 +21,7 @@ TABLE = pd.DataFrame(
 
 def test_every_number_stands_under_its_metric() -> None:
     chart = benchmark_deltas.figure(TABLE, 0.01)
-    names = ["<b>mean</b>", "by rows alone", "the arm against itself", "<b>placebo</b>", "DE &lt;within&gt; gene"]
+    names = ["<i>mean</i>", "by rows alone", "the arm against itself", "<i>placebo</i>", "DE &lt;within&gt; gene"]
     assert list(chart.layout.yaxis.ticktext) == names
     assert list(chart.layout.yaxis2.ticktext) == ["", "+0.020 [+0.010, +0.030]", "±0.004", "", "+0.000 [no interval]"]
     assert {trace.marker.color for trace in chart.data if trace.x[0] is not None} == {"#009E73", "#E69F00", "#8C8C8C"}

@@ -39,7 +39,7 @@ def test_table_holds_every_interval_of_a_comparison() -> None:
 def test_differences_stand_under_their_metric() -> None:
     chart = paired_changes.figure(TABLE, 0.024)
     both = "allowing for shared perturbations and genes"
-    assert list(chart.layout.yaxis.ticktext) == ["<b>DE</b>", "by rows alone", f"<b>{both}</b>", "<b>mean</b>", "by rows alone"]
+    assert list(chart.layout.yaxis.ticktext) == ["<i>DE</i>", "by rows alone", f"<b>{both}</b>", "<i>mean</i>", "by rows alone"]
     others, judged, _ = chart.data  # what the runs are judged by stands out
     assert (others.marker.color, judged.marker.color) == (theme.BASELINE, theme.CHOSEN)
     assert (list(others.x), list(others.y)) == ([0.02, -0.01], [1, 4])

@@ -34,7 +34,7 @@ WORTH = pd.DataFrame(
 def test_each_role_has_a_block_with_its_three_rates() -> None:
     chart = rubric_rates.figure(RATES, "yes")
     names = ["judge, as read", "labels alone", "corrected"]
-    assert list(chart.layout.yaxis.ticktext) == ["<b>EFFECT</b>", *names, "<b>all</b>", *names]
+    assert list(chart.layout.yaxis.ticktext) == ["<i>EFFECT</i>", *names, "<i>all</i>", *names]
     words = list(chart.layout.yaxis2.ticktext)
     assert words[1:4] == ["13.5% [12.0%, 15.0%]  2,000 texts read", "5.0% [1.0%, 20.0%]  12 labels", "–  12 labels"]
     dots = {trace.marker.color: list(trace.x) for trace in chart.data if trace.mode == "markers"}
@@ -54,7 +54,7 @@ def test_differences_that_are_left_after_the_correction_have_the_chosen_colour()
     chart = rubric_worth.figure(WORTH)
     dots = {trace.marker.color: list(trace.x) for trace in chart.data if trace.mode == "markers"}
     assert dots == {theme.CHOSEN: [-0.07], theme.BASELINE: [-0.03]}
-    assert chart.layout.yaxis.ticktext[0] == "<b>&lt;b&gt;names&lt;/b&gt;</b>"  # a name is no markup
+    assert chart.layout.yaxis.ticktext[0] == "<i>&lt;b&gt;names&lt;/b&gt;</i>"  # a name is no markup
     assert chart.layout.yaxis2.ticktext[0] == "900 rows yes, 1,600 no"
     assert chart.layout.yaxis2.ticktext[1] == "−0.070 [−0.110, −0.020]  Holm p 0.02"
     assert [note.text for note in chart.layout.annotations] == ["no difference"]

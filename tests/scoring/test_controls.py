@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from core.actions.workspace import Workspace
-from core.scoring import control_shapes, json_shapes, sentences
+from core.scoring import control_words, json_shapes
 from core.scoring.compare_runs import compare_runs
 from core.scoring.controls import NO_SKILL, Control, RunControls, Verdict, control_run, judge_run
 from core.scoring.run_scores import RunRows, count_rows, score_run
@@ -82,7 +82,7 @@ def test_controls_of_a_run_under_folds_are_scored_inside_its_cells() -> None:
 
 def test_the_same_seed_permutes_alike(demo_workspace: Workspace) -> None:
     first, again, other = (
-        control_shapes.controls(controls_of(demo_workspace, "simulated debate", n=4, seed=seed)[1]) for seed in (1, 1, 2)
+        control_words.controls(controls_of(demo_workspace, "simulated debate", n=4, seed=seed)[1]) for seed in (1, 1, 2)
     )
     assert first == again
     assert first != other
@@ -110,12 +110,12 @@ def test_a_run_beats_a_control_if_the_interval_lies_above_0(
     verdict = Verdict("x", change_of(low, high))
     assert verdict.beats is beats
     assert verdict.word == word
-    assert sentences.verdict_sentence("DE", verdict).startswith(says)
+    assert control_words.verdict_sentence("DE", verdict).startswith(says)
 
 
 def test_without_labels_nothing_is_judged(demo_workspace: Workspace) -> None:
     _, found = controls_of(demo_workspace, "simulated debate test", n=2)
-    shape = control_shapes.controls(found)
+    shape = control_words.controls(found)
     assert shape["beats_no_biology"] == {"de": None, "dir": None}
     assert shape["best"] == {"de": None, "dir": None}
     assert all(each[axis] is None for each in shape["controls"] for axis in ("de", "dir", "mean"))
@@ -142,7 +142,7 @@ def test_a_benchmark_of_one_question_is_judged_by_the_average_over_genes() -> No
     assert of_gene.de is not None
     assert of_gene.de.estimate == 0.5
     assert of_gene.note == NO_SKILL
-    shape = control_shapes.controls(found)["controls"][1]
+    shape = control_words.controls(found)["controls"][1]
     assert (shape["de"], shape["pooled"]["note"]) == (0.5, NO_SKILL)
 
 
@@ -173,7 +173,7 @@ def test_permuted_vectors_stand_beside_a_knn_only() -> None:
 
 def test_the_fingerprint_stands_apart_with_its_reversed_value(demo_workspace: Workspace) -> None:
     _, found = controls_of(demo_workspace, "simulated debate", n=2)
-    shape = control_shapes.controls(found)
+    shape = control_words.controls(found)
     assert len(shape["fingerprint"]) == 4
     assert not {each["name"] for each in shape["fingerprint"]} & {each["name"] for each in shape["controls"]}
     for each in shape["fingerprint"]:

@@ -13,7 +13,7 @@ from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.errors import InputError
 from core.scoring.rubric_rates import FEWEST_LABELS, RateTexts, compare_rates, join_answers, load_rate_texts, rubric_rates
-from core.scoring.rubric_words import change_lines, changes_shape, rate_lines, rates_shape
+from core.scoring.rubric_words import changes_shape, changes_table, rate_lines, rates_shape
 from core.stats.prediction_powered import JudgedTexts, corrected_rate, labels_only_rate
 from core.store import rubrics, runs
 from core.store.rubrics import Sample, SampledText, TextLabel
@@ -85,7 +85,7 @@ def test_raw_rates_by_role_and_what_is_missing(texts: pd.DataFrame, readings: pd
     assert (whole.n, whole.yes, whole.missing) == (2 * N, sum(n_yes.values()), FEWEST_LABELS)
     assert effect.raw.low < effect.raw.estimate < effect.raw.high
     assert (effect.labels_only, effect.corrected, effect.sensitivity, found.kappa) == (None, None, None, None)
-    assert f"0 of the {FEWEST_LABELS} labels that it takes, {FEWEST_LABELS} more are missing" in rate_lines(found, "rule")[1]
+    assert f"{FEWEST_LABELS} labels missing" in rate_lines(found, "rule")[2]
     shape = rates_shape(found)["roles"]["NULL"]
     assert shape["rate"]["estimate"] == pytest.approx(n_yes["NULL"] / 399)
     assert (shape["corrected"], shape["missing_labels"]) == (None, FEWEST_LABELS)
@@ -146,7 +146,7 @@ def test_a_text_counts_once_with_its_first_label_and_a_models_label_never(texts:
     assert rates.twice == 20
     assert rates.kappa is not None
     assert rates.kappa.estimate == pytest.approx(0)  # one who always says no agrees by chance
-    assert any("20 texts: kappa 0.000" in line for line in rate_lines(rates, "rule"))
+    assert any("20 texts: Cohen's kappa 0.000" in line for line in rate_lines(rates, "rule"))
 
 
 def test_probabilities_are_used_where_the_judge_has_them(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
@@ -173,7 +173,9 @@ def test_another_run_on_the_same_rows_is_compared_paired(texts: pd.DataFrame, re
     assert effect.corrected is None
     assert changed["NULL"].raw.estimate == 0
     assert changes_shape(changed)["EFFECT"]["corrected"] is None
-    assert "300 texts: raw −0.1" in change_lines(changed, "a", "b")[1]
+    line = changes_table(changed)[0]
+    assert (line["role"], line["texts"], line["corrected"]) == ("EFFECT", 300, "labels missing")
+    assert str(line["as judged"]).startswith("−0.1")
     sample = sample_of(texts, 200)
     labelled = joined(texts, readings, label_all(sample, readings, wrong=10), [sample])
     corrected = compare_rates(labelled, labelled)["all"].corrected

@@ -107,8 +107,8 @@ def _mean_over_cuts(found: Sequence[Influence]) -> Influence:
 
 def _line(arm: Arm, metric: str, value: Estimate, change: Estimate | None, scored: str) -> tuple[object, ...]:
     shown = value.shown
-    moved = (np.nan, np.nan, np.nan) if change is None else (change.shown.estimate, change.shown.low, change.shown.high)
-    return (arm.name, metric, shown.estimate, shown.low, shown.high, value.n, *moved, scored, arm.note)
+    moved = (np.nan, np.nan, np.nan) if change is None else change.shown.ends
+    return (arm.name, metric, *shown.ends, value.n, *moved, scored, arm.note)
 
 
 def mask_scores(scores: Scores, rows: NDArray[np.bool_]) -> Scores:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core.audit.kind_settings import KindSettings
-from core.plots import argument_kinds
+from core.plots import argument_kinds, forest_plot
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
@@ -54,15 +54,12 @@ def kinds_table(found: RunKinds) -> pd.DataFrame:
 
 
 def _line(kind: Kind, n: int) -> dict[str, object]:
-    shown = None if kind.hit is None else kind.hit.shown
     return {
         "kind": kind.name,
         "n": kind.n,
         "rows": 0 if kind.hit is None else kind.hit.n,
         "share": kind.n / n,
-        "estimate": _NAN if shown is None else shown.estimate,
-        "low": _NAN if shown is None else shown.low,
-        "high": _NAN if shown is None else shown.high,
+        **(dict.fromkeys(forest_plot.ENDS, _NAN) if kind.hit is None else kind.hit.shown.columns),
         "example": kind.typical[0].pair_id if kind.typical else None,
     }
 

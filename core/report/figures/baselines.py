@@ -14,9 +14,9 @@ from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.figures.ladder import describe_rows
 from core.report.material import Material
+from core.scoring.control_words import verdict_sentence
 from core.scoring.controls import RunControls
-from core.scoring.sentences import TWO_WAY, interval_text, scored_text, verdict_sentence
-from core.stats.intervals import Interval
+from core.scoring.sentences import TWO_WAY, interval_text, scored_text
 from core.store.runs import Run
 
 _AXES: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "dir"))
@@ -34,11 +34,7 @@ def of_axis(run: Run, n: int, found: RunControls, name: str, axis: Literal["de",
     """Return the run and every control that says something on an axis; name: DE or DIR; n: labelled rows of the run."""
     lines = [(each, getattr(each, axis)) for each in (found.own, *found.controls)]
     table = pd.DataFrame(
-        [
-            (each.name, each.about, value.estimate, value.low, value.high, value.n, each is found.own)
-            for each, value in lines
-            if value is not None
-        ],
+        [(each.name, each.about, *value.ends, value.n, each is found.own) for each, value in lines if value is not None],
         columns=list(control_scores.COLUMNS),
     )
     title, sentence = f"{name} beside the baselines without biology", f"{verdict_sentence(name, getattr(found.verdicts, axis))}."
@@ -79,14 +75,10 @@ def _lines_of_group(material: Material, group: Sequence[Run], axis: Literal["de"
     own = [(run.name, "here", getattr(material.controls(run.id).own, axis), run is material.runs[0]) for run in group]
     known = [*own, *((each.name, "baseline", getattr(each, axis), False) for each in rivals)]
     return [
-        {"group": describe_rows(first), "run": name, "kind": kind, "chosen": chosen, **_numbers(value)}
+        {"group": describe_rows(first), "run": name, "kind": kind, "chosen": chosen, **ladder.numbers(value)}
         for name, kind, value, chosen in known
         if value is not None and not math.isnan(value.estimate)
     ]
-
-
-def _numbers(value: Interval) -> dict[str, object]:
-    return {"score": value.estimate, "low": value.low, "high": value.high, "n": value.n}
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:

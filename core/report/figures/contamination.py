@@ -32,7 +32,7 @@ def table_of(found: Contamination) -> pd.DataFrame:
         {
             "name": TITLES[each.arm],
             "score": each.mean.b.value,
-            **{end: getattr(each.mean.change.shown, end) for end in ("estimate", "low", "high")},
+            **each.mean.change.shown.columns,
             "n": each.found.covered.n_labelled,
             "p_holm": each.p_holm,
             "falls": each.falls,

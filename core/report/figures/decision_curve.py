@@ -12,7 +12,6 @@ from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring.class_scores import RANKS, ClassScores, curve_sentence, score_classes
 from core.scoring.sentences import TWO_WAY
-from core.stats.intervals import Interval
 
 TITLE = "Decision curve"
 
@@ -21,15 +20,11 @@ def of_scores(run: str, found: ClassScores) -> CaptionedFigure:
     """Return the curve of a run of this name."""
     if not found.curve:
         return CaptionedFigure(TITLE, run, f"{run}: {RANKS}")
-    lines = [(one.threshold, one.chosen, *_ends(one.benefit.shown), one.everything) for one in found.curve]
+    lines = [(one.threshold, one.chosen, *one.benefit.shown.ends, one.everything) for one in found.curve]
     table = pd.DataFrame(lines, columns=list(decision_curve.COLUMNS))
     caption = f"{run} · {found.curve[0].benefit.n:,} rows with a label · 95% intervals {TWO_WAY}"
     sentence = curve_sentence(found.curve)
     return CaptionedFigure(TITLE, run, sentence, caption, decision_curve.figure(table, "P(DE)"), table)
-
-
-def _ends(shown: Interval) -> tuple[float, float, float]:
-    return shown.estimate, shown.low, shown.high
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:

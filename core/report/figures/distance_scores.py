@@ -29,7 +29,6 @@ def of_scores(run: str, found: DistanceScores, overall: float, control: float, m
 
 def _line(part: Slice, cosines: tuple[float, float] | None, metric: str) -> dict[str, object]:
     scored = part.parts[metric]
-    shown = scored.score.shown
     reach = "" if cosines is None else f", {cosines[0]:.2f} to {cosines[1]:.2f}"
     counts = {"slice": f"{part.name}{reach}", "n": part.n, "n_labelled": part.n_labelled}
-    return {**counts, "estimate": shown.estimate, "low": shown.low, "high": shown.high, "cost": scored.cost}
+    return {**counts, **scored.score.shown.columns, "cost": scored.cost}

@@ -57,9 +57,7 @@ def of_group(dataset: str, group: Sequence[Run], standings: Mapping[str, Standin
 
 
 def _line(run: Run, found: Standing, chosen: str | None) -> dict[str, object]:
-    value = found.score.headline.value
-    here = {"kind": "here", "score": value.estimate, "low": value.low, "high": value.high, "n": value.n}
-    return {"run": run.name, "chosen": run.id == chosen, **here}
+    return {"run": run.name, "chosen": run.id == chosen, "kind": "here", **ladder.numbers(found.score.headline.value)}
 
 
 def of_all(
@@ -80,7 +78,8 @@ def of_all(
         of_group = [_line(run, standings[run.id], chosen) for run in drawn]
         first = standings[group[0].id]
         if first.score.headline.genes is None:
-            of_group.append(_baseline_line(counts[group[0].id]))
+            baseline = counts[group[0].id].headline.value
+            of_group.append({"run": NO_BIOLOGY, "kind": "baseline", "chosen": False, **ladder.numbers(baseline)})
         some = f", {len(drawn)} of {len(group)} runs" if len(drawn) < len(group) else ""
         ordered = sorted(of_group, key=lambda line: -float(str(line["score"])))
         lines += [{"group": f"{describe_rows(first)}{some}", **line} for line in ordered]
@@ -91,12 +90,6 @@ def of_all(
     chart = ladder.grouped_figure(table, "mean" if len(names) == 1 else "score")
     finding = sentence.partition(": ")[0]
     return CaptionedFigure("Runs beside the baselines without biology", dataset, sentence, caption, chart, table, finding)
-
-
-def _baseline_line(score: RunScore) -> dict[str, object]:
-    value = score.headline.value
-    known = {"score": value.estimate, "low": value.low, "high": value.high, "n": value.n}
-    return {"run": NO_BIOLOGY, "kind": "baseline", "chosen": False, **known}
 
 
 def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, chosen: str | None) -> CaptionedFigure:

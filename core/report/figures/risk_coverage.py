@@ -19,7 +19,7 @@ TITLE = "Risk against coverage"
 def of_curves(run: str, found: Curves) -> CaptionedFigure:
     """Return the curves of a run of this name."""
     lines = [
-        (name, point.coverage, point.n, point.risk.estimate, point.risk.low, point.risk.high, curve.at_random)
+        (name, point.coverage, point.n, *point.risk.ends, curve.at_random)
         for name, curve in found.items()
         if curve is not None
         for point in curve.points

@@ -8,6 +8,7 @@ import pandas as pd
 
 from core.audit.rubric import Rubric
 from core.plots import rubric_rates as plot
+from core.plots.forest_plot import ENDS
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.material import AskedRubric, Material
@@ -24,7 +25,7 @@ TITLE = "Rates of an answer"
 def of_run(run: Run, rubric: Rubric, found: RubricRates, judge: str) -> CaptionedFigure:
     """Return a rubric's rates by role. judge: what made the readings, in words."""
     table = pd.DataFrame([line for role, rates in found.roles.items() for line in _lines(role, rates)])
-    whole = [*found.roles.values()][-1]
+    whole = found.whole
     n_labels = f"{whole.labels:,} texts labelled by people"
     caption = (
         f"{run.name} · {whole.n:,} texts, read by {judge}; {n_labels} · 95% intervals {TWO_WAY}; that of the judge as read "
@@ -40,12 +41,8 @@ def _lines(role: str, rates: RoleRates) -> list[dict[str, object]]:
         ("labels", rates.labels, rates.labels_only),
         ("corrected", rates.labels, rates.corrected),
     ]
-    nan = float("nan")
-    ends = [(each.estimate, each.low, each.high) if each else (nan, nan, nan) for _, _, each in kinds]
-    return [
-        {"role": role, "kind": kind, "n": n, "estimate": estimate, "low": low, "high": high}
-        for (kind, n, _), (estimate, low, high) in zip(kinds, ends, strict=True)
-    ]
+    unknown = dict.fromkeys(ENDS, float("nan"))
+    return [{"role": role, "kind": kind, "n": n, **(rate.columns if rate else unknown)} for kind, n, rate in kinds]
 
 
 def _rates_sentence(answer: str, rates: RoleRates) -> str:
@@ -58,7 +55,7 @@ def _rates_sentence(answer: str, rates: RoleRates) -> str:
 
 
 def _percent(rate: Interval) -> str:
-    return estimate_text(rate.estimate, rate.low, rate.high, ".1%")
+    return estimate_text(*rate.ends, ".1%")
 
 
 def nothing_asked(run: Run, title: str) -> CaptionedFigure:
@@ -81,7 +78,7 @@ def of_runs(rubric: Rubric, found: Mapping[str, RubricRates]) -> CaptionedFigure
     table = pd.DataFrame(lines)
     roles = list(dict.fromkeys(table["role"]))
     table = table.sort_values("role", key=lambda names: names.map(roles.index), kind="stable", ignore_index=True)
-    whole = {run: [*rates.roles.values()][-1] for run, rates in found.items()}
+    whole = {run: rates.whole for run, rates in found.items()}
     said = "; ".join(f"{run}: {_shown_rate(rates)}" for run, rates in whole.items())
     answer = rubric.answers[0]
     caption = f"{len(found)} runs · {sum(rates.n for rates in whole.values()):,} texts · 95% intervals {TWO_WAY}"
@@ -120,7 +117,7 @@ def _rates_of(material: Material, run: Run, asked: AskedRubric) -> tuple[Caption
         return CaptionedFigure(TITLE, run.name, sentence), None
     readings, judge = answered
     found = rubric_rates(join_answers(asked.texts, readings, asked.labels, asked.samples, rubric), rubric.answers[0])
-    if [*found.roles.values()][-1].says_nothing:
+    if found.whole.says_nothing:
         return CaptionedFigure(TITLE, run.name, f"{rubric.question} No text of {run.name} could be read ({judge})."), None
     return of_run(run, rubric, found, judge), found
 

@@ -48,7 +48,7 @@ def _table_of(found: Sequence[RubricWorth]) -> pd.DataFrame:
             "measure": words,
             "n_yes": worth.n_yes,
             "n_no": worth.n_no,
-            **{end: getattr(worth.measures[key].change.shown, end) for end in ("estimate", "low", "high")},
+            **worth.measures[key].change.shown.columns,
             "p": worth.p[key].p,
             "p_holm": worth.p[key].holm,
         }

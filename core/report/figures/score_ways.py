@@ -13,14 +13,13 @@ from core.report.material import Material
 from core.scoring.other_scores import METRICS, OtherScores, ways_to_score
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import TWO_WAY, interval_text, scored_text
-from core.stats.delong import Estimate
 from core.texts import NO_BIOLOGY, number_text
 
 
 def of_run(rows: RunRows, found: OtherScores, counts: OtherScores, name: str) -> CaptionedFigure:
     """Return all ways to score one metric. found: of the run; counts: of row counts alone; name: DE or DIR."""
     pairs = list(zip(*(ways_to_score(one, METRICS[name]) for one in (found, counts)), strict=True))
-    lines = [(way.name, way.counted, *_ends(way.estimate), way.estimate.n, count.estimate.value) for way, count in pairs]
+    lines = [(way.name, way.counted, *way.estimate.shown.ends, way.estimate.n, count.estimate.value) for way, count in pairs]
     table = pd.DataFrame(lines, columns=list(score_ways.COLUMNS))
     caption = (
         f"{rows.run.name} · {name}, {scored_text(rows.scored)} · 95% intervals {TWO_WAY} · "
@@ -35,14 +34,10 @@ def of_run(rows: RunRows, found: OtherScores, counts: OtherScores, name: str) ->
     return CaptionedFigure(f"{name} scored in other ways", rows.run.name, sentence, caption, chart, table)
 
 
-def _ends(estimate: Estimate) -> tuple[float, float, float]:
-    return estimate.value, estimate.shown.low, estimate.shown.high
-
-
 def of_runs(runs: Sequence[RunRows], scores: Sequence[OtherScores], name: str) -> CaptionedFigure:
     """Return all ways to score one metric of two or more runs, each on its own rows. name: DE or DIR."""
     lines = [
-        {"group": way.name, "run": rows.run.name, "kind": "here", "chosen": rows is runs[0], **_numbers(way.estimate)}
+        {"group": way.name, "run": rows.run.name, "kind": "here", "chosen": rows is runs[0], **ladder.numbers(way.estimate.shown)}
         for rows, found in zip(runs, scores, strict=True)
         for way in ways_to_score(found, METRICS[name])
     ]
@@ -57,11 +52,6 @@ def of_runs(runs: Sequence[RunRows], scores: Sequence[OtherScores], name: str) -
     finding = f"{name} {way}: the highest is {best['run']}, {number_text(best['score'])}"
     caption = f"{subject} · {name}, each run on its own rows · 95% intervals {TWO_WAY}"
     return CaptionedFigure(title, subject, f"{finding}.", caption, ladder.grouped_figure(table, name), table)
-
-
-def _numbers(estimate: Estimate) -> dict[str, object]:
-    value, low, high = _ends(estimate)
-    return {"score": value, "low": low, "high": high, "n": estimate.n}
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:

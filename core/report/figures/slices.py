@@ -51,16 +51,13 @@ def _in_order(table: pd.DataFrame, by: str) -> pd.DataFrame:
 
 def _line(by: str, part: Slice, metric: str) -> dict[str, object]:
     scored = getattr(part, metric.lower())
-    interval = scored.score.shown
     return {
         "slice": _describe_times_measured(part.name) if by == GENE_ROWS else part.name,
         "value": part.name,
         "n": part.n,
         "n_labelled": part.n_labelled,
-        "estimate": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
-        "clusters": interval.clusters,
+        **scored.score.shown.columns,
+        "clusters": scored.score.shown.clusters,
         "cost": scored.cost,
     }
 

@@ -13,8 +13,8 @@ from core.audit.claim_checks import DECIDES, ClaimsRequest
 from core.audit.rules.claims import RIGHT_CLAIM, RULE
 from core.fields.record import make
 from core.scoring.claim_counts import RunClaims, select_claims
-from core.scoring.claim_words import describe
-from core.scoring.rubric_words import conclusion
+from core.scoring.claim_words import counts_table, describe
+from core.scoring.rubric_words import worth_summary
 from core.store.runs import Run
 from core.ui.arguments import choices, rubric_forms
 from core.ui.shared import links, loaders, tables
@@ -83,14 +83,14 @@ def _show(run: Run, found: RunClaims, asked: ClaimsRequest) -> None:
         for label, rubric, rates in labelled:
             if rates is not None:
                 links.to_page(links.ARGUMENTS, label, dataset=run.dataset, run=run.id, tab="Label", rubric=rubric)
-    counts = pd.DataFrame([(count.role, *_numbers(count)) for count in found.counts], columns=["role", *_COUNTED])
     number = st.column_config.NumberColumn
     tables.show_table(
-        counts, "claims by role", {name: number(name, format="localized", help=help_) for name, help_ in _COUNTED.items()}
+        pd.DataFrame(counts_table(found)),
+        "claims by role",
+        {name: number(name, format="localized", help=help_) for name, help_ in _COUNTED.items()},
     )
     for worth in found.worth:
-        rows = f"{worth.n_yes:,} rows with a {worth.rubric}, {worth.n_no:,} without."
-        st.caption(as_text(f"{rows} {conclusion(worth)}"))
+        st.caption(as_text(worth_summary(worth)))
     claims = select_claims(found, asked)
     claims = claims[~claims["is_answer"]]
     if claims.empty:
@@ -109,10 +109,6 @@ def _show(run: Run, found: RunClaims, asked: ClaimsRequest) -> None:
         "row": st.column_config.LinkColumn("row", display_text=r"row=([^&]+)"),
     }
     tables.show_table(table, "claims", columns)
-
-
-def _numbers(count: object) -> list[int]:
-    return [getattr(count, name.replace(" ", "_")) for name in _COUNTED]
 
 
 _COUNTED = {

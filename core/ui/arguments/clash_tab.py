@@ -11,7 +11,7 @@ from core.actions.clash import clash_of_run
 from core.actions.job_kinds.reading import KIND as READING
 from core.audit.clash import SPEECHES, STATUSES
 from core.scoring.clash_counts import RunClash, describe_clash, list_counts, select_points
-from core.scoring.rubric_words import conclusion
+from core.scoring.rubric_words import worth_summary
 from core.store.runs import Run
 from core.ui.arguments import choices, rubric_forms
 from core.ui.shared import links, loaders, tables
@@ -61,8 +61,7 @@ def _show(run: Run, found: RunClash) -> None:
     shown = shares.rename(columns=_NAMES)[list(_NAMES.values())]
     tables.show_table(shown, "points by side", {_NAMES[name]: _column(name) for name in _NAMES})
     for worth in found.worth:
-        rows = f"{worth.n_yes:,} rows with an {worth.rubric}, {worth.n_no:,} without."
-        st.caption(as_text(f"{rows} {conclusion(worth)}"))
+        st.caption(as_text(worth_summary(worth)))
     _show_points(run, found)
 
 

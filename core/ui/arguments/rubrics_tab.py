@@ -14,8 +14,9 @@ from core.audit.rubric import YES_NO, Rubric
 from core.plots import theme
 from core.report.figures import rubric_rates
 from core.scoring.rubric_rates import RateTexts, RubricRates, compare_rates
-from core.scoring.sentences import interval_text
+from core.scoring.rubric_words import changes_table, difference_title, kappa_sentence, quality_sentence, rates_table
 from core.store.runs import Run
+from core.texts import cell_text
 from core.ui.arguments import choices, numbers, rubric_forms
 from core.ui.shared import filters, links, loaders, tables
 from core.ui.shared.job_panel import watch_job
@@ -78,7 +79,7 @@ def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str, o
         show_empty(f"{as_text(run.name)} has no text that this rubric asks about ({as_text(_asked_of(rubric))}).")
         return
     found = numbers.rates(run.id, rubric, judged_by, answer)
-    if [*found.roles.values()][-1].says_nothing:
+    if found.whole.says_nothing:
         show_empty(
             f"{as_text(rubric.question)} {choices.judges_of(run, rubric)[judged_by].capitalize()} says nothing of "
             f"{as_text(run.name)}: of its {texts.frame.shape[0]:,} texts none could be read, and nobody has labelled one. Add a "
@@ -98,22 +99,15 @@ def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str, o
 
 def _show_what_labels_say(found: RubricRates) -> None:
     """Show how far the rates can be trusted without labels, or how well judge and people agree."""
-    whole = [*found.roles.values()][-1]
+    whole = found.whole
     if whole.labels == 0:
         st.markdown(
             "This rate is the judge's own. Nobody has labelled a text, so the judge's error rate is unknown. "
             f"{whole.missing:,} labels would correct it: draw them in the tab Label."
         )
         return
-    parts = []
-    if whole.sensitivity is not None:
-        parts.append(f"the judge finds it in {interval_text(whole.sensitivity)} of the texts with this answer")
-    if whole.specificity is not None:
-        parts.append(f"does not find it in {interval_text(whole.specificity)} of the other texts")
-    if parts:
-        st.markdown(as_text(f"By people's labels {' and '.join(parts)} (sensitivity, specificity)."))
-    if found.kappa is not None:
-        st.markdown(as_text(f"Two readers of {found.twice:,} texts agree with Cohen's kappa {interval_text(found.kappa)}."))
+    for sentence in filter(None, (quality_sentence(whole, "the judge", "this answer", "it"), kappa_sentence(found))):
+        st.markdown(as_text(sentence))
 
 
 def _show_rates(run: Run, rubric: Rubric, found: RubricRates, answer: str) -> None:
@@ -121,18 +115,16 @@ def _show_rates(run: Run, rubric: Rubric, found: RubricRates, answer: str) -> No
     head = st.columns(_WIDTHS, vertical_alignment="bottom")
     for place, (title, meaning) in zip(head, _HEAD.items(), strict=True):
         place.caption(f"**{title}**", help=meaning or None)
-    for role, rates in found.roles.items():
-        cells = st.columns(_WIDTHS, vertical_alignment="center")
-        cells[0].markdown(f"**{as_text(role)}**")
-        cells[1].markdown(f"{rates.n:,}")
-        with cells[2]:
-            _show_count(run, rubric, role, rates.yes, answer)
-        cells[3].markdown(as_text(interval_text(rates.raw)))
-        cells[4].markdown(f"{rates.labels:,}")
-        cells[5].markdown("–" if rates.labels_only is None else as_text(interval_text(rates.labels_only)))
-        corrected = f"{rates.missing:,} labels missing" if rates.corrected is None else interval_text(rates.corrected)
-        cells[6].markdown(as_text(corrected))
-    unread = [*found.roles.values()][-1].unread
+    for line, rates in zip(rates_table(found), found.roles.values(), strict=True):
+        places = dict(zip(_HEAD, st.columns(_WIDTHS, vertical_alignment="center"), strict=True))
+        for title, place in places.items():
+            if title == "with it":
+                with place:
+                    _show_count(run, rubric, str(line["role"]), rates.yes, answer)
+            else:
+                text = as_text(cell_text(line[title]))
+                place.markdown(f"**{text}**" if title == "role" else text)
+    unread = found.whole.unread
     if unread:
         st.caption(f"{unread:,} texts could not be read by the judge; the rate as judged leaves them out.")
 
@@ -156,18 +148,9 @@ def _show_difference(run: Run, other: Run, rubric: Rubric, texts: RateTexts, ans
     """Show how the other run's rates differ, paired over the rows of both."""
     judged_by = next(iter(choices.judges_of(other, rubric)))
     changes = compare_rates(texts, numbers.rate_texts(other.id, rubric, judged_by, answer))
-    st.markdown(as_text(f"{other.name} less {run.name}, paired over the rows of both"))
-    rows = [
-        {
-            "role": role,
-            "texts": change.n,
-            "as judged": interval_text(change.raw, signed=True),
-            "corrected": "labels missing" if change.corrected is None else interval_text(change.corrected, signed=True),
-        }
-        for role, change in changes.items()
-    ]
+    st.markdown(as_text(difference_title(run.name, other.name)))
     n_texts = st.column_config.NumberColumn("texts", format="localized")
-    tables.show_table(pd.DataFrame(rows), "rubric-difference", {"texts": n_texts})
+    tables.show_table(pd.DataFrame(changes_table(changes)), "rubric-difference", {"texts": n_texts})
 
 
 def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:

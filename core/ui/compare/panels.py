@@ -12,7 +12,7 @@ from core.actions.comparison_log import look_at
 from core.report.figures import paired_changes, rank_scatter
 from core.scoring import terms
 from core.scoring.compare_runs import PairedRuns, RunComparison, adjusted_for_number
-from core.scoring.sentences import TWO_WAY, interval_text
+from core.scoring.sentences import TWO_WAY, change_texts
 from core.stats.multiplicity import p_value
 from core.stats.row_changes import row_changes
 from core.store.runs import Run
@@ -104,7 +104,7 @@ def show_several(run: Run, others: Sequence[Run]) -> None:
                 "against": other.name,
                 "n": each.covered.n_labelled,
                 "scored": each.scored,
-                **{f"Δ {name}": interval_text(part.change.shown, signed=True) for name, part in each.covered.parts.items()},
+                **change_texts(each.covered),
                 "p": p.p,
                 "Holm": p.holm,
                 "Benjamini–Hochberg": p.benjamini_hochberg,

@@ -6,8 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.scoring.compare_runs import RunComparison
-from core.scoring.sensitivity import Sensitivity, sensitivity_sentence, vary
-from core.scoring.sentences import interval_text
+from core.scoring.sensitivity import sensitivity_sentence, sensitivity_table, vary
 from core.ui.shared import loaders, tables
 from core.ui.shared.linked import bind, choose_several
 from core.ui.shared.widgets import as_text
@@ -34,18 +33,5 @@ def show(found: RunComparison, margin: float | None) -> None:
             st.markdown(as_text(f"No labels of these pairs in: {name}."))
         result = vary(found, usable, margin)
         st.markdown(f"**{as_text(sensitivity_sentence(result))}**")
-        _show_table(result)
+        tables.show_table(pd.DataFrame(sensitivity_table(result)), "sensitivity of the verdict", {})
         st.caption(_NATURAL)
-
-
-def _show_table(found: Sensitivity) -> None:
-    lines = [
-        {
-            "variant": one.name,
-            **{f"Δ {name}": interval_text(part.change.shown, signed=True) for name, part in one.result.parts.items()},
-            "verdict": found.verdict(one),
-            "variation": one.about,
-        }
-        for one in found.variants
-    ]
-    tables.show_table(pd.DataFrame(lines), "sensitivity of the verdict", {})

@@ -11,13 +11,14 @@ import streamlit as st
 from core.audit.shared_symbols import Paralogs
 from core.report.figures import gene_rows
 from core.scoring.leakage import NOT_PROBED, LeakageAudit
+from core.scoring.sentences import limits_text
 from core.scoring.space_leaks import TASKS, UNITS, ProbedRows, describe_space
 from core.stats.count_controls import CountControls
 from core.stats.run_probe import LIMIT
 from core.stats.space_probe import LIMITS
 from core.texts import NO_BIOLOGY, number_text
 from core.ui.shared import loaders, tables
-from core.ui.shared.score_box import range_text, score_text
+from core.ui.shared.score_box import score_text
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import Number, as_text, show_captioned, show_empty, show_numbers
 
@@ -196,7 +197,7 @@ def _show_counts(counts: CountControls) -> None:
             "AUROC of the rule that genes measured less often go up.",
         ),
     )
-    numbers = [Number(name, number_text(found.value), meaning, range_text(found.shown)) for name, found, meaning in controls]
+    numbers = [Number(name, number_text(found.value), meaning, limits_text(found.shown)) for name, found, meaning in controls]
     show_numbers("row-counts", numbers, 3)
     none = "all are" if counts.singletons == counts.singletons_none else f"{counts.singletons_none:,} of them are"
     st.caption(

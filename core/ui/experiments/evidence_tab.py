@@ -88,9 +88,9 @@ def _show_tools(found: Attribution) -> None:
     """Show the figure, and a table with further numbers."""
     ordered = sorted(found.tools, key=lambda each: -each.movement.both.value)
     shown = [(each, each.movement.both.shown) for each in ordered]
-    lines = [(e.name, s.estimate, s.low, s.high, e.rows, e.p_holm, e.is_confirmed) for e, s in shown]
+    lines = [(e.name, *s.ends, e.rows, e.p_holm, e.is_confirmed) for e, s in shown]
     table, floor = pd.DataFrame(lines, columns=list(figure.COLUMNS)), found.floor.both.shown
-    chart = figure.figure(table, (floor.estimate, floor.low, floor.high))
+    chart = figure.figure(table, floor.ends)
     caption = f"{method_sentence(found)} Band: asking again, on all of these rows, 95% interval."
     show_figure(chart, table, "evidence", f"Evidence that moved {found.spec.name}", caption)
     details = [

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.experiments.ledger import LedgerLine
-from core.experiments.ledger_words import compared_text, detectable_text, result_text, rule_text, summary_sentences, verdict_text
+from core.experiments.ledger_words import ledger_table, summary_sentences
 from core.report.figures import ledger as figures
 from core.ui.experiments import ledger_forms
 from core.ui.shared import chain_line, loaders, tables
@@ -49,42 +49,9 @@ def show(context: PageContext) -> None:
 
 def _show_table(lines: Sequence[LedgerLine]) -> None:
     """Show one line for each result, and for each registration without a result."""
-    table = build_table(lines)
     columns: dict[str, Any] = {
         **{name: st.column_config.NumberColumn(name, format="%.4f", help=_HELP[name]) for name in ("p", "p (Holm)", "p (BH)")},
         "detectable": st.column_config.TextColumn("detectable", help=_HELP["detectable"]),
     }
-    tables.show_table(table, "ledger of hypotheses", columns, alt="The ledger of hypotheses")
+    tables.show_table(pd.DataFrame(ledger_table(lines)), "ledger of hypotheses", columns, alt="The ledger of hypotheses")
     st.caption("Lines are only added, never changed or deleted.")
-
-
-def build_table(lines: Sequence[LedgerLine]) -> pd.DataFrame:
-    """Return the ledger as a table of texts and p-values."""
-    return pd.DataFrame([_row(line) for line in lines])
-
-
-def _row(line: LedgerLine) -> dict[str, object]:
-    entry, found, rule = line.entry, line.adjusted, line.registration or line.entry
-    nan = float("nan")
-    return {
-        "hypothesis": entry.name,
-        "verdict": verdict_text(line),
-        "difference": result_text(entry),
-        "detectable": detectable_text(entry),
-        "p": found.p if found else nan,
-        "p (Holm)": found.holm if found else nan,
-        "p (BH)": found.benjamini_hochberg if found else nan,
-        "reason": line.judged.reason if line.judged else "–",
-        "claim": entry.hypothesis,
-        "prediction": rule.prediction or "–",
-        "rule": rule_text(rule),
-        "compared": compared_text(entry),
-        "benchmark": entry.benchmark or "–",
-        "measured on": " ".join(filter(None, (entry.measured_on, entry.scored and f"({entry.scored})"))) or "–",
-        "source": entry.source,
-        "dataset": entry.dataset or "–",
-        "by": entry.author,
-        "when": f"{entry.written_at:%Y-%m-%d %H:%M}" if entry.written_at else "–",
-        "code": entry.code_version,
-        "note": entry.note or "–",
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.experiments.plan_words import plan_sentences
+from core.experiments.plan_words import needs_table, plan_sentences
 from core.experiments.planning import ArmPlan
 from core.ui.experiments.spec_box import show_spec_box
 from core.ui.shared import loaders, tables
@@ -50,12 +50,9 @@ def _show_plan(text: str) -> None:
 
 
 def _show_needs(plan: ArmPlan, name: str) -> None:
-    table = pd.DataFrame(
-        [{"unit": each.unit, "here": each.here, "standard error": each.se, "needed": each.needed} for each in plan.needs]
-    )
     number = st.column_config.NumberColumn
     tables.show_table(
-        table,
+        pd.DataFrame(needs_table(plan)),
         name,
         {
             "here": number(format="localized"),

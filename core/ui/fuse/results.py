@@ -33,7 +33,7 @@ def prepare_or_say(choice: FusionChoice, baseline: Run) -> LiveFusion | None:
         n = f"{choice.base.total:,} rows of {as_text(choice.base.name)}"
         spaces = f" ({as_text(', '.join(choice.knn.spaces))})" if choice.knn is not None else ""
         st.markdown(
-            f"***Nothing to fuse yet.** The choice above{spaces} covers none of the {n}. The space has none of their genes, or "
+            f"**Nothing to fuse yet.** The choice above{spaces} covers none of the {n}. The space has none of their genes, or "
             "the run none of the rows. Choose another space in the settings below, or another run above."
         )
         return None

@@ -214,12 +214,12 @@ def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame,
     st.segmented_control("Group by", PER, default=PER[0], **bind("per"), required=True)
     left, right = st.columns(2, gap="medium")
     with left:
-        st.markdown("***Shares of the prior**")
+        st.markdown("**Shares of the prior**")
         chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)", _unit(live))
         shown = rows[["neighbour", "label", "share", "cumulative"]]
         show_figure(chart, shown, "shares", "Shares of the neighbours", f"{caption} · shares, so no interval")
     with right:
-        st.markdown("***Places among the genes**")
+        st.markdown("**Places among the genes**")
         _show_map(context.dataset, live, rows, caption)
 
 

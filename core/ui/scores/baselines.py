@@ -11,11 +11,9 @@ import streamlit as st
 
 from core.report.figures.baselines import caption_of, of_axis
 from core.scoring import terms
-from core.scoring.controls import Control, RunControls, reverse_value
+from core.scoring.control_words import controls_table, verdict_lines
+from core.scoring.controls import Control
 from core.scoring.run_scores import RunRows
-from core.scoring.sentences import interval_text, verdict_sentence
-from core.stats.intervals import Interval
-from core.texts import number_text
 from core.ui.shared import loaders, tables
 from core.ui.shared.widgets import as_text, show_captioned
 
@@ -36,7 +34,8 @@ def show_baselines(rows: RunRows) -> None:
     """Show whether the run beats the controls without biology, the controls, and separately the fingerprint of the sampling."""
     with st.spinner("Permuting labels …"):
         found = loaders.run_controls(rows.run.id)
-    _show_verdicts(found)
+    verdicts = verdict_lines(found)
+    st.markdown("  \n".join(map(as_text, verdicts)), help=terms.explain(" ".join(verdicts)))
     with st.spinner("Permuting vectors …"):
         spaces = loaders.space_controls(rows.run.id)
     both = replace(found, controls=(*found.controls, *spaces))
@@ -49,37 +48,14 @@ def show_baselines(rows: RunRows) -> None:
     _show_controls_table([found.own, *both.controls], "baselines")
     st.caption(as_text(caption))
     st.caption(_SPACES)
-    st.markdown("***What the sampling reveals**")
+    st.markdown("**What the sampling reveals**")
     st.caption(_FINGERPRINT)
     _show_controls_table(found.fingerprint, "fingerprint of the sampling", is_reversed=True)
 
 
-def _show_verdicts(found: RunControls) -> None:
-    judged = (("DE", found.verdicts.de), ("DIR", found.verdicts.dir))
-    sentences = [verdict_sentence(axis, verdict) for axis, verdict in judged if verdict.beats is not None]
-    said = "  \n".join(as_text(f"{sentence}.") for sentence in sentences)
-    st.markdown(said, help=terms.explain(" ".join(sentences)))
-
-
 def _show_controls_table(controls: Sequence[Control], name: str, *, is_reversed: bool = False) -> None:
     """Show the scores of controls in a table, and a description of each. name: of the table's file."""
-    lines = []
-    for each in controls:
-        line = {"name": each.name, "DE": _text(each.de), "DIR": _text(each.dir), "mean": _text(each.mean)}
-        pooled = {"DE, pooled": _text(each.pooled_de), "DIR, pooled": _text(each.pooled_dir)}
-        line |= {**pooled, "how to read the pooled ones": each.note}
-        if is_reversed:
-            line |= {"DE reversed": _reverse_text(each.de), "DIR reversed": _reverse_text(each.dir)}
-        lines.append(line)
-    tables.show_table(pd.DataFrame(lines).dropna(axis="columns", how="all"), name)
+    table = pd.DataFrame(controls_table(controls, is_reversed=is_reversed))
+    tables.show_table(table.dropna(axis="columns", how="all"), name)
     with st.expander("Descriptions"):
         st.markdown("\n".join(f"- **{as_text(each.name)}**: {as_text(each.about)}" for each in controls))
-
-
-def _text(value: Interval | None) -> str | None:
-    return None if value is None else interval_text(value)
-
-
-def _reverse_text(value: Interval | None) -> str | None:
-    found = reverse_value(value)
-    return None if found is None else number_text(found)

@@ -10,14 +10,13 @@ from core.scoring.class_scores import ClassScores, per_hundred
 from core.scoring.group_scores import AXES
 from core.scoring.other_scores import METRICS
 from core.scoring.run_scores import RunScore
-from core.scoring.sentences import SIDE_WORDS, interval_text
+from core.scoring.sentences import SIDE_WORDS, interval_text, limits_text
 from core.stats.three_classes import CLASSES, ClassLoss
 from core.stats.verdicts import side_of
 from core.store.runs import Run
 from core.texts import number_text
 from core.ui.shared import loaders, tables
 from core.ui.shared.linked import bind
-from core.ui.shared.score_box import range_text
 from core.ui.shared.widgets import Number, as_text, show_captioned, show_numbers
 
 _MACRO = "The mean of three AUROCs: up, down and none, each against the other two, by its own probability."
@@ -50,7 +49,7 @@ def show_classes(run: Run) -> None:
     with right:
         _show_hits(found)
     curves = risk_coverage.of_curves(run.name, loaders.abstain_curves(run.id))
-    st.markdown("***With abstention**")
+    st.markdown("**With abstention**")
     st.markdown(as_text(curves.sentence))
     show_captioned(curves, "risk-coverage")
 
@@ -63,7 +62,7 @@ def _class_numbers(found: ClassScores) -> list[Number]:
             "macro AUROC",
             number_text(macro.value),
             _MACRO,
-            f"{range_text(macro.shown)}  \n{each}, {found.n:,} rows labelled up, down or none",
+            f"{limits_text(macro.shown)}  \n{each}, {found.n:,} rows labelled up, down or none",
         )
     ]
     for name, about, loss in (("log-loss", _LOG_LOSS, found.log_loss), ("Brier score", _BRIER, found.brier)):
@@ -74,7 +73,7 @@ def _class_numbers(found: ClassScores) -> list[Number]:
 
 def _loss_words(loss: ClassLoss) -> str:
     verdict = SIDE_WORDS[side_of(loss.gain.shown)]
-    return f"{range_text(loss.loss.shown)}  \n{verdict}; the shares alone {number_text(loss.of_shares)}"
+    return f"{limits_text(loss.loss.shown)}  \n{verdict}; the shares alone {number_text(loss.of_shares)}"
 
 
 def _show_hits(found: ClassScores) -> None:

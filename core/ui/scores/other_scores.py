@@ -12,14 +12,13 @@ from core.cells.cell_eval import CellEvaluation
 from core.report.figures import reliability, score_ways
 from core.scoring.other_scores import METRICS
 from core.scoring.run_scores import RunRows
-from core.scoring.sentences import axes_text, interval_text
+from core.scoring.sentences import axes_text, interval_text, limits_text
 from core.store.cell_evaluations import StoredEvaluation
 from core.store.runs import Run
 from core.texts import number_text, rows_behind
 from core.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS
 from core.ui.shared import loaders, tables
 from core.ui.shared.linked import bind
-from core.ui.shared.score_box import range_text
 from core.ui.shared.widgets import Number, as_text, show_captioned, show_numbers
 
 _BEST = {"one": "1", "zero": "0", "none": "–"}
@@ -58,7 +57,7 @@ def show_top(run: Run, rows: RunRows) -> None:
         with column:
             shown = auprc.estimate.shown
             below = (
-                f"{range_text(shown)} {axes_text(shown)}  \nbase rate {number_text(auprc.base_rate)}, "
+                f"{limits_text(shown)} {axes_text(shown)}  \nbase rate {number_text(auprc.base_rate)}, "
                 f"{rows_behind(name, auprc.estimate.n)}, positive: {_POSITIVE[name]}"
             )
             show_numbers(f"auprc-{name}", [Number(f"AUPRC of {name}", number_text(auprc.estimate.value), _AUPRC, below)], 1)

@@ -8,7 +8,7 @@ from core.errors import InputError
 from core.scoring.score_scale import RunScale, caution, ends_text
 from core.stats.official_score import RESAMPLES, ScaledScore
 from core.store.runs import Run
-from core.texts import number_text
+from core.texts import number_text, range_text
 from core.ui.shared import loaders
 from core.ui.shared.linked import choose_one
 from core.ui.shared.widgets import Number, as_text, show_numbers
@@ -56,11 +56,5 @@ def _number(name: str, part: ScaledScore) -> Number:
         f"{name} on the scale",
         number_text(part.value, ".2f"),
         _HELP,
-        f"{_range_text(part)}  \n{ends_text(part)}",
+        f"{range_text(part.low, part.high, '.2f')}  \n{ends_text(part)}",
     )
-
-
-def _range_text(part: ScaledScore) -> str:
-    """Return the interval of a value on the scale."""
-    ends = ", ".join(number_text(end, ".2f") for end in (part.low, part.high))
-    return f"[{ends}]" if part.low == part.low else "no interval"

@@ -14,11 +14,17 @@ from core.experiments.benchmark_baselines.base import knowledge_baselines
 from core.experiments.benchmark_baselines.material import predictable_splits
 from core.experiments.benchmark_baselines.published_scores import PublishedScore, load_published_scores
 from core.experiments.benchmark_baselines.split import SplitBaselines
+from core.experiments.benchmark_baselines.split_words import (
+    QUESTIONS,
+    baselines_table,
+    coverage_sentence,
+    hops_table,
+    published_table,
+)
 from core.plots import baseline_scores
-from core.scoring.baselines import Baseline, BaselineScore
-from core.scoring.sentences import TWO_WAY, interval_text
+from core.scoring.baselines import BaselineScore
+from core.scoring.sentences import TWO_WAY
 from core.store.datasets import Dataset
-from core.texts import number_text
 from core.ui.shared import loaders, tables
 from core.ui.shared.background import Result, background
 from core.ui.shared.linked import choose_one
@@ -26,7 +32,6 @@ from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext, draw_until_ready
 from core.ui.shared.widgets import as_text, show_figure
 
-_QUESTIONS: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "dir"))
 _ABOUT = (
     "Simple methods on the labelled rows of a split, from the training rows and the knowledge packs of this workspace. The first "
     "number is the mean over genes of each gene's AUROC. A base rate by gene cannot raise it. Nothing is saved. `perturbdesk "
@@ -88,8 +93,8 @@ def _show(found: SplitBaselines) -> None:
     whose = "" if found.training == found.dataset else f" · from the training rows of {found.training}"
     rows = f"{found.rows:,} labelled rows of the split {found.split}{whose}"
     caption = f"{found.dataset} · {rows} · macro AUROC by gene · 95% intervals {TWO_WAY}"
-    st.markdown(as_text(_coverage_sentence(found)))
-    for name, question in _QUESTIONS:
+    st.markdown(as_text(coverage_sentence(found)))
+    for name, question in QUESTIONS.items():
         table = _figure_table(found, question)
         if len(table):
             title = f"Baselines, {name}"
@@ -97,22 +102,11 @@ def _show(found: SplitBaselines) -> None:
             chart = baseline_scores.figure(table, f"macro AUROC by gene, {name}")
             show_figure(chart, table, f"baselines-{question}", title, f"{caption}{marked}")
     st.markdown("**In numbers**")
-    tables.show_table(pd.DataFrame([_line(each) for each in found.all]).dropna(axis="columns", how="all"), "baselines of a split")
+    tables.show_table(pd.DataFrame(baselines_table(found)).dropna(axis="columns", how="all"), "baselines of a split")
     with st.expander("Descriptions"):
         st.markdown("\n".join(f"- **{as_text(name)}**: {as_text(each.about)}" for name, each in knowledge_baselines().items()))
     _show_hops(found)
     _show_published(found)
-
-
-def _coverage_sentence(found: SplitBaselines) -> str:
-    """Return the share of the split that the knowledge packs cover; other rows get base rates."""
-    if found.table is None or not found.table.reach:
-        return "This workspace has no knowledge pack with a network or descriptions."
-    parts = []
-    for each in found.table.reach:
-        counts = ((each.perts, "perturbations"), (each.genes, "genes"), (each.rows, "rows"))
-        parts.append(f"{each.knowledge}: " + ", ".join(f"{n:,} of {of:,} {what}" for (n, of), what in counts))
-    return f"Covered by the knowledge packs: {'; '.join(parts)}. A row that a baseline does not cover gets the base rate."
 
 
 def _figure_table(found: SplitBaselines, question: Literal["de", "dir"]) -> pd.DataFrame:
@@ -123,7 +117,7 @@ def _figure_table(found: SplitBaselines, question: Literal["de", "dir"]) -> pd.D
         if score is not None and score.genes:
             shown, about = score.macro.shown, each.note or ""
             published = _published_beside(found.published, each.name, question)
-            lines.append((each.name, about, shown.estimate, shown.low, shown.high, score.genes, each.name in reading, published))
+            lines.append((each.name, about, *shown.ends, score.genes, each.name in reading, published))
     return pd.DataFrame(lines, columns=list(baseline_scores.COLUMNS))
 
 
@@ -132,59 +126,15 @@ def _published_beside(published: tuple[PublishedScore, ...], name: str, question
     return next((value for value in values if value is not None), math.nan)
 
 
-def _line(each: Baseline) -> dict[str, object]:
-    line: dict[str, object] = {"name": each.name}
-    for name, question in _QUESTIONS:
-        score: BaselineScore | None = getattr(each, question)
-        line |= {
-            f"{name} by gene": _macro_text(score),
-            f"{name} pooled": None if score is None else interval_text(score.micro.shown),
-        }
-        line[f"genes, {name}"] = None if score is None else score.genes
-    some = each.on_covered
-    line["rows covered"] = None if some is None else f"{some.rows:,} of {some.of:,}"
-    line["DE on these"], line["DIR on these"] = (None, None) if some is None else (_macro_text(some.de), _macro_text(some.dir))
-    line["how to read it"] = f"not computed: {each.lacks}" if each.lacks else each.note
-    return line
-
-
-def _macro_text(score: BaselineScore | None) -> str | None:
-    return None if score is None or not score.genes else interval_text(score.macro.shown)
-
-
 def _show_hops(found: SplitBaselines) -> None:
-    if found.table is None or not found.table.hops:
-        return
-    st.markdown("**By distance between perturbation and gene in the network**")
-    lines = [
-        {
-            "baseline": each.baseline,
-            "distance": each.hops,
-            "rows": each.rows,
-            "DE by gene": _macro_text(each.de),
-            "DE pooled": None if each.de is None else interval_text(each.de.micro.shown),
-            "DIR by gene": _macro_text(each.dir),
-            "DIR pooled": None if each.dir is None else interval_text(each.dir.micro.shown),
-        }
-        for each in found.table.hops
-    ]
-    columns = {"rows": st.column_config.NumberColumn(format="localized")}
-    tables.show_table(pd.DataFrame(lines).dropna(axis="columns", how="all"), "baselines by distance", columns)
+    if lines := hops_table(found):
+        st.markdown("**By distance between perturbation and gene in the network**")
+        columns = {"rows": st.column_config.NumberColumn(format="localized")}
+        tables.show_table(pd.DataFrame(lines).dropna(axis="columns", how="all"), "baselines by distance", columns)
 
 
 def _show_published(found: SplitBaselines) -> None:
-    if not found.published:
-        return
-    st.markdown("**As published**")
-    lines = [
-        {
-            "method": each.method,
-            "DE by gene": None if each.de is None else number_text(each.de, ".2f"),
-            "DIR by gene": None if each.dir is None else number_text(each.dir, ".2f"),
-            "beside": each.beside or None,
-            "difference": each.differs,
-        }
-        for each in found.published
-    ]
-    tables.show_table(pd.DataFrame(lines), "published baselines")
-    st.caption(as_text(load_published_scores().common))
+    if found.published:
+        st.markdown("**As published**")
+        tables.show_table(pd.DataFrame(published_table(found)), "published baselines")
+        st.caption(as_text(load_published_scores().common))

@@ -46,6 +46,4 @@ def show_seeds(noise: SeedNoise, name: str, title: str, caption: str) -> None:
     averaged = number(
         format="%.3f", help="AUROC of answers averaged over this many repeats, averaged over all choices of repeats."
     )
-    if noise.tokens is not None:
-        rows["tokens"] = rows["tokens"].round()
     tables.show_table(rows, name, {**columns, AVERAGED: averaged, "tokens": number(format="localized")})

@@ -7,7 +7,7 @@ import streamlit as st
 from core.label_marks import LabelMarks
 from core.scoring import terms
 from core.scoring.run_scores import RunScore
-from core.scoring.sentences import TWO_WAY, axes_text, interval_text, same_runs_sentence, scoring_sentences
+from core.scoring.sentences import TWO_WAY, axes_text, interval_text, limits_text, same_runs_sentence, scoring_sentences
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
@@ -67,7 +67,7 @@ def show_score(score: ScoreIntervals, key: str = "score") -> None:
             name,
             number_text(part.value),
             f"{terms.SCORE_HELP[name]}\n\n{terms.explain(_INTERVALS)}",
-            f"{range_text(part.shown)} {axes_text(part.shown)}  \n{range_text(part.row)} by rows alone  \n"
+            f"{limits_text(part.shown)} {axes_text(part.shown)}  \n{limits_text(part.row)} by rows alone  \n"
             f"{rows_behind(name, n)}, chance 0.5",
         )
         for name, part, n in parts
@@ -89,21 +89,16 @@ def _show_headline(found: RunScore) -> None:
             f"{name} by gene",
             number_text(value.estimate),
             f"{terms.HEADLINE_HELP}\n\n{terms.SCORE_HELP[name]} Pooled, a mean by gene would raise it.",
-            f"{range_text(value)} {axes_text(value)}  \n{n:,} genes with both classes, chance 0.5  \n"
+            f"{limits_text(value)} {axes_text(value)}  \n{n:,} genes with both classes, chance 0.5  \n"
             f"pooled {shown_text(pooled.shown)}, {rows_behind(name, pooled.n)}",
         )
         for name, value, pooled, n in parts
     ]
     if len(numbers) != 1:  # else the headline is that score
         value = headline.value
-        spread = f"{range_text(value)} {axes_text(value)}" if parts else "no labels of both classes"
+        spread = f"{limits_text(value)} {axes_text(value)}" if parts else "no labels of both classes"
         numbers.insert(0, Number(headline.name, number_text(value.estimate), terms.HEADLINE_HELP, spread))
     show_numbers("score", numbers, 3)
-
-
-def range_text(interval: Interval) -> str:
-    """Return the ends of an interval, "[0.604, 0.638]", for a place where the estimate is shown already."""
-    return f"[{interval.low:.3f}, {interval.high:.3f}]" if interval.low == interval.low else "no interval"
 
 
 def show_no_labels(n: int) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.actions import ledger
 from core.actions.workspace import Workspace
-from core.ui.experiments.ledger_tab import build_table
+from core.experiments.ledger_words import ledger_table
 from tests import worlds
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of, the_run
@@ -48,7 +49,7 @@ def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, little_copy: Wo
     result = ledger.list_entries(little_copy)[-1]
     assert (result.kind, result.first) == ("result", entry.id)
     assert "Registered after the result was seen" in text_of(app)
-    table = build_table(ledger.list_lines(little_copy))
+    table = pd.DataFrame(ledger_table(ledger.list_lines(little_copy)))
     assert "registered after its result was seen" in table.set_index("hypothesis").loc["arguing", "verdict"]
 
 
