@@ -1,4 +1,4 @@
-"""Figure: a run beside the baselines without biology."""
+"""Figure: a run compared with the baselines without biology."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ import plotly.graph_objects as go
 from core.plots import drawing, forest_plot, theme
 from core.texts import estimate_text
 
-CHANCE = 0.5  # with an interval of no width: all rows are tied
+CHANCE = 0.5  # if the interval has no width, all rows are tied
 COLUMNS = ("name", "about", "estimate", "low", "high", "n", "own")
 
 
 def figure(table: pd.DataFrame, title: str) -> go.Figure:
-    """Return one row of the forest plot for the run and for each control, in the order given, beside the line of chance.
+    """Draw one row of the forest plot for the run and for each control, in the given order, with the line of chance. Controls
+    that tie all rows share one row, at the position of the first; the hover names them.
 
-    Controls that put no row before another have one row together, at the place of the first: their hover names them.
-
-    table: name, about (what it sees), estimate, low, high, n, own (whether it is the run). title: of the value axis. Raises
-    InputError for missing columns.
+    table: name, about (the inputs of the control), estimate, low, high, n, own (whether it is the run). title: of the value
+    axis. Raise InputError for missing columns.
     """
     drawing.require_columns("control_scores", table, COLUMNS)
     every: list[Any] = list(table[list(COLUMNS)].itertuples(index=False))
@@ -33,7 +32,7 @@ def figure(table: pd.DataFrame, title: str) -> go.Figure:
 
 
 def _row_of_alike(alike: Sequence[Any]) -> dict[str, object]:
-    """Return what differs in the row of several controls, all of whose rows are tied."""
+    """Return the row of several controls that tie all rows."""
     first = alike[0]
     names = "<br>".join(f"{drawing.escape(row.name)}: {drawing.escape(row.about)}" for row in alike)
     return {

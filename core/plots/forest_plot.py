@@ -1,4 +1,4 @@
-"""A forest plot: names on the left, dots with error bars in the middle, words on the right. Several figures are one."""
+"""A forest plot: names on the left, dots with error bars in the middle, words on the right. Many figures use it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from core.plots import drawing, theme
 
-NAME_LENGTH = 36  # characters of a name; the hover has all of it
+NAME_LENGTH = 36  # characters of a name; the hover shows the full name
 _DOT, _GAP_PX = 9, 6
 
 
@@ -21,8 +21,8 @@ def draw_forest(
     """Draw one row of the plot for each row of the table, from the top, and every line with its name.
 
     rows: name and words (markup; names from users must be escaped), hover, colour, symbol, and estimate, low, high: a row
-    without an estimate has no dot, one without an interval a hollow dot. title: of the value axis, which also includes the
-    values of `reach`. row_px: the height of a row.
+    without an estimate has no dot, one without an interval a hollow dot. title: of the value axis. reach: values that the axis
+    also includes. row_px: the height of a row.
     """
     rows = rows.assign(y=np.arange(len(rows)))
     figure = go.Figure()
@@ -51,7 +51,7 @@ def draw_forest(
 
 
 def dot_row(name: str, words: str, hover: str, ends: Sequence[float], *, chosen: bool) -> dict[str, object]:
-    """Return a row of the table with a dot, bold and in colour if it is chosen. name: as text; ends: estimate, low, high."""
+    """Return a table row with a dot, bold and in colour if chosen. name: as text; ends: estimate, low, high."""
     shown = drawing.escape(name, NAME_LENGTH)
     look = {"colour": theme.CHOSEN if chosen else theme.BASELINE, "symbol": "circle"}
     place = dict(zip(("estimate", "low", "high"), ends, strict=True))
@@ -59,7 +59,7 @@ def dot_row(name: str, words: str, hover: str, ends: Sequence[float], *, chosen:
 
 
 def heading_row(name: str) -> dict[str, object]:
-    """Return a row of the table that names the group below it. name: as text."""
+    """Return a table row with the name of the group below it. name: as text."""
     nothing = {"words": "", "hover": "", "colour": theme.NONE, "symbol": "circle"}
     return {"name": f"<i>{drawing.escape(name)}</i>", **nothing, "estimate": math.nan, "low": math.nan, "high": math.nan}
 

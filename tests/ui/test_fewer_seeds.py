@@ -76,7 +76,7 @@ def test_check_finds_them_in_a_file_whose_run_is_unknown(made: Workspace, tmp_pa
 @pytest.mark.soak
 def test_overview_links_to_them(made: Workspace, visit: Visit) -> None:
     shown = text_of(visit(made, "overview"))
-    assert f"{len(partial(made))} of {ROWS} rows: a mean over fewer seeds or epochs than asked" in shown
+    assert f"{len(partial(made))} of {ROWS} rows: a mean over fewer seeds or epochs than requested" in shown
 
 
 @pytest.mark.soak

@@ -1,4 +1,4 @@
-"""claims: a brief that claims something about two genes, other than an answer to the question of its own row."""
+"""claims: a brief that claims something about two genes, apart from answering its row's question."""
 
 from __future__ import annotations
 

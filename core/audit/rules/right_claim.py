@@ -1,4 +1,4 @@
-"""right_claim: a claim that a model read in a brief. The reader says yes to each that it lists; people say which are right."""
+"""right_claim: a claim that a model found in a brief. The model answers yes for each; people say which claims are right."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from core.audit.rules.registry import Rule, RuleText
 
 
 def answer(_: RuleText) -> str:
-    """Yes: what is not a claim to the reader is not listed."""
+    """Return yes: the model lists only texts that it takes for claims."""
     return "yes"
 
 

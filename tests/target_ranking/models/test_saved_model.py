@@ -29,7 +29,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 def test_without_a_manifest_it_is_no_model(tmp_path: Path) -> None:
     write_model(tmp_path, SAVED)
     (tmp_path / MANIFEST).unlink()
-    with pytest.raises(NotFound, match="no complete ranking model"):
+    with pytest.raises(NotFound, match="not a complete ranking model"):
         load_model(tmp_path)
 
 
