@@ -70,7 +70,7 @@ def pool_matrix(
         unknown = sorted(set(pools[condition]) - set(positions))
         if unknown:
             raise InputError(
-                f"{where}: {condition}: {', '.join(unknown[:_SHOWN])} not among the {len(genes):,} measured genes, expected "
+                f"{where}: {condition}: {', '.join(unknown[:_SHOWN])} not among the {len(genes):,} genes measured, expected "
                 "genes that can be ranked"
             )
         rows[condition] = np.zeros(len(genes), dtype=np.bool_)

@@ -77,7 +77,7 @@ def require_targets(genes: Iterable[str], conditions: Iterable[str]) -> None:
     if missing:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         raise InputError(
-            f"perturbed genes {', '.join(missing[:SHOWN])}{more}: not among the {len(known):,} measured genes, so they could "
+            f"perturbed genes {', '.join(missing[:SHOWN])}{more}: not among the {len(known):,} genes measured, so they could "
             "not be ranked; expected every perturbed gene there"
         )
 

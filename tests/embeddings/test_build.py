@@ -118,7 +118,7 @@ def test_coresponse_of_perturbations() -> None:
 
 
 def test_coresponse_says_what_it_was_built_from() -> None:
-    with pytest.raises(InputError, match="got no name for the labels"):
+    with pytest.raises(InputError, match="got no name for its labels"):
         build_coresponse(PERT, GENE, LABELS, "co", built_from_labels="")
     with pytest.raises(InputError, match="no labelled row"):
         build_coresponse(["p"], ["A"], [None], "co", built_from_labels="demo")

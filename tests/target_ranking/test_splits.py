@@ -46,7 +46,7 @@ def test_a_published_file_is_read(tmp_path: Path) -> None:
         ({"test_conditions": []}, "no test conditions"),
         ({"test_conditions": None}, "test_conditions is None, expected a list of texts"),
         ({"train_conditions": ["A", 3]}, "train_conditions has 3, expected a text"),
-        ({"test_conditions": ["A+B", "D"]}, "A\\+B stands in more than one place"),
+        ({"test_conditions": ["A+B", "D"]}, "A\\+B occurs more than once"),
         ({"val_conditions": ["C", "C+ctrl"]}, "C occurs more than once"),
         ({"unseen_genes": ["C"]}, "unseen genes C are perturbed in training or validation"),
         ({"unseen_genes": "D"}, "unseen_genes"),

@@ -59,7 +59,7 @@ def test_commands_count_them(made: Workspace, tmp_path: Path) -> None:
     problems = core_json(place, "package", "asked", "--track", "A", "--out", str(tmp_path / "a.zip"))["problems"]
     [told] = [problem for problem in problems if problem["rule"] == "fewer_seeds"]
     assert (told["severity"], sorted(told["rows"])) == ("warning", rows)
-    assert told["message"].startswith(f"{len(rows)} rows are means of fewer seeds than asked")
+    assert told["message"].startswith(f"{len(rows)} rows average fewer seeds than requested")
 
 
 @pytest.mark.soak

@@ -59,8 +59,8 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not the file that its manifest"):
         read_model(tmp_path, "made")
     for text, message in (
-        ("{", "no manifest"),
-        ("[]", "no manifest"),
+        ("{", "not the manifest"),
+        ("[]", "not the manifest"),
         (json.dumps({"format": "x", "version": 1}), "'x' of version"),
     ):
         (tmp_path / MANIFEST).write_text(text)
