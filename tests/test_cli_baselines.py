@@ -50,7 +50,7 @@ def test_coverage_hops_and_published_numbers_stand_beside(found: dict[str, Any])
 def test_the_same_in_words(place: Path) -> None:
     out = core(place, "baselines", "--dataset", "k562").out
     assert out.startswith("k562, split test, 60 labelled rows")
-    assert "graph attention network          not computed: networks are trained only if asked for" in out
+    assert "graph attention network          not computed: networks are trained only on request" in out
     assert "on the 50 of 60 rows that it covers" in out
     assert "Published, macro AUROC by gene" in out
 

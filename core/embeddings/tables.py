@@ -158,7 +158,7 @@ def is_number(text: str) -> bool:
 def _symbol_column(columns: list[str], texts: list[str], source: str) -> str:
     repeated = sorted(column for column, n in Counter(columns).items() if n > 1)
     if repeated:
-        raise InputError(f"{source}: column {list_some(repeated)} occurs more than once in the header")
+        raise InputError(f"{source}: column {list_some(repeated)} more than once in the header")
     named = [column for column in columns if column.lower() in _SYMBOL_NAMES]
     for candidates in (named, texts):
         if len(candidates) == 1:

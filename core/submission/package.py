@@ -67,7 +67,7 @@ def as_csv(contents: Contents) -> bytes:
     try:
         return out.getvalue().encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"{CSV}: cannot be encoded ({error}), expected text without half of a surrogate pair") from error
+        raise InputError(f"{CSV}: cannot be written down ({error}), expected text without half of a surrogate pair") from error
 
 
 def _cells(row: RowResult, contents: Contents) -> dict[str, str]:

@@ -26,7 +26,7 @@ def test_text_keeps_the_cosines_of_tf_idf_when_no_column_is_cut() -> None:
     assert space.columns == 3
     assert space.symbols == ("A", "B", "C", "D")
     assert space.notes == (
-        "3 columns, fewer than the 200 asked for, by randomized SVD with seed 0",
+        "3 columns, fewer than the requested 200, by randomized SVD with seed 0",
         "2 zero vectors dropped: E, F",
     )
     matrix = TfidfVectorizer(sublinear_tf=True, vocabulary=["kinase", "membrane", "ribosome"]).fit_transform(TEXTS.values())

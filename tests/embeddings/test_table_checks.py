@@ -97,7 +97,7 @@ def test_a_table_on_its_side_is_refused(tmp_path: Path, names: list[str]) -> Non
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_a_table_on_its_side_is_refused_in_every_format(tmp_path: Path, suffix: str) -> None:
     path = write(FRAME.T, tmp_path / f"x{suffix}")
-    with pytest.raises(InputError, match=rf"x{re.escape(suffix)}: rows are called d0, d1, d2, columns STAT1, IRF1.*is transposed"):
+    with pytest.raises(InputError, match=rf"x{re.escape(suffix)}: rows are called d0, d1, d2, columns STAT1, IRF1.*transposed"):
         load_space(path, "x")
     ids = FRAME.T.set_axis([f"ENSG{i:011d}" for i in range(4)], axis=1).set_axis(["dim 1", "dim 2", "dim 3"])
     with pytest.raises(InputError, match="the table is transposed"):
