@@ -77,7 +77,7 @@ class _Mention:
 def check_texts(name: str, texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str, str]]) -> TextCheck:
     """Search texts, given by symbol, for labels; rows: id and label by (perturbation, target gene), casefolded."""
     mentions = list({(each.row, each.of): each for each in _mentions(texts, rows)}.values())
-    stated = [(each, said) for each in mentions if (said := _said(each)) is not None]
+    stated = [(each, said) for each in mentions if (said := _find_direction(each)) is not None]
     coded = [] if _right(stated) else [*_find_coded(mentions), *_find_numbered(mentions)]
     findings = [*_find_stated(stated), *coded, *_find_named(mentions)]
     return TextCheck(name, len(texts), len({each.row for each in mentions}), len(stated), tuple(findings))
@@ -118,7 +118,7 @@ def _pad(tokens: list[str]) -> list[str]:
     return [*tokens[:_NEAR], *[""] * (_NEAR - len(tokens))]
 
 
-def _said(mention: _Mention) -> Label | None:
+def _find_direction(mention: _Mention) -> Label | None:
     """Return the direction from the nearest word of direction; words after the mention come first."""
     for token in mention.tokens:
         for label, pattern in _WORDS:

@@ -86,7 +86,7 @@ class Hdf5File:
         h5py tells them of no attribute. They stand behind its name, each before the address of the collection with the text.
         """
         window = _ATTRIBUTE_HEADER + n * TEXT_REFERENCE.itemsize
-        with _mapped(self.stored) as content:
+        with _map_file(self.stored) as content:
             for at in self._places_of(name, content):
                 yield from islice(self._lengths_in(content[at : at + window]), n)
 
@@ -143,14 +143,14 @@ def open_hdf5(path: Path, stored: Path | None = None) -> Hdf5File:
 
 
 @contextmanager
-def _mapped(path: Path) -> Iterator[mmap.mmap]:
+def _map_file(path: Path) -> Iterator[mmap.mmap]:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         yield content
 
 
 def _find_heaps(path: Path) -> Iterator[tuple[int, memoryview, int]]:
     """Yield the address of each collection of texts in a file, its bytes, and the size that it says to have."""
-    with _mapped(path) as content, memoryview(content) as view:
+    with _map_file(path) as content, memoryview(content) as view:
         at = content.find(_HEAP)
         while at >= 0:
             size = int.from_bytes(view[at + 8 : at + 16], "little")

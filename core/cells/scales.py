@@ -90,11 +90,11 @@ def tell_scale_beside(
     )
     for words, expected, factor in targets:
         if known and _is_near(found, expected):
-            return _rescaled(found, words, factor)
+            return _rescale(found, words, factor)
     if nearby:
-        return _rescaled(found, f"another sum, where the real cells' is {of_all:,.0f}", of_all / found)
+        return _rescale(found, f"another sum, where the real cells' is {of_all:,.0f}", of_all / found)
     if given == "log1p" or _is_constant(sums) or facts.are_log:
-        return _rescaled(found, "another sum", None)
+        return _rescale(found, "another sum", None)
     real_words = f"{of_all:,.0f} at 10,000, {100 * of_all:,.0f} at a million, {share * median:,.0f} at their median"
     raise InputError(f"{_describe_sums(where, sums)} and the real cells to {real_words}; {ASK}")
 
@@ -142,7 +142,7 @@ def _describe_sums(where: str, sums: Floats) -> str:
     )
 
 
-def _rescaled(found: float, words: str, factor: float | None) -> Scale:
+def _rescale(found: float, words: str, factor: float | None) -> Scale:
     """Return the scale of values that were brought to another sum. factor: to 10,000; None for 10,000 in each cell."""
     return Scale("log1p", factor, f"log1p of counts brought to {words} (expm1 sums to {found:,.0f} a cell), rescaled to 10,000")
 

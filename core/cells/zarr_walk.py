@@ -78,7 +78,7 @@ def read_node(path: Path) -> ZarrNode | None:
         return None
     if (path / "zarr.json").is_file():
         found = _read_json(path / "zarr.json")
-        attributes = _mapping(path, found.get("attributes", {}))
+        attributes = _require_mapping(path, found.get("attributes", {}))
         return ZarrNode(path, attributes) if found.get("node_type") == "group" else _array_3(path, found, attributes)
     attributes = _read_json(path / ".zattrs") if (path / ".zattrs").is_file() else {}
     if (path / ".zarray").is_file():
@@ -88,12 +88,12 @@ def read_node(path: Path) -> ZarrNode | None:
 
 def _read_json(path: Path) -> Mapping[str, Any]:
     try:
-        return _mapping(path, json.loads(read_file(path, _MOST_METADATA_BYTES)))
+        return _require_mapping(path, json.loads(read_file(path, _MOST_METADATA_BYTES)))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: damaged metadata ({error}), expected JSON") from error
 
 
-def _mapping(path: Path, found: Any) -> Mapping[str, Any]:
+def _require_mapping(path: Path, found: Any) -> Mapping[str, Any]:
     if not isinstance(found, dict):
         raise InputError(f"{path}: metadata of type {type(found).__name__}, expected an object with names")
     return found
@@ -110,8 +110,8 @@ def _array_3(path: Path, found: Mapping[str, Any], attributes: Mapping[str, Any]
     if found.get("storage_transformers"):
         raise UnsafeFile(f"{path}: storage transformers, expected chunks as they are")
     codecs = [_codec_name(path, codec, "name") for codec in found.get("codecs", [])]
-    grid = _mapping(path, found.get("chunk_grid", {}))
-    chunks = _sizes(path, _mapping(path, grid.get("configuration", {})).get("chunk_shape"))
+    grid = _require_mapping(path, found.get("chunk_grid", {}))
+    chunks = _sizes(path, _require_mapping(path, grid.get("configuration", {})).get("chunk_shape"))
     return _check_array(path, attributes, (_sizes(path, found.get("shape")), chunks), str(found.get("data_type")), codecs)
 
 

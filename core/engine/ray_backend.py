@@ -144,7 +144,7 @@ class RayBackend:
             self._compare_nodes(alive)
             for node in self._nodes.values():
                 node.sample(now)
-                if len(node.processes) < self._wanted(node) and node.is_due(now):
+                if len(node.processes) < self._count_processes(node) and node.is_due(now):
                     self._start_processes(node)
             self._stop_if_refused()
             self._hand_out()
@@ -165,13 +165,13 @@ class RayBackend:
                     self._give_up(node, process, "gone", "it has left the cluster")
                 node.own_state, node.problem = "gone", "it has left the cluster"
 
-    def _wanted(self, node: RunNode) -> int:
+    def _count_processes(self, node: RunNode) -> int:
         """Return how many processes a node is to have."""
         return max(1, min(node.node.cpus, math.ceil(self._settings.rows_in_flight / ROWS_A_PROCESS)))
 
     def _start_processes(self, node: RunNode) -> None:
         node.own_state = None
-        for _ in range(self._wanted(node) - len(node.processes)):
+        for _ in range(self._count_processes(node) - len(node.processes)):
             handle = self._cluster.start_actor(node.node, self._shared)
             process = RowProcess(handle, time.monotonic())
             if self._calls is not None:

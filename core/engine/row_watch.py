@@ -102,7 +102,7 @@ class RowWatch:
         finally:
             del self._feeds[pair.pair_id]
             if feed.is_watched:
-                feed.add("ended", **_ending(row))
+                feed.add("ended", **_last_event(row))
                 for name in [name for name, stream in self._streams.items() if stream.feed is feed]:
                     self._streams.pop(name).close()
 
@@ -160,7 +160,7 @@ class RowWatch:
         feed.attach(stream.write)
 
 
-def _ending(row: RowResult | Failed | None) -> dict[str, Any]:
+def _last_event(row: RowResult | Failed | None) -> dict[str, Any]:
     """Return the last event of a row; None for an abandoned row."""
     if row is None:
         return {"error": "the work on this row was ended", "given_up": True}

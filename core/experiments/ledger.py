@@ -114,7 +114,7 @@ def ledger_lines(entries: Sequence[Entry], looked: LookedAt = NOTHING_LOOKED_AT)
     by_first: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
         by_first[entry.first].append(entry)
-    adjusted, sizes = _adjusted_by_id(entries, looked)
+    adjusted, sizes = _adjust_p_values(entries, looked)
     lines = []
     for about in by_first.values():
         registration = next((entry for entry in about if entry.kind == "registration"), None)
@@ -130,7 +130,7 @@ def line_of_benchmark(lines: Sequence[LedgerLine], name: str) -> LedgerLine | No
     return next((line for line in reversed(lines) if line.entry.benchmark == name), None)
 
 
-def _adjusted_by_id(entries: Sequence[Entry], looked: LookedAt) -> tuple[dict[str, AdjustedP], dict[Family, int]]:
+def _adjust_p_values(entries: Sequence[Entry], looked: LookedAt) -> tuple[dict[str, AdjustedP], dict[Family, int]]:
     families: dict[Family, list[Entry]] = defaultdict(list)
     for entry in entries:
         if entry.kind == "result" and entry.z is not None:
@@ -210,17 +210,17 @@ def with_result(entry: Entry, change: Interval, decision: Decision) -> Entry:
         entry,
         kind="result",
         estimate=change.estimate,
-        low=_known(change.low),
-        high=_known(change.high),
-        se=_known(change.se),
+        low=_none_if_nan(change.low),
+        high=_none_if_nan(change.high),
+        se=_none_if_nan(change.se),
         df=change.df if math.isfinite(change.df) else None,
         z=change.estimate / change.se if change.se > 0 else None,
         n=change.n or None,
-        detectable=_known(decision.detectable),
+        detectable=_none_if_nan(decision.detectable),
         verdict=decision.verdict,
         reason=decision.reason,
     )
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value

@@ -125,10 +125,10 @@ def result_was_there(a: Run, b: Run, registered_at: datetime) -> bool:
 
 def has_ended_by(run: Run, moment: datetime) -> bool:
     """Return whether the answers of a run existed at a moment (local time, like all times of a run)."""
-    return _ended(run) <= moment
+    return _end_time(run) <= moment
 
 
-def _ended(run: Run) -> datetime:
+def _end_time(run: Run) -> datetime:
     """Return the time when the answers of a run were complete."""
     if run.finished_at is not None:
         return run.finished_at

@@ -243,12 +243,12 @@ def find_needs(parts: VarianceComponents, effect: float, power: float, noise: fl
         ("rows, allowing for shared perturbations and genes", parts.units.two_way, parts.n, clusters),
     )
     return tuple(
-        Need(name, math.sqrt(variance + parts.noise), here, _needed(variance, here, limit, (effect, power, noise)))
+        Need(name, math.sqrt(variance + parts.noise), here, _count_units(variance, here, limit, (effect, power, noise)))
         for name, variance, here, limit in units
     )
 
 
-def _needed(variance: float, here: int, clusters: float, aim: tuple[float, float, float]) -> int | None:
+def _count_units(variance: float, here: int, clusters: float, aim: tuple[float, float, float]) -> int | None:
     """Return the number of units with this effect as the smallest detectable one. aim: effect, power, variances."""
     effect, power, noise = aim
     factor = 1.0

@@ -169,7 +169,7 @@ def hide_in_tokens(body: Any, scrub: Scrubber) -> bool:
     found = False
     for tokens in _token_lists(body):
         texts = [_text_of(token) for token in tokens]
-        for start, end in reversed(_overlapping(texts, scrub.find("".join(texts)))):
+        for start, end in reversed(_split_spans(texts, scrub.find("".join(texts)))):
             tokens[start:end] = [_marker(tokens[start:end])]
             found = True
     return found
@@ -189,7 +189,7 @@ def _text_of(token: Any) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _overlapping(texts: list[str], spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _split_spans(texts: list[str], spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return which texts hold a part of a span of all of them joined: begins and ends, in order, none in two."""
     ends, i = list(accumulate(map(len, texts))), 0
     found: list[tuple[int, int]] = []

@@ -78,10 +78,13 @@ async def send_streamed(
             say(words)
     except UnicodeDecodeError as error:
         return Fault(
-            "malformed", f"an answer that is not UTF-8 (byte {error.start + 1:,})", retryable=True, raw=_kept(answer, scrub)
+            "malformed",
+            f"an answer that is not UTF-8 (byte {error.start + 1:,})",
+            retryable=True,
+            raw=_stored_part(answer, scrub),
         )
     except ValueError as error:
-        return Fault("malformed", str(error), retryable=True, raw=_kept(answer, scrub))
+        return Fault("malformed", str(error), retryable=True, raw=_stored_part(answer, scrub))
     except RecursionError:
         return Fault("malformed", "a stream that is nested too deeply", retryable=True)
     if len(whole.encode()) > most:
@@ -89,7 +92,7 @@ async def send_streamed(
     return scrub(whole)
 
 
-def _kept(answer: StreamedAnswer, scrub: Scrubber) -> str:
+def _stored_part(answer: StreamedAnswer, scrub: Scrubber) -> str:
     """Return the stored part of a broken stream: its beginning, or what its chunks come to if a secret is cut into them."""
     try:
         whole = answer.so_far

@@ -79,12 +79,12 @@ def _draw_steps(chart: go.Figure, table: pd.DataFrame, unit: str) -> None:
 
 
 def _hover(row: Any, k: int, unit: str) -> str:
-    total = f"{_holding(k, unit)} {100 * row.cumulative:.1f}%"
+    total = f"{_count_text(k, unit)} {100 * row.cumulative:.1f}%"
     number = f"number {k:,}: {drawing.escape(row.neighbour)}, {100 * row.share:.2g}%"
     return f"{total}<br>{number}<br>{label_signs.hover_words(row.label)}"
 
 
-def _holding(k: int, unit: str) -> str:
+def _count_text(k: int, unit: str) -> str:
     return f"1 {unit} holds" if k == 1 else f"{k:,} {unit}s hold"
 
 
@@ -99,7 +99,7 @@ def _draw_note(chart: go.Figure, cumulative: np.ndarray, part: float, name: str,
     chart.add_annotation(
         x=x,
         y=100 * part,
-        text=f"{_holding(k, unit)} {name}",
+        text=f"{_count_text(k, unit)} {name}",
         xanchor="left" if rightwards else "right",
         yanchor="top" if rightwards else "bottom",
         ax=30 if rightwards else -30,

@@ -40,7 +40,7 @@ def figure(table: pd.DataFrame) -> go.Figure:
     lines = [drawing.Line(at, f"{at:+.0f} tolerance".replace("-", "−"), dash="dot") for at in (-1.0, 1.0)]
     span = (-EDGE - 0.3, EDGE + 0.3)
     above = drawing.draw_vertical(figure, [*lines, drawing.Line(0.0, "as published")], span)
-    names = [f"{drawing.escape(group)}  {_counted(table[table['group'] == group])}" for group in groups]
+    names = [f"{drawing.escape(group)}  {_count_text(table[table['group'] == group])}" for group in groups]
     figure.update_layout(height=above + 70 + theme.ROW_PX * len(groups), margin_t=8 + above)
     figure.update_xaxes(title="ours minus published, in tolerances", range=span, zeroline=False)
     figure.update_yaxes(
@@ -63,7 +63,7 @@ def _hover(row: Any) -> str:
     return f"{words}<br>{drawing.escape(row.why, 120)}" if row.why else words
 
 
-def _counted(part: pd.DataFrame) -> str:
+def _count_text(part: pd.DataFrame) -> str:
     computed = int(part["ours"].notna().sum())
     if not computed:
         return f"none of {len(part):,} computed"

@@ -33,12 +33,12 @@ def _control(found: Control) -> dict[str, Any]:
         "name": found.name,
         **{axis: None if value is None else value.estimate for axis, value in values.items()},
         "intervals": {axis: None if value is None else interval(value) for axis, value in values.items()},
-        "pooled": _pooled(found),
+        "pooled": _pooled_json(found),
         "about": found.about,
     }
 
 
-def _pooled(found: Control) -> dict[str, Any] | None:
+def _pooled_json(found: Control) -> dict[str, Any] | None:
     values = {
         axis: None if value is None else interval(value) for axis, value in (("de", found.pooled_de), ("dir", found.pooled_dir))
     }

@@ -193,18 +193,18 @@ def _score_own(rows: RunRows) -> Control:
     """Return the run's own score, as the controls are scored."""
     found = score_run(rows)
     whole, headline, name = found.whole, found.headline, rows.run.name
-    de, direction = _known(headline.de), _known(headline.dir)
+    de, direction = _none_if_nan(headline.de), _none_if_nan(headline.dir)
     if rows.headline == "mean":
-        return Control(name, OWN, de, direction, _known(headline.value))
-    mean = _known(headline.value) if de and direction else None
+        return Control(name, OWN, de, direction, _none_if_nan(headline.value))
+    mean = _none_if_nan(headline.value) if de and direction else None
     return Control(name, OWN, de, direction, mean, pooled_de=_interval_of(whole.de), pooled_dir=_interval_of(whole.dir))
 
 
 def _interval_of(value: Estimate) -> Interval | None:
-    return _known(value.shown)
+    return _none_if_nan(value.shown)
 
 
-def _known(value: Interval) -> Interval | None:
+def _none_if_nan(value: Interval) -> Interval | None:
     return None if math.isnan(value.estimate) else value
 
 

@@ -56,7 +56,7 @@ def passages_in(event: Event, passages: Sequence[MarkedPassage]) -> tuple[str, .
 def _find_whole(row: Mapping[str, Any], events: Sequence[Event], passages: Sequence[MarkedPassage]) -> Reason | None:
     if any(event["kind"] == "brief" for event in events):
         return _of_debate(deciding_stage(row), events, passages)
-    handed_in = next((text for event in reversed(events) if (text := _handed_in(event))), "")
+    handed_in = next((text for event in reversed(events) if (text := _final_reason(event))), "")
     if handed_in:
         return Reason(_last_sentence(handed_in), "the agent")
     said = [event for event in events if event["kind"] in ("answer", "text", "thought", "verdict")]
@@ -135,7 +135,7 @@ def _conduct(brief: Event) -> tuple[str, str]:
     return "says", f"“{shorten(brief['content'], 24)}”" if text.content.strip() else "nothing"
 
 
-def _handed_in(event: Event) -> str:
+def _final_reason(event: Event) -> str:
     """Return the reason that an agent gave with the call that ends its work; "" for any other event."""
     if event["kind"] != "tool_call":
         return ""

@@ -179,7 +179,7 @@ def rubric_rates(texts: RateTexts, answer: str) -> RubricRates:
     frame = texts.frame
     if frame.empty:
         raise InputError("rubric: the run has no text that it asks about; expected at least one")
-    judged = _judged(frame)
+    judged = _judged_texts(frame)
     by_role = {role: _rates_of(judged.take(mask)) for role, mask in _role_masks(frame)}
     kappa = None
     if len(texts.twice):
@@ -194,11 +194,11 @@ def compare_rates(a: RateTexts, b: RateTexts) -> dict[str, RateChange]:
     if shared.empty:
         raise InputError("rubric: no row has texts of the same role in both runs; expected runs over the same rows")
     both = pd.concat([each.frame.merge(shared).assign(is_b=is_b) for each, is_b in ((a, False), (b, True))], ignore_index=True)
-    judged, is_b = _judged(both), both["is_b"].to_numpy()
+    judged, is_b = _judged_texts(both), both["is_b"].to_numpy()
     return {role: _change(judged.take(mask), is_b[mask]) for role, mask in _role_masks(both)}
 
 
-def _judged(frame: pd.DataFrame) -> JudgedTexts:
+def _judged_texts(frame: pd.DataFrame) -> JudgedTexts:
     columns = (frame[name].to_numpy() for name in ("reading", "label", "weight", "pert", "gene", "says_yes"))
     return JudgedTexts.of(*columns)
 
@@ -223,12 +223,12 @@ def _rates_of(texts: JudgedTexts) -> RoleRates:
         labels_only=labels_only_rate(texts).interval if n_labels else None,
         corrected=corrected.interval if corrected else None,
         power=corrected.power if corrected else 0.0,
-        sensitivity=_known(sensitivity(texts)),
-        specificity=_known(specificity(texts)),
+        sensitivity=_interval_or_none(sensitivity(texts)),
+        specificity=_interval_or_none(specificity(texts)),
     )
 
 
-def _known(found: RateEstimate) -> Interval | None:
+def _interval_or_none(found: RateEstimate) -> Interval | None:
     return found.interval if found.interval.n else None
 
 

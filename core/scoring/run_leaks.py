@@ -46,9 +46,9 @@ class RunCheck:
     @property
     def findings(self) -> list[str]:
         """What was found, in words."""
-        return [*self._seen(), *self._copied()]
+        return [*self._label_sentences(), *self._likeness_sentences()]
 
-    def _seen(self) -> Iterator[str]:
+    def _label_sentences(self) -> Iterator[str]:
         values = {"DE": self.headline.de, "DIR": self.headline.dir}
         metric = "macro AUROC by gene " if self.headline.genes else ""
         for name, probe in self.probes.items():
@@ -64,7 +64,7 @@ class RunCheck:
                     f"about equal rates. {DOUBT[tail]}"
                 )
 
-    def _copied(self) -> Iterator[str]:
+    def _likeness_sentences(self) -> Iterator[str]:
         for split, found in self.likeness.items():
             for control, number, n, spearman in (
                 (COUNT_ONLY, "P(DE)", found.n, found.de),

@@ -81,7 +81,7 @@ class SpaceCheck:
     @property
     def findings(self) -> list[str]:
         """What was found, in words; labels that are declared are no finding."""
-        seen = [] if self.built_from else [_seen_text(probe) for probe in self.probes if probe.has_seen_labels]
+        seen = [] if self.built_from else [_probe_text(probe) for probe in self.probes if probe.has_seen_labels]
         return [
             *seen,
             *([f"renamed duplicates: two names have one vector: {self._twins_text()}"] if self.twins else []),
@@ -160,7 +160,7 @@ def shares_text(axis: Axis, task: Question, probe: ShareProbe) -> str:
     return f"{predicted} at a correlation of {probe.correlation:.2f}, {above}"
 
 
-def _seen_text(found: ProbedRows) -> str:
+def _probe_text(found: ProbedRows) -> str:
     units = UNITS[found.axis][1]
     parts = [shares_text(found.axis, found.task, found.shares)] if found.shares.has_seen_labels else []
     parts += [
@@ -230,15 +230,15 @@ def _find_orders(vectors: Floats, index: RowIndex) -> Iterator[str]:
         if covered.sum() < LEAST_ORDERED:
             continue
         values = vectors[used[covered]].astype(np.float64)
-        ranks = _centred(rankdata(values, axis=0))
+        ranks = _centre(rankdata(values, axis=0))
         for name, order in (("alphabetical order", used), ("order in the file", first)):
-            agreement = ranks.T @ _centred(rankdata(order[covered])[:, None])[:, 0]
+            agreement = ranks.T @ _centre(rankdata(order[covered])[:, None])[:, 0]
             column = int(np.abs(agreement).argmax())
             if abs(agreement[column]) >= ORDERED:
                 yield f"column {column + 1} is the {name} of {UNITS[axis][1]}"
 
 
-def _centred(ranks: Floats) -> Floats:
+def _centre(ranks: Floats) -> Floats:
     """Return ranks less their mean, of length 1."""
     left = ranks - ranks.mean(axis=0)
     length = np.sqrt((left**2).sum(axis=0))

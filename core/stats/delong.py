@@ -201,7 +201,7 @@ def _carriers_of(
     # Each question has to rest on enough rows: those of DE say nothing of how far DIR, in the same mean, may be wrong.
     parts = _by_question(influence, weights)
     constant = np.array([_is_constant(influence, part) for part in parts])
-    carrying = np.array([_carrying(influence, part, dependence.units) for part in parts])
+    carrying = np.array([_count_carriers(influence, part, dependence.units) for part in parts])
     numbers["row"] = np.where(constant, np.inf, carrying).min(axis=0)
     return lambda s: Carriers(
         {unit: float(variances[unit][s]) for unit in numbers},
@@ -210,7 +210,7 @@ def _carriers_of(
     )
 
 
-def _carrying(influence: Influence, weights: Floats, units: Codes | None) -> Floats:
+def _count_carriers(influence: Influence, weights: Floats, units: Codes | None) -> Floats:
     """Return what carries the influence (see `carrying_rows`), of shape (n_strata,); NaN for an average over too few groups.
 
     That they are too few is known before any score: a rule that asks the scores would choose among data sets.

@@ -143,7 +143,7 @@ def scaled_scores(
         at = np.concatenate([rows[j] for j in rng.integers(len(rows), size=len(rows))])
         taken = [Scores(each.p_de[at], each.p_up[at]) for each in arms]
         drawn[i] = _values(outcome.take(at), taken, None if cells is None else cells[at])
-    de, direction = (_scaled(own[:, axis], drawn[:, :, axis]) for axis in (0, 1))
+    de, direction = (_scale(own[:, axis], drawn[:, :, axis]) for axis in (0, 1))
     return de, direction
 
 
@@ -151,7 +151,7 @@ def _values(outcome: Outcome, arms: Sequence[Scores], cells: Codes | None) -> Fl
     return np.array([point_values(outcome, scores, cells) for scores in arms])
 
 
-def _scaled(own: Floats, drawn: Floats) -> ScaledScore:
+def _scale(own: Floats, drawn: Floats) -> ScaledScore:
     """own: of shape (3,); drawn: of shape (n_resamples, 3)."""
     score, floor, ceiling = own.tolist()
     if not ceiling > floor:

@@ -78,7 +78,7 @@ def probe_run(task: Task, pert: Codes, gene: Codes) -> RunProbe:
     known = [value for value in at_edges if not np.isnan(value)]
     same = (_auroc(positive, values, rates[0].cells), _auroc(positive, values, rates[1].cells), _auroc(positive, values, about))
     edge = max(known, key=lambda value: abs(value - 0.5), default=float("nan"))
-    return RunProbe(len(rows), same, edge, _explained(values, rates[0].rate, rates[1].rate))
+    return RunProbe(len(rows), same, edge, _explained_variance(values, rates[0].rate, rates[1].rate))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +102,7 @@ class _Rates:
         return equal_groups(self.rate, n).astype(np.intp) - 1
 
 
-def _explained(values: Floats, first: Floats, second: Floats) -> float:
+def _explained_variance(values: Floats, first: Floats, second: Floats) -> float:
     """Return the share of the variance of values that both rates and their product explain, among rows that have both rates."""
     both = (first >= 0) & (second >= 0)
     values, first, second = values[both], first[both], second[both]

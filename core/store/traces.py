@@ -269,14 +269,14 @@ def split_events(cursor: Cursor, where: str, values: Sequence[Any], order: Event
     start, base = 0, 0
     for end in map(int, ends):
         if sizes[end - 1] - base >= BATCH_BYTES or end == len(events):
-            with _registered(cursor, events[start:end]) as name:
+            with _register(cursor, events[start:end]) as name:
                 condition = f"e.rowid BETWEEN ? AND ? AND e.rowid IN (SELECT event FROM {name})"  # the range passes most over
                 yield EventBatch(condition, (int(events[start:end].min()), int(events[start:end].max())))
             start, base = end, int(sizes[end - 1])
 
 
 @contextmanager
-def _registered(cursor: Cursor, events: Any) -> Iterator[str]:
+def _register(cursor: Cursor, events: Any) -> Iterator[str]:
     """Register events with a cursor under a unique name."""
     name = f"chosen_events_{next(_NUMBERS)}"
     cursor.register(name, pa.table({"event": events}))

@@ -160,7 +160,7 @@ def gene_of_condition(value: str) -> str:
     text = clean(value)
     if looks_like_control(text) and text not in _CONTROL_GENES:
         return ""
-    if len(_joined(text)) == 1 and not _STRANDED.fullmatch(text):
+    if len(_split_joined(text)) == 1 and not _STRANDED.fullmatch(text):
         return text
     genes = read_perturbations([text], ()).of_value[text].genes
     return genes[0] if len(genes) == 1 else ""
@@ -194,21 +194,21 @@ class _Reader:
             return _MISSING
         if self._separator:
             parts = [part.strip() for part in value.split(self._separator)]
-            return self._of([self._one(part)[0] for part in self._perturbing(parts)], "combination")
+            return self._of([self._one(part)[0] for part in self._drop_controls(parts)], "combination")
         return self._take_apart(value)
 
     def _is_control_like(self, value: str) -> bool:
         return looks_like_control(value) and not (self._genes_win and value in self._genes)
 
-    def _perturbing(self, parts: Iterable[str]) -> list[str]:
+    def _drop_controls(self, parts: Iterable[str]) -> list[str]:
         """Return the parts that are not controls."""
         return [p for p in parts if p and not self._is_control_like(p) and not any(matches_control(p, c) for c in self._controls)]
 
     def _take_apart(self, value: str) -> Perturbation:
         found, ways = list[str](), list[How]()
-        if all(map(is_missing, _joined(value))):  # nan+nan
+        if all(map(is_missing, _split_joined(value))):  # nan+nan
             return _MISSING
-        parts = self._perturbing(_joined(value))
+        parts = self._drop_controls(_split_joined(value))
         named = [part for part in parts if part in self._known or not _GUIDE_WORD.fullmatch(part)]
         for part in named if named and all(self._one(part)[0] in self._known for part in named) else parts:
             genes, how = self._several(part)
@@ -225,7 +225,7 @@ class _Reader:
         if name in self._known:
             return [name], how
         for pieces in _pieces_of(part):
-            wanted = self._perturbing(pieces)
+            wanted = self._drop_controls(pieces)
             genes = [self._one(piece)[0] for piece in wanted if piece in self._known or not _GUIDE_WORD.fullmatch(piece)]
             if genes and all(gene in self._known for gene in genes):
                 return genes, "guide" if len(genes) < len(wanted) else ""
@@ -268,7 +268,7 @@ class _Reader:
         return Perturbation("genes", named, how)
 
 
-def _joined(text: str) -> list[str]:
+def _split_joined(text: str) -> list[str]:
     """Return the parts of a text joined by +, ; and similar signs; the whole text if one part cannot be a symbol."""
     if _LISTED.fullmatch(text):
         return [clean(part) for _, part in _QUOTED.findall(text)]

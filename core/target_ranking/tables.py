@@ -141,7 +141,7 @@ def evaluation_text(saved: SavedEvaluation) -> str:
 def table_text(saved: SavedEvaluation, split_name: str) -> str:
     """Return an evaluation as text for a terminal, with intervals, the random level and ceilings."""
     parts = [f"split {split_name}: {evaluation_text(saved)}", WHAT_A_TIE_IS]
-    parts += [_aligned(wide_table(saved.table, metric)) for metric in METRICS]
+    parts += [_align(wide_table(saved.table, metric)) for metric in METRICS]
     margins = saved.table[(saved.table["metric"] == MRR)]
     lines = [
         f"{row.model}, {row.stratum} targets ({row.n:,}): MRR "
@@ -153,7 +153,7 @@ def table_text(saved: SavedEvaluation, split_name: str) -> str:
 
 def published_text() -> str:
     """Return the published table as text for a terminal, with notes on comparability."""
-    return "\n\n".join(["published", *(_aligned(published_wide(metric)) for metric in METRICS), *NOT_COMPARABLE])
+    return "\n\n".join(["published", *(_align(published_wide(metric)) for metric in METRICS), *NOT_COMPARABLE])
 
 
 def ceilings_text(ceilings: Ceilings) -> str:
@@ -170,7 +170,7 @@ def _rows(table: pd.DataFrame) -> Iterator[Any]:
     return table.itertuples(index=False)
 
 
-def _aligned(table: pd.DataFrame) -> str:
+def _align(table: pd.DataFrame) -> str:
     return str(table.fillna("").to_string(index=False, justify="left"))
 
 

@@ -88,7 +88,7 @@ def stream_predictions(source: Path, out: Path, predictions: SymbolPredictions, 
     text = pa.dictionary(pa.int32(), pa.string())
     schema = pa.schema([*((name, text) for name in PAIR), *columns.schema])
     rows = 0
-    with _written_whole(out) as partial, parquet.ParquetWriter(partial, schema) as writer:
+    with _write_whole(out) as partial, parquet.ParquetWriter(partial, schema) as writer:
         for batch in _batches(source, PAIR, batch_rows):
             symbols = {name: batch.column(name).cast(text) for name in PAIR}
             known.refuse(symbols, f"{source}, row", rows)
@@ -169,7 +169,7 @@ def _check_columns(schema: pa.Schema, source: Path) -> None:
 
 
 @contextmanager
-def _written_whole(path: Path) -> Iterator[Path]:
+def _write_whole(path: Path) -> Iterator[Path]:
     """Yield a temporary path. It becomes `path` when the block ends, and is deleted if the block raises."""
     with part_of(path) as part:
         yield part

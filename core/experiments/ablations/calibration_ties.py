@@ -74,10 +74,10 @@ def _map(scores: Scores, function: Any) -> Scores:
 
 def _break(scores: Scores, effect: Bools, up: Bools) -> Scores:
     """Return ranks with every tie broken in favour of the flagged rows."""
-    return Scores(_ordered(scores.p_de, effect), _ordered(scores.p_up, up))
+    return Scores(_rank_with_ties(scores.p_de, effect), _rank_with_ties(scores.p_up, up))
 
 
-def _ordered(values: Floats, first: Bools) -> Floats:
+def _rank_with_ties(values: Floats, first: Bools) -> Floats:
     return np.where(np.isnan(values), np.nan, np.unique(values, return_inverse=True)[1] + 0.5 * first)
 
 

@@ -29,13 +29,13 @@ def features_of(spaces: list[Space], material: Material, columns: int) -> Floats
     A space's first columns are its largest components; several spaces share the columns evenly.
     """
     each = max(1, columns // len(spaces))
-    vectors = np.concatenate([_scaled(space.columns[:, :each]) for space in spaces], axis=1)
+    vectors = np.concatenate([_scale(space.columns[:, :each]) for space in spaces], axis=1)
     pert, gene = vectors[material.rows.pert], vectors[material.rows.gene]
     found: Floats = np.concatenate((pert, gene, pert * gene), axis=1)
     return found
 
 
-def _scaled(columns: Floats) -> Floats:
+def _scale(columns: Floats) -> Floats:
     """Return vectors divided by their mean length, so that spaces have equal weight; symbols without a vector stay NaN."""
     length = np.sqrt(np.square(columns).sum(axis=1))
     found: Floats = columns / np.nanmean(length)

@@ -29,7 +29,7 @@ def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
     if wanted["what"] == "de":
         return Computed(auroc(de.positive[de.rows], de.values[de.rows]))
     task = direction if wanted["what"] == "dir" or wanted.get("directed") else de
-    connected = _connected(task)
+    connected = _find_connected(task)
     if wanted["what"] == "connected":
         n, of = int(connected[task.rows].sum()), int(task.rows.sum())
         return Computed(n / of, f"{n:,} of {of:,} rows are connected")
@@ -37,6 +37,6 @@ def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
     return Computed(auroc(task.positive[chosen], task.values[chosen]))
 
 
-def _connected(task: Task) -> Bools:
+def _find_connected(task: Task) -> Bools:
     values, n = np.unique(task.values[task.rows], return_counts=True)
     return np.asarray(task.values != values[n.argmax()])
