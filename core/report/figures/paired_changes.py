@@ -28,7 +28,7 @@ def of_pair(found: RunComparison, baseline: Run, run: Run) -> CaptionedFigure:
     caption = (
         f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both, {scored_text(found.scored)} · "
         f"{found.headline_name} · paired 95% intervals · "
-        f"P(better) {_decisive(result).p_gt_0:.2f} {TWO_WAY} · shaded: changes of the mean below 80% power"
+        f"P(better) {_decisive(result).p_gt_0:.2f} {TWO_WAY} · shaded: changes of the mean too small to detect with 80% power"
     )
     chart, finding = paired_changes.figure(table, result.mean.detectable), verdict_title(found, baseline.name, run.name)
     return CaptionedFigure(_TITLE, subject, sentence, caption, chart, table, finding)
