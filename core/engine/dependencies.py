@@ -110,7 +110,7 @@ def source_client(dependencies: Dependencies, spec: RunSpec) -> SourceClient | N
 
 
 def open_pool(settings: ExecutionSettings, endpoint: Endpoint, model: str, say: Callable[[str], object]) -> ServerPool | None:
-    """Return the model servers of a run that has several; None for one. say: takes a line about what happens to them."""
+    """Return the model servers of a run with several; None for one. say: called with a line on each event."""
     if not settings.has_several:
         return None
     return ServerPool(settings.servers, endpoint, model, connections=settings.concurrency, say=say)

@@ -86,17 +86,17 @@ class RayBackend:
 
     @property
     def nodes(self) -> tuple[NodeStatus, ...]:
-        """How each node is doing, or did."""
+        """The current or last status of each node."""
         return tuple(node.status for node in self._nodes.values())
 
     @property
     def waited_s(self) -> float:
-        """For how long rows have waited for a node, in seconds; 0 if none waits."""
+        """The time that rows have waited for a node, in seconds; 0 if none waits."""
         return 0.0 if self._waiting_since is None else time.monotonic() - self._waiting_since
 
     @property
     def notice(self) -> str:
-        """What the rows wait for; "" if they do not, or not for long."""
+        """The reason why rows wait; "" if they do not, or only briefly."""
         if self.waited_s < (0.0 if self._was_ready else _BEGINNING_S) or self._waiting_since is None:
             return ""
         problems = "; ".join(f"{node.node.address}: {node.problem or node.state}" for node in self._nodes.values())
@@ -166,7 +166,7 @@ class RayBackend:
                 node.own_state, node.problem = "gone", "it has left the cluster"
 
     def _count_processes(self, node: RunNode) -> int:
-        """Return how many processes a node is to have."""
+        """Return the wanted number of processes on a node."""
         return max(1, min(node.node.cpus, math.ceil(self._settings.rows_in_flight / ROWS_A_PROCESS)))
 
     def _start_processes(self, node: RunNode) -> None:

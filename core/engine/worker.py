@@ -308,7 +308,7 @@ class _Worker:
             await asyncio.sleep(_POLL_S)
 
     def _carry_out_command(self) -> None:
-        """Cancels, pauses or continues the run as the control file says."""
+        """Cancel, pause or continue the run, as requested in the control file."""
         command = self.folder.command()
         if command == "cancel":
             self._stop("cancelled", "a person cancelled it")

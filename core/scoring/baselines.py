@@ -60,7 +60,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class OnCovered:
-    """A baseline's score on those rows of a split that it can say something about. rows: their number; of: that of all rows."""
+    """A baseline's score on the rows of a split that it covers. rows: their number; of: the number of all rows."""
 
     rows: int
     of: int

@@ -49,7 +49,7 @@ class ClaimCount:
 
 @dataclass(frozen=True, slots=True)
 class ReaderAgreement:
-    """The claims of a model and of the rules in the same texts, answers left out: those of both, and of one alone."""
+    """Numbers of claims found by a model and by rules in the same texts, without answers: by both, and by only one."""
 
     both: int
     rules_alone: int
@@ -61,7 +61,7 @@ class ReaderAgreement:
 
 
 class ReadTexts(NamedTuple):
-    """Texts with the claims of each, and the words that make them, "" for those of rules."""
+    """Texts with the claims in each, and the quoted words of each claim, "" for claims of rules."""
 
     texts: RunTexts
     claims: Sequence[Sequence[tuple[Claim, str]]]
@@ -163,7 +163,7 @@ def spell_claim(meta: Mapping[str, Any], symbols: Symbols) -> Claim:
 
 
 def compare_readers(model: ReadTexts, rules: ReadTexts) -> ReaderAgreement:
-    """Return how many claims a model and the rules both find in the same texts."""
+    """Return the numbers of claims that a model and the rules find in the same texts."""
     by_model, by_rules = (
         {
             (place, claim)

@@ -43,7 +43,7 @@ def describe(found: RunClaims) -> list[str]:
 
 
 def describe_claims(found: RunClaims) -> str:
-    """Return the counts of claims and the packs that checked them, in words."""
+    """Describe the counts of claims and the packs that checked them."""
     n = sum(count.supported + count.contradicted + count.not_known for count in found.counts)
     texts, answers = (sum(getattr(count, name) for count in found.counts) for name in ("texts", "answers"))
     reader = "rules find" if found.reading is None else f"{found.reading.model} finds"

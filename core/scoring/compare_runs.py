@@ -34,14 +34,14 @@ FEWEST_PAIRS = 1_000  # of a positive and a negative row inside the cells of two
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedRuns:
-    """Two runs on the rows that both have, in the same order and scored alike."""
+    """Two runs on their common rows, in the same order and with the same scoring."""
 
     a: RunRows
     b: RunRows
 
     @property
     def scored(self) -> str:
-        """How both are scored, in words."""
+        """A description of the scoring of both."""
         return self.a.scored
 
     def take(self, rows: Bools) -> PairedRuns:
@@ -51,8 +51,9 @@ class PairedRuns:
 
 @dataclass(frozen=True, slots=True)
 class GeneCounts:
-    """How many genes averages over genes count, each for DE and for DIR: those that both runs can be scored on, which the
-    comparison is made on, and those of each run alone."""
+    """Numbers of genes in averages over genes, for DE and for DIR: genes where both runs have a score (used for the
+    comparison), and genes of each run alone.
+    """
 
     common: tuple[int, int]
     a: tuple[int, int]
@@ -78,12 +79,12 @@ class RunComparison:
 
     @property
     def scored(self) -> str:
-        """How both are scored, in words."""
+        """A description of the scoring of both."""
         return self.pair.scored
 
     @property
     def headline_name(self) -> str:
-        """What the mean is, in words."""
+        """A description of the mean."""
         return headline_name(self.pair.a.headline)
 
 
@@ -152,7 +153,7 @@ def _count_genes(a: RunRows, b: RunRows, sound: PairedRuns) -> GeneCounts:
 
 
 def _compare_headline(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
-    """Return the comparison by the dataset's headline. What other cuts would score is known of the pooled AUROCs alone."""
+    """Return the comparison by the dataset's headline. Scores of other cuts are known only for the pooled AUROCs."""
     if pair.a.headline == "macro":
         return compare_macro(pair.a.arrays, pair.b.arrays, "gene")
     return _compare(pair, cut_differences)
@@ -179,7 +180,7 @@ def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Diff
 
 
 def _cut_differences(a: RunRows, b: RunRows, pair: PairedRuns) -> Floats | None:
-    """b minus a in DE and DIR under each cut, of shape (n_cuts, 2), empty without folds; None if it is unknown."""
+    """Return b minus a in DE and DIR under each cut, of shape (n_cuts, 2), empty without folds; None if it is unknown."""
     if not folds_among(pair.a.protocols):
         return NO_CUTS
     n_cuts = max(len(a.cuts), len(b.cuts))
@@ -268,7 +269,7 @@ def _question(name: str, ids: Any, a: Floats, b: Floats) -> QuestionDifference |
 
 
 def difference_sentences(found: RunDifferences, a: str, b: str) -> list[str]:
-    """Return how run `b` differs from run `a` in words, two sentences for each question."""
+    """Describe how run `b` differs from run `a`, in two sentences for each question."""
     sentences = []
     rho = {"DE": found.agreement.de, "DIR": found.agreement.up}
     for each in found.questions:

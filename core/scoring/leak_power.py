@@ -41,7 +41,7 @@ class LeakPower:
     columns: int
 
     def describe(self) -> str:
-        """Return the power in words."""
+        """Describe the power."""
         units = UNITS[self.axis][1]
         shares = f"label shares {_upto(self.shares, ' SD')}, turned into {TURNED_COLUMNS} columns {_upto(self.turned, ' SD')}"
         return f"{self.task} of {units}: {shares}; a matrix of labels {_upto(self.matrix, '')}"

@@ -38,7 +38,7 @@ NOT_PROBED = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One leak. name: of the two splits, the split, the pack, the space or the run; what: in words; run: the run's id."""
+    """One leak. name: of the two splits, the split, the pack, the space or the run; what: a description; run: the run's id."""
 
     kind: Kind
     name: str
@@ -48,7 +48,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class LeakageAudit:
-    """All parts of the audit of one dataset; notes: what could not be compared, in words."""
+    """All parts of the audit of one dataset; notes: sentences on parts that could not be compared."""
 
     dataset: Dataset
     counts: CountControls
@@ -82,7 +82,7 @@ class LeakageAudit:
 
 
 def check_counts(pairs: pd.DataFrame) -> CountControls:
-    """Return the scores of row counts alone on the splits that have labels; pairs: from store.pairs.frame."""
+    """Return the scores of row counts on the labelled splits; pairs: from store.pairs.frame."""
     labelled = pairs[pairs.groupby("split")["label"].transform("count") > 0]
     pert, gene = (pd.factorize(labelled[name])[0] for name in ("pert", "gene"))  # codes are faster to group by than names
     return score_count_controls(labelled["label"], pert, gene)

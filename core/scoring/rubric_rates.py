@@ -1,4 +1,4 @@
-"""The rate of an answer to a rubric over a run's texts, by role: as the judge says, from people's labels alone, and from both."""
+"""The rate of an answer to a rubric over a run's texts, by role: from the judge, from people's labels, and from both."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class RoleRates:
 
     @property
     def says_nothing(self) -> bool:
-        """Whether neither judge nor people answered for any text."""
+        """Whether no text has an answer, from the judge or from people."""
         return self.unread == self.n and not self.labels
 
 
@@ -164,9 +164,9 @@ def sampling_weights(samples: Sequence[Sample], people: pd.DataFrame) -> pd.Seri
 
 
 def _read_twice(people: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
-    """Return the answers of the first two people who labelled a text, where there are two.
+    """Return the answers of the first two people who labelled a text, for texts with at least two.
 
-    Ordered by author, so that each reader of a pair of people is always the same one.
+    They are ordered by author, so that a pair of people always has the same order.
     """
     two = people.drop_duplicates([*_KEY, "author"]).groupby(_KEY, sort=False).head(2)
     two = two[two.groupby(_KEY)["answer"].transform("size") == 2].sort_values([*_KEY, "author"])

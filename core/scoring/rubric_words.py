@@ -1,4 +1,4 @@
-"""Rates of rubrics and what arguments are worth, in words and as the JSON of the command line."""
+"""Rates of rubrics and the worth of arguments, in words and as the JSON of the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.texts import quantity_text
 
 
 def rate_lines(found: RubricRates, judge: str) -> list[str]:
-    """Return the rates of every role, one per line. judge: what made the readings, in words."""
+    """Return the rates of every role, one per line. judge: a description of the reader."""
     lines = [f"{found.answer}, read by {judge}; intervals {axes_text([*found.roles.values()][-1].raw)}:"]
     lines += [f"{role:8} {_role_text(each)}" for role, each in found.roles.items()]
     if found.kappa is not None:
@@ -102,7 +102,7 @@ def worth_sentences(worth: RubricWorth) -> list[str]:
 
 
 def rows_text(worth: RubricWorth) -> tuple[str, str]:
-    """Return which rows are which, in words: "rows where at least one advocate argued it", "rows where none did"."""
+    """Describe the two groups of rows: "rows where at least one advocate argued it", "rows where none did"."""
     if worth.unit == "brief":
         return f"rows where at least one advocate's text is “{worth.answer}”", "rows where none is"
     if worth.unit in ("speech", "verdict"):

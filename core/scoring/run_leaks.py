@@ -19,7 +19,7 @@ from core.texts import NO_BIOLOGY, estimate_text
 
 DISGUISE = 0.9  # |Spearman| above which a run ranks rows as a count control does, or as they stand in the file
 LEAST_ROWS = 20  # among fewer, chance or a good run gives such values
-# A score alone never proves that labels were seen: a model may be that good. So nobody is accused by it.
+# A high score never proves that labels were seen, because a model may be that good. So it is not a finding.
 SUSPICION: Mapping[Tail, str] = MappingProxyType({"labels": "suspiciously good", "inverted labels": "suspiciously wrong"})
 DOUBT: Mapping[Tail, str] = MappingProxyType(
     {
@@ -45,7 +45,7 @@ class RunCheck:
 
     @property
     def findings(self) -> list[str]:
-        """What was found, in words."""
+        """The findings as sentences."""
         return [*self._label_sentences(), *self._likeness_sentences()]
 
     def _label_sentences(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the probes of a gene space say: of its vectors as those of target genes and as those of perturbations."""
+"""The result of probing a gene space: its vectors of target genes and its vectors of perturbations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.texts import number_text
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space
 
-SEED = 0  # of what the probes draw
+SEED = 0  # of the probes' random draws
 LOADED = "loaded"
 AXES: tuple[Axis, ...] = ("gene", "pert")
 TASKS: tuple[Question, ...] = ("DE", "DIR")
@@ -53,7 +53,7 @@ class ProbedRows:
 
     @property
     def has_seen_labels(self) -> bool:
-        """Whether either probe says so."""
+        """Whether either probe finds that the vectors contain information from labels."""
         return self.shares.has_seen_labels or self.within.has_seen_labels
 
     @property
@@ -80,7 +80,7 @@ class SpaceCheck:
 
     @property
     def findings(self) -> list[str]:
-        """What was found, in words; labels that are declared are no finding."""
+        """The findings as sentences; declared labels are not a finding."""
         seen = [] if self.built_from else [_probe_text(probe) for probe in self.probes if probe.has_seen_labels]
         return [
             *seen,
@@ -151,7 +151,7 @@ def _probe_rows(vectors: Floats, rows: UnitRows, axis: Axis, task: Question, spl
 
 
 def shares_text(axis: Axis, task: Question, probe: ShareProbe) -> str:
-    """Return how well label shares are predicted, in words."""
+    """Describe how well label shares are predicted."""
     predicted = f"they predict the {task} shares of {UNITS[axis][1]}"
     if probe.fixed:
         fixed = f"at a correlation of {probe.correlation:.2f} (suspect from {LEAST_OF_FIXED:.2f})"
@@ -239,7 +239,7 @@ def _find_orders(vectors: Floats, index: RowIndex) -> Iterator[str]:
 
 
 def _centre(ranks: Floats) -> Floats:
-    """Return ranks less their mean, of length 1."""
+    """Return ranks minus their mean, scaled to length 1."""
     left = ranks - ranks.mean(axis=0)
     length = np.sqrt((left**2).sum(axis=0))
     return np.asarray(np.divide(left, length, out=np.zeros_like(left), where=length > 0))

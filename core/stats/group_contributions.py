@@ -21,7 +21,9 @@ from core.stats.scores_and_labels import Task
 
 @dataclass(frozen=True, slots=True)
 class GroupDifference:
-    """The means of a number over two groups of rows, and that of `yes` less that of `no`; NaN for a group without a row."""
+    """The means of a number over two groups of rows, and the mean of `yes` minus the mean of `no`; NaN for a group without
+    rows.
+    """
 
     yes: Estimate
     no: Estimate

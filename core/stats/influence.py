@@ -74,7 +74,7 @@ def _row_influence(placed: Placements, positive: Bools, stratum: Codes) -> Float
 
 
 def mean_influence(found: Sequence[Influence]) -> Influence:
-    """Return the mean over replicates of the same statistics on the same rows, without strata: each row's influence on the means.
+    """Return each row's influence on the means over replicates of the same statistics on the same rows, without strata.
 
     Replicates share their rows, so they are averaged before rows are clustered, not treated as independent.
     """
@@ -129,7 +129,7 @@ def effective_clusters(influence: Influence, weights: Floats, clusters: Codes) -
 
 
 def _scale(squares: Floats) -> Floats:
-    """In units of the largest, since the square of a square may be below the smallest number."""
+    """Scale to the largest value, because squared squares may underflow."""
     scaled: Floats = squares / (squares.max(initial=0.0) or 1.0)
     return scaled
 

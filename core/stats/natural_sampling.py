@@ -31,7 +31,7 @@ def natural_weights(outcome: Outcome, pert: Codes, gene: Codes) -> Floats:
 
 
 def natural_rate(outcome: Outcome, weights: Floats) -> tuple[float, float]:
-    """Return the share of effects among labelled rows as they are, and weighted; NaN without one."""
+    """Return the share of effects among labelled rows, unweighted and weighted; NaN without labelled rows."""
     total = float(weights.sum())
     rate = float(outcome.effect[outcome.labelled].mean()) if outcome.labelled.any() else float("nan")
     return rate, float(weights[outcome.effect].sum()) / total if total else float("nan")
@@ -69,8 +69,9 @@ def weighted_influence(of: list[Task], weights: Floats, cells: Codes | None) -> 
 
 
 def _weighted_wins(task: Task, weights: Floats, cells: Codes) -> tuple[Floats, Floats, Floats]:
-    """For each row: the weight of rows of the other class in its cell that are in the right order with it, ties half; of all of
-    them; and what the cell's AUROC makes of these. All of shape (n_rows,)."""
+    """Return, for each row, the weight of rows of the other class in its cell that are in the right order with it, ties half;
+    of all of them; and what the cell's AUROC makes of these. All of shape (n_rows,).
+    """
     won, pairs, expected = np.zeros((3, len(weights)))
     for cell in np.unique(cells[task.rows]):
         rows = np.flatnonzero(task.rows & (cells == cell))

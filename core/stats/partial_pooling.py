@@ -49,7 +49,7 @@ class PooledAurocs:
 
     @property
     def by_chance(self) -> float:
-        """The share of the raw AUROCs' scatter that chance alone explains, in [0, 1]; NaN without a group."""
+        """The share of the raw AUROCs' scatter explained by chance, in [0, 1]; NaN without a group."""
         noise = float((self.chance**2).mean()) if len(self.raw) else float("nan")
         return noise / (noise + self.spread**2)
 
@@ -121,7 +121,7 @@ def _posterior(raw: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
     means = precision @ raw / total
     squares = (precision * (raw - means[:, None]) ** 2).sum(axis=1)
     likelihood = (np.log(precision).sum(axis=1) - np.log(total) - squares) / 2
-    weight = _SPREADS * np.exp(likelihood - likelihood.max())  # all τ² as likely beforehand, whose limits hold best
+    weight = _SPREADS * np.exp(likelihood - likelihood.max())  # a flat prior for τ², which gives the most accurate limits
     return weight / weight.sum(), means, 1 / total
 
 

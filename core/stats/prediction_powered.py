@@ -108,8 +108,8 @@ class JudgedTexts:
 class RateEstimate:
     """A rate with its interval.
 
-    influence: of every text on it, of shape (n_texts,), 0 for those that do not count. counts: flags of those that count. power:
-    λ. effective_n: the number of independent texts with the same information. All numbers are NaN without a text.
+    influence: of every text on the rate, of shape (n_texts,), 0 for texts that do not count. counts: flags of the texts that
+    count. power: λ. effective_n: the number of independent texts with the same information. All numbers are NaN without texts.
     """
 
     interval: Interval
@@ -130,17 +130,17 @@ def raw_rate(texts: JudgedTexts) -> RateEstimate:
 
 
 def sensitivity(texts: JudgedTexts) -> RateEstimate:
-    """Return the share of the answer among what people call the answer, as the judge read it."""
+    """Return the share of texts that the judge gives the answer, among texts that people give the answer."""
     return _weighted_share(texts, texts.says_yes, texts.weight * ((texts.label == 1) & texts.is_read))
 
 
 def specificity(texts: JudgedTexts) -> RateEstimate:
-    """Return the share of other answers among what people call another answer, as the judge read it."""
+    """Return the share of texts that the judge gives another answer, among texts that people give another answer."""
     return _weighted_share(texts, ~texts.says_yes, texts.weight * ((texts.label == 0) & texts.is_read))
 
 
 def labels_only_rate(texts: JudgedTexts) -> RateEstimate:
-    """Return the rate from the labels and their weights alone. Raise InputError without a label."""
+    """Return the rate from only the labels and their weights. Raise InputError without labels."""
     return _rate(texts, 0.0)
 
 
@@ -153,7 +153,7 @@ def corrected_rate(texts: JudgedTexts) -> RateEstimate:
 
 
 def rate_within(texts: JudgedTexts, part: Bools, rate: Callable[[JudgedTexts], RateEstimate]) -> RateEstimate:
-    """Return a rate of the chosen texts alone, with its influence over all."""
+    """Return a rate over only the chosen texts, with its influence over all texts."""
     found = rate(texts.take(part))
     influence, counts = np.zeros(len(texts)), np.zeros(len(texts), dtype=np.bool_)
     influence[part], counts[part] = found.influence, found.counts
@@ -161,9 +161,10 @@ def rate_within(texts: JudgedTexts, part: Bools, rate: Callable[[JudgedTexts], R
 
 
 def rate_difference(texts: JudgedTexts, a: RateEstimate, b: RateEstimate) -> Interval:
-    """Rate b less rate a of the same texts, or of two parts of them; paired, since rows, perturbations and genes are shared.
+    """Return rate b minus rate a of the same texts, or of two parts of them.
 
-    The limits come from those of both rates and their correlation (Zou and Donner 2008), so that they suit rare answers too.
+    It is paired, because rows, perturbations and genes are shared. The limits come from the limits of both rates and their
+    correlation (Zou and Donner 2008), so they also work for rare answers.
     """
     parts = [Part(b.interval.estimate, b.influence, b.counts), Part(-a.interval.estimate, -a.influence, a.counts)]
     shown = sum_of_parts(parts, texts.pert, texts.gene, (-1.0, 1.0)).shown

@@ -31,12 +31,12 @@ Tail = Literal["", "labels", "inverted labels"]
 
 @dataclass(frozen=True, slots=True)
 class RunProbe:
-    """One task of one run; each value is an AUROC, NaN where it cannot be had, and near 0 where labels are inverted.
+    """One task of one run; each value is an AUROC, NaN if undefined, and near 0 if labels are inverted.
 
-    same_rates: among pairs of rows with the same rate in the other rows of their genes, the same of their perturbations, and
-    the same of their genes with about the same of their perturbations. edge: about the same of both, among the rows that are
-    ranked highest and lowest; of the shares `EDGES` of all rows the one whose value is farthest from chance. by_rates: no
-    AUROC, but the share of the scores' variance that both rates and their product explain.
+    same_rates: three AUROCs, among pairs of rows with equal rates in the other rows of their genes, with equal rates of their
+    perturbations, and with equal rates of their genes and similar rates of their perturbations. edge: with similar rates of
+    both, among the highest and lowest ranked rows; the value farthest from chance over the shares `EDGES` of all rows.
+    by_rates: not an AUROC, but the share of the scores' variance explained by both rates and their product.
     """
 
     n: int
@@ -103,7 +103,7 @@ class _Rates:
 
 
 def _explained_variance(values: Floats, first: Floats, second: Floats) -> float:
-    """Return the share of the variance of values that both rates and their product explain, among rows that have both rates."""
+    """Return the share of the values' variance explained by both rates and their product, among rows with both rates."""
     both = (first >= 0) & (second >= 0)
     values, first, second = values[both], first[both], second[both]
     total = float(((values - values.mean()) ** 2).sum()) if len(values) else 0.0

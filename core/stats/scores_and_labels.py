@@ -1,4 +1,4 @@
-"""A run's two scores for each row, what the labels say of it, and the two tasks: DE and DIR."""
+"""A run's two scores for each row, the outcome of each row by its label, and the two tasks: DE and DIR."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def ranked_scores(prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Seq
 
 
 def submitted_parts(p_de: Floats, p_up: Floats) -> tuple[Floats, Floats]:
-    """Return prediction_up and prediction_down of probabilities of shape (n_rows,), both 0 where p_de is 0.
+    """Return prediction_up and prediction_down from probabilities of shape (n_rows,), both 0 if p_de is 0.
 
-    Never rounded: six decimals would make most of the probabilities of a model's log-probabilities equal.
+    They are never rounded: with six decimals, most probabilities from a model's log-probabilities would be equal.
     """
     up: Floats = np.where(p_de > 0, p_de * p_up, 0.0)
     return up, p_de - up
@@ -92,7 +92,7 @@ def shared_rows(a: Scores, b: Scores) -> tuple[Scores, Scores]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What the labels say of each row, as flags of shape (n_rows,).
+    """The outcome of each row by its label, as flags of shape (n_rows,).
 
     labelled: the label is known; effect: up, down or de; up: up; directed: up or down.
     """

@@ -22,7 +22,7 @@ from core.stats.scores_and_labels import Scores
 
 @dataclass(frozen=True, slots=True)
 class CutPlan:
-    """How many times both axes are cut into how many parts, and the random seed."""
+    """The number of cuts of both axes, the number of parts, and the random seed."""
 
     cuts: int = 30
     k: int = 5
@@ -93,7 +93,7 @@ def selection_optimism(
 
 
 def _on_shared_rows(settings: Sequence[ScoredRows]) -> list[ScoredRows]:
-    """Return the settings with p_up missing in all where it is missing in one."""
+    """Return the settings, with p_up missing in all of them if it is missing in one."""
     missing = np.any([np.isnan(each.scores.p_up) for each in settings], axis=0)
     return [replace(each, scores=Scores(each.scores.p_de, np.where(missing, np.nan, each.scores.p_up))) for each in settings]
 
@@ -141,7 +141,7 @@ class _RankedTask:
         return self._count_by_cell(part, n_parts, among_earlier=False)
 
     def _count_by_cell(self, part: Codes, n_parts: int, *, among_earlier: bool) -> Floats:
-        """Return pairs of positives with the negatives of their cell, or of the cells before it."""
+        """Return pairs of positives with the negatives of their cell, or of earlier cells."""
         hits, misses = (self._count(rows, part, n_parts, self.cell) for rows in (self.positive, ~self.positive))
         return np.asarray(hits @ (np.cumsum(misses, axis=1) - misses if among_earlier else misses).T)
 

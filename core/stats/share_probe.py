@@ -56,7 +56,7 @@ class ShareProbe:
 
     @property
     def has_seen_labels(self) -> bool:
-        """Whether the vectors know these labels."""
+        """Whether the vectors contain information from these labels."""
         if self.fixed:
             return self.correlation >= LEAST_OF_FIXED and self.excess >= LEAST_FISHER
         return self.excess >= LEAST_EXCESS
@@ -210,8 +210,8 @@ def _all_columns(shares: _Shares, columns: Floats) -> Iterator[ShareProbe]:
 def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats, Floats]:
     """Return predictions of each target by the best-correlated columns, by the best one, and by bins of the best-fitting one.
 
-    A leak in one of many columns is lost in a ridge, and one that is no line in both. These are fitted on every unit, which the
-    ceiling allows: it holds for whatever was learned from the half that is predicted from.
+    A ridge regression misses a leak in one of many columns, and both miss a non-linear leak. These predictors are fitted on
+    every unit. The ceiling allows this, because it applies to anything learned from that half of the data.
     """
     centred = targets - targets.mean(axis=0)
     bins = np.stack([equal_groups(column, _BINS) for column in columns.T], 1).astype(np.intp) - 1
@@ -251,7 +251,7 @@ def _fit(known: Floats, target: Floats, asked: Floats) -> Floats:
 
 
 def _probe_fixed(rows: UnitRows, columns: Floats, rng: np.random.Generator) -> ShareProbe:
-    """Predict what the number of rows does not tell of the shares, across folds of units."""
+    """Predict the part of the shares that the number of rows does not explain, across folds of units."""
     n_units = len(columns)
     share, counts = rows.shares(np.ones(len(rows), dtype=np.bool_), n_units)
     alike = equal_groups(counts, max(1, n_units // _ROWS_ALIKE)).astype(np.intp) - 1
@@ -268,9 +268,9 @@ def _probe_fixed(rows: UnitRows, columns: Floats, rng: np.random.Generator) -> S
 
 
 def _means(columns: Floats, group: Codes, known: Bools) -> Floats:
-    """For each unit the means of columns of shape (n_units, n_columns) among the known units of its group.
+    """Return, for each unit, the means of columns of shape (n_units, n_columns) over the other known units of its group.
 
-    Means with the unit itself in them would tell what it is from the others: they sum to 0.
+    Means that include the unit would reveal its value, because the values sum to 0.
     """
     n_groups, at = int(group.max()) + 1, np.flatnonzero(known)
     sums = csr_array((np.ones(len(at)), (group[at], at)), shape=(n_groups, len(group))) @ columns

@@ -16,7 +16,7 @@ from core.stats import validate
 from core.stats.arrays import Codes, Floats, sum_by_group
 
 MOST_ENUMERATED = 12  # clusters: 4,096 patterns of signs
-DRAWN = 9_999  # patterns of signs, where there are too many to go through
+DRAWN = 9_999  # number of random sign patterns, if there are too many to try all
 _AT_A_TIME = 1_000  # patterns
 _SAME = 1e-12  # of the sum of absolute cluster sums: two sums that are equal but for rounding tie
 
@@ -58,7 +58,7 @@ def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, rng: np.random.G
 
 
 def _cluster_sums(values: Floats, codes: Codes) -> Floats:
-    """Return the sums of the clusters' differences without those that are 0, which no flip changes."""
+    """Return the nonzero sums of the clusters' differences; flips do not change zeros."""
     sums = sum_by_group(codes, int(codes.max()) + 1, values)
     found: Floats = sums[np.abs(sums) > _SAME * np.abs(values).max()]
     return found

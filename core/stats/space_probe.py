@@ -61,12 +61,12 @@ class ProbedScore:
 
     @property
     def value(self) -> float:
-        """What has to reach the limit, the smaller AUROC; NaN if either is."""
+        """The smaller AUROC, which is compared with the limit; NaN if either is NaN."""
         return float(np.minimum(self.in_groups, self.in_units))
 
     @property
     def reaches_limit(self) -> bool:
-        """Whether there are rows enough, and both AUROCs reach the limit."""
+        """Whether there are enough rows and both AUROCs reach the limit."""
         return self.n >= LEAST_ROWS and self.value >= self.limit
 
     @property
@@ -85,7 +85,7 @@ class WithinProbe:
 
     @property
     def has_seen_labels(self) -> bool:
-        """Whether either kind says so."""
+        """Whether either kind of probe finds that the vectors contain information from these labels."""
         return any(score.has_seen_labels for score in self.scores)
 
 

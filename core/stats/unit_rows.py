@@ -28,7 +28,7 @@ class UnitRows:
         return UnitRows(self.positive[rows], self.unit[rows], self.other[rows])
 
     def renumbered(self) -> UnitRows:
-        """Return the same rows with codes of which all are used."""
+        """Return the rows with consecutive codes, all of them used."""
         unit, other = (np.unique(codes, return_inverse=True)[1] for codes in (self.unit, self.other))
         return UnitRows(self.positive, unit, other)
 

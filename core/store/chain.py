@@ -125,7 +125,7 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """The finding in words."""
+        """A description of the finding."""
         name = self.chain[:1].upper() + self.chain[1:]
         if self.broken_from is not None:
             at = f" ({self.at:%Y-%m-%d %H:%M:%S})" if self.at else ""
@@ -179,7 +179,7 @@ def _read(cursor: Cursor, chain: Chain) -> list[dict[str, Any]]:
 
 
 def _check(chain: Chain, rows: Sequence[Row]) -> Finding:
-    """Return the result of checking a chain alone."""
+    """Return the result of checking a single chain."""
     found = _summarize(chain, rows)
     previous = GENESIS
     for number, row in enumerate(rows, start=1):

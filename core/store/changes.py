@@ -1,4 +1,4 @@
-"""What every change leaves behind: a line in the audit log, and counters by which caches know that they are out of date."""
+"""Record every change: a line in the audit log, and counters that tell caches when they are out of date."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def bump(cursor: Cursor, *scopes: str) -> None:
 
 
 def _find_descendants(cursor: Cursor, scopes: list[str]) -> list[str]:
-    """Return the scopes of all runs that are made from the runs of these scopes."""
+    """Return the scopes of all runs made from the runs of these scopes."""
     if not scopes:
         return []
     found = list(scopes)

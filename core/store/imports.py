@@ -1,4 +1,4 @@
-"""Which files were imported, and which of their rows could not be read."""
+"""Records of imported files, and of their unreadable rows."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One imported file. dataset is an id, None for spaces and packs; run is None for files that hold no run; rows and
-    rejected are counts."""
+    """One imported file. dataset is an id, None for spaces and packs; run is None for files without a run; rows and rejected
+    are counts.
+    """
 
     id: str
     sha256: str

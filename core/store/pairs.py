@@ -82,7 +82,7 @@ def labels(cursor: Cursor, dataset: str) -> dict[str, str | None]:
 
 
 def find(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair | None:
-    """Return the row of a perturbation and a gene, one of the dataset's own before one that a person typed; None without one."""
+    """Return the row of a perturbation and a gene, preferring the dataset's own over one typed by a person; None if missing."""
     found = one(
         cursor,
         """SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND pert = ? AND gene = ?
@@ -93,7 +93,7 @@ def find(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair | None:
 
 
 def by_id(cursor: Cursor, dataset: str, pair_id: str) -> Pair | None:
-    """Return the row of an id, one that a person typed included; None without one."""
+    """Return the row with this id, including rows typed by a person; None if missing."""
     query = "SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND pair_id = ?"
     return _pair(one(cursor, query, [dataset, pair_id]))
 

@@ -48,11 +48,11 @@ MOST_ERRORS: Order = "most failed tool calls first"
 LONGEST: Order = "longest trace first"
 BY_STEPS: tuple[Order, ...] = (MOST_STEPS, MOST_TOOLS, MOST_ERRORS, LONGEST)
 _EVENTS = "FROM trace_event t WHERE t.run = q.run AND t.pair_id = q.pair_id"
-# What an order counts of a row, an SQL expression, where that is not P(DE).
+# The SQL expression that an order sorts by, if it is not P(DE).
 _QUANTITIES: dict[Order, str] = {
     "P(up | DE), high first": "q.p_up_given_de",
     "P(up | DE), low first": "q.p_up_given_de",
-    # The probability that the run gives to what is not the label.
+    # The run's probability of any outcome except the label.
     CONFIDENTLY_WRONG: """1 - CASE p.label WHEN 'up' THEN q.prediction_up WHEN 'down' THEN q.prediction_down
       WHEN 'none' THEN 1 - q.prediction_up - q.prediction_down WHEN 'de' THEN q.prediction_up + q.prediction_down END""",
     MOST_ARGUED: f"""(SELECT count(DISTINCT t.role) {_EVENTS}
@@ -305,7 +305,7 @@ def _rowid_by_run(cursor: Cursor, pair_id: str) -> dict[str, int]:
 
 
 def _select_predicting_runs(cursor: Cursor, dataset: str, run_ids: Iterable[str]) -> list[str]:
-    """Return those of some runs that predict rows of a dataset, oldest first."""
+    """Return the runs, among some, that predict rows of a dataset, oldest first."""
     rows = cursor.execute(
         """SELECT id FROM run WHERE dataset = ? AND list_contains(?, id) AND NOT list_contains(?, method)
            ORDER BY created_at, name""",

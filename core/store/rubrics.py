@@ -55,7 +55,7 @@ def put(cursor: Cursor, rubric: Rubric, author: str) -> bool:
 
 
 def list_own(cursor: Cursor) -> list[Rubric]:
-    """Return the rubrics that people added, in the order in which they did."""
+    """Return the rubrics added by people, in the order of adding."""
     rows = cursor.execute("SELECT content FROM rubric ORDER BY added_at, name").fetchall()
     return [parse(Rubric, content, "rubric") for (content,) in rows]
 
@@ -91,7 +91,7 @@ def rows_with_texts(cursor: Cursor, run: str, rubric: Rubric) -> set[str]:
 
 
 def _event_condition(run: str, rubric: Rubric) -> tuple[str, list[object]]:
-    """Return the condition on the events of a run that a rubric asks about, and its parameters."""
+    """Return the SQL condition for the events of a run that a rubric asks about, and its parameters."""
     conditions = ["e.run = ?", "list_contains(?, e.kind)"]
     values: list[object] = [run, list(KINDS[rubric.unit])]
     for column, chosen in (("role", rubric.roles), ("stage", rubric.stages)):

@@ -40,7 +40,7 @@ _NUMBERS = count()
 
 _TABLE = TABLES["trace_event"]
 R = TypeVar("R")
-# How a tool's answer begins that says the call failed, where the file has no mark for it; read in any case.
+# The start of a tool's answer about a failed call, for files without a mark for it; case is ignored.
 FAILED = r"^\s*(?:error\b|execution error\b|traceback \(|exception\b|http error\b|timed? ?out\b)"
 
 
@@ -222,7 +222,7 @@ def calls_tools(cursor: Cursor, run: str) -> bool:
     return bool(cursor.execute(query, [run]).fetchall()[0][0])
 
 
-# Kinds of events in whose texts kinds of arguments are looked for; those that argue come first.
+# Kinds of events to search for kinds of arguments; arguing ones come first.
 TEXT_KINDS = ("brief", "rebuttal", "answer", "thought", "text", "verdict")
 
 
