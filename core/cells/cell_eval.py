@@ -101,7 +101,7 @@ def evaluate_cells(choice: CellChoice) -> CellEvaluation:
 
 
 def _as_request(choice: CellChoice) -> dict[str, Any]:
-    """Return a choice as plain data; paths are absolute, since the process works elsewhere."""
+    """Return a choice as plain data, with absolute paths because the process has another working directory."""
     real = choice.options.real
     options = replace(choice.options, real=None if real is None else real.absolute())
     return to_json(replace(choice, predicted=choice.predicted.absolute(), options=options))

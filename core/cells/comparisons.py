@@ -117,7 +117,7 @@ class ReplicateTests:
 
 @dataclass(frozen=True, eq=False)
 class MockChanges:
-    """What mocks change; arrays of shape (n_mocks, n_chosen_genes), replicate_p NaN where replicates are not tested."""
+    """The changes found for mocks; arrays of shape (n_mocks, n_chosen_genes), replicate_p NaN if replicates are not tested."""
 
     mocks: Mocks
     p: Floats

@@ -1,5 +1,4 @@
-"""Columns of obs that say something else of a cell than that of perturbations: a second perturbed gene, and which cells are
-controls."""
+"""Find columns of obs that contradict the column of perturbations: a second perturbed gene, or other controls."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from core.symbols.perturbations import read_perturbations
 
 _FLAGS: Final = {"control", "controls", "ctrl", "ntc", "nontargeting", "controlcell", "controlcells"}  # is_ before or not
 _TRUE, _FALSE = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no"}
-_LEAST_SHARE: Final = 0.01  # of cells, from which on it is no slip
+_LEAST_SHARE: Final = 0.01  # share of cells from which a contradiction is not an accident
 _SHOWN: Final = 3
 
 
@@ -67,7 +66,7 @@ def describe_other_controls(obs: pd.DataFrame, values: np.ndarray, is_control: B
 
 
 def refuse_contradictions(where: str, found: Iterable[str]) -> None:
-    """Raise InputError for what `describe_second_genes` or `describe_other_controls` found."""
+    """Raise InputError with the findings of `describe_second_genes` or `describe_other_controls`."""
     first = next(iter(found), None)
     if first is not None:
         raise InputError(f"{where}: {first}")

@@ -14,8 +14,8 @@ from core.errors import InputError
 from core.fields.record import setting
 from core.stats.arrays import Bools, Codes, Floats
 
-LEAST_CONTROLS: Final = 2  # of a stratum in which perturbed cells are compared
-CONTROLS_PER_BIN: Final = 40  # of cells of like depth, at least
+LEAST_CONTROLS: Final = 2  # fewest controls of a stratum for comparing perturbed cells
+CONTROLS_PER_BIN: Final = 40  # fewest controls in a bin of similar depth
 _LARGEST_Z: Final = 37.0  # a p of 1e-300, beyond which there is no p to tell z from
 
 
@@ -60,7 +60,7 @@ def strata_of_batches(batch: np.ndarray, is_control: Bools) -> Codes | None:
 
 
 def _number_strata(names: np.ndarray, is_control: Bools) -> Codes:
-    """Return the number of each cell's stratum, -1 in those with fewer than LEAST_CONTROLS controls and in "", which is none."""
+    """Return the number of each cell's stratum, -1 for strata with fewer than LEAST_CONTROLS controls and for "" (no stratum)."""
     code, known = pd.factorize(names, sort=True)
     usable = (np.bincount(code[is_control], minlength=len(known)) >= LEAST_CONTROLS) & (np.array(known, dtype=object) != "")
     found: Codes = np.where(usable, np.cumsum(usable) - 1, -1)[code].astype(np.intp)
@@ -81,7 +81,7 @@ def split_by_depth(strata: Codes | None, depth: Floats, is_control: Bools, most_
         control = depth[inside & is_control]
         bins = min(most_bins, len(control) // CONTROLS_PER_BIN)
         limits = np.unique(np.quantile(control, np.arange(1, bins) / bins)) if bins > 1 else np.empty(0)
-        limits = limits[limits > control.min()] if bins > 1 else limits  # below the lowest would be no controls
+        limits = limits[limits > control.min()] if bins > 1 else limits  # otherwise the lowest bin would have no controls
         found[inside] = n + np.searchsorted(limits, depth[inside], side="right")
         n += len(limits) + 1
     return strata if n == known.max(initial=-1) + 1 else found

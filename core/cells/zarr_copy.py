@@ -45,7 +45,7 @@ def _children(path: Path) -> list[Path]:
 
 
 def _copy(path: Path, file: Any, name: str) -> None:
-    """Copy an array, or a group with all in it. What is not there is left out; its reader says so."""
+    """Copy an array, or a group with its contents. A missing one is skipped; its reader reports it."""
     node = read_node(path)
     if node is None:
         return

@@ -31,7 +31,7 @@ _AT_MOST = re.compile(
 _STEPS = (
     10,
     5,
-)  # down from what was asked for, where a server does not say how many it allows; five are enough for three letters
+)  # smaller numbers to try if a server does not say how many it allows; five are enough for three letters
 
 
 class ModelError(DeskError):
@@ -54,7 +54,7 @@ class Unanswered(ModelError):
 
 
 class Refused(ModelError):
-    """The server rejects or redirects the request; sending it again would not help."""
+    """The server rejects or redirects the request, so sending it again would not help."""
 
 
 class Declined(ModelError):
@@ -66,8 +66,9 @@ class Truncated(ModelError):
 
 
 class Malformed(ModelError):
-    """The answer is no UTF-8 or invalid JSON, after every retry; or it holds no choice, is longer than allowed, or ended in a way
-    that does not say whether it is whole."""
+    """The answer is still not UTF-8 or not JSON after every retry; or it has no choice, is longer than allowed, or it is
+    unclear from its end whether it is complete.
+    """
 
 
 class NoLogprobs(ModelError):
@@ -85,8 +86,9 @@ def refuses_logprobs(fault: Fault) -> bool:
 
 
 def fewer_logprobs(fault: Fault, asked: int | None) -> int | None:
-    """Return how many log-probabilities to ask for instead of those that a server refused: what it says that it allows, else, if
-    it is their number that it refuses, the next smaller one; None if it wants none."""
+    """Return the number of log-probabilities to request after a refusal: the number that the server allows, or the next smaller
+    one if it refuses the number; None if it allows none.
+    """
     if asked is None:
         return None
     said = [int(number) for number in _AT_MOST.findall(fault.message)]
