@@ -32,8 +32,8 @@ SAMPLED = 0.8  # share of the rows in a sample
 SMALLEST_SHARE, SMALLEST = 0.01, 10  # the smallest kind of HDBSCAN: a share of the texts, and a number of texts
 WORDS, TYPICAL = 6, 5  # number of characteristic words and of typical texts of a kind
 RULE = (
-    f"the largest number from {LEAST_K} to {MOST_K} with stable kinds under other seeds and on samples of the rows (mean "
-    f"adjusted Rand index {HOLDS} or more), or else the most stable number"
+    f"the largest number from {LEAST_K} to {MOST_K} with stable kinds, otherwise the most stable number; stable: a mean "
+    f"adjusted Rand index of {HOLDS} or more under other seeds and on samples of the rows"
 )
 Encoder = Callable[[Sequence[str]], Floats]  # texts in, vectors of shape (n_texts, n_columns) out
 

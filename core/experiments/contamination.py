@@ -111,10 +111,7 @@ def why_unknown(run: Run) -> str | None:
     """Return why a run cannot be asked again with other names here; None if it can."""
     cannot = "it is unknown how far its answers depend on memory of names: "
     if not isinstance(run.spec.get("options"), Mapping):
-        return (
-            f"{cannot}it was not made here, so its prompts and settings are unknown, and it cannot be asked again with other "
-            "names"
-        )
+        return f"{cannot}it was not made here; its prompts and settings are unknown, so it cannot be asked with other names"
     if run.method not in methods() or not _choices(run.method):
         return f"{cannot}{run.method} does not support other names; prompt_only, debate, react, coordinator and summer do"
     return None

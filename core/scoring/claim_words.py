@@ -67,7 +67,7 @@ def describe_agreement(found: RunClaims) -> str:
     if not total:
         return "Neither the rules nor the model find claims in these texts."
     return (
-        f"Of {total:,} claims that the rules or the model find in the same texts, both find {both:,} ({both / total:.0%}), "
+        f"Of {total:,} claims found in the same texts, the rules and the model both find {both:,} ({both / total:.0%}), "
         f"only the rules {rules:,}, only the model {model:,}."
     )
 

@@ -40,7 +40,7 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
         )
     if side != "none" and (side == "open") != (side_of(mean.change.row) == "open"):
         sentences.append(
-            f"By rows only, the interval is {interval_text(mean.change.row, signed=True)}. Rows share perturbations and genes, "
+            f"By rows alone, the interval is {interval_text(mean.change.row, signed=True)}. Rows share perturbations and genes, "
             "so the wider one counts."
         )
     moved = [name for name, part in (("DE", result.de), ("DIR", result.dir)) if side_of(part.change.shown) in ("above", "below")]
@@ -56,7 +56,7 @@ def _one_axis_sentences(found: RunComparison, a: str, b: str) -> list[str]:
     if not parts:
         return [
             f"{result.n_labelled:,} labelled rows, but for neither question do both runs have a score and the labels both "
-            "classes, so there is no comparison."
+            "classes. So there is no comparison."
         ]
     by_gene = "" if found.pooled is None else f", {MACRO_HEADLINE}"
     return [

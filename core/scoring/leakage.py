@@ -28,9 +28,9 @@ NOT_PROBED = (
     f"{LIMIT:.2f} may have seen labels unnoticed. One beyond is only suspicious, since a model may be that good. "
     "Spaces are probed for target genes and for perturbations, not for both together; for products of two columns "
     f"up to {MOST_MULTIPLIED} columns, never for products of more. "
-    f"Shares that are turned into many columns pass if fewer than {LEAST_FREE} units are left over, and so do shares with less "
-    f"information than biology may have: of half of the rows, of one side of the mean alone, folded so that high and low ones "
-    f"are alike, or with much noise. At most {MOST_UNITS} units are probed. "
+    f"Shares spread over many columns pass if fewer than {LEAST_FREE} units are left over. So do shares with less information "
+    "than biology may have: of half of the rows, of one side of the mean, folded so that high and low ones are alike, or "
+    f"with much noise. At most {MOST_UNITS} units are probed. "
     f"Texts pass in which fewer than {STATED_RIGHT:.0%} of the directions are right, or that name genes otherwise than the rows "
     "do; so does a label in an id that a key hides."
 )

@@ -54,7 +54,7 @@ def _cross(base: Base, run: RunRows) -> Base:
 ABLATION = Ablation(
     name="component_blend",
     title="Component blend and cross base",
-    question="On rows that two components cover, is their blend better than one of them, and does it depend on the base?",
+    question="On rows covered by both components, is their blend better than one of them? Does it depend on the base?",
     needs=("labels", "space", "run"),
     options=(
         BASE,
