@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from tests import cases, strength, worlds
 from tests.experiments.benchmark_baselines import cases as lines
+from tests.little_demo import make_little_demo
 
 strength.register()
 
@@ -85,11 +88,41 @@ def _work_in_memory(config: pytest.Config) -> None:
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than processors: in each, tests wait a sixth of the time for servers, processes and browsers."""
+    return (psutil.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Import all files of tests, each process from another one on: in a fresh clone each process then compiles a part of them."""
+    if session.config.option.file_or_dir or not hasattr(session.config, "workerinput"):
+        return
+    which, processes = session.config.workerinput["workerid"], session.config.workerinput["workercount"]
+    tests = Path(__file__).parent
+    files = sorted(path for path in tests.rglob("test_*.py") if tests / "serve" not in path.parents)
+    first = len(files) * int(which.removeprefix("gw")) // processes
+    for path in [*files[first:], *files[:first]]:
+        with suppress(Exception, pytest.skip.Exception):  # what is wrong is said when it is collected
+            importlib.import_module(".".join(path.relative_to(tests.parent).with_suffix("").parts))
+
+
+def _begins_with(item: pytest.Item) -> int:
+    """The place of what a test starts first, if that is costly: a browser, the shared server, the compiler of the rank sums."""
+    if item.get_closest_marker("browser"):
+        return 0
+    if {"shared_workspace", "demo_server"} & {*getattr(item, "fixturenames", ())}:
+        return 1
+    return 2 if "cell" in str(item.path.relative_to(item.config.rootpath)) else 3
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with browser tests come first, the others after them: one of the long files at the end would leave processes idle."""
-    browsing = {item.path for item in items if item.get_closest_marker("browser")}
-    items.sort(key=lambda item: item.path not in browsing)
+    """Put files that begin with the same beside each other, so that one process starts it; the longest, of browsers, first."""
+    place = {item.path: 3 for item in items}
+    for item in items:
+        place[item.path] = min(place[item.path], _begins_with(item))
+    items.sort(key=lambda item: place[item.path])
 
 
 def pytest_collection_finish() -> None:
@@ -173,6 +206,18 @@ def demo_copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
     left_out = shutil.ignore_patterns("desk.log*", "permuted", "comparisons")
     shutil.copytree(demo_workspace.settings.workspace, tmp_path / "demo", ignore=left_out)
     return open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "demo"))
+
+
+@pytest.fixture(scope="session")
+def little_demo(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The simulated workspace at a sixth of its size, shared: tests only read it."""
+    return make_once(tmp_path_factory, "little", make_little_demo)
+
+
+@pytest.fixture
+def little_copy(little_demo: Workspace, workspace: Workspace) -> Workspace:
+    """A copy of it to change."""
+    return worlds.copied(little_demo.settings.workspace, workspace)
 
 
 @pytest.fixture(scope="session")

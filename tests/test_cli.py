@@ -107,7 +107,7 @@ def test_export_to_a_file(small_workspace: Workspace, tmp_path: Path) -> None:
     assert out.read_bytes()[:4] == b"PAR1"
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
@@ -165,8 +165,8 @@ def test_read_only_from_the_environment(small_workspace: Workspace) -> None:
     assert "reading only" in done.stderr
 
 
-def test_score_compare_and_leakage(demo_workspace: Workspace) -> None:
-    place = demo_workspace.settings.workspace
+def test_score_compare_and_leakage(little_demo: Workspace) -> None:
+    place = little_demo.settings.workspace
     score = core_json(place, "score", "simulated debate")
     assert {"n", "n_labelled", "n_de", "de", "dir", "mean", "unit"} <= set(score)
     assert score["de"]["low"] < score["de"]["estimate"] < score["de"]["high"]
@@ -215,8 +215,8 @@ def test_score_compare_and_leakage(demo_workspace: Workspace) -> None:
         (["simulated debate", "--by", "P(DE)"], "slices are not resampled"),
     ],
 )
-def test_what_cannot_be_resampled_is_refused(demo_workspace: Workspace, arguments: list[str], why: str) -> None:
-    done = core(demo_workspace.settings.workspace, "score", *arguments, "--bootstrap")
+def test_what_cannot_be_resampled_is_refused(little_demo: Workspace, arguments: list[str], why: str) -> None:
+    done = core(little_demo.settings.workspace, "score", *arguments, "--bootstrap")
     assert (done.returncode, why in done.stderr) == (1, True)
 
 

@@ -52,7 +52,7 @@ def test_the_list_says_what_each_asks_and_lacks(place: Path, workspace: Workspac
     assert any("a gene space" in one for each in lacking for one in each["missing"])
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", list(ablations()))
 def test_every_ablation_gives_a_table_and_a_sentence_or_says_what_it_lacks(place: Path, name: str) -> None:
     quick = {"cuts": "2", "epochs": "1"}

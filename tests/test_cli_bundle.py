@@ -34,9 +34,9 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def bare(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bare(little_demo: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo's dataset without a run; copied, never changed."""
-    workspace = worlds.copied(demo_workspace.settings.workspace, desk_at(tmp_path_factory.mktemp("bare")))
+    workspace = worlds.copied(little_demo.settings.workspace, desk_at(tmp_path_factory.mktemp("bare")))
     with workspace.store.read() as db:
         found = runs.list_all(db)
     for run in found:
@@ -45,10 +45,10 @@ def bare(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture(scope="module")
-def made(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory, server: str) -> Path:
+def made(little_demo: Workspace, tmp_path_factory: pytest.TempPathFactory, server: str) -> Path:
     """The demo with two runs of the engine on it, one of them a debate, and notes; tests only read it."""
     folder = tmp_path_factory.mktemp("made")
-    worlds.copied(demo_workspace.settings.workspace, desk_at(folder))
+    worlds.copied(little_demo.settings.workspace, desk_at(folder))
     on = ("--dataset", "simulated", "--rows", "split=test;sample=3")
     core_json(folder, "run", "evidence_rules", "--name", "ruled", *on)
     core_json(folder, "run", "debate", "--name", "argued", "--endpoint", server, *on)

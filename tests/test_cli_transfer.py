@@ -331,7 +331,7 @@ FUSE = ["fuse", "--base", "llm train", "--with", "llm train", "--name", "x", "--
 TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
 
 
-@pytest.mark.few(36)
+@pytest.mark.few(30)
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [

@@ -71,7 +71,7 @@ def place_of(attack: Attack, desk: Path, folder: Path) -> Path:
     return copy
 
 
-@pytest.mark.few(36)
+@pytest.mark.few(22)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_it_is_one_line_and_changes_nothing(attack: Attack, desk: Path, tmp_path: Path) -> None:
     folder = tmp_path / "files"

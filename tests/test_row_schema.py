@@ -39,6 +39,7 @@ def test_every_field_of_a_record_is_a_column_and_every_column_a_field(record: ty
     assert sorted(columns) == sorted(field_names(record))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", TABLES)
 def test_the_table_in_the_store_has_these_columns(workspace: Workspace, name: str) -> None:
     with workspace.store.read() as db:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -15,10 +14,10 @@ from core.report.markup import Html, element, join
 from core.report.material import ChosenRow
 from core.report.tables import table
 from core.scoring import row_words
+from core.scoring.row_trace import NO_TRACE, Event, Stage, Step, has_argued, stages_of, why_no_dossier
 from core.texts import number_text
 from core.types import FLAG_NAMES
 
-Event = dict[str, Any]
 _BOLD = re.compile(r"\*\*([^\s*](?:[^*\n]*[^\s*])?)\*\*")
 _FOUND = {finding: words for finding, words in FINDINGS.items() if finding != "argues"}  # which has a column of its own
 
@@ -66,9 +65,9 @@ def _tell(row: ChosenRow) -> Iterable[Html]:
     yield from _audit(row.events)
     yield from _dossier(row)
     if not row.events:
-        yield element("p", "This file has no trace of this row.", class_="muted")
-    for stage in dict.fromkeys(event["stage"] for event in row.events):
-        yield from _stage(stage, [event for event in row.events if event["stage"] == stage])
+        yield element("p", NO_TRACE, class_="muted")
+    for stage in stages_of(row.events):
+        yield from _stage(stage)
 
 
 def _audit(events: Sequence[Event]) -> Iterable[Html]:
@@ -80,7 +79,7 @@ def _audit(events: Sequence[Event]) -> Iterable[Html]:
         {
             "role": event["role"],
             "characters": len(event["content"]),
-            "argued": "argues" in event["findings"],
+            "argued": has_argued(event),
             "found": "; ".join(words for finding, words in _FOUND.items() if finding in event["findings"]) or "–",
         }
         for event in briefs
@@ -93,10 +92,8 @@ def _audit(events: Sequence[Event]) -> Iterable[Html]:
 def _dossier(row: ChosenRow) -> Iterable[Html]:
     """Yield the evidence that the agents were given, a card for each answer of a tool."""
     if not row.dossier:
-        if any(event["kind"] == "observation" for event in row.events):
-            yield element("p", "The tools' answers are among the steps below.", class_="muted")
-        elif any(event["kind"] == "brief" for event in row.events):
-            yield element("p", "This file has no dossier, so the agents' evidence is unknown.", class_="muted")
+        if why := why_no_dossier(row.events):
+            yield element("p", why, class_="muted")
         return
     cards = [_card(item) for item in row.dossier]
     n = len(cards)
@@ -112,38 +109,28 @@ def _card(item: Event) -> Html:
     return element("div", element("strong", describe.card_title(item)), *status, *tables, *said, source, class_="card")
 
 
-def _stage(stage: str, events: Sequence[Event]) -> Iterable[Html]:
+def _stage(stage: Stage) -> Iterable[Html]:
     """Yield one stage of a trace; the briefs of a debate stand side by side."""
-    yield element("p", element("strong", row_words.stage_title(stage)))
-    if stage in row_words.SIDES and any(event["kind"] == "brief" for event in events):
-        yield element("div", *(_speech(event) for event in _by_side(stage, events)), class_="debate")
+    yield element("p", element("strong", stage.title))
+    if not stage.rounds:
+        yield from (_box(step.title, step, whole=True) for step in stage.steps)
         return
-    for event in events:
-        yield _box(row_words.step_title(event["role"], event["kind"], event["meta"]), event, whole=True)
+    spoken = (step for each in stage.rounds for side in each for step in side)
+    yield element("div", *(_speech(step) for step in (*spoken, *stage.steps)), class_="debate")
 
 
-def _by_side(stage: str, events: Sequence[Event]) -> list[Event]:
-    """Return briefs, then rebuttals, each with the first speaker on the left, then the other texts."""
-    order = {kind: i for i, kind in enumerate(("brief", "rebuttal"))}
-    sides = {side: i for i, side in enumerate(row_words.SIDES[stage])}
-    return sorted(events, key=lambda event: (order.get(event["kind"], len(order)), sides.get(event["role"], len(sides))))
+def _speech(step: Step) -> Html:
+    stated = "" if step.p is None else f": {100 * step.p:.0f}%"
+    return _box(f"{step.title}{stated}", step, whole=not step.is_speech)
 
 
-def _speech(event: Event) -> Html:
-    p = event["meta"].get("p")
-    verb = " rebuts" if event["kind"] == "rebuttal" else ""
-    title = f"{event['role']}{verb}" if p is None else f"{event['role']}: {100 * p:.0f}%"
-    return _box(title, event, whole=event["kind"] not in ("brief", "rebuttal"))
-
-
-def _box(title: str, event: Event, *, whole: bool) -> Html:
-    warning = row_words.warning_of(event["findings"], event["meta"])
-    remark = [" ", element("span", warning, class_="warning")] if warning else []
-    role = event["role"] if event["role"] in theme.ROLE_COLOURS else ""
+def _box(title: str, step: Step, *, whole: bool) -> Html:
+    remark = [" ", element("span", step.warning, class_="warning")] if step.warning else []
+    role = step.event["role"] if step.event["role"] in theme.ROLE_COLOURS else ""
     return element(
         "div",
         element("h5", title, *remark),
-        element("p", *_mark_speech(event["content"]), class_="said"),
+        element("p", *_mark_speech(step.event["content"]), class_="said"),
         class_=" ".join(filter(None, ("speech", role, "whole" if whole else ""))),
     )
 

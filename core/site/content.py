@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from core.errors import InputError
 from core.evidence import describe
 from core.plots import theme
 from core.scoring import row_words
+from core.scoring.row_trace import Event, Stage, Step, has_argued, stages_of, why_no_dossier
 from core.scoring.run_scores import load_scored_rows, score_run
 from core.scoring.sentences import score_sentences
 from core.store import bundles, datasets, findings, predictions, traces
@@ -24,9 +24,7 @@ from core.store.runs import Run
 from core.texts import NO_LABEL, replace_surrogates
 from core.types import FLAG_NAMES, Flag
 
-Event = dict[str, Any]
 Row = dict[str, Any]
-_ARGUED = "argues"  # the audit's finding: long enough, and no answer to the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,24 +121,14 @@ def _table(entries: describe.Entries) -> Row:
 
 def _texts(run: Run, row: Row, events: Sequence[Event], cards: Sequence[Row]) -> Row:
     """Return everything of one row that is read."""
-    observed = any(event["kind"] == "observation" for event in events)
-    no_dossier = "" if cards else "The tools' answers are among the steps below." if observed else _NO_DOSSIER
     return {
         "error": row["error"] or "",
         "arithmetic": [] if row["error"] else row_words.arithmetic(run, row, events),
         "advocates": [_advocate(event) for event in events if event["kind"] == "brief"],
         "dossier": list(cards),
-        "noDossier": no_dossier,
-        "stages": [_stage(stage, list(group)) for stage, group in _by_stage(events)],
+        "noDossier": "" if cards else why_no_dossier(events),
+        "stages": list(map(_stage, stages_of(events))),
     }
-
-
-_NO_DOSSIER = "This file has no dossier, so the agents' evidence is unknown."
-
-
-def _by_stage(events: Sequence[Event]) -> Iterable[tuple[str, list[Event]]]:
-    stages = dict.fromkeys(event["stage"] for event in events)
-    return [(stage, [event for event in events if event["stage"] == stage]) for stage in stages]
 
 
 def _advocate(event: Event) -> Row:
@@ -150,8 +138,8 @@ def _advocate(event: Event) -> Row:
         words = "answered with a letter" + (", against its own side" if "answers_against" in found else "")
     else:
         warning = row_words.warning_of(found, event["meta"])
-        words = ", ".join(filter(None, ["argued" if _ARGUED in found else "", warning])) or "did not argue"
-    return {"role": event["role"], "argued": _ARGUED in found, "words": words}
+        words = ", ".join(filter(None, ["argued" if has_argued(event) else "", warning])) or "did not argue"
+    return {"role": event["role"], "argued": has_argued(event), "words": words}
 
 
 def _count_advocates(advocates: Sequence[Row]) -> tuple[int, int | None]:
@@ -160,33 +148,20 @@ def _count_advocates(advocates: Sequence[Row]) -> tuple[int, int | None]:
     return len(roles), len(argued) if advocates else None
 
 
-def _stage(stage: str, events: Sequence[Event]) -> Row:
+def _stage(stage: Stage) -> Row:
     """Return one stage: in a debate the speeches of both sides, briefs first, then the judge; else one step after another."""
-    sides = row_words.SIDES.get(stage, ())
-    if not any(event["kind"] == "brief" for event in events) or not sides:
-        steps = [_step(event, row_words.step_title(event["role"], event["kind"], event["meta"])) for event in events]
-        return {"title": row_words.stage_title(stage), "rounds": [], "steps": steps}
-    rounds = [
-        [[_step(event, _speaker(event)) for event in events if (event["kind"], event["role"]) == (kind, side)] for side in sides]
-        for kind in ("brief", "rebuttal")
-    ]
-    spoken = {(kind, side) for kind in ("brief", "rebuttal") for side in sides}
-    rest = [_step(event, _speaker(event)) for event in events if (event["kind"], event["role"]) not in spoken]
-    return {"title": row_words.stage_title(stage), "rounds": [each for each in rounds if any(each)], "steps": rest}
+    rounds = [[list(map(_step, side)) for side in each] for each in stage.rounds]
+    return {"title": stage.title, "rounds": rounds, "steps": list(map(_step, stage.steps))}
 
 
-def _speaker(event: Event) -> str:
-    return f"{event['role']} rebuts" if event["kind"] == "rebuttal" else str(event["role"])
-
-
-def _step(event: Event, title: str) -> Row:
-    p = event["meta"].get("p")
+def _step(step: Step) -> Row:
+    role = step.event["role"]
     return {
-        "title": title,
-        "role": event["role"] if event["role"] in theme.ROLE_COLOURS else "",
-        "p": p if isinstance(p, int | float) and math.isfinite(p) else None,
-        "warning": row_words.warning_of(event["findings"], event["meta"]),
-        "text": replace_surrogates(event["content"]),
+        "title": step.title,
+        "role": role if role in theme.ROLE_COLOURS else "",
+        "p": step.p,
+        "warning": step.warning,
+        "text": replace_surrogates(step.event["content"]),
     }
 
 

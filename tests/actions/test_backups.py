@@ -208,6 +208,7 @@ def refused(folder: Path, archive: Path, kind: type[DeskError]) -> str:
     return str(caught.value)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("what", SPOILED)
 def test_a_spoiled_backup_restores_nothing(backup_file: Path, tmp_path: Path, what: str) -> None:
     change, kind = SPOILED[what]

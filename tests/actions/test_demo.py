@@ -13,7 +13,8 @@ from core.store import datasets, evidence, runs, spaces, traces
 from tests import cases
 
 
-def test_the_demo_is_made_once_and_can_be_taken_away(workspace: Workspace) -> None:
+def test_the_demo_is_made_once_and_can_be_taken_away(demo_copy: Workspace) -> None:
+    workspace = demo_copy
     made = make_demo(workspace)
     assert make_demo(workspace) == made
     assert all(run.origin == "simulated" and run.name.startswith("simulated") for run in made)

@@ -47,7 +47,7 @@ def test_a_null_is_computed_once(workspace: Workspace, found: DatasetPriors, mon
         numbers_of(workspace, found, FOLDS, 8)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"seed": 0, "de": [0.5], "dir": ["a"]}', b'{"seed": 0, "de": [0.5], "dir": []}']
 )

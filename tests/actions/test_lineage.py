@@ -10,7 +10,7 @@ from core.actions.workspace import Workspace
 from core.store import runs
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("code_version", "changed"),
     [

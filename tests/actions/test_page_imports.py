@@ -49,7 +49,7 @@ def test_the_default_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert import_folders(chosen, HERE) == (tmp_path / "a", Path("/"))
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("address", "on"),
     [

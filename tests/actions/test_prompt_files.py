@@ -140,7 +140,7 @@ CASES: Mapping[str, tuple[Mapping[str, str], Mapping[str, object], str]] = {
 }
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES)
 def test_what_cannot_be_asked_is_refused_before_there_is_a_run(workspace: Workspace, server: str, case: str) -> None:
     prompts, options, said = CASES[case]

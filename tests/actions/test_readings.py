@@ -309,20 +309,20 @@ def test_a_method_that_reads_gets_no_labels(read: Workspace) -> None:
     ("unit", "seqs", "words"), [("verdict", 2, "a verdict of JUDGE"), ("row", 1, "everything that was written")]
 )
 def test_verdicts_and_rows_are_read_with_the_dossier_that_was_seen(
-    demo_workspace: Workspace, unit: Literal["verdict", "row"], seqs: int, words: str
+    little_demo: Workspace, unit: Literal["verdict", "row"], seqs: int, words: str
 ) -> None:
     rubric = replace(RUBRIC, unit=unit, dossier=True)
-    with demo_workspace.store.read() as db:
+    with little_demo.store.read() as db:
         debate = next(run for run in runs.list_all(db) if run.name == "simulated debate")
         keys = tuple(rubrics.texts(db, debate.id, rubric)["pair_id"].unique()[:2])
         tools = [item["tool"] for item in evidence.of_row(db, debate.id, keys[0])]
     options = reading_options(rubric, debate.id)
-    spec = launch.resolve(demo_workspace, RunRequest("judge_rubric", debate.dataset, options, keys, model="scripted"))
+    spec = launch.resolve(little_demo, RunRequest("judge_rubric", debate.dataset, options, keys, model="scripted"))
     assert spec.rows == keys
-    texts = load_texts(demo_workspace.store, spec, JudgeRubric())
+    texts = load_texts(little_demo.store, spec, JudgeRubric())
     assert [len(texts.of_row[key]) for key in keys] == [seqs, seqs]
     assert [item.tool for item in texts.evidence[keys[0]]] == tools
-    pair = load_pairs(demo_workspace.store, spec.dataset)[keys[0]]
+    pair = load_pairs(little_demo.store, spec.dataset)[keys[0]]
     [_, (_, task)] = messages_of(rubric, pair, texts.of_row[keys[0]][0], dossier_of(texts, pair))
     assert words in task
     assert all(f"- {tool.replace('_', ' ')}, " in task for tool in tools)

@@ -89,7 +89,7 @@ PATHS: dict[str, Callable[[Workspace, str], object]] = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("path", PATHS)
 def test_a_shared_server_asks_nobody_else(small_workspace: Workspace, stranger: Listener, path: str) -> None:
     with pytest.raises(AddressRefused, match="PERTURBDESK_ENDPOINTS"):

@@ -307,7 +307,7 @@ def test_names_that_are_none(furnished: Workspace, tmp_path: Path, name: str) ->
     assert everything(furnished) == before
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_bytes(b"prose"), "other vectors"])
 def test_a_lost_embedding_is_named_and_comes_back_with_the_import(workspace: Workspace, damage: Any) -> None:
     content = worlds.table_of({"Ga": [1, 0], "Gb": [0, 1]})
@@ -329,6 +329,7 @@ def test_a_lost_embedding_is_named_and_comes_back_with_the_import(workspace: Wor
     assert spaces.load(workspace, made).sha256 == made.sha256
 
 
+@pytest.mark.soak
 def test_a_deleted_space_can_come_again(furnished: Workspace) -> None:
     before = everything(furnished), worlds.kept_files(furnished)
     content = worlds.table_of({"Ga": [1, 0]})

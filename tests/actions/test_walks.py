@@ -49,7 +49,7 @@ def test_stops_are_added_worded_moved_and_taken_out(small_workspace: Workspace, 
         walks.delete_walk(small_workspace, stop.dataset, "Monday")
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("changed", "words"),
     [

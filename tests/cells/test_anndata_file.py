@@ -40,6 +40,7 @@ def test_counts_are_summarised(cells_file: Callable[..., Path], backed: bool) ->
     assert (summary.non_zero, summary.largest, summary.whole_numbers, summary.empty_cells) == (4, 3, True, 0)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.parametrize(
     ("value", "message"),
@@ -146,6 +147,7 @@ def test_depth_of_cells_is_that_of_normalised_values(cells_file: Callable[..., P
     assert found.least.tolist() == [np.inf, 1.0, np.inf, 2.0, np.inf]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("kept", "words"),
     [

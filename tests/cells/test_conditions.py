@@ -86,7 +86,7 @@ def test_cells_of_several_lines_are_asked_about(cells_file: WriteCells, column: 
             read_conditions(file, ReadingSettings(where={"line": "K562"}))
 
 
-@pytest.mark.few(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("values", [("K562", "RPE1"), ("HepG2", "Jurkat"), ("hek293t", "HeLa")])
 def test_lines_are_told_by_their_names(cells_file: WriteCells, values: tuple[str, str]) -> None:
     columns = {"gene": ["NT"] * 4 + ["A"] * 4, "background": [*values] * 4, "class": [values[0]] * 4 + ["targeting"] * 4}
@@ -124,6 +124,7 @@ def test_batches_that_differ_are_named_and_even_ones_are_said_to_be_pooled(cells
         assert "even between" not in " ".join(read_conditions(file, ReadingSettings(where={"lane": "1"})).lines())
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", ["donor", "time", "treatment"])
 def test_cells_without_controls_have_no_even_columns(cells_file: WriteCells, name: str) -> None:
     path = cells_file(np.ones((4, 1), dtype=np.float32), {"gene": ["A"] * 4, name: ["1", "2"] * 2}, ["A"])
@@ -185,6 +186,7 @@ SAID_BY = {
 }
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("module", SAID_BY)
 def test_options_that_messages_name_are_options_of_the_command(module: str) -> None:
     text = (REPOSITORY / "core" / "cells" / f"{module}.py").read_text()

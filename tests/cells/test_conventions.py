@@ -35,7 +35,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return found
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("convention", CONVENTIONS, ids=lambda one: f"{one.group}: {one.name}")
 def test_the_dataset_is_the_same(tmp_path: Path, convention: Convention, expected: pd.DataFrame) -> None:
     path = write(convention, tmp_path / "screen.h5ad")

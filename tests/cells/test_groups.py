@@ -43,6 +43,7 @@ def test_batches_without_controls_are_named(cells_file: Callable[..., Path]) -> 
     assert groups.confounded == ("B",)  # one of two cells beside the controls is a stray one
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("n_beside", "confounded"), [(0, ("B",)), (1, ("B",)), (2, ())])
 def test_a_perturbation_without_controls_in_its_batch_is_confounded(
     cells_file: Callable[..., Path], n_beside: int, confounded: tuple[str, ...]

@@ -109,7 +109,7 @@ def follow(message: str, folder: Path) -> Path:
     return folder / "cells.h5ad"
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.filterwarnings("ignore")  # of packages that announce their own future
 @pytest.mark.usefixtures("texts_as_they_were")
 @pytest.mark.parametrize("kind", KINDS)

@@ -136,7 +136,7 @@ NEGATIVE = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("layout", ["dense", "CSR"])
 @pytest.mark.parametrize("kind", NEGATIVE)
 @pytest.mark.parametrize("scale", ["counts", "log1p of 10,000"])

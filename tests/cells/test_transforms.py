@@ -48,7 +48,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return labelled(write_convention(CONVENTIONS[0], tmp_path_factory.mktemp("plain") / "plain.h5ad"))
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("said", [{}, {"values": "counts"}, {"values": "log1p"}], ids=str)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_what_is_neither_counts_nor_log1p_is_refused(tmp_path: Path, kind: str, said: dict[str, str]) -> None:
@@ -193,7 +193,7 @@ def test_predicted_means_without_real_cells_are_asked_for(tmp_path: Path) -> Non
     assert read_predicted_cells(path, PAIRS, CellOptions(values="counts")).read_as["values"] == "counts"
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("with_real", [True, False])
 @pytest.mark.parametrize("kind", ["log1p of counts", "shares", "per cent"])
 def test_predictions_on_scales_that_tell_themselves(tmp_path: Path, kind: str, with_real: bool) -> None:

@@ -162,6 +162,7 @@ def test_a_part_of_something_else_is_found_out(server: Server, tmp_path: Path) -
     assert fetch("pinned", tmp_path, base=server.base)[0].read_bytes() == FIRST
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("status", [403, 404, 429, 500, 503])
 def test_an_error_of_the_server_names_address_status_and_a_way_out(server: Server, tmp_path: Path, status: int) -> None:
     (tmp_path / "first.bin.part").write_bytes(FIRST[:10])

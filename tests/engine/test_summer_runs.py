@@ -14,8 +14,8 @@ from tests.engine.summer_runs import assert_equal_to_undisturbed, run_with_kills
 ROWS = 40
 
 
-def test_forty_rows_of_each_task_on_the_demo(demo_copy: Workspace) -> None:
-    place = demo_copy.settings.workspace
+def test_forty_rows_of_each_task_on_the_demo(little_copy: Workspace) -> None:
+    place = little_copy.settings.workspace
     for task, other in (("de", "dir"), ("dir", "de")):
         with serving() as url:
             arguments = ["--dataset", "simulated", "--endpoint", url, "--rows", f"split=train; sample={ROWS}"]

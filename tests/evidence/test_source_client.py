@@ -144,7 +144,7 @@ def test_offline_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert len(server.requests) == came
 
 
-@pytest.mark.few(21)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("source", TOOL_OF)
 @pytest.mark.parametrize("fault", ["busy", "unavailable", "error", "dropped", "hang", "garbage", "shape", "half"])
 def test_what_fails_in_passing_is_asked_again(tmp_path: Path, source: SiteName, fault: FaultName) -> None:

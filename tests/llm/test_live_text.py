@@ -76,7 +76,7 @@ def test_a_field_of_thinking_that_goes_on_behind_the_contents_own() -> None:
     assert shown(hear([("", "One"), ("<think>two</think>B", ""), ("", " more")])) == ("B", "One more\n\ntwo")
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("piece", ["</think>", "<", " ", "<think>", "</s>", "<|channel|>", "word "])
 def test_the_text_is_read_a_limited_number_of_times(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
     n_read = 0

@@ -175,6 +175,7 @@ def test_an_interpreter_without_vllm_is_refused(tmp_path: Path) -> None:
         serve(ServerOptions("some/model", python=tmp_path / "absent"))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("kind", "number"), [("well", signal.SIGINT), ("well", signal.SIGTERM), ("deaf", signal.SIGTERM)])
 def test_a_signal_ends_the_server_and_its_children(kind: str, number: signal.Signals, tmp_path: Path) -> None:
     said: list[str] = []

@@ -67,6 +67,7 @@ def test_train_and_test_share_nothing(pairs: Pairs) -> None:
     assert not {pair.gene for pair in train} & {pair.gene for pair in test}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("suffix", "track"), [("", "C"), ("_track_a", "A"), ("_track_b", "B"), ("_track_c", "C")])
 def test_samples_are_no_runs(submission: Submission, suffix: str, track: str) -> None:
     table = submission(f"challenge/sample_submission{suffix}.csv")

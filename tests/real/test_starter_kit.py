@@ -14,6 +14,7 @@ from core.methods.base import method_named
 pytestmark = pytest.mark.real
 
 
+@pytest.mark.soak
 def test_the_kit_s_files_are_asked(shared_data: Path, real_workspace: Workspace) -> None:
     folder, method = shared_data / "entries_more", method_named("prompt_only")
     templated = RunRequest(

@@ -21,10 +21,14 @@ RUN = "simulated debate"
 
 
 @pytest.fixture(scope="module")
-def texts(demo_workspace: Workspace) -> RunTexts:
-    with demo_workspace.store.read() as db:
+def texts(little_demo: Workspace) -> RunTexts:
+    return texts_of(little_demo, 30)
+
+
+def texts_of(workspace: Workspace, rows: int) -> RunTexts:
+    with workspace.store.read() as db:
         run = runs.find(db, RUN)
-    made, _ = write_texts(30)
+    made, _ = write_texts(rows)
     ids = [f"row{row}" for row in made.rows]
     outcome = np.where(made.rows % 3 == 0, "hit", "miss").astype(object)
     frame = pd.DataFrame({"pair_id": ids, "pert": made.pert, "gene": made.gene, "seq": 0, "stage": "de", "role": "UP"})
@@ -49,8 +53,9 @@ def test_without_labels_a_sentence_stands_in_its_place(texts: RunTexts) -> None:
     assert "so there is no hit rate" in found.sentence
 
 
-def test_several_runs_stand_in_one_figure_each_with_its_own_kinds(texts: RunTexts, demo_workspace: Workspace) -> None:
-    with demo_workspace.store.read() as db:
+def test_several_runs_stand_in_one_figure_each_with_its_own_kinds(little_demo: Workspace) -> None:
+    texts = texts_of(little_demo, 12)
+    with little_demo.store.read() as db:
         material = load_material(db, select(db, [RUN], figures=("labels",)), lambda _run, _ids: None)
     twin = replace(texts, run=replace(texts.run, name="twin"))
     silent = replace(texts, frame=texts.frame.assign(outcome=None))
@@ -62,8 +67,8 @@ def test_several_runs_stand_in_one_figure_each_with_its_own_kinds(texts: RunText
     assert f"twin: {both.sentence.split(': ', 1)[1].split(' twin: ')[0]}" in both.sentence
 
 
-def test_texts_are_loaded_for_this_figure_alone(demo_workspace: Workspace) -> None:
-    with demo_workspace.store.read() as db:
+def test_texts_are_loaded_for_this_figure_alone(little_demo: Workspace) -> None:
+    with little_demo.store.read() as db:
         for figures, loaded in ((("labels",), 0), (("argument_kinds",), 1)):
             material = load_material(db, select(db, [RUN], figures=figures), lambda _run, _ids: None)
             assert len(material.texts) == loaded

@@ -19,28 +19,26 @@ from tests.report.test_report import COLLAPSED, LABELLED, material_of, no_vector
 
 
 @pytest.fixture(scope="module")
-def selection(demo_workspace: Workspace) -> ReportSelection:
-    with demo_workspace.store.read() as db:
+def selection(little_demo: Workspace) -> ReportSelection:
+    with little_demo.store.read() as db:
         return select(db, [LABELLED, COLLAPSED], [(COLLAPSED, LABELLED)])
 
 
 @pytest.fixture(scope="module")
-def material(demo_workspace: Workspace, selection: ReportSelection) -> Material:
-    return material_of(demo_workspace, selection)
+def material(little_demo: Workspace, selection: ReportSelection) -> Material:
+    return material_of(little_demo, selection)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize(
     "kind", ["baselines", "slices", "score_ways", "roc_curves", "reliability", "score_spread", "brief_lengths"]
 )
-def test_several_runs_are_in_one_figure_with_the_numbers_of_each(
-    demo_workspace: Workspace, material: Material, kind: str
-) -> None:
+def test_several_runs_are_in_one_figure_with_the_numbers_of_each(little_demo: Workspace, material: Material, kind: str) -> None:
     """What is drawn of a run beside others is what is drawn of it alone."""
     drawn = [one for one in KINDS[kind].make(material) if one.chart is not None]
     assert len({one.title for one in drawn}) == len(drawn)
-    with demo_workspace.store.read() as db:
-        alone = [material_of(demo_workspace, select(db, [run])) for run in (LABELLED, COLLAPSED)]
+    with little_demo.store.read() as db:
+        alone = [material_of(little_demo, select(db, [run])) for run in (LABELLED, COLLAPSED)]
     of_each = [[one for one in KINDS[kind].make(each) if one.chart is not None] for each in alone]
     for together, *apart in zip(drawn, *of_each, strict=True):
         told = {round(value, 9) for column in together.table.select_dtypes("number") for value in together.table[column].dropna()}
@@ -55,9 +53,9 @@ def test_several_runs_are_in_one_figure_with_the_numbers_of_each(
 
 @pytest.mark.soak
 def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
-    demo_workspace: Workspace, selection: ReportSelection, material: Material
+    little_demo: Workspace, selection: ReportSelection, material: Material
 ) -> None:
-    report = build_report(demo_workspace.store, "ours", selection, Finders(no_vectors)).content.decode()
+    report = build_report(little_demo.store, "ours", selection, Finders(no_vectors)).content.decode()
     verdict = comparison_sentences(material.comparison(*selection.compare[0]), COLLAPSED, LABELLED)[0]
     title = find_title(material, selection)
     assert verdict.startswith(title.partition(" on ")[0])
@@ -71,7 +69,7 @@ def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
     assert first.count('class="chart"') == MOST_FIGURES
     assert places[0] < places[1]
     edited = replace(selection, title="Ours", abstract="One.\n\nTwo <b>.", authors="Ada", question="wrong")
-    page = build_report(demo_workspace.store, "ours", edited, Finders(no_vectors)).content.decode()
+    page = build_report(little_demo.store, "ours", edited, Finders(no_vectors)).content.decode()
     assert "<h1>Ours</h1>" in page
     assert "<p>One.</p><p>Two &lt;b&gt;.</p>" in page
     assert "Draft, made" not in page
@@ -79,8 +77,8 @@ def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
 
 
 @pytest.mark.soak
-def test_what_a_run_gets_wrong_is_counted(demo_workspace: Workspace) -> None:
-    with demo_workspace.store.read() as db:
+def test_what_a_run_gets_wrong_is_counted(little_demo: Workspace) -> None:
+    with little_demo.store.read() as db:
         alone = select(db, [LABELLED])
         [(wrong, n)] = db.execute(
             """SELECT count(*) FILTER (p.label <> CASE WHEN 1 - q.prediction_up - q.prediction_down >= greatest(q.prediction_up,
@@ -89,4 +87,4 @@ def test_what_a_run_gets_wrong_is_counted(demo_workspace: Workspace) -> None:
                WHERE r.name = ? AND p.label IS NOT NULL""",
             [LABELLED],
         ).fetchall()
-    assert find_title(material_of(demo_workspace, alone), alone) == f"{LABELLED} calls {wrong:,} of {n:,} rows wrong"
+    assert find_title(material_of(little_demo, alone), alone) == f"{LABELLED} calls {wrong:,} of {n:,} rows wrong"

@@ -49,8 +49,8 @@ def material_of(workspace: Workspace, selection: ReportSelection) -> Material:
 
 
 @pytest.fixture(scope="module")
-def selection(demo_workspace: Workspace) -> ReportSelection:
-    with demo_workspace.store.read() as db:
+def selection(little_demo: Workspace) -> ReportSelection:
+    with little_demo.store.read() as db:
         rows = [
             key
             for run in (LABELLED, TEST)
@@ -62,13 +62,13 @@ def selection(demo_workspace: Workspace) -> ReportSelection:
 
 
 @pytest.fixture(scope="module")
-def material(demo_workspace: Workspace, selection: ReportSelection) -> Material:
-    return material_of(demo_workspace, selection)
+def material(little_demo: Workspace, selection: ReportSelection) -> Material:
+    return material_of(little_demo, selection)
 
 
 @pytest.fixture(scope="module")
-def report(demo_workspace: Workspace, selection: ReportSelection) -> str:
-    return build_report(demo_workspace.store, "ours", selection, Finders(no_vectors)).content.decode()
+def report(little_demo: Workspace, selection: ReportSelection) -> str:
+    return build_report(little_demo.store, "ours", selection, Finders(no_vectors)).content.decode()
 
 
 class Words(HTMLParser):
@@ -93,29 +93,29 @@ class Words(HTMLParser):
             self.words.append(data)
 
 
-def test_every_score_is_what_the_command_prints(demo_workspace: Workspace, report: str) -> None:
+def test_every_score_is_what_the_command_prints(little_demo: Workspace, report: str) -> None:
     text = " ".join(Words(report).words)
     for run in (LABELLED, COLLAPSED):
-        printed = core_json(demo_workspace.settings.workspace, "score", run)
+        printed = core_json(little_demo.settings.workspace, "score", run)
         for part in ("de", "dir", "mean"):
             shown = printed[part]
             said = interval_text(Interval(shown["estimate"], shown["low"], shown["high"], shown["se"], 1, "row", ""))
             assert said in text, (run, part)
-    compared = core_json(demo_workspace.settings.workspace, "compare", COLLAPSED, LABELLED)
+    compared = core_json(little_demo.settings.workspace, "compare", COLLAPSED, LABELLED)
     mean = compared["delta_mean"]
     assert interval_text(Interval(mean["estimate"], mean["low"], mean["high"], 0, 1, "row", ""), signed=True) in text
     assert number_text(compared["p_gt_0"], ".2f") in text
-    audited = core_json(demo_workspace.settings.workspace, "audit", "debate", COLLAPSED)
+    audited = core_json(little_demo.settings.workspace, "audit", "debate", COLLAPSED)
     answers = sum(role["answers"] for role in audited["roles"].values())
     assert f"{answers:,} of {sum(role['n'] for role in audited['roles'].values()):,} briefs" in text
 
 
 @pytest.mark.soak
-def test_figures_hold_the_numbers_of_the_commands(demo_workspace: Workspace) -> None:
-    place = demo_workspace.settings.workspace
+def test_figures_hold_the_numbers_of_the_commands(little_demo: Workspace) -> None:
+    place = little_demo.settings.workspace
     controls = {each["name"]: each for each in core_json(place, "controls", LABELLED)["controls"]}
-    with demo_workspace.store.read() as db:
-        alone = {run: material_of(demo_workspace, select(db, [run])) for run in (LABELLED, COLLAPSED)}
+    with little_demo.store.read() as db:
+        alone = {run: material_of(little_demo, select(db, [run])) for run in (LABELLED, COLLAPSED)}
     baselines = next(one for one in KINDS["baselines"].make(alone[LABELLED]) if one.title.startswith("DE"))
     drawn = baselines.table.set_index("name")["estimate"]
     assert drawn["count-only"] == pytest.approx(controls["count-only"]["de"], abs=1e-12)
@@ -151,32 +151,30 @@ def test_every_figure_says_what_it_is_of(material: Material, kind: str) -> None:
 
 
 @pytest.mark.soak
-def test_a_run_without_labels_has_sentences_instead_of_empty_axes(demo_workspace: Workspace) -> None:
-    with demo_workspace.store.read() as db:
+def test_a_run_without_labels_has_sentences_instead_of_empty_axes(little_demo: Workspace) -> None:
+    with little_demo.store.read() as db:
         alone = select(db, [TEST])
-    sections = make_sections(material_of(demo_workspace, alone), alone)
+    sections = make_sections(material_of(little_demo, alone), alone)
     drawn = {kind for kind, figures in sections.items() for _, one in figures if one.chart is not None}
     assert drawn == {"labels", "gene_rows", "brief_lengths"}  # of the dataset, and of what was said
     assert all("o labels here" in figures[0][1].sentence for kind, figures in sections.items() if kind in ("ladder", "slices"))
-    text = " ".join(Words(build_report(demo_workspace.store, "x", alone, Finders(no_vectors)).content.decode()).words)
+    text = " ".join(Words(build_report(little_demo.store, "x", alone, Finders(no_vectors)).content.decode()).words)
     assert "no labels" in text
     assert not re.search(r"\bnan\b", text)
 
 
 @pytest.mark.soak
-def test_the_same_input_gives_the_same_bytes(demo_workspace: Workspace, selection: ReportSelection, report: str) -> None:
-    again = build_report(
-        demo_workspace.store, "ours", from_json(ReportSelection, to_json(selection), "report"), Finders(no_vectors)
-    )
+def test_the_same_input_gives_the_same_bytes(little_demo: Workspace, selection: ReportSelection, report: str) -> None:
+    again = build_report(little_demo.store, "ours", from_json(ReportSelection, to_json(selection), "report"), Finders(no_vectors))
     assert again.content.decode() == report
-    slides = [build_report(demo_workspace.store, "ours", selection, Finders(no_vectors), slides=True).content for _ in range(2)]
+    slides = [build_report(little_demo.store, "ours", selection, Finders(no_vectors), slides=True).content for _ in range(2)]
     assert slides[0] == slides[1]
     assert again.rows == 2
     assert again.figures == report.count('class="chart"') > slides[0].count(b'class="chart"') == MOST_FIGURES
 
 
 @pytest.mark.soak
-def test_a_report_loads_nothing_and_names_its_sources(demo_workspace: Workspace, selection: ReportSelection, report: str) -> None:
+def test_a_report_loads_nothing_and_names_its_sources(little_demo: Workspace, selection: ReportSelection, report: str) -> None:
     page = Words(report)
     assert page.loads == []
     policy = html.unescape(report[:1000]).partition('content="')[2].partition('"')[0]
@@ -185,7 +183,7 @@ def test_a_report_loads_nothing_and_names_its_sources(demo_workspace: Workspace,
     text = " ".join(page.words)
     assert all(run in text for run in RUNS)
     assert all(run in text for run in selection.runs)  # ids
-    with demo_workspace.store.read() as db:
+    with little_demo.store.read() as db:
         for (sha256,) in db.execute("SELECT sha256 FROM import WHERE run IS NULL").fetchall():
             assert sha256 in text
         events = traces.of_row(db, selection.runs[0], selection.rows[0])
@@ -194,17 +192,17 @@ def test_a_report_loads_nothing_and_names_its_sources(demo_workspace: Workspace,
 
 
 @pytest.mark.soak
-def test_a_report_has_the_head_of_the_ledger(material: Material, selection: ReportSelection, demo_copy: Workspace) -> None:
+def test_a_report_has_the_head_of_the_ledger(material: Material, selection: ReportSelection, little_copy: Workspace) -> None:
     """Whoever gets it can ask later whether that is still an entry of the ledger; an empty ledger has none."""
     assert "<dt>Ledger</dt>" not in str(show_provenance(material, selection))
-    import_published_ladder(demo_copy)
-    [found, _] = verify(demo_copy)
+    import_published_ladder(little_copy)
+    [found, _] = verify(little_copy)
     page = str(show_provenance(replace(material, chain=found), selection))
     assert f"<dt>Ledger</dt><dd>intact, 9 entries, head {found.head}.</dd>" in page
 
 
-def test_what_cannot_be_shown_is_refused(demo_workspace: Workspace) -> None:
-    with demo_workspace.store.read() as db:
+def test_what_cannot_be_shown_is_refused(little_demo: Workspace) -> None:
+    with little_demo.store.read() as db:
         for arguments, words in (
             (([],), "got no run"),
             (([LABELLED], [], ["Pz_Gz"]), "1 of 1 rows are in none of the chosen runs"),

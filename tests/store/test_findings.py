@@ -35,15 +35,15 @@ def as_of_0_1_0(workspace: Workspace, run: str) -> None:
         db.execute("DELETE FROM trace_event WHERE run <> ? AND pair_id <> (SELECT min(pair_id) FROM trace_event)", [key])
 
 
-def test_an_older_store_is_searched_anew(demo_workspace: Workspace, tmp_path: Path) -> None:
+def test_an_older_store_is_searched_anew(little_demo: Workspace, tmp_path: Path) -> None:
     run = "simulated collapsed debate"
-    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "old")
+    shutil.copytree(little_demo.settings.workspace, tmp_path / "old")
     old = open_workspace(Settings(workspace=tmp_path / "old"))
     as_of_0_1_0(old, run)
-    assert stored(old, run) != stored(demo_workspace, run)
+    assert stored(old, run) != stored(little_demo, run)
     with old.store.write() as db:
         migrations.wider_findings(db)
-    assert stored(old, run) == stored(demo_workspace, run)
+    assert stored(old, run) == stored(little_demo, run)
 
 
 @pytest.mark.soak

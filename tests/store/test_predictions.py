@@ -21,7 +21,7 @@ def found(workspace: Workspace, wanted: RowFilter, order: predictions.Order = "f
         return predictions.find_pair_ids(db, runs.find(db, "debate").id, wanted, order)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("wanted", "expected"),
     [

@@ -202,7 +202,7 @@ def test_a_hostile_log_beside_it_is_refused(source: Path) -> None:
         rebuilt(source)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("what", ["text", "cut", "flipped", "empty", "another database"])
 def test_what_is_no_store_is_damaged(source: Path, what: str) -> None:
     content = source.read_bytes()

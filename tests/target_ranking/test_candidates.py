@@ -22,7 +22,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("condition", "pool"),
     [("A", None), ("A+B", None), ("A+B+C", None), ("A+B", "ACDE"), ("A+B", "CDE"), ("A+B", "AB"), ("A", "ABCD")],

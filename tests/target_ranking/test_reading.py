@@ -105,7 +105,7 @@ def few_cells(cells: Any) -> Any:
     return cells[:38].copy()
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("change", "message"),
     [

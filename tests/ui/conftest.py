@@ -32,7 +32,6 @@ from tests import worlds
 from tests.conftest import make_once
 from tests.derived import save_fusion, save_knn
 from tests.ui.kept_caches import kept_caches
-from tests.ui.little_demo import make_little_demo
 from tests.ui.serving import CHROMIUM_FLAGS, WAIT_S, Server, chromium, serving
 from tests.ui.shared_server import ADA, SharedServer, sharing
 from tests.ui.strangers import LIMITS, Visitor, run_script
@@ -68,18 +67,6 @@ DRAWN = """([runs, since]) => (window.runs > runs || performance.now() > since)
   && document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')
   && document.querySelector('[data-testid=stMainBlockContainer] [data-testid=stElementContainer]')
   && !document.querySelector('[data-testid=stSkeleton]')"""
-
-
-@pytest.fixture(scope="session")
-def little_demo(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The simulated workspace at a sixth of its size, shared: tests only read it."""
-    return make_once(tmp_path_factory, "little", make_little_demo)
-
-
-@pytest.fixture
-def little_copy(little_demo: Workspace, workspace: Workspace) -> Workspace:
-    """A copy of it to change."""
-    return worlds.copied(little_demo.settings.workspace, workspace)
 
 
 @pytest.fixture(scope="session")

@@ -135,7 +135,7 @@ def test_a_page_alone_shows_nothing_and_opens_nothing(tmp_path: Path, monkeypatc
     assert not (tmp_path / "untouched").exists()
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("page", PAGES)
 def test_an_empty_workspace_says_what_to_do(visit: Visit, workspace: Workspace, page: str) -> None:
     text = text_of(visit(workspace, page))

@@ -96,7 +96,7 @@ def test_what_the_system_refuses_is_a_sentence(
     assert "Traceback" in log.log_file(small_workspace.settings).read_text("utf-8")
 
 
-@pytest.mark.few(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("page", ["overview", "rows", "scores", "data", "run"])
 def test_pages_of_a_disk_that_nobody_can_write_to(visit: Visit, small_workspace: Workspace, page: str, tmp_path: Path) -> None:
     place = tmp_path / "copy"

@@ -51,6 +51,7 @@ def test_a_control_that_another_moves_still_writes_to_the_address(two_tabs: tupl
         assert f"{key}=" in page.url
 
 
+@pytest.mark.soak
 def test_what_is_copied_is_the_address(open_tab: OpenTab, demo_server: Server) -> None:
     page = open_tab(permissions=["clipboard-read", "clipboard-write"])
     visit(page, demo_server.url("rows"))

@@ -23,13 +23,13 @@ from tests.ui.test_carried import address_of, assert_same_elsewhere
 LABELLED, COLLAPSED, TEST = "simulated debate", "simulated collapsed debate", "simulated debate test"
 
 
-def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, demo_copy: Workspace) -> None:
-    ids = {name: the_run(demo_copy, name).id for name in (LABELLED, COLLAPSED, TEST)}
-    app = visit(demo_copy, "share", run=ids[LABELLED])
+def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, little_copy: Workspace) -> None:
+    ids = {name: the_run(little_copy, name).id for name in (LABELLED, COLLAPSED, TEST)}
+    app = visit(little_copy, "share", run=ids[LABELLED])
     assert not app.exception
     assert "Draft, made from the verdicts below" in text_of(app)
     app.multiselect(key="id-runs").set_value([ids[LABELLED], ids[COLLAPSED]]).run()
-    with demo_copy.store.read() as db:
+    with little_copy.store.read() as db:
         row = str(predictions.frame(db, ids[LABELLED])["pair_id"].iloc[0])
     assert app.multiselect(key="id-pairs").value == [f"{ids[COLLAPSED]}|{ids[LABELLED]}"]  # two runs are compared
     app.multiselect(key="id-pairs").set_value([])
@@ -38,14 +38,14 @@ def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, demo_c
     app.text_input(key="title").input("For the meeting").run()
     assert not app.error
     assert {*address_of(app)} - {"dataset", "run"} == {"runs", "pairs", "figures", "rows", "title"}
-    assert_same_elsewhere(visit, demo_copy, "share", app)
+    assert_same_elsewhere(visit, little_copy, "share", app)
     app.button(key="save-report").click().run()
     assert not app.exception
-    saved = reports.find_report(demo_copy, "For the meeting")
+    saved = reports.find_report(little_copy, "For the meeting")
     assert saved["runs"] == [ids[LABELLED], ids[COLLAPSED]]
     assert saved["rows"] == [row]
     assert saved["compare"] == []
-    other = visit(demo_copy, "share", run=ids[TEST])
+    other = visit(little_copy, "share", run=ids[TEST])
     other.button(key="saved-For the meeting").click().run()
     assert not other.exception
     assert other.multiselect(key="id-runs").value == saved["runs"]
@@ -53,16 +53,16 @@ def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, demo_c
     assert other.text_area(key="rows").value == row
     other.selectbox(key="preset_gone").set_value("For the meeting").run()
     other.button(key="delete-report").click().run()
-    assert reports.saved_reports(demo_copy) == {}
+    assert reports.saved_reports(little_copy) == {}
 
 
 def test_an_unknown_row_is_named_and_a_reader_saves_nothing(
-    visit: Visit, demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = visit(demo_workspace, "share", rows="Pz_Gz")
+    app = visit(little_demo, "share", rows="Pz_Gz")
     assert "1 of 1 rows are in none of the chosen runs" in app.error[0].value.replace("\\", "")
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    reader = visit(demo_workspace, "share")
+    reader = visit(little_demo, "share")
     assert not reader.exception
     assert "save-report" not in {button.key for button in reader.button}
 
@@ -137,12 +137,12 @@ def walk_through(tab: object, slides: Path, asked: Sequence[str]) -> None:
 
 
 @pytest.mark.browser
-def test_a_report_is_printed_as_pdf(demo_workspace: Workspace) -> None:
+def test_a_report_is_printed_as_pdf(little_demo: Workspace) -> None:
     if printing.find_browser() is None:
         pytest.skip("needs Chromium on the path")
-    with demo_workspace.store.read() as db:
+    with little_demo.store.read() as db:
         found = select(db, [LABELLED], figures=["labels"])
-    page = build_report(demo_workspace.store, "ours", found, Finders(lambda *_: None)).content
+    page = build_report(little_demo.store, "ours", found, Finders(lambda *_: None)).content
     assert printing.as_pdf(page).startswith(b"%PDF")
 
 

@@ -157,7 +157,7 @@ def becomes_more(text: str) -> list[str]:
     return found + [each.content for each in tokens if each.type == "text" and BARE_LINK.search(each.content)]
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("page", "tab"), VIEWS)
 def test_no_view_makes_more_of_a_text(glance: Visit, hostile_desk: Workspace, page: str, tab: str) -> None:
     """As the browser above sees it: what is drawn as Markdown, in labels and hints too."""

@@ -191,12 +191,12 @@ ON_FORMS = [asked for asked in REQUESTS if asked.form is not None]
 
 @pytest.mark.few(5)
 @pytest.mark.parametrize("asked", ON_FORMS, ids=lambda asked: " ".join(asked.words))
-def test_each_setting_has_a_control_or_a_reason_for_none(asked: Asked, demo_copy: Workspace, visit: Visit) -> None:
+def test_each_setting_has_a_control_or_a_reason_for_none(asked: Asked, little_copy: Workspace, visit: Visit) -> None:
     assert asked.form is not None
     page, owner, parameters = asked.form
     if asked.record is TrainingRequest:
-        target_ranking.create(demo_copy, TrainingRequest("small", models={"pca_knn": {}}))
-    check_form(asked.record, visit(demo_copy, page, **parameters), owner)
+        target_ranking.create(little_copy, TrainingRequest("small", models={"pca_knn": {}}))
+    check_form(asked.record, visit(little_copy, page, **parameters), owner)
 
 
 def test_a_reason_is_a_sentence_and_nothing_is_left_out_everywhere() -> None:

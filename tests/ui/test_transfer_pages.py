@@ -18,10 +18,10 @@ from core.store import pairs, runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from tests.derived import save_fusion, save_knn
+from tests.little_demo import LABELLED_ROWS
 from tests.ui.conftest import FUSED, LABELLED, Visit
 from tests.ui.fuse import explorer_view
 from tests.ui.fuse.explorer_view import move
-from tests.ui.little_demo import LABELLED_ROWS
 from tests.ui.shared.test_confirmation import confirmation_of
 from tests.ui.test_apptest import drawn, numbers, press, text_of, the_run
 

@@ -11,9 +11,9 @@ import streamlit as st
 
 from core.evidence import describe
 from core.plots import theme
+from core.scoring.row_trace import NO_DOSSIER, Event, why_no_dossier
 from core.texts import quantity_text
 from core.ui.rows.marked_text import Marks, to_lines
-from core.ui.rows.trace import Event
 from core.ui.shared import tables
 from core.ui.shared.linked import choose_one
 from core.ui.shared.widgets import as_text
@@ -25,8 +25,8 @@ def show(items: Sequence[dict[str, Any]], events: Sequence[Event], marks: Marks,
     The first answer with these words is chosen. parameter: the query parameter of the chosen answer.
     """
     if not items:
-        if not any(e["kind"] == "observation" for e in events):  # else the tools' answers are among the steps
-            st.caption("This file has no dossier, so the agents' evidence is unknown.")
+        if why_no_dossier(events) == NO_DOSSIER:  # tools' answers among the steps stand above
+            st.caption(NO_DOSSIER)
         return
     hits = [marks.count_hits(json.dumps(item["body"], ensure_ascii=False)) for item in items]
     cards = _name_cards(items)

@@ -3,56 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
 from core.audit.brief_checks import SHORT
 from core.plots import theme
-from core.scoring import row_words
+from core.scoring.row_trace import NO_TRACE, Stage, Step, stages_of
 from core.store.runs import Run
 from core.ui.rows import claims, trace_tree
 from core.ui.rows.marked_text import Marks, to_markdown
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.widgets import as_text, heading_text, percent_text
 
-Event = dict[str, Any]
 NARROW = 0.26  # share of the width for a side that only answers
 
 
 def show(run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:
     """Show a row's trace stage by stage: a debate side by side, an agent's steps as a tree, anything else in order."""
-    events = details.events
-    if not events:
-        st.caption("This file has no trace of this row.")
-    for stage in dict.fromkeys(e["stage"] for e in events):
-        of_stage = [e for e in events if e["stage"] == stage]
+    if not details.events:
+        st.caption(NO_TRACE)
+    for stage in stages_of(details.events):
+        of_stage = [event for event in details.events if event["stage"] == stage.name]
         if trace_tree.has_steps(of_stage):
-            trace_tree.show(of_stage, marks, f"{run.id}-{stage}", details.numbers["tokens"])
+            trace_tree.show(of_stage, marks, f"{run.id}-{stage.name}", details.numbers["tokens"])
             continue
-        st.markdown(f"**{as_text(row_words.stage_title(stage))}**")
-        if stage in row_words.SIDES and any(e["kind"] == "brief" for e in of_stage):
-            _show_debate(of_stage, row_words.SIDES[stage], marks, narrow)
+        st.markdown(f"**{as_text(stage.title)}**")
+        if stage.rounds:
+            _show_debate(stage, marks, narrow)
         else:
-            for event in of_stage:
-                _show_event(event, marks)
+            for step in stage.steps:
+                _show_step(step, marks)
 
 
-def _show_debate(events: Sequence[Event], sides: tuple[str, str], marks: Marks, narrow: bool) -> None:
+def _show_debate(stage: Stage, marks: Marks, narrow: bool) -> None:
     """Show briefs and rebuttals of both sides, in one column if narrow, then the verdict."""
-    for kind in ("brief", "rebuttal"):
-        speeches = {side: [e for e in events if e["kind"] == kind and e["role"] == side] for side in sides}
-        if not any(speeches.values()):
-            continue
-        columns = st.columns(1 if narrow else column_shares([_length(each) for each in speeches.values()]))
-        for place, side in enumerate(sides):
-            for event in speeches[side]:
+    for sides in stage.rounds:
+        columns = st.columns(1 if narrow else column_shares(list(map(_length, sides))))
+        for place, speeches in enumerate(sides):
+            for step in speeches:
                 with columns[place % len(columns)].container(border=True):
-                    _show_speech(event, "" if kind == "brief" else " rebuts", marks)
-    for event in events:
-        if event["kind"] not in ("brief", "rebuttal"):
-            with st.container(border=True):
-                _show_speech(event, "", marks)
+                    _show_speech(step, marks)
+    for step in stage.steps:
+        with st.container(border=True):
+            _show_speech(step, marks)
 
 
 def column_shares(lengths: Sequence[int]) -> list[float]:
@@ -63,23 +56,23 @@ def column_shares(lengths: Sequence[int]) -> list[float]:
     return [NARROW, 1 - NARROW] if is_short[0] else [1 - NARROW, NARROW]
 
 
-def _length(events: Sequence[Event]) -> int:
+def _length(steps: Sequence[Step]) -> int:
     """Return the characters of a side's longest text."""
-    return max((len(event["content"]) for event in events), default=0)
+    return max((len(step.event["content"]) for step in steps), default=0)
 
 
-def _show_speech(event: Event, suffix: str, marks: Marks) -> None:
-    warning = row_words.warning_of(event["findings"], event["meta"])
-    p = event["meta"].get("p")
-    role = event["role"] if p is None else f"{event['role']}: {percent_text(p)}"
-    heading = heading_text(role + suffix, theme.ROLE_COLOURS.get(event["role"], theme.NONE), warning)
-    st.markdown(f"{heading}\n\n{to_markdown(event['content'], marks)}")
-    claims.show(marks.claims.get(event["content"], ()))
+def _show_speech(step: Step, marks: Marks) -> None:
+    stated = "" if step.p is None else f": {percent_text(step.p)}"
+    _show_text(f"{step.title}{stated}", step, marks, step.warning)
+    claims.show(marks.claims.get(step.event["content"], ()))
 
 
-def _show_event(event: Event, marks: Marks) -> None:
-    """Show one event outside debates and agents' steps, with the numbers that it predicts."""
-    title = row_words.step_title(event["role"], event["kind"], event["meta"])
-    heading = heading_text(title, theme.ROLE_COLOURS.get(event["role"], theme.NONE))
+def _show_step(step: Step, marks: Marks) -> None:
+    """Show one text outside debates and agents' steps, with the numbers that it predicts."""
     with st.container(border=True):
-        st.markdown(f"{heading}\n\n{to_markdown(event['content'], marks)}")
+        _show_text(step.title, step, marks)
+
+
+def _show_text(title: str, step: Step, marks: Marks, warning: str = "") -> None:
+    heading = heading_text(title, theme.ROLE_COLOURS.get(step.event["role"], theme.NONE), warning)
+    st.markdown(f"{heading}\n\n{to_markdown(step.event['content'], marks)}")

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 from core.actions.workspace import Workspace
 from core.ui.arguments import kinds_tab
 from core.ui.shared.background import Result
+from tests.little_demo import DEBATED_ROWS
 from tests.ui.conftest import forget
-from tests.ui.little_demo import DEBATED_ROWS
 
 
 class AtOnce:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.actions.workspace import Workspace
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
 
 
-def test_an_ablation_is_run_and_says_what_came_out(glance: Visit, demo_workspace: Workspace) -> None:
-    app = glance(demo_workspace, "ablations", ablation="program_priors")
+def test_an_ablation_is_run_and_says_what_came_out(glance: Visit, little_demo: Workspace) -> None:
+    app = glance(little_demo, "ablations", ablation="program_priors")
     assert "Do genes of known programs" in text_of(app)
     assert "Computed in" not in text_of(app)
     app = press(app, "Run")
@@ -18,6 +20,7 @@ def test_an_ablation_is_run_and_says_what_came_out(glance: Visit, demo_workspace
     assert "Computed in" in text_of(app)
 
 
+@pytest.mark.soak
 def test_what_an_ablation_lacks_is_said_with_how_to_get_it(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "ablations", ablation="embedding_ladder")
     assert "It needs a gene space" in text_of(app)

@@ -128,6 +128,7 @@ def test_failed_rows_are_shown_and_asked_again(visit: Visit, small_workspace: Wo
     assert "unreadable verdict on the effect" in page
 
 
+@pytest.mark.soak
 def test_a_reader_starts_nothing(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Start run" in [button.label for button in visit(small_workspace, "run", method="evidence_rules").button]
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")

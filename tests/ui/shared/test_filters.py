@@ -20,22 +20,20 @@ from tests.ui.test_apptest import drawn, listed, text_of
 RUN, OTHER = "simulated debate", "simulated collapsed debate"
 
 
-def test_rows_that_another_run_ranks_otherwise_come_first(glance: Visit, demo_workspace: Workspace) -> None:
-    with demo_workspace.store.read() as db:
+def test_rows_that_another_run_ranks_otherwise_come_first(glance: Visit, little_demo: Workspace) -> None:
+    with little_demo.store.read() as db:
         run, other = runs.find(db, RUN).id, runs.find(db, OTHER).id
         ids = predictions.find_pair_ids(db, run, RowFilter())
         frames = [predictions.frame(db, each).set_index("pair_id")["p_de"].reindex(ids).to_numpy() for each in (run, other)]
     moved = np.abs(np.round(rankdata(frames[1]) - rankdata(frames[0]), 6))
-    app = glance(demo_workspace, "debates", run=run, order=UNLIKE, **{"with": other})
+    app = glance(little_demo, "debates", run=run, order=UNLIKE, **{"with": other})
     assert not app.exception
     assert listed(app) == [ids[i] for i in np.argsort(-moved, kind="stable")]
 
 
 @pytest.mark.soak
-def test_an_order_is_offered_where_it_means_something(
-    visit: Visit, demo_workspace: Workspace, small_workspace: Workspace
-) -> None:
-    orders = visit(demo_workspace, "debates", run=RUN).selectbox(key="order").options
+def test_an_order_is_offered_where_it_means_something(visit: Visit, little_demo: Workspace, small_workspace: Workspace) -> None:
+    orders = visit(little_demo, "debates", run=RUN).selectbox(key="order").options
     assert {CONFIDENTLY_WRONG, MOST_ARGUED, ADVOCATES_DISAGREE} <= set(orders)
     assert UNLIKE not in orders  # no other run is chosen
     app = visit(small_workspace, "debates", run="debate", order=CONFIDENTLY_WRONG)

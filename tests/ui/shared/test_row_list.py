@@ -132,6 +132,9 @@ def test_a_click_anywhere_on_a_row_opens_it_and_keys_go_on_from_there(page: Page
     shows(page, ids[0])
     button(page, "go-right").click()  # what is opened elsewhere is marked in the list
     shows(page, ids[1])
+    page.get_by_role("button", name="Copy link").click()
+    page.get_by_text("Link copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
     for _ in range(25):
         page.keyboard.press("j")
     shows(page, ids[26])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
 from core.actions.demo import make_demo
@@ -12,7 +15,9 @@ from core.datasets.demo_world import SplitSize
 LABELLED_ROWS, DEBATED_ROWS = 1_280, 400  # of the split "train", and those of them that the two labelled runs are about
 
 
-def make_little_demo(workspace: Workspace) -> None:
+@contextmanager
+def at_a_sixth() -> Iterator[None]:
+    """Meanwhile the demo that is made is the little one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "SAMPLE", DEBATED_ROWS)
         patch.setattr(
@@ -21,4 +26,9 @@ def make_little_demo(workspace: Workspace) -> None:
         patch.setattr(demo_world, "PERTS_AMONG_TARGETS", 12)
         patch.setattr(demo_debate, "_COLLAPSE", {"de": (93, 15, 15), "dir": (133, 25, 2)})
         patch.setattr(demo_debate, "N_UNREADABLE", {"de": 5, "dir": 3})
+        yield
+
+
+def make_little_demo(workspace: Workspace) -> None:
+    with at_a_sixth():
         make_demo(workspace)
