@@ -1,5 +1,6 @@
-"""Comparisons of a perturbation's cells with controls inside of strata, part by part of the genes: its own, its replicates', and
-those of mock perturbations."""
+"""Compare a perturbation's cells with controls inside strata, in parts of the genes: its own cells, its replicates, and mock
+perturbations.
+"""
 
 from __future__ import annotations
 

@@ -147,8 +147,8 @@ def read_conditions(
 ) -> Conditions:
     """Return the perturbations of the cells of a file, and name its genes.
 
-    columns: already chosen, for a file that may lack controls. wanted_genes: symbols that the genes should have. Raise InputError
-    as `choose_columns`, `choose_gene_names` and `read_perturbations`, and for `where` that names no cell.
+    columns: already chosen, for a file that may lack controls. wanted_genes: symbols that the genes should have. Raise the
+    InputErrors of `choose_columns`, `choose_gene_names` and `read_perturbations`, and InputError if `where` selects no cell.
     """
     chosen = choose_cells(file, settings.where)
     for name in settings.across:

@@ -23,7 +23,7 @@ _SHOWN: Final = 3
 def describe_second_genes(
     obs: pd.DataFrame, column: str, genes_of_cell: np.ndarray, is_control: Bools, spellings: Mapping[str, str]
 ) -> str:
-    """Return which column names a perturbed gene of cells of which the column of perturbations does not name it, and what to do;
+    """Describe a column that names a perturbed gene missing in the column of perturbations, and what to do;
     "" for none. genes_of_cell: as read from that column, joined by +, "" for controls (is_control) and unknown cells, both of
     shape (n_cells,). spellings: of the measured genes."""
     read_cells = is_control | (genes_of_cell != "")
@@ -45,7 +45,7 @@ def describe_second_genes(
 
 
 def describe_other_controls(obs: pd.DataFrame, values: np.ndarray, is_control: Bools, is_perturbed: Bools) -> str:
-    """Return which column says of other cells that they are controls, and what to do; "" for none. values: of the column of
+    """Describe a column that marks other cells as controls, and what to do; "" for none. values: of the column of
     perturbations; is_control, is_perturbed: as read from it; all of shape (n_cells,)."""
     for name in map(str, obs.columns):
         if re.sub(r"^is|[^a-z]", "", name.lower()) not in _FLAGS:
@@ -73,7 +73,7 @@ def refuse_contradictions(where: str, found: Iterable[str]) -> None:
 
 
 def _second_columns(column: str, names: Iterable[str]) -> list[str]:
-    """Return the columns that are called as a second one of a column: gene_2 beside gene or gene_1, second_gene."""
+    """Return the columns named like a second column: gene_2 for gene or gene_1, second_gene."""
     base = re.sub(r"(?:[_. ]?(?:1|a|first))$|^first[_. ]?", "", column.lower())
     pattern = re.compile(rf"{re.escape(base)}[_. ]?(?:2|b|second)|second[_. ]?{re.escape(base)}")
     return [name for name in names if name != column and pattern.fullmatch(name.lower())]

@@ -146,7 +146,7 @@ def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
 
 
 def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared:
-    """Return what `compare_cells` returns, while other comparisons run on the other processors. Raise MissingPackage."""
+    """Return the result of `compare_cells`, while other comparisons use the other processors. Raise MissingPackage."""
     import_rank_sum()  # imports numba too; otherwise the error for missing numba would name no requirements file
     import numba
 
@@ -169,7 +169,7 @@ def rank_sum_tests(rank_sum: object, cells: np.ndarray, reference: np.ndarray) -
 
 @contextmanager
 def _threads_for(n_values: int) -> Iterator[None]:
-    """Let numba take a thread for each VALUES_PER_THREAD values: others would wait for work, which takes processors as well."""
+    """Let numba use one thread per VALUES_PER_THREAD values; more would wait for work, and waiting uses processors too."""
     import numba
 
     most = numba.get_num_threads()

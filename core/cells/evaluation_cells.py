@@ -46,7 +46,7 @@ class CellChoice:
 class CellPair:
     """Two AnnData with the same genes and perturbations.
 
-    left_out: in words, what only one of the files has. fewest: cells of the smallest group of the predictions.
+    left_out: a description of the parts in only one of the files. fewest: cells of the smallest group of the predictions.
     n_real: real cells of each perturbation.
     """
 

@@ -1,4 +1,4 @@
-"""Mock perturbations: control cells compared with the other controls as a perturbation's are, so that each effect is false.
+"""Mock perturbations: control cells compared with the other controls like a perturbation's cells, so every effect is false.
 
 Each is drawn as one real perturbation is: as many cells, in the same batches and of the same depth, of as many guides.
 """

@@ -97,7 +97,7 @@ def _describe_folder(path: Path) -> str:
 
 
 def list_zipped_zarr(path: Path) -> list[str]:
-    """Return the groups of Zarr in a zip by their folders in it, the outermost first; none for any other file."""
+    """Return the groups of Zarr in a zip by their folders in it, the outermost first; empty for any other file."""
     try:
         if read_head(path, 2) != b"PK":
             return []

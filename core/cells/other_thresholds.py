@@ -1,4 +1,4 @@
-"""The labels that the pairs of a screen would have at other thresholds, from the statistics that its dataset keeps."""
+"""Labels of a screen's pairs at other thresholds, from the statistics saved with its dataset."""
 
 from __future__ import annotations
 

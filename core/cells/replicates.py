@@ -32,8 +32,8 @@ class Replicates:
 
     means: of shape (n_units, n_cells), averages the cells of each. reference: of shape (n_parts, n_cells), averages the cells of
     each batch that are compared with; shares: of shape (n_units, n_parts), the batches of each unit. group: of each unit, from 0
-    to n_groups - 1; weight: sums to 1 in a group; n_cells: of each unit. own, sampling: of shape (n_groups,), what a group's mean
-    change has of the variance between replicates and of that of a cell. unit_sampling: of each unit.
+    to n_groups - 1; weight: sums to 1 in a group; n_cells: of each unit. own, sampling: of shape (n_groups,), the factors of
+    the variance between replicates and of a cell's variance in a group's mean change. unit_sampling: of each unit.
     """
 
     kind: Kind

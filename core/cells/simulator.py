@@ -92,7 +92,7 @@ class _World:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cells:
-    """Of each cell, the row of its effect (-1, the last, for none) and its batch; both of shape (n_cells,)."""
+    """The row of the effect (-1, the last, for none) and the batch of each cell; both of shape (n_cells,)."""
 
     effect: np.ndarray
     batch: np.ndarray

@@ -68,7 +68,7 @@ def _number_strata(names: np.ndarray, is_control: Bools) -> Codes:
 
 
 def split_by_depth(strata: Codes | None, depth: Floats, is_control: Bools, most_bins: int) -> Codes | None:
-    """Return strata inside of which cells have like depth: each is cut at quantiles of its controls.
+    """Return strata of cells with similar depth: each is cut at quantiles of its controls.
 
     strata: of shape (n_cells,), -1 for cells that are not compared; None is one for all. depth: of each cell, such as its number
     of genes. A stratum has as many bins as leave CONTROLS_PER_BIN controls in each, at most most_bins. Return strata if no bin
@@ -114,7 +114,7 @@ class PooledTests:
         self._n[target] += n
 
     def p_values(self) -> Floats:
-        """Return the two-sided p of each perturbation and gene, of shape (n_targets, n_genes); NaN where no stratum has one."""
+        """Return the two-sided p of each perturbation and gene, of shape (n_targets, n_genes); NaN if no stratum has one."""
         spread = np.sqrt(self._weights)
         z = np.divide(self._z, spread, out=np.full_like(spread, np.nan), where=spread > 0)
         found: Floats = 2 * ndtr(-np.abs(z))

@@ -1,4 +1,4 @@
-"""The tables of a screen beside its dataset, as Parquet, and the record of how its labels were made, which is written last."""
+"""The tables of a screen, saved beside its dataset as Parquet, and the record of how its labels were made, written last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""10x Genomics' matrices (HDF5, or a folder with matrix.mtx) are copied into HDF5 as AnnData, as which they are read.
+"""Copy 10x Genomics' matrices (HDF5, or a folder with matrix.mtx) into HDF5 as AnnData, to be read as such.
 
 Genes are named by Ensembl's identifier, with their symbols beside it. Features that are not genes (guides, antibodies) are left
 out. What was done to each cell such a matrix does not say: a table of cells does.

@@ -1,4 +1,4 @@
-"""A Zarr store of cells (anndata's `write_zarr`) is copied into HDF5, as which it is read like any .h5ad.
+"""Copy a Zarr store of cells (anndata's `write_zarr`) into HDF5, to be read like any .h5ad.
 
 Of the store obs, var and the values are copied: X, or a requested layer. Of others only the names are copied.
 """

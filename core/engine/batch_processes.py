@@ -81,7 +81,7 @@ class BatchProcesses:
             self._idle.put(process)
 
     def _give_up(self, process: subprocess.Popen[bytes]) -> None:
-        """End a process that answers no more, so that nothing it may still say is taken for its next answer; logs it once."""
+        """End a process that does not answer, so that late output is not taken for its next answer; logs it once."""
         if process.returncode is None:
             process.kill()
             code = process.wait()

@@ -188,7 +188,7 @@ def load_earlier(store: Store, spec: RunSpec, method: AsksAgain) -> dict[str, Ea
 
 
 def _rows_of_parent(store: Store, known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
-    """Return the rows that the parent was made on: its label view depends on them, and is that of a run that asks it again."""
+    """Return the parent's rows, because its label view depends on them, and a run that asks again has the same view."""
     with store.read() as db:
         ids = predictions.all_ids(db, spec.parents[0])
     return tuple(pair for key, pair in known.items() if key in ids)

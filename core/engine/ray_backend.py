@@ -115,7 +115,7 @@ class RayBackend:
         return await row.finished
 
     def _hand_out(self) -> None:
-        """Give the rows that wait to the processes with the fewest, as long as one has room."""
+        """Give waiting rows to the processes with the fewest rows, as long as one has room."""
         recent = time.monotonic() - _BEGINNING_S  # one that has not begun by then waits for a CPU that others use
         processes = [process for _, process in self._processes() if process.is_ready or process.begun_at > recent]
         room = math.ceil(self._settings.rows_in_flight / max(1, len(processes)))

@@ -167,7 +167,7 @@ def _rows_asked_before(
 
 
 def default_rows(known: Sequence[Pair]) -> str:
-    """Return the rows that are predicted if a request chooses none: the test split if there is one, else all."""
+    """Return the default rows of a request: the test split if there is one, otherwise all."""
     return "split=test" if any(pair.split == "test" for pair in known) else ""
 
 

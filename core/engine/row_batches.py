@@ -1,4 +1,4 @@
-"""Lines of a journal, audited and laid out as the store holds them: what takes long before rows are written."""
+"""Audit lines of a journal and convert them to the store's layout, the slow work before writing rows."""
 
 from __future__ import annotations
 

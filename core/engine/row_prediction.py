@@ -148,7 +148,7 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether as many rows in succession as the limit got no answer, or the first ones were refused alike."""
+        """Whether the limit of consecutive rows without an answer is reached, or the first rows were all refused alike."""
         return len(self._held) >= (self.limit if self.holds_unanswered else min(self.limit, FIRST_ROWS))
 
     @property

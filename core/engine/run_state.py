@@ -107,7 +107,7 @@ class Status:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds that the other rows take at the present rate; None if no rate is known."""
+        """The seconds for the remaining rows at the present rate; None if no rate is known."""
         left = self.total - self.counts.done - self.counts.failed
         return left / self.rows_per_s if self.state in LIVE_STATES and self.rows_per_s else None
 

@@ -187,7 +187,7 @@ class _Worker:
             self._stop("stopped", str(explain(error, self.folder.spending)))
 
     async def _predict_in_turn(self, backend: Backend, todo: deque[Pair]) -> None:
-        """Predicts one row after the other until `todo`, which several tasks share, is empty or the run ends."""
+        """Predict one row after the other until `todo`, which several tasks share, is empty or the run ends."""
         while True:
             await self.not_paused.wait()
             if not todo or self.ending is not None:
@@ -273,7 +273,7 @@ class _Worker:
                 task.cancel()
 
     async def _journal_rows(self) -> None:
-        """Journals finished rows until a None: in each write, all that were finished during the last one.
+        """Journal finished rows until a None. Each write contains all rows finished during the previous write.
 
         Stops the run if the journal cannot be written.
         """

@@ -1,4 +1,4 @@
-"""The words by which models mark an answer, take it back, doubt it or decline it, in the languages that they answer in."""
+"""Words that models use to mark, retract, doubt or decline an answer, in several languages."""
 
 from __future__ import annotations
 

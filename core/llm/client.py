@@ -161,7 +161,7 @@ class Client:
         )
 
     def _within_known_limits(self, request: Request) -> Request:
-        """Return the request with as many log-probabilities as its model is known to give here."""
+        """Return the request, limited to the number of log-probabilities that its model is known to give here."""
         most = self._most_logprobs.get(request.model)
         if most is None or request.top_logprobs is None or request.top_logprobs <= most:
             return request

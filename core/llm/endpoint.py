@@ -96,7 +96,7 @@ class Endpoint:
 
 
 def asks_several(text: str) -> bool:
-    """Return whether a text names several model servers, by commas or as the path of a file, and not one by its address."""
+    """Return whether a text names several model servers (with commas, or as the path of a file) rather than one address."""
     return "," in text or (bool(text) and "://" not in text)
 
 
@@ -106,7 +106,7 @@ def _check(name: str, value: object, holds: bool, expected: str) -> None:
 
 
 def load_libraries() -> None:
-    """Import what the first connection needs, which takes a second or more: an event loop lets a thread do so."""
+    """Import the libraries for the first connection. This takes a second or more, so an event loop should use a thread."""
     import httpx2  # noqa: F401
     from openai import AsyncOpenAI, DefaultAioHttpClient  # noqa: F401  # whose import brings aiohttp, if that is installed
 

@@ -99,7 +99,7 @@ def fewer_logprobs(fault: Fault, asked: int | None) -> int | None:
 
 
 def describe_remedy(message: str) -> str:
-    """Return which setting sends a request without what a server's message names, "" if none does."""
+    """Return the setting that omits the part of a request named in a server's message, "" if there is none."""
     if LIMIT_NAMES[0] in message:
         return f"set --limit-name {LIMIT_NAMES[1]}"
     if re.search(rf"\b{LIMIT_NAMES[1]}\b.{{0,60}}(?:not supported|unsupported)", message):

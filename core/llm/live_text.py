@@ -1,4 +1,4 @@
-"""An answer in progress: which of its words so far are the answer and which are thinking, as `final_text` separates them.
+"""An answer in progress, separated into answer and thinking as in `final_text`.
 
 What came may turn out to be something else: of "A? </think> B" the first words are thinking. So `final_text` reads the text again
 whenever a mark has come, and at the end.

@@ -1,4 +1,4 @@
-"""Where a text marks its answer: in a tag or a field, by a sentence such as "the answer is", or on a line that is nothing else.
+"""Find the marks of an answer in a text: a tag or a field, a sentence such as "the answer is", or a line of its own.
 
 Prose is no mark: a letter may belong to a name (vitamin C), a word to a phrase (set up), a number to anything. Every search takes
 linear time. Places are those of the text as `readable` returns it, which are those of the text itself.

@@ -1,9 +1,7 @@
 """The kinds of arguments of a run: the number of texts of each, and the hit rate of their rows.
 
 A row is a hit if the most probable of up, down and none is its label (see `store.predictions.RowFilter`); an argument has no hit
-of its own. A row counts once in each kind that one of its texts is of, so that rows that say the same three times do not weigh
-three times as much.
-"""
+of its own. A row counts once in each kind of its texts, so a row with three similar texts does not count three times."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _OF_TEXT = ("pair_id", "pert", "gene", "seq", "stage", "role", "outcome")
 
 @dataclass(frozen=True, slots=True)
 class ClaimCount:
-    """The claims of one role. texts, claiming: its texts, and those that claim something. answers: claims that the perturbation
+    """The claims of one role. texts, claiming: numbers of texts, and of texts with a claim. answers: claims that the perturbation
     does something to the gene of their own row, which is the question itself; they are in no other number. supported,
     contradicted, not_known: of the other claims."""
 
@@ -75,10 +75,10 @@ class RunClaims:
     checked, name → kind. answers: to the rubric of claims, as of `store.rubrics.readings`. worth: of the readings, where rows
     have labels.
 
-    reading: a model's, None for the rules. unread: texts of which its answer could not be read; not_found: its claims that do not
-    stand in their text, which are in no other number. agreement: with the rules. rates: of texts with a claim other than an
-    answer, by role, corrected by people's labels; None for texts other than briefs. precision: of a reading, how many of its
-    claims are right by people's labels; None for the rules, and for a reading without a claim.
+    reading: a model's, None for the rules. unread: texts of which its answer could not be read; not_found: number of claims
+    whose quotation is not in the text; no other number includes them. agreement: with the rules. rates: of texts with a claim
+    other than an answer, by role, corrected by people's labels; None for texts other than briefs. precision: of a reading, how
+    many of its claims are right by people's labels; None for the rules, and for a reading without a claim.
     """
 
     run: Run
@@ -200,7 +200,7 @@ def with_precision(db: Cursor, found: RunClaims) -> RunClaims:
 
 
 def _whether(texts: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
-    """Return whether each text makes one of some claims, as answers to a rubric."""
+    """Return, as answers to a rubric, whether each text makes one of these claims."""
     makes_one = texts.index.isin(claims.index)
     return texts[["pair_id", "seq", "role", "stage"]].assign(answer=np.where(makes_one, "yes", "no"))
 

@@ -103,7 +103,7 @@ def load_clash(db: Cursor, run: Run, reading: Run) -> RunClash:
 
 
 def points_of_row(db: Cursor, run: str, pair_id: str) -> list[tuple[str, Point]]:
-    """Return the points of a row's debates, each with its stage, as the newest finished reading of a run (id) has them."""
+    """Return the points of a row's debates, each with its stage, from the newest finished reading of a run (id)."""
     metas = ((stage, json.loads(meta)) for stage, meta in rubrics.clash_of_row(db, run, pair_id))
     return [(stage, Point(**point)) for stage, meta in metas for point in meta.get("points", ())]
 
@@ -177,7 +177,7 @@ def describe_clash(found: RunClash) -> str:
 
 
 def select_points(points: pd.DataFrame, side: str = "", status: str = "", *, decisive: bool = False) -> pd.DataFrame:
-    """Return the points of a side and a status; decisive: only those that the judge takes up."""
+    """Return the points of a side and a status; decisive: only points that the judge mentions."""
     wanted = pd.Series(True, points.index)
     for name, value in (("side", side), ("status", status)):
         if value:

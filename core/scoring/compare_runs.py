@@ -1,6 +1,6 @@
 """The comparison of two runs on the rows that both cover, scored alike.
 
-How two runs differ without labels: rank correlation, the rows that both put on top, and the rows that move most.
+Differences between two runs without labels: rank correlation, shared top rows, and the rows that move most.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class GeneCounts:
 class RunComparison:
     """Run b against run a.
 
-    covered: on the rows that both cover, which conclusions rest on; pair: these rows. all_rows: on all rows of both, None
+    covered: on the rows covered by both, the basis of conclusions; pair: these rows. all_rows: on all rows of both, None
     if both cover them all. cuts_known: whether the noise of the cut of folds is in the intervals, if any folds were cut.
     DE, DIR and their mean are those of the dataset's headline, which `headline_name` names; pooled: the AUROCs over all pairs
     of the covered rows, None if they are the headline. genes: how many genes averages count, None if there are none.
@@ -89,7 +89,7 @@ class RunComparison:
 
 
 def pair_runs(a: RunRows, b: RunRows) -> PairedRuns:
-    """Return two runs on the rows that both have, both scored inside the cells of either.
+    """Return two runs on their common rows, scored inside the cells of both.
 
     Raise InputError for runs on different datasets, without a common row, or made under two cuts with too few pairs inside the
     cells of both.
@@ -160,7 +160,7 @@ def _compare_headline(pair: PairedRuns, cut_differences: Floats | None) -> Compa
 
 
 def has_an_auroc(result: Comparison) -> bool:
-    """Return whether both runs have a score for a question, DE or DIR, of which the labels have both classes."""
+    """Return whether there is a question (DE or DIR) with scores of both runs and labels of both classes."""
     return not all(math.isnan(part.change.row.estimate) for part in (result.de, result.dir))
 
 
@@ -224,9 +224,9 @@ MOVERS: Final = 5
 class QuestionDifference:
     """The difference in ranks of the same rows between two runs, by one score.
 
-    name: DE or DIR. n: rows for which both have the score. top: a tenth of them; top_a, top_b, shared_top: rows that are as high
-    as that in each, with ties as many as they are, and in both. movers: of the rows whose rank moves most, pair_id, rank_a and
-    rank_b (1 is the highest), the largest move first.
+    name: DE or DIR. n: rows for which both have the score. top: a tenth of them; top_a, top_b, shared_top: number of top rows
+    in each run (including ties), and in both. movers: of the rows whose rank moves most, pair_id, rank_a and rank_b (1 is the
+    highest), the largest move first.
     """
 
     name: str

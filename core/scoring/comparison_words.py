@@ -50,7 +50,7 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
 
 
 def _one_axis_sentences(found: RunComparison, a: str, b: str) -> list[str]:
-    """Return the comparison in the one question that both runs answer and that the labels can judge, if there is one."""
+    """Return the comparison in the only question with scores of both runs and labels of both classes, if there is one."""
     result = found.covered
     parts = {name: part for name, part in (("DE", result.de), ("DIR", result.dir)) if not math.isnan(part.change.value)}
     if not parts:

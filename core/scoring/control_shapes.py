@@ -65,7 +65,7 @@ def baseline(found: Baseline) -> dict[str, Any]:
 
 
 def baseline_score(found: BaselineScore | None) -> dict[str, Any] | None:
-    """Return one question of a baseline; a macro AUROC is null where no gene has both classes."""
+    """Return one question of a baseline; a macro AUROC is null if no gene has both classes."""
     if found is None:
         return None
     intervals = {"macro": shape_shown(found.macro), "micro": shape_shown(found.micro)}

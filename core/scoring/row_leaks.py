@@ -204,7 +204,7 @@ def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def _signatures(known: dict[str, str]) -> list[tuple[str, ...]]:
-    """Return three pairs of rows that a copy has too unless it lacks one of each: the first two, the last two, the middle two."""
+    """Return three pairs of rows (first two, last two, middle two); a copy shares one unless it lacks a row of each."""
     names = sorted(known)
     middle = len(names) // 2
     return [tuple(names[:2]), tuple(names[-2:]), tuple(names[middle - 1 : middle + 1])]

@@ -87,7 +87,7 @@ class RubricRates:
 
 @dataclass(frozen=True, slots=True)
 class RateChange:
-    """Another run's rates less the first one's on the rows of both, paired.
+    """Another run's rates minus the first run's, on the common rows, paired.
 
     n: the other run's texts. corrected: None if either run has too few labels.
     """
@@ -140,7 +140,7 @@ def join_answers(
 
 
 def sampling_weights(samples: Sequence[Sample], people: pd.DataFrame) -> pd.Series:
-    """Return one over the probability with which each labelled text was to be labelled, by pair_id and seq.
+    """Return one over the probability of choosing each labelled text for labelling, by pair_id and seq.
 
     Without those of no sample. A sample's texts are read in random order, so that of n texts with m read, one is read with its
     probability times m / n. What stands behind the last text that was labelled in a sample does not count as read in it, also if
@@ -189,7 +189,7 @@ def rubric_rates(texts: RateTexts, answer: str) -> RubricRates:
 
 
 def compare_rates(a: RateTexts, b: RateTexts) -> dict[str, RateChange]:
-    """Run b's rates less run a's, by role, on the rows and roles that both have texts of. Raise InputError without a row."""
+    """Return run b's rates minus run a's, by role, on the rows and roles with texts in both. Raise InputError without a row."""
     shared = a.frame[["pair_id", "role"]].drop_duplicates().merge(b.frame[["pair_id", "role"]].drop_duplicates())
     if shared.empty:
         raise InputError("rubric: no row has texts of the same role in both runs; expected runs over the same rows")

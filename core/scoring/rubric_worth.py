@@ -50,7 +50,7 @@ def load_outcomes(db: Cursor, rows: RunRows) -> pd.Series:
 
 
 def rows_with_answer(readings: pd.DataFrame, answer: str) -> pd.Series:
-    """Return whether at least one text of a row has the answer, by pair_id, for the rows with a text that could be read.
+    """Return whether at least one text of a row has the answer, by pair_id, for rows with a readable text.
 
     readings: `store.rubrics.readings`.
     """

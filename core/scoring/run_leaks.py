@@ -31,7 +31,7 @@ DOUBT: Mapping[Tail, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class RunCheck:
-    """One run: its score, and how each split's rows are ranked by it as by count-only (de) and rarer gene (up).
+    """One run: its score, and for each split the rank correlation with count-only (de) and with rarer gene (up).
 
     headline: the number that it is judged by, of either question; probes: DE and DIR. in_order: Spearman's correlation with
     the rows' places in the file, by split.

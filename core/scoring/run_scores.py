@@ -205,7 +205,7 @@ def _rows_by_flag(rows: pd.DataFrame, wanted: Sequence[Flag]) -> dict[Flag, Bool
 
 
 def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFrame:
-    """Return a run's rows with the count controls, which count rows over the whole split that each row belongs to.
+    """Return a run's rows with the count controls, which count rows over each row's whole split.
 
     rows: `predictions.frame`; dataset: `pairs.frame`. Adds the columns gene_rows (rows of the gene), count_only (a DE control)
     and rarer_gene (a DIR control).
@@ -260,7 +260,7 @@ def headline_name(kind: HeadlineKind) -> str:
 
 
 def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
-    """Return the mean of DE and DIR, or of their macro AUROCs by gene; of a question alone if the other has not both classes."""
+    """Return the mean of DE and DIR, or of their macro AUROCs by gene; of only one question if the other lacks a class."""
     if rows.headline == "mean":
         return Headline(MEAN_HEADLINE, whole.mean.shown, whole.de.shown, whole.dir.shown, None)
     within = score_within(rows.arrays, "gene")

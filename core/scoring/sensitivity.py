@@ -96,7 +96,7 @@ def _under_labels(pair: PairedRuns, name: str, labels: NDArray[np.object_]) -> V
 
 
 def sensitivity_sentences(found: Sensitivity) -> list[str]:
-    """Return each variant with its difference and verdict, and whether any verdict is another, one per line."""
+    """Return each variant with its difference and verdict, and whether any verdict differs, one per line."""
     lines = [
         f"{one.name:36} mean {interval_text(one.result.mean.change.shown, signed=True):24} {found.verdict(one):16} {one.about}"
         for one in found.variants

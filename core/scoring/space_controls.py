@@ -1,7 +1,7 @@
 """kNN without biology beside any run: equal weights, random embeddings, and a space whose symbols are scrambled.
 
 Each is a kNN over the labels that the run's rows may see under doubly-disjoint folds, scored inside their cells, where it has
-0.5 but for chance. A protocol under which it has not is biased, as leave-one-out is: on the challenge, equal weights have DE
+0.5 but for chance. A protocol with another value is biased, like leave-one-out: on the challenge, equal weights have DE
 0.558 and DIR 0.061 there.
 """
 

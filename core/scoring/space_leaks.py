@@ -174,7 +174,7 @@ def _probe_text(found: ProbedRows) -> str:
 
 
 def _find_twins(space: Space, index: RowIndex, *, is_loaded: bool) -> tuple[tuple[tuple[str, str], ...], int]:
-    """Return pairs of symbols with one direction that are duplicates, and the number of other symbols that share one.
+    """Return pairs of duplicate symbols with the same direction, and the number of other symbols that share a direction.
 
     Two symbols are duplicates if the rows of one are those of the other. In a space that was loaded, and in which few symbols
     share a direction, equal vectors of different families are enough: texts and networks that were built here give one vector to

@@ -63,7 +63,7 @@ def _verdicts(found: Standing) -> tuple[tuple[str, Verdict], ...]:
 
 
 def _name(run: str) -> str:
-    """Return a run's name as part of a headline, which has room for three words."""
+    """Return a run's name for a headline, at most three words."""
     words = run.split()
     return run if len(words) <= _MOST_WORDS else " ".join((*words[: _MOST_WORDS - 1], f"{words[_MOST_WORDS - 1]}…"))
 

@@ -155,7 +155,7 @@ def estimates(
     weights: Sequence[Floats],
     limits: tuple[float, float] = (0.0, 1.0),
 ) -> list[list[Estimate]]:
-    """For each combination of statistics in `weights` and each stratum, its value with all intervals.
+    """Return, for each combination of statistics in `weights` and each stratum, its value with all intervals.
 
     The interval shown takes the smallest number of clusters of the statistics that are combined.
     """
@@ -236,7 +236,7 @@ def _is_constant(influence: Influence, weights: Floats) -> Bools:
 
 
 def _by_question(influence: Influence, weights: Floats) -> list[Floats]:
-    """Return the weights of the statistics that are about the same rows, such as the DE of two runs, 0 elsewhere."""
+    """Return the weights of statistics on the same rows, such as the DE of two runs, and 0 elsewhere."""
     found: list[Floats] = []
     for k in np.flatnonzero(weights):
         for part in found:

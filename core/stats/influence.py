@@ -151,7 +151,7 @@ def cluster_counts(influence: Influence, clusters: Codes) -> Floats:
 
 
 def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Floats, Codes]:
-    """For each part and unit, its summed influence and whether it has rows of that part; and each unit's stratum."""
+    """Return, for each part and unit, its summed influence and whether it has rows of that part; and each unit's stratum."""
     if clusters is None:
         return influence.parts, influence.members.astype(np.float64), influence.stratum
     n_clusters = clusters.max(initial=0) + 1
@@ -178,7 +178,7 @@ def _per_stratum(columns: Floats, stratum: Codes, n_strata: int) -> Floats:
 def variance_of(weights: Floats, covariances: Floats) -> Floats:
     """Return the variance of Σ weights · statistic, of shape (n_strata,), over the statistics whose weight is not 0.
 
-    What statistics that vary together leave of each other is 0 if rounding alone can have left it; NaN stays NaN.
+    A difference of statistics that vary together counts as 0 if rounding alone explains it; NaN stays NaN.
     """
     used = np.flatnonzero(weights)
     block = covariances[:, used[:, None], used]

@@ -91,7 +91,8 @@ def widest_interval(
 
     by_unit: intervals of one estimate by row, perturbation, gene and both axes. n_perts, n_genes: clusters of its rows. The
     degrees of freedom are the smaller of the two less one; an axis of a single cluster is constant and left out. An estimate at
-    one of the `limits`, such as the AUROC of a perfect ranking, has a standard error of 0, which says nothing: NaN.
+    one of the `limits`, such as the AUROC of a perfect ranking, has a standard error of 0, which is meaningless, so the limits
+    are NaN.
     """
     unit = _unit_of_axes(n_perts > 1, n_genes > 1)
     axes = [n for n in (n_perts, n_genes) if n > 1]

@@ -1,7 +1,8 @@
-"""Scores at the base rate of the whole screen, where negatives were sampled: each stands for the pairs that were left out.
+"""Scores at the base rate of the whole screen, for sampled negatives: each one represents the omitted pairs.
 
-A dataset that keeps all effects and a few negatives of each gene has more effects than the screen. A negative row of a gene
-counts as many times as the gene has pairs without an effect for each that was kept, by the number of perturbations.
+A dataset that keeps all effects and a few negatives of each gene has more effects than the screen. The weight of a negative row
+of a gene is the gene's number of pairs without an effect (from the number of perturbations), divided by the number of its
+sampled ones.
 """
 
 from __future__ import annotations

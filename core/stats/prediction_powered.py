@@ -17,8 +17,8 @@ hold with few labels of a rare answer, where rate ± 2 standard errors is too sh
 - the limits are Wilson's (1927) for as many independent labels as would have this variance, with Student's t for the clusters
   (Korn and Graubard 1998; Franco et al. 2019), not symmetric ones around the rate.
 
-How often these intervals hold the truth: `soak/test_rubric_rates.py`. `ppi-python` does not serve: its interval of a mean takes
-weights, but no clusters, and is symmetric around the rate, which is too short for rare answers.
+How often these intervals hold the truth: `soak/test_rubric_rates.py`. `ppi-python` is not suitable: its interval of a mean
+supports weights but not clusters, and it is symmetric around the rate, which is too short for rare answers.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class JudgedTexts:
     """The answers of a judge and of people about texts, each array of shape (n_texts,).
 
     reading: 1 for the answer, 0 for another one, or the judge's probability of the answer; NaN if unread. says_yes: whether it is
-    the judge's answer. label: 1 or 0 by people, NaN without. weight: one over the probability with which the text was to be
-    labelled, on any scale; 0 without a label. pert, gene: codes.
+    the judge's answer. label: 1 or 0 by people, NaN without. weight: one over the probability of choosing the text for
+    labelling, on any scale; 0 without a label. pert, gene: codes.
     """
 
     reading: Floats
@@ -195,7 +195,9 @@ def _weighted_share(texts: JudgedTexts, flags: Bools, weight: Floats) -> RateEst
 
 
 def _readings_for_all(texts: JudgedTexts) -> Floats:
-    """Return the readings; an unread text has their mean, which brings no bias: any function of the texts may be the judge."""
+    """Return the readings; an unread text gets their mean. This causes no bias, because any function of the texts may be the
+    judge.
+    """
     read = texts.is_read
     return np.where(read, texts.reading, texts.reading[read].mean() if read.any() else 0.0)
 

@@ -1,9 +1,9 @@
-"""Whether a run orders rows by their labels, or against them, as nothing does that has not seen them.
+"""Test whether a run orders rows by their labels (or against them) so well that it must have seen them.
 
 A mean over the labels of a gene's other rows orders rows too: on screens with matched negatives one that leaves the row out
 is the wrong way round, and inside a gene it is exactly so. Such a mean is distinguished by pairs of rows that it cannot order:
-those whose genes (whose perturbations) have the same share of positives among as many other rows. What has seen the labels
-orders these pairs as well as any others.
+those whose genes (whose perturbations) have the same share of positives among as many other rows. A run that has seen the
+labels orders these pairs as well as any others.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RunProbe:
     by_rates: float = 0.0
 
     def tail(self, value: float, low: float, high: float) -> Tail:
-        """Return what the run, with this AUROC and interval, has seen: its tail of the scale, "" for none."""
+        """Return the tail of the scale that contains the run's AUROC and interval; "" for none."""
         if self.n < LEAST_ROWS:
             return ""
         same = np.array(self.same_rates)
@@ -58,7 +58,7 @@ class RunProbe:
 
     @property
     def edge_tail(self) -> Tail:
-        """The same for the rows at either end, where a run that knows some of the labels puts these."""
+        """Return the tail for the rows at both ends, where a run puts rows whose labels it knows."""
         if self.by_rates >= MEAN_OF_LABELS:
             return ""
         if self.edge >= EDGE_LIMIT:

@@ -55,7 +55,7 @@ def scores_from_submission(prediction_up: ArrayLike, prediction_down: ArrayLike,
 
 
 def ranked_scores(prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None) -> Scores:
-    """Return the scores that a run is ranked by wherever it is scored: its submitted numbers, rounded so that equal ones tie.
+    """Return the scores for ranking a run everywhere: its submitted numbers, rounded so that equal ones tie.
 
     As `scores_from_submission` otherwise; only the check of a file ranks the numbers unrounded, as the organisers do.
     """
@@ -84,7 +84,7 @@ def scores_from_probabilities(p_de: ArrayLike, p_up: ArrayLike) -> Scores:
 
 
 def shared_rows(a: Scores, b: Scores) -> tuple[Scores, Scores]:
-    """Return both runs' scores, each missing in both if either lacks it, so that they are ranked over the same rows."""
+    """Return both runs' scores; a score missing in one run is missing in both, so that both rank the same rows."""
     no_de, no_up = np.isnan(a.p_de) | np.isnan(b.p_de), np.isnan(a.p_up) | np.isnan(b.p_up)
     first, second = (Scores(np.where(no_de, np.nan, each.p_de), np.where(no_up, np.nan, each.p_up)) for each in (a, b))
     return first, second

@@ -1,8 +1,8 @@
 """How much a score gains from a setting that was chosen on the rows it is measured on.
 
-Perturbations and genes are each cut into k parts. A test cell holds the rows of one part of each; its setting is chosen on
-the rows outside both, so that a row and those that share its perturbation or its gene have no say in it. One cut is noisy:
-the gain is the mean over many cuts, shown with its range.
+Perturbations and genes are each cut into k parts. A test cell holds the rows of one part of each; its setting is chosen on the
+rows outside both, so that a row, and rows with its perturbation or gene, cannot affect the choice. One cut is noisy: the gain
+is the mean over many cuts, shown with its range.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ DEFAULT_CUTS = CutPlan()
 class Optimism:
     """The gain of the settings for DE and DIR, chosen apart, in the mean of both AUROCs; NaN if no cut has a value.
 
-    tuned: the value of the settings that are best on all rows; out_of_fold: of those chosen for each test cell on the rows
-    outside both of its parts; both over the pairs of rows inside test cells, means over the cuts. optimism: tuned minus
+    tuned: the value of the settings that are best on all rows; out_of_fold: of the settings chosen for each test cell on the
+    rows outside both of its parts; both over the pairs of rows inside test cells, means over the cuts. optimism: tuned minus
     out_of_fold; low, high: its range over the cuts, whose number is `cuts`.
     """
 

@@ -95,7 +95,7 @@ def probe_shares(rows: UnitRows, vectors: Floats, rng: np.random.Generator) -> S
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shares:
-    """Shares of both halves of each cut, of shape (n_units, 2 · HALVES), less their mean; 0 for a unit that one half lacks.
+    """Shares of both halves of each cut, of shape (n_units, 2 · HALVES), minus their mean; 0 for a unit that one half lacks.
 
     known: what is predicted from; target: the other half's. both: flags of units with rows in both halves.
     """
@@ -130,7 +130,7 @@ def _halves(rows: UnitRows, n_units: int, rng: np.random.Generator) -> _Shares:
 
 
 def _against_ceiling(shares: _Shares, predicted: Floats) -> ShareProbe:
-    """Compare the shares that predictions explain with those that any prediction without the target's noise could.
+    """Compare the share that predictions explain with the most that a prediction without the target's noise can explain.
 
     By Cauchy and Schwarz cov(prediction, target)² / var(prediction) is at most the variance of the true rates, which is the
     mean product of the halves. The influence of a unit on the difference gives its standard error.
@@ -155,7 +155,7 @@ def _against_ceiling(shares: _Shares, predicted: Floats) -> ShareProbe:
 
 
 def _ridge(columns: Floats, targets: Floats) -> Floats:
-    """Return Leave-one-out predictions of targets of shape (n_units, k) by ridge regression, each with its best penalty."""
+    """Return leave-one-out predictions of targets of shape (n_units, k) by ridge regression, each with its best penalty."""
     n_units, n_columns = columns.shape
     if n_columns < n_units:
         values, turned = np.linalg.eigh(columns.T @ columns)
@@ -181,7 +181,7 @@ def _ridge(columns: Floats, targets: Floats) -> Floats:
 
 
 def _all_columns(shares: _Shares, columns: Floats) -> Iterator[ShareProbe]:
-    """Compare what a regression of whole shares on all columns leaves of them with their noise, of which it has to leave all.
+    """Compare the residual of a regression of whole shares on all columns with their noise, which it should leave unexplained.
 
     Shares that are turned into many columns are lost in a ridge that learns from half of the rows. What least squares leaves,
     by its degrees of freedom, is what no sum of the columns explains, however many there are. The noise is the variance of a

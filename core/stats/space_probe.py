@@ -9,7 +9,7 @@ each row is scored from the vectors and the labels of the group's other rows, by
 
 The scores are compared inside groups, and inside units: which of a gene's perturbations moved it. What is only known of a
 unit as a whole, its rate, says nothing inside the unit (`share_probe` judges rates), and a group's own rate says nothing in
-either. A score has to reach its limit in both, and to lie above permuted vectors in both.
+either. A score must reach its limit in both, and be above permuted vectors in both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rows of one task as the probes of a gene space see them: by what has a vector, and by the other axis."""
+"""The rows of one task as input for the probes of a gene space: by units with a vector, and by the other axis."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class UnitRows:
         return UnitRows(self.positive, unit, other)
 
     def some_of_other(self, n_rows: int, rng: np.random.Generator) -> UnitRows:
-        """Return all rows of as many codes of the other axis, drawn at random, as have `n_rows` rows, of one at least."""
+        """Return all rows of random codes of the other axis, up to `n_rows` rows, but of at least one code."""
         if len(self) <= n_rows:
             return self
         sizes = sum_by_group(self.other, int(self.other.max()) + 1)

@@ -25,7 +25,7 @@ class Limits(Protocol):
 
 
 def side_of(change: Limits) -> Side:
-    """Return where the interval of a difference lies: above 0, below 0, on both sides ("open"), or nowhere ("none")."""
+    """Return the side of a difference's interval: above 0, below 0, both ("open"), or "none" without an interval."""
     if math.isnan(change.low) or math.isnan(change.high):
         return "none"
     return "above" if change.low > 0 else "below" if change.high < 0 else "open"

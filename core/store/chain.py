@@ -42,7 +42,7 @@ CHAINS = (LEDGER, AUDIT_LOG)
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The end of a chain. hash: of its last entry, GENESIS if there is none."""
+    """The end of a chain. hash: of its last entry, or GENESIS."""
 
     entries: int
     hash: str
@@ -213,7 +213,7 @@ def _fits(row: Row, position: int | None = None, own: Row | None = None) -> bool
 
 
 def _explain(rows: Sequence[Row], number: int, previous: str) -> tuple[int, Damage, str]:
-    """Return from which entry on a chain is broken, by what, and how that shows. number: of the first entry that does not fit."""
+    """Return the first broken entry of a chain, the cause, and the evidence. number: of the first entry that does not fit."""
     row, others = rows[number - 1], rows[number:]
     if row["hash"] is None:
         return number, "inserted", "it has no hash"

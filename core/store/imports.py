@@ -58,7 +58,7 @@ def of_kind(cursor: Cursor, dataset: str, kind: str) -> list[str]:
 
 
 def replace_conflicts(cursor: Cursor, source: str, conflicts: Sequence[Rejected], rows: int) -> None:
-    """Set how many rows of an import stand, and which of them contradict other files ("conflicting label")."""
+    """Set the number of rows of an import, and its rows that contradict other files ("conflicting label")."""
     cursor.execute("DELETE FROM rejected_row WHERE import = ? AND reason = 'conflicting label'", [source])
     _add_rejected(cursor, source, conflicts)
     cursor.execute(

@@ -22,7 +22,7 @@ def add(cursor: Cursor, dataset: str, pairs: Sequence[Pair], source: str) -> Non
 
 
 def replace(cursor: Cursor, dataset: str, pairs: Sequence[Pair], sources: Sequence[str]) -> None:
-    """Replace all pairs of a dataset; those that a person typed stay, unless they are among the new ones. sources: the import
+    """Replace all pairs of a dataset; pairs typed by a person stay, unless they are among the new ones. sources: the import
     that each of them came with."""
     cursor.execute("DELETE FROM pair WHERE dataset = ? AND split <> ?", [dataset, ASKED])
     _delete_asked(cursor, dataset, pairs)
@@ -160,7 +160,7 @@ def delete_import(cursor: Cursor, source: str) -> int:
 
 
 def symbol(cursor: Cursor, name: str) -> tuple[str, str | None]:
-    """Return how a gene is named ("named", "RIKEN clone", …), and its description if there is one."""
+    """Return the kind of a gene's name ("named", "RIKEN clone", …), and its description if there is one."""
     row = one(cursor, "SELECT naming, description FROM gene WHERE symbol = ?", [name])
     return (row[0], row[1]) if row else (symbol_kind(name), None)
 

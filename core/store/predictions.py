@@ -300,7 +300,7 @@ def row_and_runs(cursor: Cursor, run: str, pair_id: str) -> tuple[dict[str, Any]
 
 
 def _rowid_by_run(cursor: Cursor, pair_id: str) -> dict[str, int]:
-    """Run id → the number that its prediction of a pair has in the table now, by the index of ids."""
+    """Return run id → the current row number of its prediction of a pair, found by the index of ids."""
     return dict(cursor.execute("SELECT run, rowid FROM prediction WHERE pair_id = ?", [pair_id]).fetchall())
 
 
@@ -354,8 +354,9 @@ def runs_with(cursor: Cursor, dataset: str, pair_id: str) -> list[str]:
 
 
 def shared_row_counts(cursor: Cursor, run: str) -> dict[str, int]:
-    """Run id → number of rows in common with a run, for the other runs of its dataset that have any, readings left out; oldest
-    first."""
+    """Return run id → number of rows in common with a run, for other runs of its dataset with common rows, without readings;
+    oldest first.
+    """
     rows = cursor.execute(
         """SELECT o.id, count(*) FROM run r JOIN run o ON o.dataset = r.dataset AND o.id <> r.id
            JOIN prediction q ON q.run = r.id JOIN prediction p ON p.run = o.id AND p.pair_id = q.pair_id

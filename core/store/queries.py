@@ -58,7 +58,7 @@ def records(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> list[dict
 
 
 def data_frame(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> pd.DataFrame:
-    """Return every row, as `.df()` gives it, but without an object for every text, which take gigabytes of a million rows.
+    """Return every row, like `.df()`, but without an object for every text, which would take gigabytes for a million rows.
 
     Whole numbers of which some are missing are of pandas' type Int32. Lists of words are arrays of texts; rows with the same
     words share one.

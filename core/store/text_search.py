@@ -143,7 +143,7 @@ def _find_groups(cursor: Cursor, runs: Sequence[str], wanted: TextQuery) -> list
 
 
 def _share_out(places: Sequence[_Place], limit: int) -> list[_Place]:
-    """As many places as the limit allows: every run's first one in the order of `places`, then every run's second one, …"""
+    """Return places up to the limit: every run's first one in the order of `places`, then every run's second one, …"""
     in_run: defaultdict[str, int] = defaultdict(int)
     ranked = []
     for i, place in enumerate(places):

@@ -254,7 +254,7 @@ def texts(cursor: Cursor, run: str, kind: str, role: str = "") -> tuple[pd.DataF
 
 
 def split_events(cursor: Cursor, where: str, values: Sequence[Any], order: EventOrder) -> Iterator[EventBatch]:
-    """Yield the events e that a condition chooses, in an order, as many at a time as hold BATCH_BYTES of texts.
+    """Yield the events e selected by a condition, in an order, in batches of about BATCH_BYTES of texts.
 
     In file order the condition may name what `OF_PAIRS` joins. A batch is registered with the cursor until the next one is
     requested.
