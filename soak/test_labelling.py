@@ -50,7 +50,7 @@ def test_fifty_labels(browser: Browser, demo_copy: Workspace, record: Record) ->
             for answer in said:
                 page.keyboard.press(answer[0])
                 page.wait_for_timeout(pace_ms)
-            page.get_by_text("Every text of this sample is read.").wait_for()
+            page.get_by_text("You have read every text of this sample.").wait_for()
             wait_until_stored(page)
             waits = page.evaluate("window.waits")
             context.close()

@@ -51,7 +51,7 @@ def test_the_same_in_words(place: Path) -> None:
     out = core(place, "baselines", "--dataset", "k562").out
     assert out.startswith("k562, split test, 60 labelled rows")
     [network] = [line for line in out.splitlines() if line.startswith("graph attention network")]
-    assert "not computed: networks are trained only if asked for" in network
+    assert "not computed: networks are trained only on request" in network
     assert "50 of 60" in out
     assert "Published, macro AUROC by gene" in out
 

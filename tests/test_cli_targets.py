@@ -39,7 +39,7 @@ def test_train_evaluate_table_list_and_delete(tmp_path: Path) -> None:
     [listed] = core_json(tmp_path, "targets", "list")["targets"]
     assert (listed["name"], listed["cells"]) == ("small", "simulated screen, seed 0")
     text = core(tmp_path, "targets", "table", "--name", "small").out
-    assert "ceilings of models that rank trained genes only" in text
+    assert "ceilings for models that rank only trained genes" in text
     assert "over random" in text
     assert core_json(tmp_path, "targets", "delete", "small") == {"deleted": "small"}
     assert core_json(tmp_path, "targets", "list") == {"targets": []}

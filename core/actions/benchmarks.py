@@ -81,18 +81,18 @@ class _Arms:
 
     def _make(self, arm: Arm, cut: int, seed: int) -> Run | None:
         if arm.run is not None:
-            return self._existing(arm.run)
+            return self._load_existing(arm.run)
         if arm.method is not None:
             return self._finish(self._method_request(arm, cut, seed))
         base = self.run_of(self.spec.arm(str(arm.base)), cut, seed)
-        other = self._existing(arm.others[0]) if arm.knn is None else self._finish(self._knn_request(arm, cut))
+        other = self._load_existing(arm.others[0]) if arm.knn is None else self._finish(self._knn_request(arm, cut))
         if base is None or other is None:
             return None
         settings = FusionSettings(base.id, (other.id,), (arm.w_de,), (arm.w_dir,), by_agreement=arm.by_agreement)
         request = RunRequest("fusion", self.dataset.id, fusion_options(settings), self.rows, self._name(arm, cut, seed))
         return self._finish(request)
 
-    def _existing(self, name: str) -> Run:
+    def _load_existing(self, name: str) -> Run:
         run = self.loader.run(name)
         if run.dataset != self.dataset.id:
             raise InputError(f"{run.name}: a run of another dataset than {self.dataset.name}, expected one of its own")

@@ -63,14 +63,14 @@ def score_evaluation(workspace: Workspace, run: str, baseline: str) -> BaselineS
     raises.
     """
     with workspace.store.read() as db:
-        tables = [_kept_table(db, runs.find_predicting(db, name)) for name in (run, baseline)]
+        tables = [_require_table(db, runs.find_predicting(db, name)) for name in (run, baseline)]
     if tables[0].real_sha256 != tables[1].real_sha256:
         files = " and ".join(each.real_file for each in tables)
         raise InputError(f"{run} and {baseline}: compared with different real cells ({files}), expected the same file")
     return score_from_baseline(*(CellEvaluation.from_json(each.content) for each in tables))
 
 
-def _kept_table(db: Cursor, run: Run) -> StoredEvaluation:
+def _require_table(db: Cursor, run: Run) -> StoredEvaluation:
     found = cell_evaluations.find(db, run.id)
     if found is None:
         raise NotFound(f"run {run.name}: has no table of cell-eval; make one with `cells evaluate FILE --run RUN`")

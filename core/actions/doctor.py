@@ -100,7 +100,7 @@ def examine(settings: Settings) -> Diagnosis:
         lock=found.lock,
         endpoints=asyncio.run(_endpoint_states(settings)),
         keys=tuple(_key_states(settings)),
-        disk_free_mb=int(shutil.disk_usage(_existing(settings.data)).free / _MB),
+        disk_free_mb=int(shutil.disk_usage(_nearest_folder(settings.data)).free / _MB),
         last_errors=log.last_problems(settings),
         packages={name: version_of_package(name) for name in PACKAGES},
     )
@@ -179,6 +179,6 @@ def _key_state(address: str, setting: str, key: str) -> KeyState:
     return KeyState(address, setting if key else "", 0 < len(key) < SHORTEST)
 
 
-def _existing(folder: Path) -> Path:
+def _nearest_folder(folder: Path) -> Path:
     """Return the folder, or the nearest one above it that exists."""
     return next(place for place in (folder, *folder.parents) if place.exists())

@@ -116,7 +116,7 @@ def check_lengths(workspace: Workspace, spec: RunSpec, file: PromptFile | None, 
 def _named_prompts(workspace: Workspace, sha256: str, file: PromptFile | None) -> tuple[str, Mapping[str, str]]:
     """Return the name of a file of prompts for messages, and its prompts; of the one that is kept if `file` is None."""
     if file is None:
-        return _kept_name(sha256), read_kept(workspace, sha256)
+        return _content_name(sha256), read_kept(workspace, sha256)
     if workspace.settings.is_shared and file.sha256 not in _READ_APART:
         read_apart(workspace, "prompts", [(file.name, file.content)], {})
         _READ_APART.add(file.sha256)
@@ -141,7 +141,7 @@ def keep(workspace: Workspace, file: PromptFile) -> None:
 def read_kept(workspace: Workspace, sha256: str) -> Mapping[str, str]:
     """Return id → prompt of the file stored under this SHA-256. Raise StateError if it is missing or has changed."""
     path = _path(workspace, sha256)
-    name = _kept_name(sha256)
+    name = _content_name(sha256)
     try:
         file = PromptFile(name, read_file(path, MAX_BYTES))
     except InputError as error:
@@ -152,7 +152,7 @@ def read_kept(workspace: Workspace, sha256: str) -> Mapping[str, str]:
     return read_prompts(file)
 
 
-def _kept_name(sha256: str) -> str:
+def _content_name(sha256: str) -> str:
     return f"file of prompts {sha256[:10]}"
 
 

@@ -1,21 +1,21 @@
-"""What the text of a run reveals about it. Records in, findings out; used on import, by methods, by the store and by pages.
+"""Checks of a run's texts. Records in, findings out; used on import, by methods, by the store and by pages.
 
 brief_checks       does a brief argue for its side, or does it answer a multiple-choice question?
 rules              questions that a rule can answer, as a table
-rule_text          a text of a run as rules read it
-text_sampling      draws texts for people to read, with known probabilities
-sample_request     what may be chosen of such a draw
-rubric             a question with a fixed set of answers, asked of texts of a run
+rule_text          a text of a run, prepared for rules
+text_sampling      draw texts for people to read, with known probabilities
+sample_request     the settings of such a draw
+rubric             a question with a fixed set of answers about texts of a run
 pattern            regular expressions that people write
 debate_audit       the briefs of a run, role by role
-claims             what a text claims about two genes, by rules
-text_symbols       the gene symbols by which texts are searched
-claim_checks       what packs say of claims
-clash              a point of a debate, and what became of it
-argument_kinds     texts with similar words: kinds of arguments, and how well they hold
-kind_settings      what may be chosen of how they are sorted
-argument_words     which words of an argument count, and which tell kinds apart
+claims             claims of a text about two genes, found by rules
+text_symbols       the gene symbols to search for in texts
+claim_checks       claims checked against knowledge packs
+clash              a point of a debate, and whether it was answered
+argument_kinds     kinds of arguments (texts with similar words), and how stable they are
+kind_settings      the settings of this sorting
+argument_words     the words of an argument that count, and those that distinguish kinds
 shared_symbols     perturbations and target genes that two splits share
-label_statements   labels that texts about genes state
-concerns           what a person should look at before believing a number
+label_statements   labels stated in texts about genes
+concerns           what to check before trusting a number
 """

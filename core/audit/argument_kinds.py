@@ -1,8 +1,8 @@
-"""Kinds of arguments: texts with similar words, found by clustering, and how well the clusters hold when they are found again.
+"""Kinds of arguments: clusters of texts with similar words, and their stability when clustering is repeated.
 
-TF-IDF of the words that count (`argument_words`), reduced by a truncated SVD, or vectors of an encoder; then k-means, or HDBSCAN
-(Campello, Moulavi and Sander 2013), which leaves texts that resemble no others without a kind. Vectors have length 1, so
-distances are those of angles.
+Vectors are TF-IDF of the words that count (`argument_words`), reduced by a truncated SVD, or come from an encoder. Clusters
+come from k-means, or from HDBSCAN (Campello, Moulavi and Sander 2013), which gives no kind to texts that resemble no others.
+Vectors have length 1, so distances depend only on angles.
 """
 
 from __future__ import annotations
@@ -19,27 +19,30 @@ from core.errors import InputError
 from core.stats.arrays import Bools, Codes, Floats
 
 METHODS: dict[str, str] = {"kmeans": "k-means", "hdbscan": "HDBSCAN"}
-NOISE, WORDLESS = -1, -2  # the kinds of texts that are like no others, and of those without a word that counts
-LEAST_K, MOST_K = 3, 12  # among which the number of kinds is chosen
-HOLDS = 0.8  # the adjusted Rand index from which clusters are said to hold
-MOST_TEXTS, MOST_ENTRIES = 60_000, 8_000_000  # texts, and words in them, from which columns are found: of more, some are drawn
-COLUMNS, STARTS = 50, 3  # of the SVD; of each k-means, of which the best is taken
-REPEATS = 5  # other seeds, and samples of the rows, under which kinds are found again
+NOISE, WORDLESS = -1, -2  # kinds for texts that resemble no others, and for texts without a word that counts
+LEAST_K, MOST_K = 3, 12  # range for the number of kinds
+HOLDS = 0.8  # clusters count as stable from this adjusted Rand index
+MOST_TEXTS, MOST_ENTRIES = (
+    60_000,
+    8_000_000,
+)  # most texts, and words in them, for finding columns; a sample is drawn if there are more
+COLUMNS, STARTS = 50, 3  # columns of the SVD; starts of each k-means, the best of which is used
+REPEATS = 5  # number of other seeds, and of samples of the rows, for finding kinds again
 SAMPLED = 0.8  # share of the rows in a sample
-SMALLEST_SHARE, SMALLEST = 0.01, 10  # the smallest kind of HDBSCAN: a share of the texts, and texts
-WORDS, TYPICAL = 6, 5  # telling words and typical texts of a kind
+SMALLEST_SHARE, SMALLEST = 0.01, 10  # the smallest kind of HDBSCAN: a share of the texts, and a number of texts
+WORDS, TYPICAL = 6, 5  # number of characteristic words and of typical texts of a kind
 RULE = (
-    f"the largest number from {LEAST_K} to {MOST_K} whose kinds hold under other seeds and on samples of the rows (mean adjusted "
-    f"Rand index {HOLDS} or more), else the one that holds best"
+    f"the largest number from {LEAST_K} to {MOST_K} with stable kinds, otherwise the most stable number; stable: a mean "
+    f"adjusted Rand index of {HOLDS} or more under other seeds and on samples of the rows"
 )
 Encoder = Callable[[Sequence[str]], Floats]  # texts in, vectors of shape (n_texts, n_columns) out
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How well kinds that were found again agree with the first: adjusted Rand index, 1 for the same kinds, 0 for chance.
+    """The agreement of repeated clusterings with the first: adjusted Rand index, 1 for the same kinds, 0 for chance.
 
-    mean, low, high: over the `repeats`, the smallest and the largest of them. over: what differed.
+    mean, low, high: the mean, smallest and largest over the `repeats`. over: the difference between repeats.
     """
 
     mean: float
@@ -50,7 +53,7 @@ class Agreement:
 
     @property
     def holds(self) -> bool:
-        """Whether the same kinds are found again."""
+        """Whether repeats find the same kinds."""
         return self.mean >= HOLDS
 
 
@@ -58,9 +61,9 @@ class Agreement:
 class ArgumentKinds:
     """The kinds of some texts, the largest first.
 
-    kinds: of each text, of shape (n_texts,), NOISE or WORDLESS for those of none. words: telling words of each kind. typical:
-    positions of the texts nearest to each kind's mean, of different rows. by_seed: None for HDBSCAN, which has none.
-    n_drawn: from how many texts, drawn at random, the columns of all vectors were found; None for all of them.
+    kinds: of each text, of shape (n_texts,), NOISE or WORDLESS for texts without a kind. words: characteristic words of each
+    kind. typical: positions of the texts nearest to each kind's mean, from different rows. by_seed: None for HDBSCAN, which has
+    no seed. n_drawn: number of texts drawn at random to find the columns; None if all texts were used.
     """
 
     kinds: Codes
@@ -90,13 +93,13 @@ class Arguments:
 
     @property
     def documents(self) -> _Documents:
-        """The words of each text that count."""
+        """The words that count, of each text."""
         return _Documents(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Documents:
-    """The words of texts, found again each time they are read, since they take ten times the room of the texts."""
+    """The words of texts. They are extracted again at each read, because they need ten times the memory of the texts."""
 
     texts: Arguments
 
@@ -111,26 +114,26 @@ class _Documents:
 def find_argument_kinds(texts: Arguments, settings: KindSettings, encode: Encoder | None = None) -> ArgumentKinds:
     """Sort texts into kinds; the same texts and settings give the same kinds.
 
-    encode: instead of TF-IDF; it is given the words that count. Raise InputError for fewer texts with words than kinds.
+    encode: replaces TF-IDF; called with the words that count. Raise InputError for fewer texts with words than kinds.
     """
-    from threadpoolctl import threadpool_limits  # comes with scikit-learn, which is slow to import
+    from threadpoolctl import threadpool_limits  # part of scikit-learn, which is slow to import
 
     documents = texts.documents
     table = WordTable(documents)
-    with threadpool_limits(1):  # on a busy machine its threads wait for each other, many times as long as one needs
+    with threadpool_limits(1):  # on a busy machine, threads wait for each other and take many times as long as a single one
         vectors, n_drawn = _svd_vectors(table) if encode is None else (_encode(documents, encode), None)
         has_words = np.linalg.norm(vectors, axis=1) > 0
         least = max(LEAST_K, settings.k or 0)
         with_words = vectors if has_words.all() else vectors[has_words]
         distinct = _count_distinct(with_words, least)
         if distinct < least:
-            raise InputError(f"kinds of arguments: {distinct:,} different texts with words that several share, expected {least}")
+            raise InputError(f"kinds of arguments: {distinct:,} different texts with shared words, expected at least {least}")
         labels, by_seed, by_rows = _Search(with_words, texts.rows[has_words], settings).sort()
         del with_words
     kinds = np.full(len(documents), WORDLESS, dtype=np.intp)
-    # The same clusters with codes by size, the largest 0; NOISE stays
+    # The same clusters with codes ordered by size, the largest 0; NOISE stays
     used, counts = np.unique(labels[labels >= 0], return_counts=True)
-    place = np.full(int(labels.max(initial=-1)) + 2, NOISE, dtype=np.intp)  # the last is that of NOISE, -1
+    place = np.full(int(labels.max(initial=-1)) + 2, NOISE, dtype=np.intp)  # the last entry is for NOISE, -1
     place[used[np.argsort(-counts, kind="stable")]] = np.arange(len(used))
     kinds[has_words] = place[labels]
     n_kinds = int(kinds.max(initial=-1)) + 1
@@ -139,9 +142,9 @@ def find_argument_kinds(texts: Arguments, settings: KindSettings, encode: Encode
 
 
 def _svd_vectors(table: WordTable) -> tuple[Floats, int | None]:
-    """Return vectors of length 1 of shape (n_texts, COLUMNS or fewer), of length 0 for a text without a word that counts.
+    """Return unit vectors of shape (n_texts, COLUMNS or fewer), 0 for a text without a word that counts.
 
-    And from how many texts the columns were found, None for all.
+    Also return the number of texts used to find the columns, None for all.
     """
     from scipy.sparse import vstack
     from sklearn.decomposition import TruncatedSVD
@@ -151,7 +154,7 @@ def _svd_vectors(table: WordTable) -> tuple[Floats, int | None]:
     drawn = _draw(table)
     fitted = vstack(list(_of_drawn(table.weigh(), drawn)), format="csr")
     columns = min(COLUMNS, len(table.terms) - 1, fitted.shape[0])
-    # Seed 0 always: a seed is asked for other kinds, not for another picture of the same texts.
+    # Always seed 0: another seed should give other kinds, not other vectors of the same texts.
     svd = TruncatedSVD(columns, random_state=0).fit(fitted)
     del fitted
     vectors = np.empty((table.n_texts, columns), dtype=np.float64 if drawn is None else np.float32)
@@ -163,7 +166,7 @@ def _svd_vectors(table: WordTable) -> tuple[Floats, int | None]:
 
 
 def _draw(table: WordTable) -> Codes | None:
-    """Return positions of the texts that columns are found from, in order; None for all, where they are not too many."""
+    """Return the positions of the texts used to find columns, in order; None for all, unless there are too many."""
     most = min(MOST_TEXTS, table.n_texts * MOST_ENTRIES // table.entries)
     if table.n_texts <= most:
         return None
@@ -171,7 +174,7 @@ def _draw(table: WordTable) -> Codes | None:
 
 
 def _of_drawn(pieces: Iterator[Any], drawn: Codes | None) -> Iterator[Any]:
-    """Yield the rows of matrices that follow each other, of the drawn positions alone."""
+    """Yield the rows at the drawn positions from consecutive matrices."""
     start = 0
     for piece in pieces:
         end = start + piece.shape[0]
@@ -180,7 +183,7 @@ def _of_drawn(pieces: Iterator[Any], drawn: Codes | None) -> Iterator[Any]:
 
 
 def _encode(documents: Documents, encode: Encoder) -> Floats:
-    """Return vectors of length 1 of the encoder, of length 0 for a text without a word."""
+    """Return the encoder's vectors, scaled to length 1; 0 for a text without a word."""
     has_words = np.array([bool(words) for words in documents])
     if not has_words.any():
         return np.zeros((len(documents), 1))
@@ -199,7 +202,7 @@ def _unit_length(vectors: Floats) -> Floats:
 
 
 def _count_distinct(vectors: Any, most: int) -> int:
-    """Return how many different rows there are, counted no further than `most`."""
+    """Return the number of different rows, or `most` if there are more."""
     known: set[bytes] = set()
     for row in vectors:
         known.add((row + 0.0).tobytes())  # -0.0 is 0.0
@@ -209,7 +212,7 @@ def _count_distinct(vectors: Any, most: int) -> int:
 
 
 class _Search:
-    """Clusters vectors by one method, again under other seeds and on samples of the rows."""
+    """Clusters vectors by one method, and repeats this under other seeds and on samples of the rows."""
 
     def __init__(self, vectors: Floats, rows: Codes, settings: KindSettings) -> None:
         self.vectors = vectors.astype(np.float32, copy=False)
@@ -218,7 +221,7 @@ class _Search:
         self.most_k = _count_distinct(self.vectors, MOST_K)
 
     def sort(self) -> tuple[Codes, Agreement | None, Agreement]:
-        """Return the cluster of each text, and how it holds under other seeds and on samples of the rows."""
+        """Return the cluster of each text, and the agreement under other seeds and on samples of the rows."""
         if self.settings.method == "hdbscan":
             labels = self._hdbscan(self.vectors)
             return labels, None, self._agree_on_samples(labels, self._hdbscan)
@@ -233,7 +236,7 @@ class _Search:
         return best
 
     def _sort_into(self, k: int, least: float) -> tuple[Codes, Agreement, Agreement]:
-        """Return `sort` by k-means; where the kinds hold no better than `least` under other seeds, samples are not drawn."""
+        """Return `sort` by k-means. Draw no samples if the agreement under other seeds is at most `least`."""
         seed = self.settings.seed
         labels = self._kmeans(k, seed)(self.vectors)
         others = [(labels, self._kmeans(k, seed + i)(self.vectors)) for i in range(1, REPEATS + 1)]
@@ -243,7 +246,7 @@ class _Search:
         return labels, by_seed, self._agree_on_samples(labels, self._kmeans(k, seed))
 
     def _agree_on_samples(self, labels: Codes, cluster: Callable[[Any], Codes]) -> Agreement:
-        """Return how the clusters of samples of the rows agree with those of all, on the texts of each sample."""
+        """Return the agreement of clusters of samples with the clusters of all rows, on the texts of each sample."""
         rng = np.random.default_rng(self.settings.seed)
         every = np.unique(self.rows)
         found = []
@@ -256,7 +259,7 @@ class _Search:
         from sklearn.cluster import KMeans
 
         def cluster(vectors: Any) -> Codes:
-            fewer = _count_distinct(vectors, k)  # a sample of few rows may not have as many different texts
+            fewer = _count_distinct(vectors, k)  # a sample of few rows may have fewer different texts
             found: Codes = KMeans(fewer, n_init=STARTS, random_state=seed).fit_predict(vectors).astype(np.intp)
             return found
 
@@ -282,12 +285,12 @@ def _agreement(pairs: Sequence[tuple[Codes, Codes]], over: str) -> Agreement:
 
 
 def _worst(found: tuple[Codes, Agreement | None, Agreement]) -> float:
-    """Return the mean by which kinds hold worst, under other seeds or on samples."""
+    """Return the lower mean agreement: under other seeds or on samples."""
     return min(each.mean for each in found[1:] if each is not None)
 
 
 def _nearest_to_mean(vectors: Floats, members: Bools, rows: Codes) -> tuple[int, ...]:
-    """Return positions of the texts nearest to the mean of a kind, the nearest first, one of a row, at most TYPICAL."""
+    """Return positions of at most TYPICAL texts nearest to the mean of a kind, the nearest first, one text per row."""
     at = np.flatnonzero(members)
     order = at[np.argsort(-(vectors[at] @ vectors[at].mean(axis=0)), kind="stable")]
     _, first = np.unique(rows[order], return_index=True)

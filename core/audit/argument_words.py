@@ -1,10 +1,10 @@
-"""The words of arguments: which of them count, and which tell one kind of argument from the others.
+"""The words of arguments: those that count, and those that distinguish one kind of argument from the others.
 
-What an argument is about, its pair of genes, must not decide its kind. Only words in lower case count, so symbols of genes
-(which begin with a capital in mouse and are capitals in human), acronyms and letters of options do not; nor do the names of the
-row's own pair, however they are written.
+The pair of genes in an argument must not decide its kind. So only words in lower case count, without the names of the row's own
+pair in any spelling. Symbols of genes (which start with a capital in mouse and are in capitals in human), acronyms and letters
+of options do not count.
 
-How often each of many texts holds which words: counted text by text, kept on disk and read some thousand texts at a time.
+Words are counted text by text; the counts are saved on disk and read some thousand texts at a time.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from core.file_io import UnnamedFile
 from core.stats.arrays import Bools, Codes, Floats
 from core.system_errors import explain
 
-PIECE = 1 << 20  # entries that are read at a time, about
+PIECE = 1 << 20  # approximate number of entries read at a time
 
 
 class WordCounts:
-    """The counts of the words that are kept, at first of all.
+    """The counts of words: of all, until `keep` leaves some out.
 
-    terms: sorted, of shape (n_terms,). texts: how many texts hold each of them, of the same shape. n_texts: of all; entries: how
-    many counts there are.
+    terms: sorted, of shape (n_terms,). texts: number of texts that contain each term, of the same shape. n_texts: number of all
+    texts; entries: number of counts.
     """
 
     def __init__(self, documents: Iterable[Sequence[str]]) -> None:
@@ -54,14 +54,14 @@ class WordCounts:
         self.texts = self._count_texts()
 
     def keep(self, is_kept: Bools) -> None:
-        """Leave out the other words. is_kept: of shape (n_terms,)."""
+        """Keep the flagged words and leave out the others. is_kept: of shape (n_terms,)."""
         places = np.append(np.where(is_kept, np.cumsum(is_kept) - 1, -1), -1).astype(np.int32)
         self._columns = places[self._columns]
         self.terms, self.texts = self.terms[is_kept], self.texts[is_kept]
         self.entries = int(self.texts.sum())
 
     def read(self) -> Iterator[Any]:
-        """Yield the counts, texts in order: sparse matrices of shape (some texts, n_terms)."""
+        """Yield the counts, with texts in order: sparse matrices of shape (some texts, n_terms)."""
         from scipy.sparse import csr_matrix
 
         for lengths, found, counts in self._read():
@@ -80,7 +80,7 @@ class WordCounts:
         return texts
 
     def _write(self, *arrays: Any) -> None:
-        """Write what of some texts was found. Raise SystemFailure if the disk does not take it."""
+        """Write the counts of some texts. Raise SystemFailure if the disk refuses."""
         self.n_texts += len(arrays[0])
         self.entries += len(arrays[1])
         self._n_pieces += 1
@@ -97,15 +97,13 @@ class WordCounts:
             yield lengths, found, counts
 
 
-MASKED = (
-    "Only words in lower case count: symbols of genes, acronyms and letters of options do not, nor the names of the row's pair."
-)
-LEAST_SHARE, MOST_SHARE = 0.002, 0.5  # of the texts that hold a word: rarer ones join few texts, commoner ones part none
+MASKED = "Only words in lower case count: symbols of genes, acronyms, letters of options and the names of the row's pair do not."
+LEAST_SHARE, MOST_SHARE = 0.002, 0.5  # share of texts with a word: rarer words join few texts, more common ones separate none
 LEAST_TEXTS = 2
-MANY_TEXTS = 2_000  # among so many most words are rare, and are left out before they are counted
-_BUCKETS = 1 << 24  # in which words are counted roughly
+MANY_TEXTS = 2_000  # from this many texts on, most words are rare and are left out before counting
+_BUCKETS = 1 << 24  # for the approximate counts of words
 PRIOR_WORDS = 500.0  # weight of the prior of `tell_apart`, in words
-# Common words that say which way, how much or whether at all: what the list of stop words would take away.
+# Common words for direction, amount or negation, which the list of stop words would remove.
 _DIRECTIONS = frozenset(
     {"up", "down", "no", "not", "none", "never", "neither", "nor", "without", "cannot", "against", "more", "less", "few", "many"}
     | {"most", "least", "both", "only", "above", "below", "through", "between", "because", "although", "however"}
@@ -114,26 +112,27 @@ _WORD = re.compile(r"(?<![\w-])[a-z]{2,}(?:[-'’][a-z]+)*(?![\w-])")
 
 
 def words_of(text: str, pert: str, gene: str) -> list[str]:
-    """Return the words of a text that count, in order, stop words among them; pert, gene: the names of its row's pair."""
+    """Return the words of a text that count, in order, including stop words; pert, gene: the names of its row's pair."""
     own = {pert.casefold(), gene.casefold()}
     return [word for word in _WORD.findall(text) if own.isdisjoint((word, *word.split("-")))]
 
 
 class Documents(Protocol):
-    """The words of each of some texts, read again each time."""
+    """The words of each of some texts, extracted again at each iteration."""
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Sequence[str]]: ...
 
 
 class WordTable:
-    """Which texts hold which words and pairs of neighbouring words, some thousand texts in memory at a time.
+    """The words and pairs of neighbouring words in each text, with some thousand texts in memory at a time.
 
-    terms: of shape (n_terms,), none if no text has a word. n_texts: of all; entries: how many pairs of a text and a term of it.
+    terms: of shape (n_terms,), empty if no text has a word. n_texts: number of texts; entries: number of pairs of a text and
+    one of its terms.
     """
 
     def __init__(self, documents: Documents) -> None:
-        # Imported here, since few processes count words and it takes 60 MB.
+        # Imported here because few processes count words and the import takes 60 MB.
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         stop = ENGLISH_STOP_WORDS - _DIRECTIONS
@@ -150,11 +149,11 @@ class WordTable:
         self.terms, self.n_texts, self.entries = self._counts.terms, self._counts.n_texts, self._counts.entries
 
     def counts(self) -> Iterator[Any]:
-        """Yield how often each text holds each term, texts in order: sparse matrices of shape (some texts, n_terms)."""
+        """Yield the count of each term in each text, with texts in order: sparse matrices of shape (some texts, n_terms)."""
         return self._counts.read()
 
     def weigh(self) -> Iterator[Any]:
-        """Yield TF-IDF, 1 + log of the counts, each row of length 1 (or 0): sparse matrices of the shapes of `counts`."""
+        """Yield TF-IDF with 1 + log of the counts, each row of length 1 (or 0): sparse matrices of the shapes of `counts`."""
         from sklearn.preprocessing import normalize
 
         rarity = np.log((self.n_texts + 1) / (self._counts.texts + 1)) + 1
@@ -163,11 +162,11 @@ class WordTable:
             yield normalize(counts, copy=False)
 
     def tell_apart(self, kinds: Codes, n_kinds: int, n_words: int) -> list[tuple[str, ...]]:
-        """Return the words that tell each kind from all other texts, at most `n_words`, the most telling first.
+        """Return at most `n_words` words that distinguish each kind from all other texts, the most distinctive first.
 
-        kinds: of shape (n_texts,), below 0 for texts of none. By the z of the log-odds ratio with an informative Dirichlet prior
-        (Monroe, Colaresi and Quinn, Political Analysis 2008, 16:372-403), of how many texts hold a word. A term that shares a
-        word with one before it is left out.
+        kinds: of shape (n_texts,), below 0 for texts without a kind. Words are ranked by the z of the log-odds ratio with an
+        informative Dirichlet prior (Monroe, Colaresi and Quinn, Political Analysis 2008, 16:372-403) of the number of texts
+        with a word. A term that shares a word with an earlier one is left out.
         """
         if not len(self.terms):
             return [()] * n_kinds
@@ -179,7 +178,7 @@ class WordTable:
         return told
 
     def _texts_of_kinds(self, kinds: Codes, n_kinds: int) -> Floats:
-        """Return how many texts of each kind hold each term, of shape (n_kinds, n_terms)."""
+        """Return the number of texts of each kind that contain each term, of shape (n_kinds, n_terms)."""
         found, start = np.zeros((n_kinds, len(self.terms))), 0
         for counts in self.counts():
             own = kinds[start : start + counts.shape[0]]
@@ -193,9 +192,9 @@ Terms = Callable[[Sequence[str]], list[str]]
 
 
 def _rough_filter(documents: Documents, terms_of: Terms, least: int) -> Terms:
-    """Return `terms_of` without most of the terms that fewer than `least` texts hold.
+    """Return `terms_of` without most terms that occur in fewer than `least` texts.
 
-    Terms share buckets: no term is in more texts than its bucket, so that none that is in enough of them is lost.
+    Terms share buckets. No term is in more texts than its bucket, so no frequent term is lost.
     """
     counts = np.zeros(_BUCKETS, dtype=np.int32)
     for words in documents:
@@ -206,9 +205,9 @@ def _rough_filter(documents: Documents, terms_of: Terms, least: int) -> Terms:
 
 
 def log_odds_z(here: Floats, elsewhere: Floats) -> Floats:
-    """Return the log-odds ratio of each word in standard errors, above 0 where it is commoner here; counts of shape (n_words,).
+    """Return the log-odds ratio of each word in standard errors, above 0 if it is more common here; counts of shape (n_words,).
 
-    The prior is the words of both together, scaled to `PRIOR_WORDS` (Monroe, Colaresi and Quinn 2008, equations 15, 16, 20, 22).
+    The prior is the sum of both counts, scaled to `PRIOR_WORDS` (Monroe, Colaresi and Quinn 2008, equations 15, 16, 20, 22).
     """
     both = here + elsewhere
     prior = PRIOR_WORDS * both / both.sum()

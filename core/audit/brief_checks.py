@@ -1,6 +1,6 @@
-"""Checks of whether a brief is an argument for its side: for the briefs of every run, imported or made here.
+"""Check whether a brief argues for its side, in every run, imported or made here.
 
-Each check is a rule of `core.audit.rules`, whose answer is kept with the brief. A debate makes the same checks before it accepts
+Each check is a rule of `core.audit.rules`; its answer is saved with the brief. A debate runs the same checks before it accepts
 a brief.
 """
 
@@ -17,7 +17,7 @@ from core.audit.rule_text import SHORT as SHORT
 from core.audit.rules.registry import rule_named
 from core.types import Flag, RowResult
 
-_MIN_CITED_LENGTH = 4  # characters; shorter terms occur by chance
+_MIN_CITED_LENGTH = 4  # in characters; shorter terms occur by chance
 
 FINDINGS: Mapping[str, str] = MappingProxyType(
     {
@@ -35,7 +35,7 @@ FINDINGS: Mapping[str, str] = MappingProxyType(
         "cites": "names something that stands in its dossier",
     }
 )
-FAULTS: Mapping[str, str] = MappingProxyType(  # findings that a debate demands or refuses, and what it says of a brief then
+FAULTS: Mapping[str, str] = MappingProxyType(  # findings that a debate demands or refuses → the reason given to the advocate
     {
         "sentences": f"it has fewer than {FEWEST_SENTENCES} sentences",
         "genes": "it does not name both genes",
@@ -47,7 +47,7 @@ _DEMANDED = ("sentences", "genes")
 
 
 def check_brief(role: str, text: str, pair_id: str, citable: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the findings in one brief: keys of FINDINGS, in that order: the rules that answer yes.
+    """Return the findings in one brief: the keys of FINDINGS whose rules answer yes, in that order.
 
     citable: lower-case terms of the row's dossier.
     """
@@ -57,19 +57,21 @@ def check_brief(role: str, text: str, pair_id: str, citable: Collection[str] = (
 
 @cache
 def _checks() -> tuple[tuple[str, Callable[[RuleText], str]], ...]:
-    """Return each of FINDINGS with the rule that answers it."""
+    """Return each key of FINDINGS with its rule."""
     return tuple((finding, rule_named(finding).answer) for finding in FINDINGS)
 
 
 def find_faults(role: str, text: str, pert: str, gene: str) -> tuple[str, ...]:
-    """Return what makes a debate refuse a text as a brief: keys of FAULTS, () if nothing does."""
+    """Return the reasons for a debate to refuse a text as a brief: keys of FAULTS, () without one."""
     found = check_brief(role, text, f"{pert}_{gene}")
     return tuple(finding for finding in FAULTS if (finding in found) != (finding in _DEMANDED))
 
 
 def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[bool]]:
-    """Return the findings of each event of each row, in order, and whether a role of the row collapsed (see `is_collapsed`)."""
-    known: dict[int, frozenset[str]] = {}  # by object: rows share the answers they saw
+    """Return the findings of each event of each row, in order, and whether one of the row's roles collapsed (see
+    `is_collapsed`).
+    """
+    known: dict[int, frozenset[str]] = {}  # by identity: rows share the tool answers they saw
     by_event: list[tuple[str, ...]] = []
     collapsed = []
     for row in rows:
@@ -85,27 +87,27 @@ def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[b
 
 
 def is_collapsed(findings: Collection[str]) -> bool:
-    """Return whether a brief with these findings is not an argument for its side: it answers the multiple-choice question."""
+    """Return whether a brief with these findings answers the multiple-choice question instead of arguing for its side."""
     return "answers" in findings
 
 
 def flags_with_collapse(rows: Sequence[RowResult], collapsed: Sequence[bool]) -> list[list[Flag]]:
-    """Return each row's flags, none of them twice, with role_collapse where a role collapsed. collapsed: as of `check_rows`."""
+    """Return each row's flags without duplicates, with role_collapse if a role collapsed. collapsed: from `check_rows`."""
     added = [(Flag.ROLE_COLLAPSE,) if collapse else () for collapse in collapsed]
     return [list(dict.fromkeys((*row.prediction.flags, *more))) for row, more in zip(rows, added, strict=True)]
 
 
 def citable_by(pair_id: str, dossier: Iterable[frozenset[str]]) -> set[str]:
-    """Return the terms that a row's briefs can cite: all but its own genes.
+    """Return the terms that a row's briefs can cite, without the row's own genes.
 
-    dossier: the `citable_terms` of each answer of a tool.
+    dossier: the `citable_terms` of each tool answer.
     """
     own = {pair_id.lower(), *pair_id.lower().split("_")}
     return set().union(*dossier) - own
 
 
 def citable_terms(body: Mapping[str, Any]) -> frozenset[str]:
-    """Return the strings of a tool's answer that a brief could cite, in lower case."""
+    """Return the strings in a tool's answer that a brief could cite, in lower case."""
     return frozenset(term for term in _strings(body) if len(term) >= _MIN_CITED_LENGTH)
 
 

@@ -1,4 +1,4 @@
-"""What is known of the claims of texts: each is supported by imported knowledge, contradicted by it, or unknown."""
+"""Check claims of texts against imported knowledge, which supports a claim, contradicts it, or does not know it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from core.fields.record import setting
 
 Status = Literal["supported", "contradicted", "not known"]
 STATUSES: Final[tuple[Status, ...]] = ("supported", "contradicted", "not known")
-LEAST_SCORE: Final = 400  # of an interaction that counts: what STRING calls medium confidence
-MOST_GENES, MOST_SHARE = 500, 0.05  # of a pathway that counts, and of its pack's genes: wider ones are shared by chance
-FEWEST_GENES = 15  # so many are never too many, in a small pack
+LEAST_SCORE: Final = 400  # the least score of an interaction that counts: STRING's medium confidence
+MOST_GENES, MOST_SHARE = (
+    500,
+    0.05,
+)  # in a pathway that counts, and as share of its pack's genes: chance explains sharing a wider one
+FEWEST_GENES = 15  # a pathway of this many genes always counts, even in a small pack
 _SIGNS: Final[Mapping[Relation, int]] = {"activates": 1, "represses": -1}
 _WORDS: Final = {1: "activates", -1: "represses", 0: "regulates, in no known direction,"}
-# What each kind of pack can decide of a claim, for people.
+# What each kind of pack can say about a claim, for people.
 DECIDES: Final[Mapping[str, str]] = {
     "regulation": "activates, represses and regulates: supports or contradicts",
     "signalling": "activates, represses and regulates: supports or contradicts",
@@ -29,23 +32,25 @@ DECIDES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ClaimsRequest:
-    """Which claims a person asks for: of which texts, and about what."""
+    """The claims to find: from which texts, and about which genes."""
 
     texts: TextKind = setting(
-        "", "By default the first that the run has.", metavar="brief|rebuttal|answer|thought|text|verdict", key="texts"
+        "", "By default, the first stage of the run.", metavar="brief|rebuttal|answer|thought|text|verdict", key="texts"
     )
     role: str = setting("", "Only texts of this role.", key="of_role")
-    reader: Literal["rules", "model"] = setting("rules", "Who finds them; a model's claims are those of a finished reading.")
+    reader: Literal["rules", "model"] = setting("rules", "Who finds the claims; a model's claims come from a finished reading.")
     subject: str = setting("", "Only claims that this gene acts.", title="Gene that acts", key="acts", missing="any")
     relation: Literal["", "activates", "represses", "regulates", "binds", "acts with"] = setting(
         "", "Only this relation.", title="Relation"
     )
     object: str = setting("", "Only claims that this gene is acted on.", title="Gene acted on", key="acted_on", missing="any")
-    status: Literal["", "supported", "contradicted", "not known"] = setting("", "Only what is known like this.", title="Known as")
+    status: Literal["", "supported", "contradicted", "not known"] = setting(
+        "", "Only claims with this verdict.", title="Known as"
+    )
 
 
 class Verdict(NamedTuple):
-    """What is known of a claim. pack, entry: which says so, and its words for it; "" if no pack has any."""
+    """The verdict on a claim. pack, entry: the deciding pack and the words of its entry; "" if no pack lists the claim."""
 
     status: Status
     pack: str = ""
@@ -54,10 +59,10 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What packs say of genes, by the name of the pack; genes in lower case.
+    """The contents of packs about genes, by the name of the pack; genes in lower case.
 
     regulation: (regulator, target) → 1 activates, −1 represses, 0 in an unknown direction. interactions: pair of genes → score.
-    pathways: gene → its pathways, those of `narrow_pathways`. kinds: of each pack.
+    pathways: gene → its pathways from `narrow_pathways`. kinds: the kind of each pack.
     """
 
     regulation: Mapping[str, Mapping[tuple[str, str], int]] = field(default_factory=dict)
@@ -66,10 +71,11 @@ class Knowledge:
     kinds: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, claim: Claim) -> Verdict:
-        """Return what is known of a claim.
+        """Return the verdict on a claim.
 
-        A regulation of the same direction supports it, one of the other contradicts it, and two packs that disagree leave it
-        open. Interactions and pathways have no sign: they support, and never contradict. That no pack lists a pair says nothing.
+        A regulation in the same direction supports the claim, one in the other direction contradicts it. If two packs disagree,
+        the claim stays unknown. Interactions and pathways have no sign: they support and never contradict. A pair that no pack
+        lists is unknown.
         """
         subject, object_ = claim.subject.casefold(), claim.object.casefold()
         if claim.relation == "binds":
@@ -109,7 +115,7 @@ class Knowledge:
 
 
 def narrow_pathways(names: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
-    """Return the pathways of each gene, in lower case, without those of more than `MOST_GENES` genes or `MOST_SHARE` of all."""
+    """Return the pathways of each gene, in lower case, except those of more than `MOST_GENES` genes or `MOST_SHARE` of all."""
     sizes = Counter(name for of_gene in names.values() for name in set(of_gene))
     most = min(MOST_GENES, max(FEWEST_GENES, MOST_SHARE * len(names)))
     return {gene.casefold(): frozenset(name for name in of_gene if sizes[name] <= most) for gene, of_gene in names.items()}

@@ -1,6 +1,6 @@
-"""What a text claims about two genes, by rules: X activates, represses, regulates or binds Y, or acts in one pathway with it.
+"""Find claims of a text about two genes by rules: X activates, represses, regulates or binds Y, or acts in its pathway.
 
-A claim is a subject, a relation and an object within one sentence, and its genes are spelled as `symbols` knows them. "Knockdown
+A claim is a subject, a relation and an object in one sentence, with genes spelled as in `symbols`. "Knockdown
 of X lowers Y" claims that X activates Y. Questions, denials and doubts make no claim; "it" and "both" are not resolved.
 """
 
@@ -31,7 +31,7 @@ _STEMS: Final[Mapping[Relation, str]] = {  # of a verb; "acts with" has several 
     "regulates": "regulat|control|modulat|targets|targeted|target",
     "binds": "bind|bound|interact|coimmunoprecipitat",
 }
-_ENDINGS: Final = r"\w*(?<!ory)(?<!ive)(?<!ible)(?<!able)(?<!bility)"  # no adjective: regulatory, repressive, inducible
+_ENDINGS: Final = r"\w*(?<!ory)(?<!ive)(?<!ible)(?<!able)(?<!bility)"  # excludes adjectives: regulatory, repressive, inducible
 _RELATION: Final = re.compile("|".join(f"(?P<{relation}>(?:{stems}){_ENDINGS}$)" for relation, stems in _STEMS.items()))
 _AGENT: Final = re.compile(r"\w+(?:or|er)s?|targets?")  # a repressor of, an inducer of, a target of
 _NOUN: Final = re.compile(r"\w+(?:ion|ment|ity)s?|increase|decrease|reduction|target|control|block")  # activation of X by Y
@@ -55,7 +55,7 @@ _TOKEN: Final = re.compile(r"[^\W_][\w'./-]*[^\W_]|[^\W_]|[^\w\s]")
 _UPON: Final = _words("upon after following when with in")
 _VERBS_TOO: Final = _words("increase decrease control block target")
 _BEFORE_VERBS: Final = _words("to can may will would could might should and")
-_NEAR: Final = 7  # tokens at most between a verb and its genes
+_NEAR: Final = 7  # the most tokens between a verb and its genes
 
 
 class Claim(NamedTuple):
@@ -67,7 +67,7 @@ class Claim(NamedTuple):
 
 
 def is_answer(claim: Claim, pert: str, gene: str) -> bool:
-    """Return whether a claim only answers its row's question: that the perturbation acts on the target gene, or with it."""
+    """Return whether a claim only answers its row's question: the perturbation acts on the target gene, or with it."""
     pair = (claim.subject, claim.object)
     return pair == (pert, gene) or (claim.relation in SYMMETRIC and pair == (gene, pert))
 
@@ -80,7 +80,7 @@ class _Token(NamedTuple):
 
 
 def find_claims(text: str, symbols: Symbols) -> list[Claim]:
-    """Return the claims of a text, each once, in the order in which they are made."""
+    """Return the claims of a text, each once, in the order of the text."""
     found: dict[Claim, None] = {}
     for sentence in RuleText(text, "").sentences:
         if not sentence.rstrip().endswith("?"):
@@ -89,7 +89,7 @@ def find_claims(text: str, symbols: Symbols) -> list[Claim]:
 
 
 def _tokens(sentence: str, symbols: Symbols) -> Iterator[_Token]:
-    """Yield the words of a sentence; X-dependent, X/Y and X's are words of their own."""
+    """Yield the words of a sentence. X-dependent, X/Y and X's are split into words."""
     for place, match in enumerate(_TOKEN.finditer(sentence)):
         word = match[0].removesuffix("'s")
         is_ion = sentence[match.end() : match.end() + 1] == "+"  # Ca2+
@@ -137,7 +137,7 @@ def _of_set(tokens: Sequence[_Token], at: int, start: int) -> Iterator[Claim]:
 
 
 def _of_verb(tokens: Sequence[_Token], at: int, start: int, relation: Relation) -> Iterator[Claim]:
-    """Yield the claims of a verb, or of a noun made from one, at a place of a sentence. start: where its clause begins."""
+    """Yield the claims of a verb, or of a noun made from it, at position `at` of a sentence. start: the start of its clause."""
     before, after = _genes_before(tokens, at, start), _genes_after(tokens, at + 1)
     word, following = tokens[at].word, [token.word for token in tokens[at + 1 : at + 1 + _NEAR]]
     is_done = word.endswith(("ed", "bound", "driven")) and any(token.word in _BE for token in tokens[max(start, at - 2) : at])
@@ -174,7 +174,7 @@ def _claim(subject: str, relation: Relation, object_: str) -> Claim:
 
 
 def _genes_before(tokens: Sequence[_Token], at: int, start: int) -> list[int]:
-    """Return the positions of the nearest gene before `at` and of the genes that are listed with it."""
+    """Return the positions of the nearest gene before `at` and of the genes listed with it."""
     nearest = next((i for i in range(at - 1, max(start, at - _NEAR) - 1, -1) if tokens[i].gene), None)
     if nearest is None:
         return []
@@ -187,7 +187,7 @@ def _genes_before(tokens: Sequence[_Token], at: int, start: int) -> list[int]:
 
 
 def _genes_after(tokens: Sequence[_Token], start: int) -> list[int]:
-    """Return the positions of the next gene in the clause and of the genes that are listed with it."""
+    """Return the positions of the next gene in the clause and of the genes listed with it."""
     ends = next((i for i in range(start, len(tokens)) if tokens[i].word in _CLAUSE), len(tokens))
     nearest = next((i for i in range(start, min(ends, start + _NEAR)) if tokens[i].gene), None)
     if nearest is None:
@@ -219,7 +219,7 @@ def _is_noun(word: str, tokens: Sequence[_Token], at: int) -> bool:
 
 
 def _is_base(word: str, tokens: Sequence[_Token], at: int) -> bool:
-    """Return whether a word that may be a noun is a verb here: "Y is said to increase Z"."""
+    """Return whether a word that could be a noun is a verb here: "Y is said to increase Z"."""
     before = tokens[at - 1].word if at else ""
     return word in _VERBS_TOO and (before in _BEFORE_VERBS or before.endswith("ly"))
 

@@ -1,4 +1,4 @@
-"""The clash of a debate: a point that a side makes, and what became of it. A model reads both (`core.methods.clash`)."""
+"""The clash of a debate: a point of one side, and whether it was answered. A model reads the debate (`core.methods.clash`)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SPEECHES: Final = Rubric("clash", "Which points of a debate are answered, ignore
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point of a side, in words of its speeches. answer: words of another side, `answered_by`, that answer it; verdict: words
-    of the judge that take it up; "" if there are none. status: "unclear" if the reader quotes an answer that stands in no
-    speech of another side."""
+    """A point of a side, quoted from its speeches. answer: the reply, quoted from another side, `answered_by`; verdict: words
+    of the judge about the point; "" if there are none. status: "unclear" if the quoted reply is in no speech of another side.
+    """
 
     side: str
     point: str

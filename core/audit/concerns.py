@@ -1,4 +1,4 @@
-"""Concerns: what a person should look at in a workspace before believing a number."""
+"""Concerns: what to check in a workspace before trusting a number."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from core.types import Flag
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """One thing to look at; run: an id, or None for the workspace; text: in words; flag: to filter rows by.
+    """One thing to check; run: an id, or None for the workspace; text: for people; flag: a filter for rows.
 
-    on_run_page: whether the page Run has the buttons for what to do. cause: of a run's ending, "" if it says no more.
+    on_run_page: whether the page Run has buttons to resolve it. cause: why the run ended, "" if the text already says it.
     """
 
     run: str | None
@@ -24,7 +24,7 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """The facts about a run that concerns follow from: its state, counts of rows and flags, and further remarks.
+    """The facts behind a run's concerns: its state, counts of rows and flags, and further remarks.
 
     can_go_on: whether a worker of this workspace can resume it.
     """
@@ -43,37 +43,37 @@ class RunFacts:
 
 
 def find_concerns(runs: Sequence[RunFacts], rejected: int) -> list[Concern]:
-    """Return the concerns of all runs, the most serious first within each run."""
+    """Return the concerns of all runs; within each run, the most serious comes first."""
     found = [concern for run in runs for concern in _concerns_of_run(run)]
     if rejected:
         found.append(Concern(None, f"{rejected:,} rows of imported files could not be read"))
     return found
 
 
-# States in which a run waits for a person → in words, and what there is to do.
+# States of a run that waits for a person → a description, and what to do.
 _ENDINGS = {
     "crashed": ("crashed", "resume it on the page Run"),
     "interrupted": ("interrupted", "resume it on the page Run"),
-    "stopped": ("stopped", "mend the cause, then resume it on the page Run"),
-    "budget": ("token budget spent", "resume it on the page Run with a larger one"),
+    "stopped": ("stopped", "fix the cause, then resume it on the page Run"),
+    "budget": ("token budget spent", "resume it on the page Run with a larger budget"),
     "cancelled": ("cancelled", "resume it on the page Run, or leave it"),
 }
 _SENTENCES = {
     Flag.ROLE_COLLAPSE: "a brief answers the multiple-choice question instead of arguing",
-    Flag.DE_FALLBACK: "the judge's P(DE) could not be read; a constant replaces it",
-    Flag.DIR_FALLBACK: "the judge's P(up | DE) could not be read; a constant replaces it",
+    Flag.DE_FALLBACK: "the judge's P(DE) was unreadable; a constant replaces it",
+    Flag.DIR_FALLBACK: "the judge's P(up | DE) was unreadable; a constant replaces it",
     Flag.UNIFORM: "nothing was predicted (.333/.333)",
-    Flag.UNCOVERED: "no labelled row is similar; base rates stand in, in a fusion the middle rank",
-    Flag.UNCOVERED_DIR: "no similar row has a direction; for P(up | DE) the base rate stands in, in a fusion the middle rank",
-    Flag.NOT_PREDICTED: "not in the file of predicted expression; the training split's base rates stand in",
-    Flag.PARTLY_COVERED: "a component of the fusion has no prediction; only the others are used",
+    Flag.UNCOVERED: "no labelled row is similar; base rates are used instead (the middle rank in a fusion)",
+    Flag.UNCOVERED_DIR: "no similar row has a direction; P(up | DE) is the base rate (the middle rank in a fusion)",
+    Flag.NOT_PREDICTED: "not in the file of predicted expression; the training split's base rates are used instead",
+    Flag.PARTLY_COVERED: "a component of the fusion has no prediction; only the other components are used",
     Flag.NO_DE: "not ranked by an effect: no DE score",
     Flag.NO_DIR: "not ranked by direction: no DIR score",
-    Flag.NO_KNOWLEDGE: "no knowledge pack says anything of one of the genes, which has no summary",
-    Flag.INSUFFICIENT: "a sample calls the evidence insufficient, which counts .5",
-    Flag.FEWER_SEEDS: "a mean over fewer seeds or epochs than asked; the answers under the others could not be read",
-    Flag.TRACE_DIFFERS: "the submitted numbers differ from those of the trace: the file was changed later",
-    Flag.ANSWER_DIFFERS: "a model's text ends in another answer than the number beside it says",
+    Flag.NO_KNOWLEDGE: "no knowledge pack covers one of the genes, so it has no summary",
+    Flag.INSUFFICIENT: "a sample calls the evidence insufficient and counts as .5",
+    Flag.FEWER_SEEDS: "a mean over fewer seeds or epochs than requested; other answers were unreadable",
+    Flag.TRACE_DIFFERS: "the submitted numbers differ from the trace: the file was changed later",
+    Flag.ANSWER_DIFFERS: "a model's text ends in another answer than its number",
 }
 
 

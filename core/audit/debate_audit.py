@@ -1,7 +1,7 @@
-"""The audit of a debate run: what its briefs are by role, in how many rows anybody argued, its fallbacks and its verdicts.
+"""The audit of a debate run: findings in its briefs by role, rows in which an advocate argued, fallbacks and verdicts.
 
-All but the verdicts' distinct values are answers to rubrics of `core.audit.rules`: what the rules say of a brief is kept with it
-on import, so that they are counted without reading it again.
+Except for the verdicts' distinct values, all are answers to rubrics of `core.audit.rules`. Import saves the rules' answers with
+each brief, so the audit counts them without reading the brief again.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from core.types import Flag
 
 @dataclass(frozen=True, slots=True)
 class DebateFacts:
-    """What the store knows of a run's briefs and rows.
+    """The store's facts about a run's briefs and rows.
 
-    briefs: `store.traces.briefs`. rows_by_arguing: `store.traces.rows_by_arguing`. flags: number of rows by flag. p_de: of every
-    row, NaN if missing. has_dossier: whether the run kept what its advocates were given.
+    briefs: `store.traces.briefs`. rows_by_arguing: `store.traces.rows_by_arguing`. flags: number of rows by flag. p_de: of
+    every row, NaN if missing. has_dossier: whether the run saved its advocates' dossiers.
     """
 
     briefs: pd.DataFrame
@@ -39,11 +39,11 @@ class DebateAudit:
     """The audit of a run.
 
     roles: one row per role that wrote briefs; columns: role, n (briefs), and for each of `brief_checks.FINDINGS` the number of
-    briefs for which the rule of that name answers yes, NaN for cites unless has_dossier. rows_by_arguing: the answers of the rule
+    briefs whose rule of that name answers yes; NaN for cites unless has_dossier. rows_by_arguing: the answers of the rule
     `advocates_arguing`: the number of rows in which 0, 1, 2, … advocates wrote a brief of `brief_checks.SHORT` characters or
-    more. collapsed, de_fallbacks, dir_fallbacks: the yes of `role_collapse` (a role did not argue its side), `de_fallback` and
-    `dir_fallback` (the verdict could not be read). distinct_p_de: distinct values of P(DE), rounded as for ranks, among
-    `rows` rows.
+    more. collapsed, de_fallbacks, dir_fallbacks: number of rows with yes for `role_collapse` (a role did not argue its side),
+    `de_fallback` and `dir_fallback` (the verdict was unreadable). distinct_p_de: distinct values of P(DE), rounded as for
+    ranks, among `rows` rows.
     """
 
     roles: pd.DataFrame
@@ -57,15 +57,15 @@ class DebateAudit:
 
     @property
     def totals(self) -> dict[str, Any]:
-        """The columns of `roles` but the first, summed over the roles."""
+        """The sums over roles of all columns of `roles` except the first."""
         return {column: self.roles[column].sum(min_count=1) for column in ("n", *FINDINGS)}
 
     def with_total(self) -> pd.DataFrame:
-        """Return the rows of `roles`, and their sums as a role named "all"."""
+        """Return the rows of `roles`, followed by their sums as a role named "all"."""
         return pd.concat([self.roles, pd.DataFrame([{"role": "all", **self.totals}])], ignore_index=True)
 
     def summarize(self) -> str:
-        """Return whether the advocates argued, in a sentence."""
+        """Return a sentence on whether the advocates argued."""
         total = self.totals
         briefs, answers, short = total["n"], total["answers"], total["short"]
         nobody = f"in {self.rows_by_arguing[0]:,} of {sum(self.rows_by_arguing):,} rows no advocate wrote {SHORT} characters"
@@ -113,7 +113,7 @@ def audit_debate(facts: DebateFacts) -> DebateAudit:
 
 
 def debates_sentence(audits: Mapping[str, DebateAudit]) -> str:
-    """In how many runs with debates (by name) the advocates mostly argued; empty without one."""
+    """Return a sentence on the number of debates in which most advocates argued; empty without debates. audits: by run name."""
     shares = {run: each.totals["answers"] / each.totals["n"] for run, each in audits.items() if each.totals["n"]}
     if not shares:
         return ""

@@ -1,4 +1,4 @@
-"""What a person may choose of how texts are sorted into kinds of arguments."""
+"""Settings for sorting texts into kinds of arguments."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from core.fields.record import setting
 
 Method = Literal["kmeans", "hdbscan"]
 TextKind = Literal["", "brief", "rebuttal", "answer", "thought", "text", "verdict"]
-_HERE = "a page sorts texts by their words, which takes no model"
+_HERE = "a page sorts texts by their words, without a model"
 
 
 @dataclass(frozen=True, slots=True)
 class KindSettings:
-    """How kinds are found. k: their number, None for the one that a rule chooses; only for k-means. Raises InputError."""
+    """How to find kinds. k: number of kinds, None to choose it by a rule; only for k-means. Raises InputError."""
 
     method: Method = setting("kmeans", "How texts are sorted.", key="sorted_by")
-    k: int | None = setting(None, "How many kinds; by default the most that hold. Only with kmeans.", key="kinds")
-    seed: int = setting(0, "Of k-means and of the samples.", title="Seed", key="kinds_seed", least=0, most=2**31 - 1)
+    k: int | None = setting(None, "Number of kinds; by default the largest stable number. Only with kmeans.", key="kinds")
+    seed: int = setting(0, "Random seed of k-means and of the samples.", title="Seed", key="kinds_seed", least=0, most=2**31 - 1)
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):
@@ -34,16 +34,16 @@ class KindSettings:
 
 @dataclass(frozen=True, slots=True)
 class KindsRequest:
-    """Kinds of arguments as a person asks for them: which texts, what makes them comparable, and how they are sorted.
+    """A request for kinds of arguments: the texts, how to compare them, and how to sort them.
 
-    endpoint, model: of a server with embeddings.
+    endpoint, model: a server with embeddings.
     """
 
     settings: KindSettings = field(default_factory=KindSettings)
     texts: TextKind = setting(
-        "", "By default the first that the run has.", metavar="brief|rebuttal|answer|thought|text|verdict", key="texts"
+        "", "By default, the first stage of the run.", metavar="brief|rebuttal|answer|thought|text|verdict", key="texts"
     )
     role: str = setting("", "Only texts of this role.", key="of_role")
-    embedding: Literal["tfidf", "minilm", "endpoint"] = setting("tfidf", "What makes texts comparable.", not_on_form=_HERE)
+    embedding: Literal["tfidf", "minilm", "endpoint"] = setting("tfidf", "How to compare texts.", not_on_form=_HERE)
     endpoint: str = setting("", "The /v1 address of a server with embeddings.", kind="server", not_on_form=_HERE)
     model: str = setting("", "The model of the endpoint.", not_on_form=_HERE)

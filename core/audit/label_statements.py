@@ -1,9 +1,9 @@
-"""Whether texts about genes state labels: "Stat1 … Irf1 … down", in words or in any code.
+"""Detect labels stated in texts about genes: "Stat1 … Irf1 … down", in words or in a code.
 
-A mention is a symbol in a text about another gene (or beside another symbol in one sentence) with which it makes a labelled
-row. Four things are looked at: words of direction beside mentions, whatever token beside mentions goes along with the
-labels, numbers beside them, and whether being mentioned means an effect. Beside means near; or where the sentence begins, as
-above a list ("Induced by loss of: Stat1, Irf1"), or ends.
+A mention is a symbol that forms a labelled row with the gene of the text (or with another symbol in the same sentence). Four
+checks are made: words of direction beside mentions, any token beside mentions that predicts the labels, numbers beside
+mentions, and whether a mention implies an effect. "Beside" means near the mention, at the end of the sentence, or at its start,
+as above a list ("Induced by loss of: Stat1, Irf1").
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from math import comb
 
 from core.types import Label
 
-STATED_RIGHT, LEAST_CHANCE = 0.85, 0.005  # the share of words of direction that is right (or opposite), and by chance
-LEAST_CODED, CODED_RIGHT, CODED_ABOVE = 20, 0.80, 0.20  # the same of any token, and how far above the commonest label
-LEAST_NAMED, NAMED_RIGHT = 40, 0.95  # rows that are only named, and the share of them with an effect
+STATED_RIGHT, LEAST_CHANCE = 0.85, 0.005  # share of directions that is right (or opposite), and the chance of such a share
+LEAST_CODED, CODED_RIGHT, CODED_ABOVE = 20, 0.80, 0.20  # the same for any token, and the least gain over the most common label
+LEAST_NAMED, NAMED_RIGHT = 40, 0.95  # number of rows that are only named, and the share of them with an effect
 SHOWN = 3
-LEAST_NUMBERED, NUMBERED = 20, 0.90  # rows with a number beside them, of each label compared half as many; AUROC
-_NEAR = 5  # tokens after a mention, before it, before the first of its sentence and at the end, in which its word is looked for
-_KNOCKDOWN = re.compile(r"\bknock(?:ed|ing|s)?[- ]?down\b|\bloss (?=of\b)", re.I)  # does not say which way the target gene goes
+LEAST_NUMBERED, NUMBERED = 20, 0.90  # number of rows with a number beside them (half as many of each compared label); AUROC
+_NEAR = 5  # number of tokens to search after a mention, before it, before the first mention of its sentence, and at the end
+_KNOCKDOWN = re.compile(
+    r"\bknock(?:ed|ing|s)?[- ]?down\b|\bloss (?=of\b)", re.I
+)  # says nothing about the direction of the target gene
 _SENTENCE = re.compile(r"[\n;|]+|(?<=[.!?])\s+")
 _NUMBER = re.compile(r"[+\-−]?\d+(?:\.\d+)?$")
 _SIGNS = "\u2190-\u21ff\u25a0-\u27bf\U0001f300-\U0001faff"  # arrows, shapes, pictures
@@ -41,9 +43,10 @@ _OPPOSITE = {Label.UP: Label.DOWN, Label.DOWN: Label.UP, Label.NONE: Label.NONE}
 
 @dataclass(frozen=True, slots=True)
 class TextCheck:
-    """What a pack's texts say of labelled rows. mentions: labelled rows that a text names; stated: those with a direction.
+    """Labels in the texts of a pack.
 
-    findings: in words, with rows as examples; error: why the pack could not be read.
+    mentions: number of labelled rows named in a text; stated: number of mentions with a direction. findings: sentences with
+    rows as examples; error: why the pack could not be read.
     """
 
     name: str
@@ -54,7 +57,7 @@ class TextCheck:
     error: str = ""
 
     def describe(self) -> str:
-        """Return what was looked at and found, in a few words."""
+        """Describe the search and its result in a few words."""
         if self.error:
             return f"cannot be read: {self.error}"
         seen = "state labels" if self.findings else "no label found by this search"
@@ -65,14 +68,16 @@ class TextCheck:
 class _Mention:
     row: str
     label: Label
-    tokens: tuple[str, ...]  # _NEAR after the mention, then before it, nearest first, above the list, last; "" if there is none
+    tokens: tuple[
+        str, ...
+    ]  # _NEAR tokens after the mention, then before it (nearest first), above the list, and last; "" if there is none
     of: str
 
 
 def check_texts(name: str, texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str, str]]) -> TextCheck:
-    """Look for labels in texts by symbol; rows: id and label by (perturbation, target gene), in casefold."""
+    """Search texts, given by symbol, for labels; rows: id and label by (perturbation, target gene), casefolded."""
     mentions = list({(each.row, each.of): each for each in _mentions(texts, rows)}.values())
-    stated = [(each, said) for each in mentions if (said := _said(each)) is not None]
+    stated = [(each, said) for each in mentions if (said := _find_direction(each)) is not None]
     coded = [] if _right(stated) else [*_find_coded(mentions), *_find_numbered(mentions)]
     findings = [*_find_stated(stated), *coded, *_find_named(mentions)]
     return TextCheck(name, len(texts), len({each.row for each in mentions}), len(stated), tuple(findings))
@@ -101,7 +106,7 @@ def _mentions(texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str
 
 
 def _tokens(sentence: str, symbols: Set[str]) -> list[str]:
-    """Return the words and signs of a sentence; words with hyphens or dots are split unless they are symbols (H2-K1)."""
+    """Return the words and signs of a sentence. Words with hyphens or dots are split, except symbols (H2-K1)."""
     tokens = []
     for token in _TOKEN.findall(sentence):
         joined = len(token) > 2 and token[0].isalnum() and token.casefold() not in symbols and not _NUMBER.match(token)
@@ -113,8 +118,8 @@ def _pad(tokens: list[str]) -> list[str]:
     return [*tokens[:_NEAR], *[""] * (_NEAR - len(tokens))]
 
 
-def _said(mention: _Mention) -> Label | None:
-    """Return the direction that the nearest word of direction says, after the mention first."""
+def _find_direction(mention: _Mention) -> Label | None:
+    """Return the direction from the nearest word of direction; words after the mention come first."""
     for token in mention.tokens:
         for label, pattern in _WORDS:
             if pattern.match(token):
@@ -123,9 +128,9 @@ def _said(mention: _Mention) -> Label | None:
 
 
 def _right(stated: list[tuple[_Mention, Label]]) -> tuple[str, int] | None:
-    """Return how statements agree with labels, "as they are" or "inverted", and how often; None if neither, or if chance might.
+    """Return how statements agree with labels ("as they are" or "inverted") and how often; None for neither, or for chance.
 
-    A label of unknown direction agrees with either; statements that all say one thing say little, and have to be many.
+    A label of unknown direction agrees with both. Statements that all give the same direction count only if there are many.
     """
     if len({said for _, said in stated}) == 1 and len(stated) < LEAST_CODED:
         return None
@@ -137,7 +142,7 @@ def _right(stated: list[tuple[_Mention, Label]]) -> tuple[str, int] | None:
 
 
 def _by_chance(right: int, n: int) -> float:
-    """Return the probability of as many right statements or more if half of them are, as what is known of a pair may be."""
+    """Return the probability of at least this many right statements if each is right with probability 1/2."""
     return float(sum(comb(n, k) for k in range(right, n + 1)) / 2**n)
 
 
@@ -145,11 +150,11 @@ def _find_stated(stated: list[tuple[_Mention, Label]]) -> Iterator[str]:
     if found := _right(stated):
         way, n = found
         rows = [f"{mention.row} ({said}, in the text about {mention.of})" for mention, said in stated]
-        yield f"states labels {way}: {n:,} of {len(stated):,} directions beside named rows are right: {_some(rows)}"
+        yield f"states labels {way}: {n:,} of {len(stated):,} directions beside named rows are correct: {_some(rows)}"
 
 
 def _find_coded(mentions: list[_Mention]) -> Iterator[str]:
-    """Yield the place beside mentions whose token foretells the label best, each row foretold from the others."""
+    """Yield the position beside mentions whose token best predicts the label; each row is predicted from the others."""
     if len(mentions) < LEAST_CODED:
         return
     commonest = max(Counter(each.label for each in mentions).values()) / len(mentions)
@@ -166,13 +171,13 @@ def _find_coded(mentions: list[_Mention]) -> Iterator[str]:
 
 
 def _is_predicted(counts: Counter[Label], label: Label) -> bool:
-    """Return whether the label is the commonest among the other rows with its token."""
+    """Return whether the label is the most common one among other rows with the same token."""
     others = counts - Counter([label])
     return bool(others) and max(others, key=others.__getitem__) == label
 
 
 def _find_numbered(mentions: list[_Mention]) -> Iterator[str]:
-    """Yield numbers beside mentions that order up and down, or that are larger for an effect, as they are or by their size."""
+    """Yield numbers beside mentions whose value or absolute value separates up from down, or an effect from none."""
     numbered = {each.row: (each, value) for each in mentions if (value := _number(each)) is not None}
     labels, values = [each.label for each, _ in numbered.values()], [value for _, value in numbered.values()]
     for task, found in (
@@ -192,7 +197,7 @@ def _number(mention: _Mention) -> float | None:
 
 
 def _auroc(found: list[tuple[bool, float]]) -> float:
-    """Return the AUROC of few numbers, 0.5 from fewer than LEAST_NUMBERED or too few of either class."""
+    """Return the AUROC of few numbers; 0.5 for fewer than LEAST_NUMBERED or too few of either class."""
     high, low = ([value for hit, value in found if hit == wanted] for wanted in (True, False))
     if len(found) < LEAST_NUMBERED or min(len(high), len(low)) < LEAST_NUMBERED // 2:
         return 0.5
@@ -205,7 +210,7 @@ def _find_named(mentions: list[_Mention]) -> Iterator[str]:
     effects = [each for each in labels.values() if each.label != Label.NONE]
     if len(labels) >= LEAST_NAMED and len(effects) >= NAMED_RIGHT * len(labels):
         rows = [f"{each.row} (in the text about {each.of})" for each in effects]
-        yield f"names rows with an effect: {len(effects):,} of {len(labels):,} rows that are named have one: {_some(rows)}"
+        yield f"names rows with an effect: {len(effects):,} of {len(labels):,} named rows have one: {_some(rows)}"
 
 
 def _some(rows: list[str]) -> str:

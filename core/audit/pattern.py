@@ -1,6 +1,6 @@
-"""Regular expressions that people write, searched by RE2, which pyarrow brings: none takes time exponential in a text's length.
+"""Search regular expressions from users with RE2 (from pyarrow), which never takes exponential time.
 
-RE2 knows neither back-references nor looking ahead or behind: https://github.com/google/re2/wiki/Syntax.
+RE2 supports neither back-references nor look-ahead and look-behind: https://github.com/google/re2/wiki/Syntax.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from collections.abc import Sequence
 
 from core.errors import InputError
 
-MOST_SECONDS = 20.0  # for all texts; the published run's 7,252 briefs take a hundredth of a second
-_AT_A_TIME = 64  # texts between two looks at the clock
+MOST_SECONDS = 20.0  # for all texts; the published run's 7,252 briefs take 0.01 seconds
+_AT_A_TIME = 64  # number of texts between two checks of the time
 
 
 def check_pattern(pattern: str, where: str) -> None:
-    """Raise InputError, which begins with `where`, if a text is no regular expression that RE2 can search."""
+    """Raise InputError, starting with `where`, unless RE2 can search this regular expression."""
     _search(pattern, [""], where)
 
 
 def search_pattern(pattern: str, texts: Sequence[str], where: str, begun: float | None = None) -> list[bool]:
-    """For each text whether a pattern is found in it, in any case.
+    """Return whether each text matches a pattern, ignoring case.
 
-    begun: the monotonic time from which MOST_SECONDS count, by default now. Raise InputError, which begins with `where`, for a
-    pattern that cannot be searched, or not within MOST_SECONDS.
+    begun: the monotonic start time for MOST_SECONDS, by default now. Raise InputError, starting with `where`, for a pattern
+    that RE2 cannot search, or not within MOST_SECONDS.
     """
     found: list[bool] = []
     begun = time.monotonic() if begun is None else begun
@@ -31,7 +31,7 @@ def search_pattern(pattern: str, texts: Sequence[str], where: str, begun: float 
         if time.monotonic() - begun > MOST_SECONDS:
             raise InputError(
                 f"{where}: pattern {pattern!r}: searched {start:,} of {len(texts):,} texts in {MOST_SECONDS:g} s; "
-                "expected one that is quicker, with smaller repetitions than .{1000}"
+                "expected a faster one, with smaller repetitions than .{1000}"
             )
         found += _search(pattern, texts[start : start + _AT_A_TIME], where)
     return found
@@ -46,6 +46,6 @@ def _search(pattern: str, texts: Sequence[str], where: str) -> list[bool]:
     except (pa.ArrowInvalid, UnicodeEncodeError) as error:
         why = str(error).removeprefix("Invalid regular expression: ")
         raise InputError(
-            f"{where}: pattern {pattern!r}: {why}; expected a regular expression as RE2 knows them, without looking ahead or "
-            "behind and without back-references"
+            f"{where}: pattern {pattern!r}: {why}; expected a regular expression for RE2, without look-ahead, look-behind and "
+            "back-references"
         ) from error

@@ -1,6 +1,6 @@
-"""A rubric: a question with a fixed set of answers, asked of every brief, every verdict or every row of a run.
+"""A rubric: a question with a fixed set of answers about every brief, every verdict or every row of a run.
 
-How often each answer to a rubric was given, by role.
+Also count the answers to a rubric by role.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.texts import check_name
 if TYPE_CHECKING:
     import pandas as pd
 
-# A speech is a brief, a rebuttal or a verdict; a claim is one that a reading of claims lists, and so of that reading.
+# A speech is a brief, a rebuttal or a verdict; a claim is an entry in a reading of claims and belongs to that reading.
 Unit = Literal["brief", "speech", "verdict", "row", "claim"]
 YES_NO = ("yes", "no")
 MOST_ANSWERS = 9  # one key each
@@ -28,32 +28,32 @@ MOST_ANSWERS = 9  # one key each
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text and the answer that is right for it."""
+    """A text and its right answer."""
 
     text: str = setting(MISSING, "A text.")
-    answer: str = setting(MISSING, "The answer that is right for it.")
+    answer: str = setting(MISSING, "The right answer for this text.")
 
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
     """A question about texts of a run.
 
-    answers: what it may be answered with, the first is the one that rates count ("yes"). unit: what it is asked of; roles,
-    stages: of which of them, () for all. dossier: whether a model sees the row's dossier too. rule: the name of a rule of
-    `core.audit.rules` that answers it; pattern: a regular expression, as `core.audit.pattern` searches it, that answers yes where
-    it is found, in any case; with neither, people and models answer it.
+    answers: the allowed answers; rates count the first ("yes"). unit: the kind of text; roles, stages: limit the texts, () for
+    all. dossier: whether a model also sees the row's dossier. rule: the name of a rule of `core.audit.rules` that answers the
+    question. pattern: a regular expression for `core.audit.pattern`; the answer is yes if it matches, ignoring case. Without
+    either, people and models answer the question.
     """
 
-    name: str = setting(MISSING, "What it is called.")
-    question: str = setting(MISSING, "What is asked of each text.")
-    answers: tuple[str, ...] = setting(YES_NO, "What it may be answered with; rates count the first.")
-    unit: Unit = setting("brief", "What it is asked of.")
-    roles: tuple[str, ...] = setting((), "Of which roles; without any, of all.")
-    stages: tuple[str, ...] = setting((), "Of which stages; without any, of all.")
+    name: str = setting(MISSING, "The name of the rubric.")
+    question: str = setting(MISSING, "The question about each text.")
+    answers: tuple[str, ...] = setting(YES_NO, "The allowed answers; rates count the first.")
+    unit: Unit = setting("brief", "The kind of text that the question is about.")
+    roles: tuple[str, ...] = setting((), "The roles whose texts are asked about; all by default.")
+    stages: tuple[str, ...] = setting((), "The stages whose texts are asked about; all by default.")
     examples: tuple[Example, ...] = part(())
-    dossier: bool = setting(False, "Whether a model sees the row's dossier too.")
+    dossier: bool = setting(False, "Whether a model also sees the row's dossier.")
     rule: str = ""
-    pattern: str = setting("", "A regular expression that answers yes where it is found.")
+    pattern: str = setting("", "A regular expression; the answer is yes if it matches.")
 
     def __post_init__(self) -> None:
         check_name("rubric", self.name)
@@ -72,20 +72,20 @@ class Rubric:
 
     @property
     def is_answered_by_rule(self) -> bool:
-        """Whether a rule or a pattern answers it."""
+        """Whether a rule or a pattern answers the question."""
         return bool(self.rule or self.pattern)
 
     @property
     def sha256(self) -> str:
-        """Of its content: two rubrics with one are the same question."""
+        """Hash of the content: two rubrics with the same hash ask the same question."""
         return sha256_of(json.dumps(to_json(self), sort_keys=True))
 
 
 def read_rubric(table: TomlTable) -> Rubric:
-    """Return the rubric of a TOML file: name, question.
+    """Return the rubric in a TOML file.
 
-    Answers, unit, roles, stages, dossier, pattern and [[examples]] if it likes. Raise InputError, with file, line and key, for
-    what it should not hold.
+    Required: name, question. Optional: answers, unit, roles, stages, dossier, pattern and [[examples]]. Raise InputError, with
+    file, line and key, for invalid content.
     """
     try:
         return table.record(Rubric)
@@ -102,9 +102,9 @@ _ROLES = ("EFFECT", "NULL", "UP", "DOWN", "JUDGE")
 def count_answers(rubric: Rubric, readings: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """Return role → n, yes, rate, answers, unanswered; the roles in the order of a debate, then all of them as ALL.
 
-    readings: role and answer, one row per text; the role of a whole row is "", which is not listed. n: answered texts. yes: those
-    with the rubric's first answer, and rate their share (NaN without any text). answers: answer → how many texts. unanswered:
-    texts whose answer could not be read, or on which the rule has none.
+    readings: role and answer, one row per text; the role of a whole row is "", which is not listed. n: number of answered
+    texts. yes: number of texts with the rubric's first answer; rate: their share (NaN without texts). answers: answer → number
+    of texts. unanswered: number of texts with an unreadable answer or without an answer from the rule.
     """
     roles = sorted(set(readings["role"]) - {""}, key=lambda role: (_ROLES.index(role) if role in _ROLES else len(_ROLES), role))
     chosen = {role: readings.loc[readings["role"] == role, "answer"] for role in roles} | {ALL: readings["answer"]}

@@ -1,4 +1,4 @@
-"""What a person may choose of how texts are drawn for people to read."""
+"""Settings for drawing texts for people to read."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ Design = Literal["random", "stratified", "unsure"]
 
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
-    """Texts to draw. size: None for no draw. seed: the same draws the same again."""
+    """Texts to draw. size: None for no draw. seed: the same seed draws the same texts."""
 
     size: int | None = setting(None, "Draw N texts to read.", name="sample", metavar="N", title="Texts", key="size", least=1)
     design: Design = setting(
-        "random", "random, stratified (by the judge's answer) or unsure (where the judge is).", name="by", key="by"
+        "random",
+        "random, stratified (by the judge's answer) or unsure (preferring texts where the judge is unsure).",
+        name="by",
+        key="by",
     )
     seed: int = setting(
         0,
-        "The same draws the same again.",
+        "Random seed; the same seed draws the same texts.",
         least=0,
-        not_on_form="a page takes the number of samples before it, so that another one has other texts",
+        not_on_form="a page uses the number of earlier samples, so that a new sample has other texts",
     )

@@ -1,7 +1,7 @@
-"""Perturbations and target genes that two splits of a dataset share: as spelled, in another case, under another name.
+"""Perturbations and target genes shared by two splits of a dataset: spelled alike, in another case, or under another name.
 
-All three are one gene, so labels of one split say something about the other. Two genes of one organism with the same
-ortholog in another are different genes (paralogs): they are listed apart and are no leak.
+In all three cases the gene is the same, so labels of one split carry information about the other. Two genes of one organism
+with the same ortholog in another are different genes (paralogs): they are listed separately and are not a leak.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from itertools import combinations
 
 import pandas as pd
 
-SHOWN = 3  # symbols named in a text; further ones are counted
+SHOWN = 3  # symbols to name in a text; the rest is counted
 
 
 @dataclass(frozen=True)
 class SymbolTables:
     """What is known about symbols; empty without a table.
 
-    proteins: symbol → its protein; two symbols that share one, and no third, are aliases. orthologs: symbol → the symbol
-    in the other organism; symbols that share one are paralogs. notes: which table is missing, and why.
+    proteins: symbol → its protein; two symbols that alone share a protein are aliases. orthologs: symbol → the symbol in the
+    other organism; symbols with the same ortholog are paralogs. notes: missing tables, and why.
     """
 
     proteins: Mapping[str, str] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Paralogs:
 
 @dataclass(frozen=True, slots=True)
 class SharedSymbols:
-    """The genes that two splits share in one role, each in one of exact, other_case and aliases; all sorted.
+    """The genes that two splits share in one role, each in exactly one of exact, other_case and aliases; all sorted.
 
     other_case, aliases: (symbol in the first split, symbol in the second).
     """
@@ -50,22 +50,22 @@ class SharedSymbols:
     paralogs: tuple[Paralogs, ...]
 
     def __len__(self) -> int:
-        """Return the number of shared genes; paralogs do not count."""
+        """Return the number of shared genes, without paralogs."""
         return len(self.exact) + len(self.other_case) + len(self.aliases)
 
     def keys(self) -> set[str]:
-        """Return the shared genes as the first split's symbols in lower case, so that several pairs of splits can be added up."""
+        """Return the shared genes as the first split's symbols in lower case, so that several pairs of splits can be combined."""
         return {symbol.casefold() for symbol in (*self.exact, *(a for a, _ in (*self.other_case, *self.aliases)))}
 
     def examples(self) -> str:
-        """Return the first few shared genes by name, "Tnf, Il6 = IL6 and 30 more"; those that are spelled alike come first."""
+        """Return the names of the first few shared genes, "Tnf, Il6 = IL6 and 30 more"; genes spelled alike come first."""
         names = [*self.exact, *(f"{a} = {b}" for a, b in (*self.other_case, *self.aliases))]
         return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
 
 
 @dataclass(frozen=True, slots=True)
 class SplitOverlap:
-    """What two splits of a dataset share: symbols as perturbations, and symbols as target genes."""
+    """The symbols that two splits of a dataset share: as perturbations, and as target genes."""
 
     a: str
     b: str
@@ -116,7 +116,7 @@ def _by_casefold(symbols: Iterable[str]) -> dict[str, set[str]]:
 
 
 def _find_aliases(a: Mapping[str, str], b: Mapping[str, str], proteins: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return pairs of a symbol of `a` and one of `b` (by casefold) that alone share a protein, sorted."""
+    """Return pairs of a symbol of `a` and a symbol of `b` (by casefold) that alone share a protein, sorted."""
     names: dict[str, set[str]] = {}
     for symbol, protein in proteins.items():
         names.setdefault(protein, set()).add(symbol.casefold())
@@ -126,7 +126,7 @@ def _find_aliases(a: Mapping[str, str], b: Mapping[str, str], proteins: Mapping[
 
 
 def _find_paralogs(a: Mapping[str, str], b: Mapping[str, str], orthologs: Mapping[str, str]) -> list[Paralogs]:
-    """Return the orthologs that symbols of `a` and symbols of `b` (by casefold) have in common, sorted."""
+    """Return the common orthologs of symbols of `a` and symbols of `b` (by casefold), sorted."""
     table = {symbol.casefold(): ortholog for symbol, ortholog in orthologs.items()}
     sides: list[dict[str, list[str]]] = [{}, {}]
     for side, symbols in zip(sides, (a, b), strict=True):

@@ -1,8 +1,8 @@
-"""Draws texts for people to read, each with the probability with which the design includes it.
+"""Draw texts for people to read, each with its inclusion probability.
 
-Every text has a probability above 0: an estimate that weighs a text by one over its probability needs that. Sources: Cochran,
-Sampling Techniques, 3rd ed., 1977, chapter 5 (strata); Madow, Annals of Mathematical Statistics 20 (1949), 333-354 (systematic
-sampling with unequal probabilities).
+Every text has a probability above 0, because estimates weight a text by one over its probability. Sources: Cochran, Sampling
+Techniques, 3rd ed., 1977, chapter 5 (strata); Madow, Annals of Mathematical Statistics 20 (1949), 333-354 (systematic sampling
+with unequal probabilities).
 """
 
 from __future__ import annotations
@@ -15,29 +15,30 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 
-LEAST_SHARE = 0.2  # of the probability that a random sample would give a text: no text that a judge is sure of gets less
+LEAST_SHARE = 0.2  # the least probability of a text that the judge is sure of, as share of its probability in a random sample
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """Which texts were drawn. places: among the texts, shape (size,), in the random order in which they are to be read.
-    probabilities: of being included, shape (size,), each in (0, 1]."""
+    """The drawn texts. places: their positions among all texts, shape (size,), in random reading order. probabilities:
+    inclusion probabilities, shape (size,), each in (0, 1].
+    """
 
     places: NDArray[np.int64]
     probabilities: NDArray[np.float64]
 
 
 def draw_random(n: int, size: int, rng: np.random.Generator) -> Drawn:
-    """Draw `size` of n texts, all of them if there are fewer, each with the same probability."""
+    """Draw `size` of n texts with equal probability, or all of them if there are fewer."""
     size = _checked_size(n, size)
     return Drawn(rng.permutation(n)[:size], np.full(size, size / n))
 
 
 def draw_stratified(strata: Sequence[str], size: int, rng: np.random.Generator) -> Drawn:
-    """Draw from each stratum as many texts as from any other, or all it has; what is left over goes to the largest.
+    """Draw equally many texts from each stratum, or all of a small one; the largest strata give the rest.
 
     strata: of each text, shape (n,). A text's probability is the share of its stratum that is drawn. Raise InputError if there
-    are more strata than texts to draw: some would have the probability 0.
+    are more strata than texts to draw, because some texts would have probability 0.
     """
     names = np.asarray(strata, dtype=str)
     size = _checked_size(len(names), size)
@@ -55,7 +56,7 @@ def draw_stratified(strata: Sequence[str], size: int, rng: np.random.Generator) 
 
 
 def _equal_shares(counts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return how many are drawn from strata of these sizes: equal numbers as far as they reach."""
+    """Return the number to draw from strata of these sizes: equal numbers, as far as the sizes allow."""
     drawn = np.zeros_like(counts)
     while (left := size - int(drawn.sum())) > 0:
         open_strata = np.flatnonzero(drawn < counts)
@@ -71,9 +72,9 @@ def _equal_shares(counts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 def draw_unsure(p: NDArray[np.float64], size: int, rng: np.random.Generator) -> Drawn:
     """Draw `size` texts, preferring those where a judge is unsure.
 
-    Sampling is systematic, in random order, with probabilities in proportion to p (1 - p) + a floor. p: of the judge's first
-    answer, shape (n,); NaN counts as 0.5, for nothing is known. The floor is so high that no text's weight is below LEAST_SHARE
-    of the mean. Raise InputError for p outside of [0, 1].
+    Sampling is systematic, in random order, with probabilities in proportion to p (1 - p) + a floor. p: the judge's probability
+    of its first answer, shape (n,); NaN counts as 0.5 (unknown). The floor keeps every text's probability at LEAST_SHARE of the
+    mean or more. Raise InputError for p outside [0, 1].
     """
     if ((p < 0) | (p > 1)).any():
         raise InputError(f"sample: probability {p[(p < 0) | (p > 1)][0]:g}, expected values from 0 to 1")
@@ -82,7 +83,7 @@ def draw_unsure(p: NDArray[np.float64], size: int, rng: np.random.Generator) -> 
     probabilities = inclusion_probabilities(filled * (1 - filled), size)
     order = rng.permutation(len(p))
     ends = np.cumsum(probabilities[order])
-    ends[-1] = size  # which rounding may miss
+    ends[-1] = size  # rounding may miss it
     starts = np.concatenate([[0.0], ends[:-1]])
     first = rng.uniform()
     is_drawn = np.floor(ends - first) > np.floor(starts - first)  # one of first, first + 1, … lies in (start, end]
@@ -91,7 +92,7 @@ def draw_unsure(p: NDArray[np.float64], size: int, rng: np.random.Generator) -> 
 
 
 def inclusion_probabilities(unsureness: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Return probabilities of shape (n,) that sum to `size`, none above 1, in proportion to unsureness and a floor."""
+    """Return probabilities of shape (n,) that sum to `size`, none above 1, proportional to unsureness plus a floor."""
     mean = unsureness.mean()
     weights = (1 - LEAST_SHARE) * unsureness / mean + LEAST_SHARE if mean > 0 else np.ones_like(unsureness)
     probabilities = np.zeros_like(weights)

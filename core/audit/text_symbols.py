@@ -1,4 +1,4 @@
-"""The gene symbols by which texts are searched."""
+"""The gene symbols to search for in texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORDS_THAT_ARE_SYMBOLS: Final = frozenset(
 
 
 class Symbols:
-    """Gene symbols by which texts are searched: as they are spelled, and in any case where a text writes them as symbols."""
+    """Gene symbols to search for in texts: as spelled, and in any case if the text writes them like symbols."""
 
     def __init__(self, symbols: Collection[str]) -> None:
         self._exact = frozenset(symbols)
@@ -22,12 +22,14 @@ class Symbols:
         return {symbol.casefold(): symbol for symbol in sorted(self._exact, reverse=True)}
 
     def find(self, word: str, *, opens: bool) -> str:
-        """Return the symbol that a word is, "" if it is none. opens: whether it opens a sentence, where all are capitalised."""
+        """Return the symbol for a word, "" if it is not a symbol. opens: whether the word starts a sentence, and so is
+        capitalised.
+        """
         if word in self._exact and not (opens and word.lower() in _WORDS_THAT_ARE_SYMBOLS):
             return word
         looks_like_one = len(word) > 2 and (word.isupper() or (word[:1].isupper() and any(map(str.isdigit, word))))
         return self._folded.get(word.casefold(), "") if looks_like_one else ""
 
     def spell(self, name: str) -> str:
-        """Return a name as it is known, in any case; itself if it is not."""
+        """Return the known spelling of a name, ignoring case; the name itself if it is unknown."""
         return name if name in self._exact else self._folded.get(name.casefold(), name)

@@ -50,7 +50,7 @@ class CellFile:
 
     @property
     def genes(self) -> tuple[str, ...]:
-        """What the genes are called: by the index of var, until `name_genes` chose."""
+        """The names of the genes: the index of var, until `name_genes` chooses."""
         return self.gene_names.names
 
     @property
@@ -81,7 +81,7 @@ class CellFile:
             yield rows, self._read(rows)
 
     def spread(self, n_cells: int) -> Iterator[Values]:
-        """Yield the values of about n_cells cells from evenly spread places. Raise as `blocks`."""
+        """Yield the values of about n_cells cells from evenly spaced positions. Raise the errors of `blocks`."""
         places = min(SPREAD_PLACES, n_cells)
         wanted = -(-min(n_cells, self.n_cells) // places)
         for start in sorted({i * (self.n_cells - wanted) // max(1, places - 1) for i in range(places)}):
@@ -193,7 +193,7 @@ def _describe_unclear(file: CellFile, largest: float, totals: Floats) -> str:
 
 
 def _other_places(file: CellFile, before: str, after: str = "") -> str:
-    """Return where in the file counts may be, and how to use them; "" if no name suggests it."""
+    """Return the likely place of counts in the file, and how to use them; "" if no name suggests one."""
     counts = [name for name in file.layers if "count" in name.lower() or name.lower() == "raw"]
     if counts:
         return f"{before}a layer holds counts, perhaps: --layer {counts[0]}{after}"

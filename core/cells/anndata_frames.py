@@ -45,7 +45,7 @@ def read_var(file: Hdf5File, is_wanted: Callable[[str], bool]) -> pd.DataFrame:
 
 
 def find_part(file: Hdf5File, name: str) -> Any:
-    """Return obs, var or X. Raise InputError if there is none."""
+    """Return obs, var or X. Raise InputError if it is missing."""
     with damage_named(f"{file.path}: {name}"):
         if name not in file.root:
             raise InputError(f"{file.path}: no {name}, expected cells as AnnData with obs, var and X")
@@ -98,7 +98,7 @@ def find_child(file: Hdf5File, node: Any, name: str) -> Any:
 
 
 def encoding_of(file: Hdf5File, node: Any) -> Encoding:
-    """Return the type and version of an object's encoding, "" for what it does not say."""
+    """Return the type and version of an object's encoding, "" for a missing one."""
     kind, version = (read_attribute(file, node, f"encoding-{name}") for name in ("type", "version"))
     return "" if kind is None else str(kind)[:60], "" if version is None else str(version)[:60]
 
@@ -163,7 +163,7 @@ def _read_nullable(file: Hdf5File, node: Any, kind: str) -> Any:
 
 
 def is_group(node: Any) -> bool:
-    """Return whether an object holds others."""
+    """Return whether an object contains others."""
     return isinstance(node, import_hdf5().Group)
 
 

@@ -31,7 +31,7 @@ class StoredRows:
         stored = slice(int(ends[0]), int(ends[-1]))
         parts = native(self._data[stored]), native(self._indices[stored]), ends - ends[0]
         block = csr_matrix(parts, shape=(len(ends) - 1, self.shape[1]))
-        block.check_format(full_check=True)  # a damaged file may name genes that are not there
+        block.check_format(full_check=True)  # a damaged file may refer to missing genes
         return block
 
 
@@ -87,7 +87,7 @@ def _find_values(file: Hdf5File, layer: str | None) -> tuple[Any, str]:
 
 
 def list_layers(file: Hdf5File, group: str = "layers") -> list[str]:
-    """Return the names in layers, or in another group; none where it is not there."""
+    """Return the names in layers, or in another group; empty if it is missing."""
     with damage_named(f"{file.path}: {group}"):
         return list(file.root[group]) if group in file.root and is_group(file.root[group]) else []
 

@@ -1,4 +1,4 @@
-"""How many effects the thresholds of labels find among mock perturbations, if there are none."""
+"""Count the effects that the thresholds of labels find among mock perturbations, which have none."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Calibration:
 
     @property
     def marked(self) -> bool:
-        """Whether there are more false effects than twice the nominal rate."""
+        """Whether the rate of false effects exceeds twice the nominal rate."""
         return LabelMarks(self.false_share, self.nominal).marked
 
     def record(self) -> dict[str, Any]:

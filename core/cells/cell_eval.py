@@ -47,11 +47,11 @@ class Metric:
 class CellEvaluation:
     """cell-eval's table for a file of predicted cells.
 
-    profile: "full", or "anndata" if there are too few cells of a perturbation to test for differential expression. left_out: in
-    words, what only one of the files has. problems: metrics that cell-eval could not compute, with its reason. per_perturbation:
-    cell-eval's rows, "perturbation" and a number or None for each metric. sample: cells drawn of each perturbation, None for all.
-    within: the columns of obs inside of whose values cells were compared: a perturbation's numbers are then means over these
-    strata, each counting by its real cells.
+    profile: "full", or "anndata" if there are too few cells of a perturbation to test for differential expression. left_out: a
+    description of the parts in only one of the files. problems: metrics that cell-eval could not compute, with its reason.
+    per_perturbation: cell-eval's rows, "perturbation" and a number or None for each metric. sample: cells drawn of each
+    perturbation, None for all. within: the columns of obs inside of whose values cells were compared: a perturbation's numbers
+    are then means over these strata, each counting by its real cells.
     """
 
     version: str
@@ -101,7 +101,7 @@ def evaluate_cells(choice: CellChoice) -> CellEvaluation:
 
 
 def _as_request(choice: CellChoice) -> dict[str, Any]:
-    """Return a choice as plain data; paths are absolute, since the process works elsewhere."""
+    """Return a choice as plain data, with absolute paths because the process has another working directory."""
     real = choice.options.real
     options = replace(choice.options, real=None if real is None else real.absolute())
     return to_json(replace(choice, predicted=choice.predicted.absolute(), options=options))

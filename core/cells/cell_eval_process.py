@@ -35,7 +35,7 @@ def main(folder: Path) -> None:
 
 
 def evaluate_here(choice: CellChoice, folder: Path) -> CellEvaluation:
-    """Return cell-eval's table, computed in this process. folder: where it may write."""
+    """Return cell-eval's table, computed in this process. folder: for files that it writes."""
     choice = replace(choice, most_bytes=choice.most_bytes or free_memory())
     if choice.within:
         return _evaluate_within(choice, folder)
@@ -48,7 +48,7 @@ def evaluate_here(choice: CellChoice, folder: Path) -> CellEvaluation:
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """What was compared, of one pair of files. n_real_of: real cells of each perturbation."""
+    """The sizes of one compared pair of files. n_real_of: real cells of each perturbation."""
 
     n_genes: int
     n_predicted: int
@@ -175,7 +175,7 @@ def _call_cell_eval(pair: CellPair, profile: Any, folder: Path) -> tuple[Any, tu
 def _metrics_of(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[Metric]:
     """Return the lines of the table: each metric over the perturbations for which cell-eval defines it.
 
-    Its own summary has no mean where one perturbation has none; where all have one, both are the same.
+    Its own summary has no mean if one perturbation lacks the metric; otherwise both agree.
     """
     from cell_eval import metrics_registry
 

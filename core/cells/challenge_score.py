@@ -1,7 +1,7 @@
 """cell-eval's score of a run against a baseline run, from the tables of both.
 
-The definition is that of `cell-eval score` (0.6.8 and 0.8.2): 1 − run / baseline where 0 is perfect, and
-(run − baseline) / (1 − baseline) where 1 is; what is below 0 or undefined counts as 0.
+The definition is that of `cell-eval score` (0.6.8 and 0.8.2): 1 − run / baseline if 0 is perfect, and (run − baseline) / (1 −
+baseline) if 1 is perfect; negative or undefined values count as 0.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.stats.arrays import Floats
 
-LEAST_VALUES: Final = 8  # from which on it is odd that all are alike
+LEAST_VALUES: Final = 8  # from this many values on, it is odd if all are alike
 _LARGEST: Final = 50  # log2 of means over 1e-9, as in scanpy's logfoldchanges, is smaller
 _LEAST_SHARE: Final = 0.05  # of values beyond the largest, which are then no outliers
 _MANY: Final = 100  # values, of which some are then below -1 where others are above 3

@@ -18,18 +18,17 @@ PERTURBATION_NAMES = (  # the first that fits
 )
 BATCH_NAMES = ("batch", "gem_group", "lane", "library", "sample", "donor")
 GUIDE_NAMES = ("guide", "guide_id", "guide_identity", "sgrna", "sgrna_id", "feature_call")
-NO_BATCH = "none"  # is given where cells of all batches are compared together
+NO_BATCH = "none"  # the option for comparing cells of all batches together
 MOST_CHARACTERS = 1_000  # of a name
 _SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What was chosen of obs. control: the values of `perturbation` that stand for controls, in words. batch, guide: None without
-    one.
+    """The chosen columns of obs.
 
-    given: the names of the fields that a person chose; the others were found by name. others: columns that could have been the
-    perturbation's too.
+    control: a description of the values of `perturbation` that mean controls. batch, guide: None without one. given: the names
+    of the fields chosen by a person; the others were found by name. others: further candidates for the column of perturbations.
     """
 
     perturbation: str
@@ -96,7 +95,7 @@ def _first_other(names: Iterable[str], chosen: str) -> str | None:
 
 
 def _control_values(column: pd.Series, control: Sequence[str]) -> list[str]:
-    """Return the values of a column that stand for controls, those of most cells first."""
+    """Return the values of a column that mean controls, largest number of cells first."""
     counts = pd.Series(texts(column)).value_counts()
     return [
         str(value)

@@ -1,5 +1,6 @@
-"""Comparisons of a perturbation's cells with controls inside of strata, part by part of the genes: its own, its replicates', and
-those of mock perturbations."""
+"""Compare a perturbation's cells with controls inside strata, in parts of the genes: its own cells, its replicates, and mock
+perturbations.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +118,7 @@ class ReplicateTests:
 
 @dataclass(frozen=True, eq=False)
 class MockChanges:
-    """What mocks change; arrays of shape (n_mocks, n_chosen_genes), replicate_p NaN where replicates are not tested."""
+    """The changes found for mocks; arrays of shape (n_mocks, n_chosen_genes), replicate_p NaN if replicates are not tested."""
 
     mocks: Mocks
     p: Floats

@@ -78,18 +78,18 @@ class ReadingSettings:
     )
 
 
-READING_VERSION: Final = 4  # another number where the same file and settings may be read otherwise
+READING_VERSION: Final = 4  # increase this if the same file and settings are read differently
 READING: Final = tuple(option.name for option in options_of(ReadingSettings))
 
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """What was done to the cells. values: of the perturbation column, of shape (n_cells,). is_chosen: the cells that `where`
-    leaves.
+    """The conditions of the cells.
 
-    names: the meaning of each value of a chosen cell. confounders: of the chosen cells; even: columns of origin that do not
-    differ, and are pooled. strata: the number of each cell's stratum, None without any; without_stratum: cells that are not
-    chosen since theirs has no controls. contradictions: what other columns say instead, in words.
+    values: of the perturbation column, of shape (n_cells,). is_chosen: flags of the cells selected by `where`. names: the
+    meaning of each value of a chosen cell. confounders: of the chosen cells; even: columns of origin that do not differ and are
+    pooled. strata: the number of each cell's stratum, None without strata; without_stratum: cells not chosen because their
+    stratum has no controls. contradictions: descriptions of contradicting columns.
     """
 
     columns: Columns
@@ -147,8 +147,8 @@ def read_conditions(
 ) -> Conditions:
     """Return the perturbations of the cells of a file, and name its genes.
 
-    columns: already chosen, for a file that may lack controls. wanted_genes: symbols that the genes should have. Raise InputError
-    as `choose_columns`, `choose_gene_names` and `read_perturbations`, and for `where` that names no cell.
+    columns: already chosen, for a file that may lack controls. wanted_genes: symbols that the genes should have. Raise the
+    InputErrors of `choose_columns`, `choose_gene_names` and `read_perturbations`, and InputError if `where` selects no cell.
     """
     chosen = choose_cells(file, settings.where)
     for name in settings.across:

@@ -18,7 +18,7 @@ from core.cells.columns import BATCH_NAMES, texts
 from core.errors import InputError
 from core.stats.arrays import Bools
 
-# Cells of several lines are no one thing: which is meant has to be said. The others are named where they differ.
+# Cells of several lines must not be mixed, so the person must choose one. Other columns are reported if they differ.
 LINES: Final = (
     "cell_line",
     "cellline",
@@ -63,7 +63,7 @@ class Confounder:
 
     @property
     def is_shared(self) -> bool:
-        """Whether controls and perturbed cells have at least two values in common, so that it is no description of them."""
+        """Whether controls and perturbed cells share at least two values, so it does not describe this difference."""
         return sum(min(pair) > 0 for pair in self.counts.values()) > 1
 
     def line(self) -> str:
@@ -80,12 +80,11 @@ class Confounder:
 def find_confounders(
     obs: pd.DataFrame, is_control: Bools, is_perturbed: Bools, others: Collection[str]
 ) -> tuple[tuple[Confounder, ...], tuple[Confounder, ...]]:
-    """Return the columns of LINES, or with names of lines, that have several values, and further ones that differ between
-    controls and the rest; and those of origin that are even between both.
+    """Return columns with several values that are in LINES or contain names of lines, other columns that differ between
+    controls and the rest, and balanced columns of origin.
 
-    Of columns whose name says nothing those count that hold a few texts, of which both controls and other cells have several.
-
-    is_control, is_perturbed: of shape (n_cells,). others: columns that say what was done to a cell.
+    A column with an uninformative name counts if it has few distinct texts, and if both controls and other cells have several
+    of them. is_control, is_perturbed: of shape (n_cells,). others: columns with the treatment of a cell.
     """
     found, even = list[Confounder](), list[Confounder]()
     for name in map(str, obs.columns):
@@ -132,8 +131,9 @@ def _compare(name: str, values: np.ndarray, is_control: Bools, is_perturbed: Boo
 
 
 def refuse_mixed_lines(where: str, found: Collection[Confounder], handled: Collection[str], *, within: bool = False) -> None:
-    """Raise InputError for cells of several lines unless the column is among those that were handled. within: whether they can
-    be compared inside each line."""
+    """Raise InputError for cells of several lines unless the column was handled. within: whether they can be compared inside
+    each line.
+    """
     mixed = next((each for each in found if each.is_line and each.column not in handled), None)
     if mixed is None:
         return

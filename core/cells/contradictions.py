@@ -1,5 +1,4 @@
-"""Columns of obs that say something else of a cell than that of perturbations: a second perturbed gene, and which cells are
-controls."""
+"""Find columns of obs that contradict the column of perturbations: a second perturbed gene, or other controls."""
 
 from __future__ import annotations
 
@@ -17,14 +16,14 @@ from core.symbols.perturbations import read_perturbations
 
 _FLAGS: Final = {"control", "controls", "ctrl", "ntc", "nontargeting", "controlcell", "controlcells"}  # is_ before or not
 _TRUE, _FALSE = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no"}
-_LEAST_SHARE: Final = 0.01  # of cells, from which on it is no slip
+_LEAST_SHARE: Final = 0.01  # share of cells from which a contradiction is not an accident
 _SHOWN: Final = 3
 
 
 def describe_second_genes(
     obs: pd.DataFrame, column: str, genes_of_cell: np.ndarray, is_control: Bools, spellings: Mapping[str, str]
 ) -> str:
-    """Return which column names a perturbed gene of cells of which the column of perturbations does not name it, and what to do;
+    """Describe a column that names a perturbed gene missing in the column of perturbations, and what to do;
     "" for none. genes_of_cell: as read from that column, joined by +, "" for controls (is_control) and unknown cells, both of
     shape (n_cells,). spellings: of the measured genes."""
     read_cells = is_control | (genes_of_cell != "")
@@ -46,7 +45,7 @@ def describe_second_genes(
 
 
 def describe_other_controls(obs: pd.DataFrame, values: np.ndarray, is_control: Bools, is_perturbed: Bools) -> str:
-    """Return which column says of other cells that they are controls, and what to do; "" for none. values: of the column of
+    """Describe a column that marks other cells as controls, and what to do; "" for none. values: of the column of
     perturbations; is_control, is_perturbed: as read from it; all of shape (n_cells,)."""
     for name in map(str, obs.columns):
         if re.sub(r"^is|[^a-z]", "", name.lower()) not in _FLAGS:
@@ -67,14 +66,14 @@ def describe_other_controls(obs: pd.DataFrame, values: np.ndarray, is_control: B
 
 
 def refuse_contradictions(where: str, found: Iterable[str]) -> None:
-    """Raise InputError for what `describe_second_genes` or `describe_other_controls` found."""
+    """Raise InputError with the findings of `describe_second_genes` or `describe_other_controls`."""
     first = next(iter(found), None)
     if first is not None:
         raise InputError(f"{where}: {first}")
 
 
 def _second_columns(column: str, names: Iterable[str]) -> list[str]:
-    """Return the columns that are called as a second one of a column: gene_2 beside gene or gene_1, second_gene."""
+    """Return the columns named like a second column: gene_2 for gene or gene_1, second_gene."""
     base = re.sub(r"(?:[_. ]?(?:1|a|first))$|^first[_. ]?", "", column.lower())
     pattern = re.compile(rf"{re.escape(base)}[_. ]?(?:2|b|second)|second[_. ]?{re.escape(base)}")
     return [name for name in names if name != column and pattern.fullmatch(name.lower())]

@@ -1,4 +1,4 @@
-"""How cells are compared: inside of which strata, by which replicates, and beside which mock perturbations."""
+"""The design of a comparison of cells: its strata, replicates and mock perturbations."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from core.stats.arrays import Codes
 
 @dataclass(frozen=True, slots=True)
 class DesignSettings:
-    """How cells are compared. depth_bins: of cells in which as many genes are seen; 1 takes all together. cells_alone: no
-    replicates are tested."""
+    """Settings for comparing cells. depth_bins: number of bins by detected genes; 1 uses all cells together. cells_alone: do
+    not test replicates.
+    """
 
     depth_bins: int = setting(
         4, "Compare cells inside of this many bins of cells with as many genes seen; 1 for none.", title="Bins of depth", least=1
@@ -77,7 +78,7 @@ def build_design(groups: CellGroups, batch: Codes | None, counts: CountSummary, 
 
 
 def _codes(names: np.ndarray) -> Codes:
-    """Return the number of each cell's guide, -1 where none is named."""
+    """Return the code of each cell's guide, -1 without a guide."""
     code, found = pd.factorize(names)
     number: Codes = np.where(np.array(found, dtype=object) == "", -1, np.arange(len(found)))[code].astype(np.intp)
     return number

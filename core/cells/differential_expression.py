@@ -62,8 +62,9 @@ class GeneChanges:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ControlExpression:
-    """What genes are like in the controls, of shape (n_genes,): mean and variance of counts per COUNTS_PER_CELL, and the share of
-    cells that have any."""
+    """The expression of genes in the controls, of shape (n_genes,): mean and variance of counts per COUNTS_PER_CELL, and the
+    share of cells with any count.
+    """
 
     mean: Floats
     variance: Floats
@@ -145,8 +146,8 @@ def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
 
 
 def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared:
-    """Return what `compare_cells` returns, while other comparisons run on the other processors. Raise MissingPackage."""
-    import_rank_sum()  # which brings numba; without it, numba's absence would name no file of requirements
+    """Return the result of `compare_cells`, while other comparisons use the other processors. Raise MissingPackage."""
+    import_rank_sum()  # imports numba too; otherwise the error for missing numba would name no requirements file
     import numba
 
     numba.set_num_threads(1)
@@ -168,7 +169,7 @@ def rank_sum_tests(rank_sum: object, cells: np.ndarray, reference: np.ndarray) -
 
 @contextmanager
 def _threads_for(n_values: int) -> Iterator[None]:
-    """Let numba take a thread for each VALUES_PER_THREAD values: others would wait for work, which takes processors as well."""
+    """Let numba use one thread per VALUES_PER_THREAD values; more would wait for work, and waiting uses processors too."""
     import numba
 
     most = numba.get_num_threads()
@@ -180,7 +181,7 @@ def _threads_for(n_values: int) -> Iterator[None]:
 
 
 def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:
-    """Return log2(mean / control_mean), limited to ±log2(FOLD_LIMIT) where one is 0, NaN where both are; any shape."""
+    """Return log2(mean / control_mean), limited to ±log2(FOLD_LIMIT) if one is 0, NaN if both are 0; any shape."""
     with np.errstate(divide="ignore", invalid="ignore"):
         change: Floats = np.log2(mean / control_mean)
     change[(control_mean == 0) & (mean > 0)] = np.log2(FOLD_LIMIT)
@@ -217,7 +218,7 @@ def _columns_in_parts(file: CellFile, counts: CountSummary) -> Iterator[tuple[sl
         columns = _read_columns(file, genes, counts)
         for first in range(0, columns.shape[1], dense):
             last = min(first + dense, columns.shape[1])
-            # cells are taken out of it again and again, which is faster where a cell's values stand together
+            # cells are selected many times, which is faster if a cell's values are contiguous
             yield slice(start + first, start + last), columns[:, first:last].toarray(order="C")
         del columns  # before the next are read
         start = genes.stop

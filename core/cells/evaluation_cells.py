@@ -1,4 +1,4 @@
-"""Predicted and real cells as cell-eval wants them: the same genes in the same order, the same perturbations, log1p values."""
+"""Predicted and real cells in the form for cell-eval: the same genes in the same order, the same perturbations, log1p values."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CellChoice:
 class CellPair:
     """Two AnnData with the same genes and perturbations.
 
-    left_out: in words, what only one of the files has. fewest: cells of the smallest group of the predictions.
+    left_out: a description of the parts in only one of the files. fewest: cells of the smallest group of the predictions.
     n_real: real cells of each perturbation.
     """
 
@@ -177,7 +177,7 @@ def _read_cells(source: ReadSource, rows: Codes, genes: list[str], scale: Scale)
 
 
 def _only_in(where: str, source: ReadSource, perturbations: set[str], genes: list[str]) -> list[str]:
-    """Return in words how many perturbations and genes only one of the files has."""
+    """Describe how many perturbations and genes are in only one of the files."""
     counts = ((len(perturbations), "perturbations"), (source.file.n_genes - len(genes), "genes"))
     return [f"{n:,} {what} only in {where}" for n, what in counts if n]
 

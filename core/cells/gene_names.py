@@ -1,4 +1,4 @@
-"""What the genes of a file are called: by the index of var, or by the column that holds the perturbed symbols."""
+"""Choose the names of a file's genes: the index of var, or the column with the perturbed symbols."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class GeneNames:
     ambiguous: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def own(self, target: str) -> tuple[str, ...]:
-        """Return the names of the genes that a perturbed gene may be: one, or several where they share its name."""
+        """Return the names of the genes matching a perturbed gene: one, or several if they share its name."""
         return self.ambiguous.get(target, (target,))
 
 
 def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], given: str | None = None) -> GeneNames:
     """Return the names of the genes. wanted: values of the perturbation column.
 
-    given: the column, "index" for the index; else it is the index unless a column that names genes holds more of what is wanted,
-    or holds symbols where the index holds Ensembl's identifiers. Raise InputError for a missing column or one without names, and
-    for repeated names in the index.
+    given: the column, "index" for the index. By default, the index is used, unless a column of gene names contains more of the
+    wanted values, or contains symbols while the index has Ensembl identifiers. Raise InputError for a missing column or one
+    without names, and for repeated names in the index.
     """
     index = list(texts(pd.Series(var.index, name="index")))
     wanted = {piece for value in wanted for piece in (value, *_JOINTS.split(value))}
@@ -96,7 +96,7 @@ def _share_of_ids(names: Sequence[str]) -> float:
 
 
 def _name_by(index: Sequence[str], column: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Return the names of a column, of the index where the column has none or several genes share it, and what they share."""
+    """Return the names in a column, with the index for missing or shared names, and the shared names."""
     of_name: dict[str, list[str]] = {}
     for identifier, name in zip(index, column, strict=True):
         of_name.setdefault(name, []).append(identifier)

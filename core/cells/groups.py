@@ -21,7 +21,7 @@ from core.symbols.perturbations import read_perturbations
 
 MIN_CELLS = 30  # of a perturbation, and of the controls
 _SHOWN = 5
-_BESIDE = re.compile(r"[|_:;. -]")  # between a symbol and something else in a gene's name
+_BESIDE = re.compile(r"[|_:;. -]")  # separators between a symbol and other text in a gene's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +51,15 @@ class GroupSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellGroups:
-    """Which cells belong to which perturbation of a single gene.
+    """The cells of each perturbation of a single gene.
 
     targets: the perturbed genes, sorted. of_cell: of shape (n_cells,), a cell's position in `targets`, -1 for controls, -2 for
-    cells that are left out. guides: the text of the guide column, of shape (n_cells,), None without one. small: left out for
-    their number of cells. unknown: kept, but not among the genes. multiple: perturbations of several genes, which are left out.
-    unassigned, set_aside, empty: how many cells are left out since nothing says what was done to them, since they look like
-    controls but are none of those that were named, or since they have no counts. without_controls: perturbations with cells in a
-    batch that has no control. confounded: perturbations with fewer than the least number of cells, or of controls beside them, in
-    batches that have LEAST_CONTROLS controls, so that their effects cannot be distinguished from the batch's.
+    omitted cells. guides: the text of the guide column, of shape (n_cells,), None without one. small: omitted for too few
+    cells. unknown: used, but not among the genes. multiple: perturbations of several genes, omitted. unassigned, set_aside,
+    empty: numbers of omitted cells: without a perturbation, similar to controls but not among the named ones, and without
+    counts. without_controls: perturbations with cells in a batch without controls. confounded: perturbations with too few
+    cells, or too few controls beside them, in batches with LEAST_CONTROLS controls, so that their effects cannot be
+    distinguished from the batch's.
     """
 
     targets: tuple[str, ...]
@@ -80,7 +80,7 @@ class CellGroups:
 
     @property
     def n_cells(self) -> np.ndarray:
-        """How many cells each perturbation has, of shape (n_targets,)."""
+        """The number of cells of each perturbation, of shape (n_targets,)."""
         return np.bincount(self.of_cell[self.of_cell >= 0], minlength=len(self.targets))
 
 
@@ -189,7 +189,9 @@ def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> s
 
 
 def _column_of_genes(file: CellFile) -> str:
-    """Return the first column of obs of which at least two values are, and most name, measured genes; "" without one."""
+    """Return the first column of obs with at least two measured genes, and with most values naming measured genes; "" without
+    one.
+    """
     for name in map(str, file.obs.columns):
         if pd.api.types.is_numeric_dtype(file.obs[name].dtype):
             continue

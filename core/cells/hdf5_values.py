@@ -1,4 +1,4 @@
-"""Values of an HDF5 file that was walked: numbers and texts alone, and no more of them than the file can hold."""
+"""Read values of a walked HDF5 file: only numbers and texts, and no more than the file can contain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.file_limits import refuse_beyond_memory, refuse_bomb
 MOST_ATTRIBUTE_BYTES = 1 << 20
 TEXT_BLOCK_BYTES = 1 << 28  # of texts of varying length that are read at once
 _MOST_ATTRIBUTE_TEXTS = 1 << 29  # bytes that the texts of one attribute may have together
-_BYTES_A_TEXT = 64  # of a Python text beside its characters
+_BYTES_A_TEXT = 64  # overhead of a Python text
 
 
 def require_dataset(file: Hdf5File, node: Any, n_dimensions: int = 1) -> Any:
@@ -100,7 +100,7 @@ def _read_texts(file: Hdf5File, dataset: Any) -> np.ndarray:
 
 
 def _stored_lengths(file: Hdf5File, dataset: Any) -> list[int]:
-    """Return the lengths that the texts of a dataset say to have; none where they lie in chunks."""
+    """Return the declared lengths of the texts of a dataset; empty if they are stored in chunks."""
     offset = dataset.id.get_offset()
     if offset is None:
         return []

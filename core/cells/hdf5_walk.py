@@ -32,9 +32,9 @@ _FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # deflate, shuffle, fletcher32, szip, nbit
 _HEAP = b"GCOL\x01\0\0\0"  # begins a collection of texts, and is followed by its size
 _HEAP_HEADER = 16  # bytes
 _ATTRIBUTE_HEADER = 256  # bytes, at most, from an attribute's name to its value: its type and its shape
-TEXT_REFERENCE = np.dtype([("length", "<u4"), ("heap", "<u8"), ("index", "<u4")])  # what stands instead of a text
+TEXT_REFERENCE = np.dtype([("length", "<u4"), ("heap", "<u8"), ("index", "<u4")])  # the reference stored for a text
 _TEXT_HEADER = struct.Struct("<H6xQ")  # the number of a text in its collection, references to it, and its length
-# What h5py raises for bytes that are no HDF5, of what is not there, and for types that NumPy lacks.
+# Errors of h5py for bytes that are not HDF5, for missing objects, and for types unknown to NumPy.
 _DAMAGE = (
     *(OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError),
     *(MemoryError, BufferError, SystemError, struct.error),
@@ -86,13 +86,14 @@ class Hdf5File:
         h5py tells them of no attribute. They stand behind its name, each before the address of the collection with the text.
         """
         window = _ATTRIBUTE_HEADER + n * TEXT_REFERENCE.itemsize
-        with _mapped(self.stored) as content:
+        with _map_file(self.stored) as content:
             for at in self._places_of(name, content):
                 yield from islice(self._lengths_in(content[at : at + window]), n)
 
     def _places_of(self, name: str, content: mmap.mmap) -> list[int]:
-        """Return where an attribute's name stands; the whole file is searched once for each name, not for each attribute. Raise
-        UnsafeFile for more places than a file has objects."""
+        """Return the places of an attribute's name. The whole file is searched once per name, not per attribute. Raise
+        UnsafeFile for more places than objects.
+        """
         if name not in self._places:
             found, text = list[int](), name.encode() + b"\0"
             at = content.find(text) if self._heaps else -1
@@ -105,7 +106,7 @@ class Hdf5File:
         return self._places[name]
 
     def _lengths_in(self, content: bytes) -> Iterator[int]:
-        """Yield the lengths in what looks like a reference to a text."""
+        """Yield the lengths in possible references to texts."""
         for start in range(len(content) - TEXT_REFERENCE.itemsize + 1):
             length, heap, index = struct.unpack_from("<IQI", content, start)
             if heap in self._heaps and 0 < index <= self._heaps[heap] // _TEXT_HEADER.size:
@@ -143,14 +144,14 @@ def open_hdf5(path: Path, stored: Path | None = None) -> Hdf5File:
 
 
 @contextmanager
-def _mapped(path: Path) -> Iterator[mmap.mmap]:
+def _map_file(path: Path) -> Iterator[mmap.mmap]:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         yield content
 
 
 def _find_heaps(path: Path) -> Iterator[tuple[int, memoryview, int]]:
     """Yield the address of each collection of texts in a file, its bytes, and the size that it says to have."""
-    with _mapped(path) as content, memoryview(content) as view:
+    with _map_file(path) as content, memoryview(content) as view:
         at = content.find(_HEAP)
         while at >= 0:
             size = int.from_bytes(view[at + 8 : at + 16], "little")
@@ -160,8 +161,8 @@ def _find_heaps(path: Path) -> Iterator[tuple[int, memoryview, int]]:
 
 
 def _refuse_endless_heaps(path: Path) -> None:
-    """Raise InputError for a collection of texts in which HDF5 would look for the next one for ever: behind one that says to be
-    longer than the collection, or in free space that says to be of no size. A file of more than `SCANNED_BYTES` is not searched.
+    """Raise InputError for a collection of texts that would make HDF5 search for ever: after a text that claims to be longer
+    than the collection, or in free space of size 0. A file of more than `SCANNED_BYTES` is not searched.
     """
     if not 0 < path.stat().st_size <= SCANNED_BYTES:
         return
@@ -178,7 +179,7 @@ def _refuse_endless_heaps(path: Path) -> None:
 
 @contextmanager
 def damage_named(where: str, expected: str = "an .h5ad file") -> Iterator[None]:
-    """Raise InputError with the place, for anything that h5py raises inside the block."""
+    """Raise InputError, naming the place, for any error of h5py inside the block."""
     try:
         yield
     except _DAMAGE as error:
@@ -203,7 +204,7 @@ class _Group(NamedTuple):
 
 
 class _Walk:
-    """One walk through a file, which visits each object once."""
+    """One walk through a file that visits each object once."""
 
     def __init__(self, h5py: Any, path: Path) -> None:
         self._h5py = h5py

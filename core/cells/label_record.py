@@ -1,4 +1,4 @@
-"""What a dataset keeps of how its labels were made."""
+"""A dataset's record of how its labels were made."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FOLD_CHANGE = f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, li
 
 
 def _describe_test(labels: ScreenLabels) -> str:
-    """Return the test in words."""
+    """Describe the test."""
     columns = [*labels.compared_within, *(("depth",) if labels.by_depth else ())]
     words = [_TEST, *([_STRATA.format(" and ".join(columns))] if columns else [])]
     found = labels.changes.replicates

@@ -1,4 +1,4 @@
-"""Mock perturbations: control cells compared with the other controls as a perturbation's are, so that each effect is false.
+"""Mock perturbations: control cells compared with the other controls like a perturbation's cells, so every effect is false.
 
 Each is drawn as one real perturbation is: as many cells, in the same batches and of the same depth, of as many guides.
 """
@@ -22,9 +22,10 @@ SEED: Final = 0
 
 @dataclass(frozen=True, eq=False)
 class Mocks:
-    """Mock perturbations. groups: their cells and those that each is compared with; genes: positions of those that are compared.
+    """Mock perturbations.
 
-    n_guides: how many guides of the controls a mock has at most; 0 where controls have fewer than two.
+    groups: their cells and the cells compared with each; genes: positions of the compared genes. n_guides: the most control
+    guides in a mock; 0 if controls have fewer than two.
     """
 
     groups: tuple[CellGroup, ...]
@@ -38,7 +39,7 @@ class Mocks:
 
 
 def draw_mocks(of_cell: Codes, strata: Codes, guide: Codes | None, n_genes: int) -> Mocks | None:
-    """Return mock perturbations, like real ones that are drawn at random; None where there are too few controls.
+    """Return mock perturbations modelled on random real ones; None if there are too few controls.
 
     of_cell: the perturbation of each cell, -1 for controls; strata, guide: of each cell, -1 for none. The same cells always give
     the same mocks.
@@ -67,7 +68,7 @@ def _several_guides(guide: Codes | None, control: Codes) -> Codes:
 
 
 def _draw(real: Codes, control: Codes, strata: Codes, guide: Codes | None, guides: Codes, rng: np.random.Generator) -> CellGroup:
-    """Return one mock. real: the cells of the perturbation that it is like; guides: of the controls, none where unknown."""
+    """Return one mock. real: the cells of the perturbation to imitate; guides: of the controls, empty if unknown."""
     if guide is not None and len(guides):
         n_guides = max(1, min(len(np.unique(guide[real])), len(guides) // 2))
         chosen = np.isin(guide[control], rng.choice(guides, n_guides, replace=False))

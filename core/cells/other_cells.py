@@ -17,7 +17,7 @@ USE: Final = "`cells labels FILE --name D` makes a dataset of it, `cells predict
 _TEXT: Final = b"%%MatrixMarket"
 ZARR_FILES: Final = (".zgroup", ".zattrs", ".zmetadata", "zarr.json")
 _UNPACK: Final = {"gzip": "gunzip", "bz2": "bunzip2", "zstd": "unzstd"}
-# anndata 0.12 cannot write the texts that it reads where pandas is 3.
+# With pandas 3, anndata 0.12 cannot write the texts that it reads.
 WITH_PANDAS_3: Final = "with pandas 3, first `pandas.set_option('future.infer_string', False)`"
 _WRITE: Final = "`cells.write_h5ad('cells.h5ad')`"
 _ADD: Final = (
@@ -72,7 +72,7 @@ def describe_hdf5(file: Hdf5File) -> str:
     if "mod" in found:
         read = f"`cells = anndata.io.read_elem(h5py.File('{file_name}')['mod/rna'])`"
         return f"several modalities (MuData, .h5mu): take one, such as rna, with {read} ({WITH_PANDAS_3}); write it with {_WRITE}"
-    if {"obs", "var"} & found:  # what it lacks, its reader says
+    if {"obs", "var"} & found:  # its reader reports missing parts
         return ""
     if {"row_attrs", "col_attrs"} <= found:
         read = f"`cells = anndata.io.read_loom('{file_name}')`"
@@ -83,7 +83,7 @@ def describe_hdf5(file: Hdf5File) -> str:
 
 
 def tenx_group(file: Hdf5File) -> Any | None:
-    """Return the group that holds a matrix of 10x: `matrix`, or called by the genome before Cell Ranger 3; None without one."""
+    """Return the group of a 10x matrix: `matrix`, or named after the genome before Cell Ranger 3; None without one."""
     groups = [node for node in file.root.values() if is_group(node) and {"barcodes", "indptr"} <= set(node)]
     return groups[0] if len(groups) == 1 else None
 
@@ -97,12 +97,12 @@ def _describe_folder(path: Path) -> str:
 
 
 def list_zipped_zarr(path: Path) -> list[str]:
-    """Return the groups of Zarr in a zip by their folders in it, the outermost first; none for any other file."""
+    """Return the groups of Zarr in a zip by their folders in it, the outermost first; empty for any other file."""
     try:
         if read_head(path, 2) != b"PK":
             return []
         with path.open("rb") as file, open_archive(file, path.name) as archive:
             names = [name.rpartition("/") for name in archive.namelist()]
     except (*DAMAGE, OSError, InputError):
-        return []  # the reader of zips says what is wrong with it
+        return []  # the reader of zips reports the error
     return sorted({folder for folder, _, name in names if name in ZARR_FILES}, key=lambda folder: (folder.count("/"), folder))

@@ -1,4 +1,4 @@
-"""The labels that the pairs of a screen would have at other thresholds, from the statistics that its dataset keeps."""
+"""Labels of a screen's pairs at other thresholds, from the statistics saved with its dataset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.cells.labels import DOWN, NONE, UP, Thresholds, code_changes
 from core.errors import InputError
 
 COLUMNS = ("pert", "gene", "log2_fc", "fdr", "replicate_fdr")  # of the effects that labels are made from
-FDR_TIMES = (0.2, 2.0)  # what is tried unless somebody names thresholds, times those of the dataset
+FDR_TIMES = (0.2, 2.0)  # default thresholds to try, as multiples of the dataset's
 CHANGE_TIMES = (0.5, 2.0)
 _WORDS = {UP: "up", DOWN: "down", NONE: "none"}
 

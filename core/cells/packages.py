@@ -28,7 +28,7 @@ def import_zarr() -> Any:
 
 
 def import_rank_sum() -> Any:
-    """Return the module of pdex that holds its rank sum. Raise MissingPackage."""
+    """Return the module of pdex with its rank-sum test. Raise MissingPackage."""
     return _import("pdex._parallel")
 
 

@@ -1,4 +1,4 @@
-"""What an expression model says of the pairs of a dataset."""
+"""An expression model's predictions for the pairs of a dataset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN_VALUES = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WantedPairs:
-    """The pairs of a dataset, in its order; each stands once."""
+    """The pairs of a dataset, in its order, each once."""
 
     pair_ids: tuple[str, ...]
     perts: tuple[str, ...]
@@ -58,6 +58,6 @@ class PredictedChanges:
 
     @property
     def covered(self) -> Bools:
-        """Flags of the pairs that the file says something of."""
+        """Flags of the pairs covered by the file."""
         found: Bools = ~np.isnan(self.signed)
         return found

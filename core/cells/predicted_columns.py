@@ -27,9 +27,10 @@ KEYS = ("pert", "gene")
 
 
 def choose_columns(file: str, header: tuple[str, ...], named: Mapping[str, str], *, labels: bool = False) -> dict[str, str]:
-    """Return role → column of those that are there. labels: p counts beside a standard error, and no option names columns.
+    """Return role → column for the existing columns.
 
-    Raise InputError; see `read_predicted_table`.
+    labels: whether p also counts beside a standard error, without options for columns. Raise InputError; see
+    `read_predicted_table`.
     """
     for role, name in named.items():
         if role not in COLUMN_NAMES:
@@ -62,7 +63,7 @@ def choose_columns(file: str, header: tuple[str, ...], named: Mapping[str, str],
 
 
 def _find_columns(role: str, header: Sequence[str]) -> list[str]:
-    """Return the columns that are called as a role is; by names that say less only if there are no others."""
+    """Return the columns with a name for a role; less specific names count only if there are no others."""
     for names in (COLUMN_NAMES[role], _LESSER_NAMES.get(role, ())):
         known = set(map(_fold, names))
         if found := [name for name in header if _fold(name) in known]:
@@ -71,5 +72,5 @@ def _find_columns(role: str, header: Sequence[str]) -> list[str]:
 
 
 def _fold(name: str) -> str:
-    """Return a name without what is written between words; a minus before it, and what makes a size of it, stay."""
+    """Return a name without separators between words; a leading minus and signs of an absolute value stay."""
     return re.sub(r"[\s_.()]|(?<=\w)-", "", name.lower())

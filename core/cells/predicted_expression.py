@@ -37,15 +37,15 @@ _PREDICTED_LAYERS = ("pred", "prediction", "predictions", "predicted", "x_pred",
 
 @dataclass(frozen=True, slots=True)
 class CellOptions(ReadingSettings):
-    """How predicted cells are read.
+    """Settings for reading predicted cells.
 
-    real: a file with real control cells, for predictions without any. clip_negative: small negative values, as of linear
-    decoders, are read as 0 and counted.
+    real: a file with real control cells, for predictions without controls. clip_negative: read small negative values, for
+    instance from linear decoders, as 0, and count them.
     """
 
     real: Path | None = setting(None, "AnnData with real control cells, for predictions without any.", key="real_path")
     clip_negative: bool = setting(
-        False, "AnnData: read negative values, as of linear decoders, as 0.", title="Read negative values as 0"
+        False, "AnnData: read negative values (for instance from linear decoders) as 0.", title="Read negative values as 0"
     )
 
 
@@ -79,7 +79,7 @@ class ReadSource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Predicted cells and the cells that they are compared with; real is None where the controls are of the same file."""
+    """Predicted cells and the cells for comparison; real is None if the controls are in the same file."""
 
     predicted: ReadSource
     real: ReadSource | None
@@ -262,7 +262,9 @@ def describe_predicted_cells(path: Path, options: CellOptions) -> list[str]:
 
 
 def _for_real(real: CellFile, file: CellFile, options: CellOptions) -> ReadingSettings:
-    """Return how the real cells are read: their column is found by name, and `where` holds where they have its column."""
+    """Return the settings for reading the real cells: their column is found by name, and `where` applies if they have its
+    column.
+    """
     known = {*map(str, real.obs.columns), *map(str, file.obs.columns)}
     unknown = next((column for column in options.where if column not in known), None)
     if unknown is not None:
@@ -274,7 +276,7 @@ def _for_real(real: CellFile, file: CellFile, options: CellOptions) -> ReadingSe
 
 
 def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions, within: Sequence[str] | None) -> None:
-    """Raise InputError for cells of several lines, and where a layer may hold the predictions."""
+    """Raise InputError for cells of several lines, and if a layer may contain the predictions."""
     handled = (*options.across, *(within or ()))
     refuse_mixed_lines(str(file.path), found.confounders, handled, within=within is not None)
     refuse_contradictions(str(file.path), found.contradictions)
@@ -322,6 +324,6 @@ def _changes_of_pairs(found: GroupMeans, controls: GroupMeans, wanted: WantedPai
 
 
 def _places(names: tuple[str, ...], wanted: tuple[str, ...]) -> Codes:
-    """Return the place of each wanted name among the names, -1 for one that is not there; of shape (n_wanted,)."""
+    """Return the position of each wanted name among the names, -1 for a missing one; of shape (n_wanted,)."""
     place: Mapping[str, int] = {name: i for i, name in enumerate(names)}
     return np.array([place.get(name, -1) for name in wanted], dtype=np.intp)

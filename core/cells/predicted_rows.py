@@ -17,7 +17,7 @@ from core.texts import number_text
 from core.types import TRAIN, Flag, Pair, Prediction, RowResult, TraceEvent
 
 Scale = Literal["probabilities", "rank_only"]
-_MIDDLE = 0.5  # the base rate where no label is known
+_MIDDLE = 0.5  # the base rate if no label is known
 
 
 @dataclass(frozen=True, slots=True)

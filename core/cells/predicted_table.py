@@ -36,12 +36,12 @@ FORMATS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".xlsm")
 _BYTES_A_CELL = 8
 _MOST_HEADER_BYTES = 1 << 20
 _CHUNK_BYTES = 1 << 18
-_SMALLEST_P = float(np.finfo(np.float64).tiny)  # stands for a p-value of 0, which has no logarithm
+_SMALLEST_P = float(np.finfo(np.float64).tiny)  # replaces a p-value of 0, which has no logarithm
 
 
 @dataclass(slots=True)
 class _Found:
-    """The numbers of the pairs so far, NaN for those not found; lines: where each stands, 0 for nowhere."""
+    """The numbers of the pairs so far, NaN for missing pairs; lines: the line of each, 0 for none."""
 
     numbers: dict[str, Floats]
     lines: np.ndarray
@@ -151,7 +151,7 @@ def read_parts(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
         if _is_parquet(path):
             walk_parquet(path, path.name, columns)
             for batch in _parquet_batches(path, columns):
-                yield batch.to_pandas(ignore_metadata=True)  # which would make columns of an index again
+                yield batch.to_pandas(ignore_metadata=True)  # pandas metadata would turn columns into an index again
         else:
             yield from _text_parts(path, columns)
     except (OSError, pa.ArrowException, OverflowError) as error:
@@ -191,7 +191,7 @@ def _parquet_batches(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]
     file = pq.ParquetFile(path, read_dictionary=texts)
     refuse_bomb(path.name, path.stat().st_size, file.metadata.num_rows * len(columns) * _BYTES_A_CELL)
     for batch in file.iter_batches(columns=columns):
-        batch.validate(full=True)  # texts that are no UTF-8
+        batch.validate(full=True)  # finds texts that are not UTF-8
         for at, name in enumerate(batch.schema.names):
             column = batch.column(at)
             if pa.types.is_dictionary(column.type):

@@ -35,7 +35,7 @@ class ProbabilityMap:
 
 @dataclass(frozen=True, slots=True)
 class MapFit:
-    """A map, or None and why there is none."""
+    """A map, or None with the reason."""
 
     map: ProbabilityMap | None
     problem: str = ""

@@ -32,8 +32,8 @@ class Replicates:
 
     means: of shape (n_units, n_cells), averages the cells of each. reference: of shape (n_parts, n_cells), averages the cells of
     each batch that are compared with; shares: of shape (n_units, n_parts), the batches of each unit. group: of each unit, from 0
-    to n_groups - 1; weight: sums to 1 in a group; n_cells: of each unit. own, sampling: of shape (n_groups,), what a group's mean
-    change has of the variance between replicates and of that of a cell. unit_sampling: of each unit.
+    to n_groups - 1; weight: sums to 1 in a group; n_cells: of each unit. own, sampling: of shape (n_groups,), the factors of
+    the variance between replicates and of a cell's variance in a group's mean change. unit_sampling: of each unit.
     """
 
     kind: Kind
@@ -53,7 +53,7 @@ class Replicates:
 
     @property
     def n_units(self) -> Codes:
-        """How many replicates each group has, of shape (n_groups,)."""
+        """The number of replicates of each group, of shape (n_groups,)."""
         return np.bincount(self.group, minlength=self.n_groups)
 
     @property
@@ -85,7 +85,7 @@ class Replicates:
 
 @dataclass(frozen=True, eq=False)
 class CellGroup:
-    """Cells that are compared, and those that they are compared with; positions of cells."""
+    """The cells to compare, and the cells for comparison, as positions."""
 
     cells: Codes
     reference: Codes
@@ -157,7 +157,7 @@ class _Builder:
         n_groups = len(self._reference_terms)
         means = _averages([cells for _, cells, _ in self._units], n_cells)
         shares = _averages([parts for _, _, parts in self._units], n_parts)
-        # between equal weights and one by cells, since both guides and cells differ
+        # between equal weights and weights by cells, because both guides and cells differ
         weight = 1 / (1 / size + 1 / size.mean()) if len(size) else size
         weight = weight / np.bincount(group, weights=weight, minlength=n_groups)[group]
         part_size = np.array([len(part) for part in self._parts], dtype=np.float64)
@@ -176,7 +176,7 @@ def _averages(positions: Sequence[Codes], n_columns: int) -> csr_matrix:
     """Return a matrix that averages the columns at some positions, which may come several times; of a row each."""
     sizes = np.array([len(each) for each in positions], dtype=np.intp)
     columns = np.concatenate([*positions, np.empty(0, dtype=np.intp)]).astype(np.intp)
-    # of 32 bits as the values are, which would be copied otherwise
+    # 32 bits like the values, which would otherwise be copied
     data = np.repeat(np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0), sizes).astype(np.float32)
     matrix = csr_matrix((data, columns, np.concatenate([[0], np.cumsum(sizes)])), shape=(len(positions), n_columns))
     matrix.sum_duplicates()
@@ -192,7 +192,7 @@ class ReplicateVariance:
         weight = np.where(several[replicates.group], weight, 0.0)
         self._replicates = replicates
         self._used = float(weight.sum())
-        self._sampling = float((weight * replicates.unit_sampling).sum()) / self._used  # what a unit has of a cell's variance
+        self._sampling = float((weight * replicates.unit_sampling).sum()) / self._used  # the part of a cell's variance in a unit
         self._size = float(replicates.n_cells.mean())
         self._squares, self._of_cell, self._counts = np.zeros(n_genes), np.zeros(n_genes), np.zeros(n_genes)
 
@@ -225,7 +225,7 @@ class ModeratedVariance:
     degrees: float
 
     def take(self, genes: Codes) -> Self:
-        """Return those of some genes."""
+        """Return the expression of some genes."""
         return type(self)(self.between[genes], self.of_cell[genes], self.degrees)
 
     def p_values(self, changes: Floats, replicates: Replicates) -> Floats:

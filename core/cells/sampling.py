@@ -1,4 +1,4 @@
-"""Which labelled pairs become a dataset's rows, and in which split: the challenge's way, or all pairs."""
+"""Choose the labelled pairs of a dataset, and their splits: in the challenge's way, or all pairs."""
 
 from __future__ import annotations
 

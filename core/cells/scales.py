@@ -18,8 +18,8 @@ from core.stats.arrays import Bools, Floats
 _MILLION: Final = 1e6
 _SAME: Final = (0.5, 2.0)  # sums within are those of log1p of counts per 10,000, or of another sum nearby
 _FACTOR: Final = (0.8, 1.25)  # sums within are another sum's
-_SPREAD: Final = 0.7  # of log sums between cells' quartiles, from which on they are no sums of normalised cells
-_LEAST_CELLS: Final = 10  # whose median says what sum they were brought to
+_SPREAD: Final = 0.7  # spread of log sums between cells' quartiles; from here on, cells are not normalised
+_LEAST_CELLS: Final = 10  # for estimating the target sum by the median
 _AS_MUCH: Final = 1.2  # times the spread of the real cells' shares
 _CONSTANT: Final = 1e-3
 _CLEARLY: Final = 1.5  # times as far are the shares of what values are not
@@ -65,8 +65,9 @@ def tell_scale(where: str, facts: ValueFacts, given: ValueScale | None, cells: B
 def tell_scale_beside(
     where: str, facts: ValueFacts, given: ValueScale | None, real: tuple[ValueFacts, ValueScale, Bools], cells: Bools
 ) -> Scale:
-    """Return how values become counts per 10,000, beside real cells: their facts, their scale, and which of them count (those of
-    the same perturbations, if there are any). The rest is as in `tell_scale`."""
+    """Return how values become counts per 10,000, compared with real cells. real: their facts and scale; cells: the ones that
+    count (of the same perturbations, if there are any). The rest is as in `tell_scale`.
+    """
     if given is None and facts.are_unclear:
         _refuse_roots(where, facts, real[0].of_genes[1 if real[1] == "log1p" else 0])
     if given == "counts" or (given is None and (facts.are_counts or facts.are_unclear)):
@@ -75,7 +76,7 @@ def tell_scale_beside(
         return _OF_COUNTS
     sums = _of(facts.shared_exp_sums, facts, cells)
     of_all, share, median, spread = _real_sums(*real)
-    # of few genes, the sums of normalised cells differ, and the real ones as much
+    # with few genes, the sums of normalised cells differ, and the real ones too
     found, known = _median(sums), _spread(sums) <= max(_SPREAD, _AS_MUCH * spread)
     nearby = known and _SAME[0] * of_all <= found <= _SAME[1] * of_all
     if nearby and (_is_near(found, of_all) or len(sums) < _LEAST_CELLS):
@@ -86,22 +87,23 @@ def tell_scale_beside(
         ("10,000 over the shared genes", COUNTS_PER_CELL, None),
         ("a million", share * _MILLION, COUNTS_PER_CELL / _MILLION),
         ("a million over the shared genes", _MILLION, None),
-        ("the median of the real cells", share * median, of_all / max(found, 1e-9)),  # of which cells nobody knows
+        ("the median of the real cells", share * median, of_all / max(found, 1e-9)),  # unknown which cells
     )
     for words, expected, factor in targets:
         if known and _is_near(found, expected):
-            return _rescaled(found, words, factor)
+            return _rescale(found, words, factor)
     if nearby:
-        return _rescaled(found, f"another sum, where the real cells' is {of_all:,.0f}", of_all / found)
+        return _rescale(found, f"another sum, where the real cells' is {of_all:,.0f}", of_all / found)
     if given == "log1p" or _is_constant(sums) or facts.are_log:
-        return _rescaled(found, "another sum", None)
+        return _rescale(found, "another sum", None)
     real_words = f"{of_all:,.0f} at 10,000, {100 * of_all:,.0f} at a million, {share * median:,.0f} at their median"
     raise InputError(f"{_describe_sums(where, sums)} and the real cells to {real_words}; {ASK}")
 
 
 def _refuse_roots(where: str, facts: ValueFacts, real: Floats) -> None:
-    """Raise InputError unless genes have like shares of the values as of the real cells', and not of their squares. real: sums
-    of the same genes."""
+    """Raise InputError unless genes' shares of the values are clearly closer to the real cells' than shares of the squares.
+    real: sums of the same genes.
+    """
     as_they_are, squared = (_distance(facts.of_genes[i], real) for i in (0, 2))
     if _CLEARLY * as_they_are <= squared:
         return
@@ -142,8 +144,8 @@ def _describe_sums(where: str, sums: Floats) -> str:
     )
 
 
-def _rescaled(found: float, words: str, factor: float | None) -> Scale:
-    """Return the scale of values that were brought to another sum. factor: to 10,000; None for 10,000 in each cell."""
+def _rescale(found: float, words: str, factor: float | None) -> Scale:
+    """Return the scale of values normalised to another sum. factor: to 10,000; None to rescale each cell to 10,000."""
     return Scale("log1p", factor, f"log1p of counts brought to {words} (expm1 sums to {found:,.0f} a cell), rescaled to 10,000")
 
 

@@ -37,7 +37,7 @@ from core.fields.record import setting, without_effect
 from core.stats.arrays import Codes, Floats
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
-VERSIONS: Final = {"reading": READING_VERSION, "labelling": 3}  # 3: cells are compared inside of batches, beside replicates
+VERSIONS: Final = {"reading": READING_VERSION, "labelling": 3}  # 3: cells are compared inside batches, with replicates
 Say = Callable[[str], None]
 
 
@@ -264,7 +264,7 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
         found = settings.read_conditions(file)
         refuse_mixed_lines(str(path), found.confounders, (*settings.across, *settings.within), within=True)
         refuse_contradictions(str(path), found.contradictions)
-        # what is wrong with them is said before the values are read
+        # errors are reported before the values are read
         refuse_confounded(str(path), group_cells(file, found, None, settings.groups), found.columns.batch)
         say(f"reading {file.n_cells:,} cells × {file.n_genes:,} genes")
         counts = read_counts(file, settings.values)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CONTROL_CONDITION, CONTROL_PERTURBATION = "ctrl", "non-targeting"
 _CELLS_AT_ONCE = 2_000
-_SMALLEST_EFFECT = 0.02  # in natural log; what is below is no effect
+_SMALLEST_EFFECT = 0.02  # in natural log; smaller changes are not effects
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class _World:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cells:
-    """Of each cell, the row of its effect (-1, the last, for none) and its batch; both of shape (n_cells,)."""
+    """The row of the effect (-1, the last, for none) and the batch of each cell; both of shape (n_cells,)."""
 
     effect: np.ndarray
     batch: np.ndarray
@@ -101,8 +101,8 @@ class _Cells:
 def simulate_screen(settings: ScreenSettings, seed: int) -> SimulatedScreen:
     """Return a screen: the same settings and seed return the same counts.
 
-    A knockdown changes the programs of its gene, and these the genes that they hold: genes of the same programs have similar
-    effects. Effects do not change the sum of expression, so that a gene without an effect keeps its share.
+    A knockdown changes the programs of its gene, and the programs change their genes, so genes of the same programs have
+    similar effects. Effects do not change the sum of expression, so a gene without an effect keeps its share.
     """
     rng = np.random.default_rng(seed)
     genes = tuple(f"G{i:0{len(str(settings.n_genes))}d}" for i in range(1, settings.n_genes + 1))
@@ -224,7 +224,7 @@ def write_screen(screen: SimulatedScreen, path: Path, *, sparse: bool = True) ->
 
     anndata = import_anndata()
     counts = screen.counts.astype(np.float32)
-    # anndata writes texts of Python, not yet those of pandas 3
+    # anndata writes Python texts, but not yet those of pandas 3
     obs = screen.obs.apply(lambda column: column.cat.set_categories(column.cat.categories.astype(object)))
     obs.index = obs.index.astype(object)
     var = pd.DataFrame(index=pd.Index(screen.genes, dtype=object))

@@ -14,8 +14,8 @@ from core.errors import InputError
 from core.fields.record import setting
 from core.stats.arrays import Bools, Codes, Floats
 
-LEAST_CONTROLS: Final = 2  # of a stratum in which perturbed cells are compared
-CONTROLS_PER_BIN: Final = 40  # of cells of like depth, at least
+LEAST_CONTROLS: Final = 2  # fewest controls of a stratum for comparing perturbed cells
+CONTROLS_PER_BIN: Final = 40  # fewest controls in a bin of similar depth
 _LARGEST_Z: Final = 37.0  # a p of 1e-300, beyond which there is no p to tell z from
 
 
@@ -60,7 +60,7 @@ def strata_of_batches(batch: np.ndarray, is_control: Bools) -> Codes | None:
 
 
 def _number_strata(names: np.ndarray, is_control: Bools) -> Codes:
-    """Return the number of each cell's stratum, -1 in those with fewer than LEAST_CONTROLS controls and in "", which is none."""
+    """Return the number of each cell's stratum, -1 for strata with fewer than LEAST_CONTROLS controls and for "" (no stratum)."""
     code, known = pd.factorize(names, sort=True)
     usable = (np.bincount(code[is_control], minlength=len(known)) >= LEAST_CONTROLS) & (np.array(known, dtype=object) != "")
     found: Codes = np.where(usable, np.cumsum(usable) - 1, -1)[code].astype(np.intp)
@@ -68,7 +68,7 @@ def _number_strata(names: np.ndarray, is_control: Bools) -> Codes:
 
 
 def split_by_depth(strata: Codes | None, depth: Floats, is_control: Bools, most_bins: int) -> Codes | None:
-    """Return strata inside of which cells have like depth: each is cut at quantiles of its controls.
+    """Return strata of cells with similar depth: each is cut at quantiles of its controls.
 
     strata: of shape (n_cells,), -1 for cells that are not compared; None is one for all. depth: of each cell, such as its number
     of genes. A stratum has as many bins as leave CONTROLS_PER_BIN controls in each, at most most_bins. Return strata if no bin
@@ -81,7 +81,7 @@ def split_by_depth(strata: Codes | None, depth: Floats, is_control: Bools, most_
         control = depth[inside & is_control]
         bins = min(most_bins, len(control) // CONTROLS_PER_BIN)
         limits = np.unique(np.quantile(control, np.arange(1, bins) / bins)) if bins > 1 else np.empty(0)
-        limits = limits[limits > control.min()] if bins > 1 else limits  # below the lowest would be no controls
+        limits = limits[limits > control.min()] if bins > 1 else limits  # otherwise the lowest bin would have no controls
         found[inside] = n + np.searchsorted(limits, depth[inside], side="right")
         n += len(limits) + 1
     return strata if n == known.max(initial=-1) + 1 else found
@@ -114,7 +114,7 @@ class PooledTests:
         self._n[target] += n
 
     def p_values(self) -> Floats:
-        """Return the two-sided p of each perturbation and gene, of shape (n_targets, n_genes); NaN where no stratum has one."""
+        """Return the two-sided p of each perturbation and gene, of shape (n_targets, n_genes); NaN if no stratum has one."""
         spread = np.sqrt(self._weights)
         z = np.divide(self._z, spread, out=np.full_like(spread, np.nan), where=spread > 0)
         found: Floats = 2 * ndtr(-np.abs(z))

@@ -1,4 +1,4 @@
-"""The tables of a screen beside its dataset, as Parquet, and the record of how its labels were made, which is written last."""
+"""The tables of a screen, saved beside its dataset as Parquet, and the record of how its labels were made, written last."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.errors import StoreDamaged
 from core.file_io import replace_file
 
 RECORD = "record.json"
-GENES: Final = "genes"  # of datasets made since version 0.2; those before have none
+GENES: Final = "genes"  # in datasets made since version 0.2; earlier ones have none
 TableName = Literal["effects", "perturbations", "guides", "genes"]
 TABLES: tuple[TableName, ...] = ("effects", "perturbations", "guides")
 
@@ -28,7 +28,7 @@ class ScreenFolder:
 
     @property
     def is_whole(self) -> bool:
-        """Whether record and tables are there."""
+        """Whether record and tables exist."""
         return all((self.path / name).is_file() for name in (RECORD, *(f"{table}.parquet" for table in TABLES)))
 
     def write(self, labels: ScreenLabels, record: dict[str, Any]) -> None:

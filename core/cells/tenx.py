@@ -1,4 +1,4 @@
-"""10x Genomics' matrices (HDF5, or a folder with matrix.mtx) are copied into HDF5 as AnnData, as which they are read.
+"""Copy 10x Genomics' matrices (HDF5, or a folder with matrix.mtx) into HDF5 as AnnData, to be read as such.
 
 Genes are named by Ensembl's identifier, with their symbols beside it. Features that are not genes (guides, antibodies) are left
 out. What was done to each cell such a matrix does not say: a table of cells does.
@@ -30,7 +30,7 @@ MATRIX: Final = ("matrix.mtx", "matrix.mtx.gz")
 _FEATURES: Final = ("features.tsv", "features.tsv.gz", "genes.tsv", "genes.tsv.gz")
 _BARCODES: Final = ("barcodes.tsv", "barcodes.tsv.gz")
 _LEAST_BYTES: Final = 6  # of an entry of matrix.mtx: two places and a number
-_BYTES_A_VALUE: Final = 3 * 16  # in memory: places and numbers as they are read, and twice as they are sorted
+_BYTES_A_VALUE: Final = 3 * 16  # in memory: positions and numbers when reading, and twice that when sorting
 
 
 def copy_tenx_hdf5(file: Hdf5File, target: Path) -> None:
@@ -70,8 +70,9 @@ def list_tenx(folder: Path) -> list[Path]:
 
 
 def copy_tenx_folder(folder: Path, target: Path) -> None:
-    """Write the matrix of 10x in a folder as AnnData. Raise InputError as `copy_tenx_hdf5`, UnsafeFile for what says to hold more
-    than it does."""
+    """Write the 10x matrix in a folder as AnnData. Raise the InputErrors of `copy_tenx_hdf5`, and UnsafeFile for a file that
+    claims more values than it has.
+    """
     matrix, features, cells = list_tenx(folder)
     rows, barcodes = _read_lines(features), [line.split("\t")[0] for line in _read_lines(cells)]
     columns = [line.split("\t") for line in rows]

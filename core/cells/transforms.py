@@ -57,7 +57,7 @@ class Told:
 
     @property
     def are_normalised_counts(self) -> bool:
-        """Whether values are counts that were divided by a factor in each cell."""
+        """Whether values are counts divided by a factor in each cell."""
         return self.transform is COUNTS and not self.raw
 
 

@@ -1,4 +1,4 @@
-"""What the values of a file of cells are like: read once, in blocks, and checked."""
+"""Facts about the values of a file of cells, which are read once, in blocks, and checked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.cells.transforms import LOG1P, Told, tell_values
 from core.errors import InputError
 from core.stats.arrays import Codes, Floats
 
-MOST_NEGATIVE: Final = -1.0  # below, values are no small outputs of a linear decoder
+MOST_NEGATIVE: Final = -1.0  # smaller values cannot be small outputs of a linear decoder
 _LARGEST_EXPONENT: Final = 50.0
 _NOT_NEGATIVE: Final = "expected counts, or log1p of them; --clip-negative reads small negative values of a decoder as 0"
 
@@ -40,7 +40,7 @@ class ValueFacts:
 
     @property
     def are_counts(self) -> bool:
-        """Whether the values are counts, or counts that were divided by something in each cell."""
+        """Whether the values are counts, or counts divided by a factor in each cell."""
         return self.whole or (self.told is not None and self.told.are_normalised_counts)
 
     @property
@@ -55,11 +55,11 @@ class ValueFacts:
 
     @property
     def are_log_of_counts(self) -> bool:
-        """Whether the values are log1p of counts that no sum was brought to."""
+        """Whether the values are log1p of counts without normalisation."""
         return self.told is not None and self.told.transform is LOG1P and self.told.raw
 
     def describe(self) -> str:
-        """Return the ambiguity in words, with figures."""
+        """Describe the ambiguity, with numbers."""
         low, high = np.quantile(self.sums, [0.25, 0.75])
         return (
             f"not all values are whole, the largest is {self.largest:,.4g} and cells sum to {low:,.4g} to {high:,.4g} (the "

@@ -1,4 +1,4 @@
-"""What a file of cells holds, and what became of it, in lines for people."""
+"""The contents of a file of cells, and their use, in lines for people."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
 
 
 def comparison_lines(record: Mapping[str, Any]) -> list[str]:
-    """Return inside of what cells were compared, and what replicates say; none of earlier versions."""
+    """Return lines on the strata of the comparison and on the replicates; empty for earlier versions."""
     lines = []
     inside = [*record.get("within", ()), *(["depth"] if record.get("by_depth") else [])]
     if inside and "strata" in record:

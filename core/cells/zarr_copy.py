@@ -1,4 +1,4 @@
-"""A Zarr store of cells (anndata's `write_zarr`) is copied into HDF5, as which it is read like any .h5ad.
+"""Copy a Zarr store of cells (anndata's `write_zarr`) into HDF5, to be read like any .h5ad.
 
 Of the store obs, var and the values are copied: X, or a requested layer. Of others only the names are copied.
 """
@@ -45,7 +45,7 @@ def _children(path: Path) -> list[Path]:
 
 
 def _copy(path: Path, file: Any, name: str) -> None:
-    """Copy an array, or a group with all in it. What is not there is left out; its reader says so."""
+    """Copy an array, or a group with its contents. A missing one is skipped; its reader reports it."""
     node = read_node(path)
     if node is None:
         return

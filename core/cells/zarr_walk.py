@@ -1,5 +1,5 @@
-"""A Zarr store (a folder, of format 2 or 3) is walked before it is read: all that it holds lies in the folder, in codecs that
-come with zarr, and no array says to hold much more than its files can.
+"""Walk a Zarr store (a folder, of format 2 or 3) before reading it: all content must be in the folder, with codecs that come
+with zarr, and no array may claim much more than its files can contain.
 
 Metadata are JSON beside the chunks. They may name codecs that load code of others, and shapes without end; a link may lead
 anywhere. Each is refused by the name of its array before a value is read. Consolidated metadata are not used.
@@ -26,7 +26,7 @@ _METADATA: Final = (".zgroup", ".zattrs", ".zarray", ".zmetadata", "zarr.json")
 _MOST_FILES: Final = 1_000_000
 _MOST_DEPTH: Final = 32
 _MOST_METADATA_BYTES: Final = 16 << 20
-_CHUNKS_A_FILE: Final = 100  # chunks that are not there hold the fill value, and are looked for all the same
+_CHUNKS_A_FILE: Final = 100  # missing chunks have the fill value, but are looked up too
 _FEW_CHUNKS: Final = 10_000
 _TEXT_BYTES: Final = 4  # of an empty text: its length
 _PACKED: Final = {"zstd": "zstd", "gzip": "gzip", "bz2": "bz2"}
@@ -72,13 +72,14 @@ def list_store(root: Path) -> dict[str, int]:
 
 
 def read_node(path: Path) -> ZarrNode | None:
-    """Return a group or array with its metadata; None if there is none. Raise InputError for metadata that are damaged or of
-    other kinds, UnsafeFile for codecs that are not read and for arrays that say to hold more than they can."""
+    """Return a group or array with its metadata, or None. Raise InputError for damaged or unknown metadata. Raise UnsafeFile
+    for unsupported codecs, and for arrays that claim more than they can contain.
+    """
     if not path.is_dir():
         return None
     if (path / "zarr.json").is_file():
         found = _read_json(path / "zarr.json")
-        attributes = _mapping(path, found.get("attributes", {}))
+        attributes = _require_mapping(path, found.get("attributes", {}))
         return ZarrNode(path, attributes) if found.get("node_type") == "group" else _array_3(path, found, attributes)
     attributes = _read_json(path / ".zattrs") if (path / ".zattrs").is_file() else {}
     if (path / ".zarray").is_file():
@@ -88,12 +89,12 @@ def read_node(path: Path) -> ZarrNode | None:
 
 def _read_json(path: Path) -> Mapping[str, Any]:
     try:
-        return _mapping(path, json.loads(read_file(path, _MOST_METADATA_BYTES)))
+        return _require_mapping(path, json.loads(read_file(path, _MOST_METADATA_BYTES)))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: damaged metadata ({error}), expected JSON") from error
 
 
-def _mapping(path: Path, found: Any) -> Mapping[str, Any]:
+def _require_mapping(path: Path, found: Any) -> Mapping[str, Any]:
     if not isinstance(found, dict):
         raise InputError(f"{path}: metadata of type {type(found).__name__}, expected an object with names")
     return found
@@ -110,8 +111,8 @@ def _array_3(path: Path, found: Mapping[str, Any], attributes: Mapping[str, Any]
     if found.get("storage_transformers"):
         raise UnsafeFile(f"{path}: storage transformers, expected chunks as they are")
     codecs = [_codec_name(path, codec, "name") for codec in found.get("codecs", [])]
-    grid = _mapping(path, found.get("chunk_grid", {}))
-    chunks = _sizes(path, _mapping(path, grid.get("configuration", {})).get("chunk_shape"))
+    grid = _require_mapping(path, found.get("chunk_grid", {}))
+    chunks = _sizes(path, _require_mapping(path, grid.get("configuration", {})).get("chunk_shape"))
     return _check_array(path, attributes, (_sizes(path, found.get("shape")), chunks), str(found.get("data_type")), codecs)
 
 

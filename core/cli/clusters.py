@@ -43,7 +43,7 @@ def _text(found: RunKinds) -> str:
 
     lines = [describe_kinds(found), describe_masking(), describe_stability(found), ""]
     for kind in found.kinds:
-        lines += [_line(kind), *(f"    {each.pair_id} {each.role}: {_opening(each.content)}" for each in kind.typical)]
+        lines += [_line(kind), *(f"    {each.pair_id} {each.role}: {_shorten(each.content)}" for each in kind.typical)]
     return "\n".join(lines)
 
 
@@ -54,6 +54,6 @@ def _line(kind: Kind) -> str:
     return f"{kind.n:7,} texts, {kind.rows:,} rows  {hits}  {kind.name}"
 
 
-def _opening(text: str) -> str:
+def _shorten(text: str) -> str:
     words = " ".join(text.split())
     return words if len(words) <= MOST_SHOWN else f"{words[: MOST_SHOWN - 1]}…"

@@ -117,13 +117,13 @@ def table(
     """Print the table of an evaluation beside the published one, with its differences, and ceilings of a split."""
     if split is not None:
         ceilings = _ceilings(read_split(split), candidates)
-        result = {"ceilings": ceilings.steps(), "ceilings_at_k": _at_k(ceilings), **_published()}
+        result = {"ceilings": ceilings.steps(), "ceilings_at_k": _at_k(ceilings), **_published_json()}
         show(result, as_json, "\n\n".join([ceilings_text(ceilings), published_text()]))
         return
     if name is None and not target_ranking.list_all(context.obj):
         if with_ceilings:
             raise InputError("targets table --ceilings: no training to take the split from, expected --split FILE")
-        show({"rows": [], **_published()}, as_json, published_text())
+        show({"rows": [], **_published_json()}, as_json, published_text())
         return
     folder = target_ranking.find(context.obj, name)
     found = [each for each in folder.evaluations() if mask in (None, each.facts["mask"]) and unit in (None, each.facts["unit"])]
@@ -201,7 +201,7 @@ def _at_k(ceilings: Ceilings) -> dict[str, dict[str, float]]:
     return {metric: {str(k): ceilings.value(metric, k) for k in KS} for metric in ("relevant_hit", "exact_hit", "recall")}
 
 
-def _published() -> Mapping[str, Any]:
+def _published_json() -> Mapping[str, Any]:
     return {"published": published_records(), "not_comparable": list(NOT_COMPARABLE)}
 
 

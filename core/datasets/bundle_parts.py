@@ -53,7 +53,7 @@ class PartFile:
         n_rows = n_bytes = 0
         with _as_parquet_errors(self._where):
             self.file.seek(0)
-            for batch in self._decoded(chosen.names, texts):
+            for batch in self._decode(chosen.names, texts):
                 table = pa.table(batch)
                 table.validate(full=True)
                 n_rows += table.num_rows
@@ -65,7 +65,7 @@ class PartFile:
         if n_rows != self.num_rows:
             raise InputError(f"{self._where}: {n_rows:,} rows, but it says {self.num_rows:,}")
 
-    def _decoded(self, names: Sequence[str], texts: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def _decode(self, names: Sequence[str], texts: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield rows as Arrow reads them. A reader keeps every text of a group of rows, so that each group has its own."""
         for group in range(parquet.read_metadata(self.file).num_row_groups):
             # As dictionaries, a text that is repeated a million times takes no more room than in the file.

@@ -1,4 +1,4 @@
-"""Gene spaces made here: from descriptions, a network, a measured response, or labels."""
+"""Build gene spaces from descriptions, a network, a measured response, or labels."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _RESPONSE = {Label.UP: 1.0, Label.DE: 1.0, Label.DOWN: -1.0, Label.NONE: 0.0}
 
 
 def build_text(descriptions: Mapping[str, str], name: str, columns: int = 200, seed: int = 0) -> Space:
-    """Return words of descriptions: TF-IDF (sublinear, in at least 2 texts, without English stop words) → truncated SVD.
+    """Build a space from words of descriptions: TF-IDF (sublinear, in at least 2 texts, no English stop words) → truncated SVD.
 
     The same texts in the same order and the same seed give the same space; the SVD is randomized, so another order or seed gives
     a slightly different one. Raise InputError if no word occurs in two texts.
     """
-    from sklearn.feature_extraction.text import TfidfVectorizer  # imported here, since few processes build a space
+    from sklearn.feature_extraction.text import TfidfVectorizer  # imported here because few processes build a space
 
     words = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english")
     try:
@@ -34,10 +34,10 @@ def build_text(descriptions: Mapping[str, str], name: str, columns: int = 200, s
 
 
 def build_network(edges: Iterable[tuple[str, str, float]], name: str, columns: int = 128, seed: int = 0) -> Space:
-    """Return neighbourhoods in a network: adjacency with self-loops, normalised as D^-½ A D^-½ → truncated SVD.
+    """Build a space from neighbourhoods in a network: adjacency with self-loops, normalised as D^-½ A D^-½ → truncated SVD.
 
-    edges: two genes and a STRING score in (0, 1000], which is divided by 1000; edges have no direction, and of an edge named
-    twice the higher score counts. Genes are sorted, so the order of edges changes nothing. The SVD is randomized with few
+    edges: two genes and a STRING score in (0, 1000], which is divided by 1000. Edges have no direction; if an edge is listed
+    twice, the higher score counts. Genes are sorted, so the order of edges has no effect. The SVD is randomized with few
     iterations on a flat spectrum: another seed gives a visibly different space.
     """
     scores: dict[tuple[str, str], float] = {}
@@ -62,7 +62,7 @@ def build_network(edges: Iterable[tuple[str, str, float]], name: str, columns: i
 
 
 def build_response(responses: Mapping[str, tuple[float, float, float]], name: str) -> Space:
-    """Return a measured response in three columns: tanh of the log fold change, log(1 + mean) treated and untreated.
+    """Build a space from a measured response in three columns: tanh of the log fold change, log(1 + mean) treated and untreated.
 
     responses: gene → (log fold change, mean treated, mean untreated), means not negative.
     """
@@ -84,14 +84,15 @@ def build_coresponse(
     columns: int = 64,
     seed: int = 0,
 ) -> Space:
-    """Return genes by their labels under each perturbation, or perturbations by those of each gene → truncated SVD.
+    """Build a space of genes from their labels under each perturbation, or of perturbations from their genes' labels →
+    truncated SVD.
 
-    up (or changed, direction unknown) is 1, down −1, none and not measured 0; rows of one pair are averaged, rows without a label
-    left out. built_from_labels: the dataset and label view, so that the space is never scored on its own labels. Raise InputError
-    if it is empty, or without a labelled row.
+    up (or changed, direction unknown) is 1, down is −1, none and not measured are 0. Rows of one pair are averaged; rows
+    without a label are left out. built_from_labels: the dataset and label view, so that the space is never scored on its own
+    labels. Raise InputError if it is empty, or without a labelled row.
     """
     if not built_from_labels:
-        raise InputError(f"space {name!r}: got no name for the labels that it is built from, expected a dataset and a label view")
+        raise InputError(f"space {name!r}: got no name for its labels, expected a dataset and a label view")
     rows = [(p, g, _RESPONSE[label]) for p, g, label in zip(pert, gene, labels, strict=True) if label is not None]
     if not rows:
         raise InputError(f"space {name!r}: no labelled row, expected at least one")
@@ -107,7 +108,7 @@ def build_coresponse(
 
 
 def _truncated_svd(matrix: Any, columns: int, seed: int, name: str) -> tuple[NDArray[np.float64], str]:
-    """Return the leading columns of a sparse matrix's SVD, scaled by their singular values, and a note that describes it."""
+    """Return the leading columns of a sparse matrix's SVD, scaled by their singular values, and a note on the SVD."""
     if columns < 1:
         raise InputError(f"space {name!r}: {columns} columns, expected at least 1")
     from sklearn.decomposition import TruncatedSVD  # see build_text
@@ -115,5 +116,5 @@ def _truncated_svd(matrix: Any, columns: int, seed: int, name: str) -> tuple[NDA
     n_columns = min(columns, *matrix.shape)
     svd = TruncatedSVD(n_columns, random_state=seed)
     vectors: NDArray[np.float64] = svd.fit_transform(matrix)
-    fewer = f", fewer than the {columns} asked for" if n_columns < columns else ""
+    fewer = f", fewer than the requested {columns}" if n_columns < columns else ""
     return vectors, f"{n_columns} columns{fewer}, by randomized SVD with seed {seed}"

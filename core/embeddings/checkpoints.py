@@ -37,8 +37,8 @@ _REFUSED_GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
 def read_scgpt(folder: Path, name: str) -> Space:
     """Return the gene embedding of a scGPT checkpoint: `vocab.json` gives each gene's row of `encoder.embedding.weight`.
 
-    Tokens such as <pad> are left out. Raise UnsafeFile for a checkpoint that holds more than tensors, MissingPackage if torch is
-    not installed, and InputError for files that do not belong together.
+    Tokens such as <pad> are left out. Raise UnsafeFile for a checkpoint with anything but tensors, MissingPackage if torch is
+    not installed, and InputError for files that do not match.
     """
     rows = _vocabulary(folder / VOCABULARY)
     weights = _tensors(folder / CHECKPOINT)[SCGPT_KEY]
@@ -47,7 +47,7 @@ def read_scgpt(folder: Path, name: str) -> Space:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScgptModel:
-    """A scGPT checkpoint: the row of each gene and token, all tensors by name, and the arguments it was trained with."""
+    """A scGPT checkpoint: the row of each gene and token, all tensors by name, and the arguments of its training."""
 
     rows: dict[str, int]
     tensors: dict[str, NDArray[Any]]
@@ -55,16 +55,18 @@ class ScgptModel:
 
 
 def read_scgpt_model(folder: Path) -> ScgptModel:
-    """Return a scGPT checkpoint with all its weights, of `vocab.json`, `best_model.pt` and `args.json`. Raise as `read_scgpt`."""
+    """Return a scGPT checkpoint with all its weights from `vocab.json`, `best_model.pt` and `args.json`. Raise the errors of
+    `read_scgpt`.
+    """
     arguments = parse(dict[str, Any], read_file(folder / ARGUMENTS, MAX_VOCABULARY_BYTES), ARGUMENTS)
     return ScgptModel(dict(_vocabulary(folder / VOCABULARY)), _tensors(folder / CHECKPOINT), arguments)
 
 
 def read_geneformer(folder: Path, name: str) -> Space:
-    """Return the token embedding of a Geneformer checkpoint under gene names instead of Ensembl ids.
+    """Return the token embedding of a Geneformer checkpoint, with gene names instead of Ensembl ids.
 
-    The folder holds the weights (*.safetensors) and the pickled token and name dictionaries. Raise UnsafeFile for a pickle that
-    holds more than str, int and dict, and InputError for files that do not belong together.
+    The folder contains the weights (*.safetensors) and the pickled token and name dictionaries. Raise UnsafeFile for a pickle
+    with anything but str, int and dict, and InputError for files that do not match.
     """
     weights_file = _single_file(sorted(folder.glob("*.safetensors")), folder, "safetensors file")
     tokens, names = _dictionaries(folder)
@@ -82,13 +84,13 @@ def read_geneformer(folder: Path, name: str) -> Space:
 
 
 def tensor(path: Path, key: str) -> NDArray[Any]:
-    """Return one tensor of a safetensors file. Raise InputError if it is missing or of a type that NumPy lacks."""
+    """Return one tensor of a safetensors file. Raise InputError if it is missing or has a type unknown to NumPy."""
     try:
         with safe_open(path, framework="np") as file:
             if key not in file.keys():  # noqa: SIM118 (safe_open does not return a mapping)
                 raise InputError(f"{path.name}: tensors {list_some(sorted(file.keys()))}, expected {key}")
             return cast("NDArray[Any]", file.get_tensor(key))
-    except (SafetensorError, TypeError) as error:  # TypeError: bfloat16 and smaller
+    except (SafetensorError, TypeError) as error:  # TypeError for bfloat16 and smaller types
         raise InputError(f"{path.name}: cannot be read as safetensors of F16, F32 or F64 ({first_line(error)})") from error
 
 
@@ -99,11 +101,11 @@ def _vocabulary(path: Path) -> list[tuple[str, int]]:
 def _tensors(path: Path) -> dict[str, NDArray[Any]]:
     """Return the tensors of a scGPT checkpoint by name, SCGPT_KEY among them.
 
-    Those of whole numbers as they are, others as float32.
+    Integer tensors keep their type; others become float32.
     """
     torch = require_package("torch", "reading a scGPT checkpoint")
     try:
-        # Raises UnsafeFile for a checkpoint that unpacks to much more than it is; PyTorch packs none
+        # Raises UnsafeFile for a checkpoint that unpacks to a much larger size; PyTorch's are not compressed
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 refuse_bomb(path.name, path.stat().st_size, sum(member.file_size for member in archive.infolist()))
@@ -119,16 +121,16 @@ def _tensors(path: Path) -> dict[str, NDArray[Any]]:
         keys = list_some(sorted(map(str, state))) if isinstance(state, Mapping) else type(state).__name__
         raise InputError(f"{path.name}: holds {keys}, expected the tensor {SCGPT_KEY}")
     tensors = {str(key): value.detach() for key, value in state.items() if isinstance(value, torch.Tensor)}
-    # A tensor may say to have any size over a storage of one number.
+    # A tensor may claim any size over a storage of one number.
     refuse_bomb(path.name, path.stat().st_size, sum(4 * value.numel() for value in tensors.values()))
     try:
         return {key: (value.float() if value.is_floating_point() else value).numpy() for key, value in tensors.items()}
     except _DAMAGED as error:  # sparse and quantised ones
-        raise InputError(f"{path.name}: tensors that are no plain arrays ({first_line(error)})") from error
+        raise InputError(f"{path.name}: tensors that are not plain arrays ({first_line(error)})") from error
 
 
 def _dictionaries(folder: Path) -> tuple[dict[str, int], dict[str, str]]:
-    """Return the token and the name dictionary, recognised by their values; among more than two, file names decide."""
+    """Return the token and the name dictionary, recognised by their values. If there are more than two, file names decide."""
     files = sorted([*folder.glob("*.pkl"), *folder.glob("*.pickle")])
     if len(files) != 2:
         files = [file for file in files if "token_dictionary" in file.name or "gene_name_id" in file.name]

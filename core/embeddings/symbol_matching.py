@@ -1,4 +1,4 @@
-"""Matching of a dataset's symbols to the vectors of a space, and how much of the dataset the space covers."""
+"""Match a dataset's symbols to the vectors of a space, and measure how much of the dataset the space covers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Rule = Literal["exact", "case", "ortholog"]
 class SymbolMatches:
     """The row of a space for each of these symbols.
 
-    index: of shape (n_symbols,), the row of the space, -1 if it has none. rules: how each symbol was found, None if it was
-    not. ambiguous: symbols that several spellings in the space fit → these spellings; the first is used. coverage: the
-    share of symbols found, in [0, 1], NaN without symbols.
+    index: the row in the space, of shape (n_symbols,), -1 if there is none. rules: how each symbol was found, None if it was
+    not. ambiguous: symbols that match several spellings in the space → these spellings; the first is used. coverage: the share
+    of symbols found, in [0, 1], NaN without symbols.
     """
 
     symbols: tuple[str, ...]
@@ -37,13 +37,15 @@ class SymbolMatches:
         return float(self.covered.mean()) if self.symbols else float("nan")
 
     def count(self, rule: Rule) -> int:
-        """Return the number of symbols that were found by a rule."""
+        """Return the number of symbols found by this rule."""
         return self.rules.count(rule)
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Shares in [0, 1] of a dataset's distinct perturbations and genes, and of its rows by either and by both."""
+    """Covered shares in [0, 1]: of a dataset's distinct perturbations and genes, and of its rows by perturbation, gene and
+    both.
+    """
 
     perts: float
     genes: float
@@ -53,24 +55,24 @@ class Coverage:
 
 
 class _SpellingIndex:
-    """An index of symbols by their spelling, and else by their spelling in any case."""
+    """An index of symbols by their spelling, or by their spelling in any case."""
 
     def __init__(self, symbols: Iterable[str]) -> None:
         self.place = {symbol: i for i, symbol in enumerate(symbols)}
         self._folded: dict[str, list[str]] = {}
-        for symbol in sorted(self.place):  # sorted, so that the order of the symbols changes nothing
+        for symbol in sorted(self.place):  # sorted, so that the order of the symbols has no effect
             self._folded.setdefault(symbol.casefold(), []).append(symbol)
 
     def find(self, symbol: str) -> tuple[str, ...]:
-        """Return the symbol itself if it is in the index, else every spelling that differs only in case, sorted."""
+        """Return the symbol itself if it is in the index, otherwise every spelling that differs only in case, sorted."""
         return (symbol,) if symbol in self.place else tuple(self._folded.get(symbol.casefold(), ()))
 
 
 def match_symbols(space: Space, wanted: Sequence[str], orthologs: Mapping[str, str] | None = None) -> SymbolMatches:
-    """Find each wanted symbol: spelled the same, else in another case, else under its ortholog's symbol in any case.
+    """Find each wanted symbol: first spelled the same, then in another case, then by its ortholog's symbol in any case.
 
-    orthologs: from a wanted symbol (in any case) to the symbol of the space's organism. If several spellings fit, the
-    first in sorted order is used, so TP53 rather than Tp53; the order of the space's rows changes nothing.
+    orthologs: from a wanted symbol (in any case) to the symbol of the space's organism. If several spellings match, the first
+    in sorted order is used (TP53 rather than Tp53); the order of the space's rows has no effect.
     """
     genes, table = _SpellingIndex(space.symbols), _SpellingIndex(orthologs or ())
     index = np.full(len(wanted), -1, dtype=np.int64)
@@ -86,7 +88,7 @@ def match_symbols(space: Space, wanted: Sequence[str], orthologs: Mapping[str, s
 
 
 def coverage(space: Space, perts: Sequence[str], genes: Sequence[str], orthologs: Mapping[str, str] | None = None) -> Coverage:
-    """Return how much of a dataset a space covers; perts, genes: of its rows, both of shape (n_rows,)."""
+    """Return the shares of a dataset that a space covers; perts, genes: of its rows, both of shape (n_rows,)."""
     by_pert, pert_share = _covered_rows(space, perts, orthologs)
     by_gene, gene_share = _covered_rows(space, genes, orthologs)
     if not len(perts):

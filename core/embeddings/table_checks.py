@@ -1,5 +1,6 @@
-"""What is wrong with a table of symbols and numbers that reads as a gene space: symbols that a spreadsheet made, a table on its
-side, columns that are no dimension."""
+"""Check a table of symbols and numbers before using it as a gene space. It may have symbols damaged by a spreadsheet, be
+transposed, or have columns that are not dimensions.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from core.embeddings.space import Space, list_some, make_space
 from core.errors import InputError
 from core.symbols.spelling import clean, is_missing, spreadsheet_damage
 
-# Columns of numbers about a gene, or of groups, that are no dimension of a space.
+# Columns of numbers about a gene, or of groups, that are not dimensions of a space.
 _ABOUT: Final = re.compile(
     "clusters?|leiden|louvain|n(?:u)?(?:cells|counts|genes)(?:bycounts)?|(?:logp)?(?:total|mean)counts|means|dispersions(?:norm)?"
     "|variances(?:norm)?|pctdropoutbycounts|highlyvariable|entrez(?:gene)?(?:id)?|(?:gene|ncbi|hgnc)id|(?:gene)?length|size|start"
@@ -25,8 +26,8 @@ _ABOUT: Final = re.compile(
 )
 _DIMENSION: Final = re.compile(r"(?:d|dim|pc|pca|x|v|f|feature|emb|embedding|component|latent|z|factor|col)?[_ .-]?\d+", re.I)
 _OTHER_NAMES: Final = {
-    "Ensembl's identifiers of genes": re.compile(r"ENS[A-Z]*G\d{6,}(?:\.\d+)?"),
-    "Ensembl's identifiers of proteins": re.compile(r"(?:\d+\.)?ENS[A-Z]*P\d{6,}(?:\.\d+)?"),
+    "Ensembl gene identifiers": re.compile(r"ENS[A-Z]*G\d{6,}(?:\.\d+)?"),
+    "Ensembl protein identifiers": re.compile(r"(?:\d+\.)?ENS[A-Z]*P\d{6,}(?:\.\d+)?"),
     "UniProt's accessions": re.compile(r"[OPQ]\d[A-Z0-9]{3}\d|[A-NR-Z]\d(?:[A-Z][A-Z0-9]{2}\d){1,2}"),
     "identifiers of RefSeq": re.compile(r"[NX][MPR]_\d{6,}(?:\.\d+)?"),
     "identifiers of a database": re.compile(r"(?:HGNC|MGI|RGD|NCBIGene|ENTREZ|GeneID):?\d+", re.I),
@@ -34,7 +35,7 @@ _OTHER_NAMES: Final = {
     "dimensions": _DIMENSION,
 }
 _SYMBOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]*\d*")
-_LARGER: Final = 100.0  # times the other columns' scale, from which on a column is not a dimension
+_LARGER: Final = 100.0  # a column with this many times the other columns' scale is not a dimension
 _LEAST_COLUMNS: Final = 3
 
 
@@ -48,11 +49,11 @@ def make_imported_space(
     notes: Sequence[str] = (),
     kept: Collection[str] = (),
 ) -> Space:
-    """Return the space of a file's rows, as `make_space` does.
+    """Return the space from a file's rows, as in `make_space`.
 
-    Symbols that a spreadsheet damaged and columns that are not dimensions are left out and named in its notes. columns: the names
-    of the vectors' columns, where the file has any. kept: columns that a person asked for. Raise InputError where most rows have
-    no symbol: for numbers, and for a table on its side.
+    Symbols damaged by a spreadsheet and columns that are not dimensions are left out and named in the notes. columns: the names
+    of the vectors' columns, if the file has any. kept: columns requested by a person. Raise InputError if most rows have no
+    symbol, for numbers as symbols, and for a transposed table.
     """
     cleaned, said = [clean(symbol) for symbol in symbols], list(notes)
     _refuse_sideways(cleaned, columns, source)
@@ -60,24 +61,26 @@ def make_imported_space(
     if 2 * len(damaged) > len(cleaned):
         first, words = next(iter(damaged.items()))
         raise InputError(
-            f"{source}: {len(damaged):,} of {len(cleaned):,} symbols are none, the first {cleaned[first]!r}: {words}; expected "
-            "gene symbols"
+            f"{source}: {len(damaged):,} of {len(cleaned):,} symbols are not gene symbols, the first {cleaned[first]!r}: "
+            f"{words}; expected gene symbols"
         )
     if damaged:
         shown = list_some([f"{cleaned[i]} in row {i + 1}" for i in damaged])
-        said.append(f"{len(damaged):,} rows left out whose symbol a spreadsheet made ({shown}): {next(iter(damaged.values()))}")
+        said.append(
+            f"{len(damaged):,} rows left out with symbols made by a spreadsheet ({shown}): {next(iter(damaged.values()))}"
+        )
         rows = [i for i in range(len(cleaned)) if i not in damaged]
         cleaned, vectors = [cleaned[i] for i in rows], vectors[rows]
     odd = [i for i in _odd_columns(columns, vectors) if columns[i] not in kept]
     if odd:
         names = list_some([columns[i] for i in odd])
-        said.append(f"{len(odd):,} columns left out that are no dimension ({names}); --keep-column takes one along")
+        said.append(f"{len(odd):,} columns left out that are not dimensions ({names}); --keep-column keeps one")
         vectors = np.delete(vectors, odd, axis=1)
     return make_space(name, cleaned, vectors, source, notes=said)
 
 
 def kind_of_names(names: Sequence[str]) -> str:
-    """Return what most names are if they are not symbols of genes, in words; "" for symbols."""
+    """Describe most of the names if they are not gene symbols; "" for symbols."""
     for kind, pattern in _OTHER_NAMES.items():
         if 2 * sum(pattern.fullmatch(name) is not None for name in names) > len(names):
             return kind
@@ -85,19 +88,21 @@ def kind_of_names(names: Sequence[str]) -> str:
 
 
 def _refuse_sideways(symbols: Sequence[str], columns: Sequence[str], source: str) -> None:
-    """Raise InputError for rows that are called as dimensions are, under columns that are called as genes are."""
+    """Raise InputError if rows are named like dimensions and columns like genes."""
     rows = sum(_DIMENSION.fullmatch(symbol) is not None for symbol in symbols)
     genes = sum(_SYMBOL.fullmatch(name) is not None and not _DIMENSION.fullmatch(name) for name in columns)
     if len(symbols) > 1 and rows == len(symbols) and columns and 2 * genes > len(columns):
         raise InputError(
-            f"{source}: rows are called {list_some(list(symbols), 3)}, columns {list_some(list(columns), 3)}: the table lies on "
-            "its side; expected a row for each gene"
+            f"{source}: rows are called {list_some(list(symbols), 3)}, columns {list_some(list(columns), 3)}: the table is "
+            "transposed; expected a row for each gene"
         )
 
 
 def _odd_columns(columns: Sequence[str], vectors: NDArray[Any]) -> list[int]:
-    """Return the positions of columns with a name of _ABOUT, or of a much larger scale than the others: of whole numbers, or
-    under names that are not those of dimensions (the first principal component may be large)."""
+    """Return the positions of columns that are not dimensions: those named in _ABOUT, and those with a much larger scale than
+    the others. Of the latter, only columns of whole numbers, or with names unlike dimensions, count, because the first
+    principal component may be large.
+    """
     if len(columns) < _LEAST_COLUMNS or vectors.dtype.kind not in "fiu" or not len(vectors):
         return []
     values = vectors.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Gene spaces in tables: CSV, TSV and parquet."""
+"""Load gene spaces from tables: CSV, TSV and parquet."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from core.parquet_walk import text_bytes, walk_parquet
 MAX_COLUMNS = 100_000
 _MOST_BYTES = 1 << 32  # of a space
 _BYTES_A_NUMBER = 8
-_LOOKED_AT = 100  # rows, for decimal commas
+_LOOKED_AT = 100  # number of rows to search for decimal commas
 _SYMBOL_NAMES = {"symbol", "symbols", "gene", "genes", "gene_symbol", "gene_name"}
-_INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # what pandas calls the index that it writes along
+_INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # pandas' names for an index in a file
 
 
 def load_parquet(path: Path, name: str, kept: Collection[str] = ()) -> Space:
-    """Return the space in a parquet file: a column of symbols beside columns of numbers, or one of lists of numbers.
+    """Return the space in a parquet file: a column of symbols, and columns of numbers or one column of lists of numbers.
 
-    Only the columns of a space are read, texts as dictionaries: one that is repeated a million times is not written out.
+    Only the columns of a space are read. Texts are read as dictionaries, so that a text repeated a million times is stored
+    once.
     """
     try:
         found = walk_parquet(path, path.name)
@@ -52,7 +53,7 @@ def load_parquet(path: Path, name: str, kept: Collection[str] = ()) -> Space:
 
 
 def _load_lists(path: Path, name: str, symbol: str, column: str) -> Space:
-    """Return the space of a column of lists of numbers, all of one length."""
+    """Return the space from a column of lists of numbers, all of one length."""
     table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, column])
     refuse_large(path, table.nbytes)
     lists = table[column].combine_chunks()
@@ -73,7 +74,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def load_csv(path: Path, name: str, header: str, *, named: bool, kept: Collection[str] = ()) -> Space:
-    """Return the space in a table of text whose first line is `header`; a first line of a symbol and numbers is a row.
+    """Return the space in a text table with the first line `header`. A first line of a symbol and numbers is a row.
 
     named: as in `load_space`.
     """
@@ -88,10 +89,10 @@ def load_csv(path: Path, name: str, header: str, *, named: bool, kept: Collectio
     if not has_header:
         columns = ["symbol", *(f"d{i}" for i in range(len(columns) - 1))]
     symbol = _symbol_column(columns, columns[:1] if not named or columns[:1] == [""] else [], path.name)
-    # Types are given, not guessed, and no text is a missing value: NA and None are gene symbols.
+    # Types are set, not guessed, and no text means a missing value: NA and None are gene symbols.
     types = {column: pa.string() if column == symbol else pa.float64() for column in columns}
     try:
-        with path.open("rb") as file:  # of a path, Arrow would unpack what its name says is packed
+        with path.open("rb") as file:  # given a path, Arrow would unpack it because of its name
             table = arrow_csv.read_csv(
                 file,
                 read_options=arrow_csv.ReadOptions(column_names=None if has_header else columns),
@@ -120,7 +121,7 @@ def _has_decimal_commas(path: Path, delimiter: str) -> bool:
 
 
 def _first_text(path: Path, delimiter: str, columns: Sequence[str], symbol: str) -> str:
-    """Return where the first cell is that should be a number and is none, in words; "" if rows are wrong in another way."""
+    """Describe the first cell that should be a number and is not; "" if rows are wrong in another way."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter)
         try:
@@ -135,7 +136,7 @@ def _first_text(path: Path, delimiter: str, columns: Sequence[str], symbol: str)
 
 
 def _is_row(cells: Sequence[str]) -> bool:
-    """Return whether a first line is a row: a symbol and numbers that no header would have."""
+    """Return whether a first line is a row: a symbol and numbers that cannot be a header."""
     numbers = cells[1:]
     counted = all(cell.strip().isdecimal() for cell in numbers) and sorted(map(int, numbers)) in (
         [*range(len(numbers))],
@@ -162,7 +163,7 @@ def _symbol_column(columns: list[str], texts: list[str], source: str) -> str:
     for candidates in (named, texts):
         if len(candidates) == 1:
             return candidates[0]
-    raise UnknownFormat(f"{source}: columns {list_some(columns)}, expected one called symbol and numbers otherwise")
+    raise UnknownFormat(f"{source}: columns {list_some(columns)}, expected one called symbol and others of numbers")
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -171,7 +172,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _number_columns(schema: pa.Schema, symbol: str, source: str) -> list[str]:
-    """Return the columns beside the symbols, without those of row numbers. Raise InputError unless each is of numbers."""
+    """Return the columns other than symbols and row numbers. Raise InputError unless each contains numbers."""
     columns = [column for column in schema.names if column != symbol and column not in _INDEX_NAMES]
     other = [c for c in columns if not (pa.types.is_integer(t := schema.field(c).type) or pa.types.is_floating(t))]
     if other or not columns:
@@ -180,7 +181,7 @@ def _number_columns(schema: pa.Schema, symbol: str, source: str) -> list[str]:
 
 
 def _space_from_table(table: pa.Table, symbol: str, left_out: list[str], about: tuple[str, str, Collection[str]]) -> Space:
-    """about: the file's name, the space's, and the columns that are kept in any case."""
+    """Return the space from a table. about: the file's name, the space's name, and the columns to keep in any case."""
     source, name, kept = about
     columns = _number_columns(table.schema, symbol, source)
     if not _is_text(table.schema.field(symbol).type) or table[symbol].null_count:
@@ -192,5 +193,5 @@ def _space_from_table(table: pa.Table, symbol: str, left_out: list[str], about: 
 
 
 def refuse_large(path: Path, unpacked: int) -> None:
-    """Raise UnsafeFile for a file that unpacks to more than a space may have, or to much more than it is."""
+    """Raise UnsafeFile for a file that unpacks to more than the largest space, or to many times its own size."""
     refuse_bomb(path.name, path.stat().st_size, unpacked, _MOST_BYTES)

@@ -19,7 +19,7 @@ from core.types import Failed, Pair, RowResult
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Where a backend reports to. say: takes a line about what happens. log_unforeseen, scrub: as of `predict_row`."""
+    """The receivers of a backend's reports. say: called with a line on each event. log_unforeseen, scrub: as in `predict_row`."""
 
     say: Callable[[str], object]
     log_unforeseen: LogError
@@ -42,17 +42,17 @@ class Backend(Protocol):
 
     @property
     def nodes(self) -> tuple[NodeStatus, ...]:
-        """How each node is doing; none if there is only this process."""
+        """The status of each node; empty if there is only this process."""
         ...
 
     @property
     def notice(self) -> str:
-        """What the rows wait for; "" if they do not."""
+        """The reason why rows wait; "" if they do not."""
         ...
 
     @property
     def waited_s(self) -> float:
-        """For how long rows have waited for a node, in seconds; 0 if none waits."""
+        """The time that rows have waited for a node, in seconds; 0 if none waits."""
         ...
 
 

@@ -24,7 +24,7 @@ from core.engine.row_batches import Piece, RowBatch, read_piece
 from core.environment import bare_environment
 from core.log import LOGGER
 
-MOST_PROCESSES = 4  # more would wait for the process that writes
+MOST_PROCESSES = 4  # more processes would wait for the writing one
 
 
 class BatchProcesses:
@@ -49,7 +49,7 @@ class BatchProcesses:
     def __exit__(self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
         self._ended = True
         for process in self._processes:
-            process.kill()  # what it still reads nobody waits for
+            process.kill()  # nobody waits for its remaining input
         self._threads.shutdown(cancel_futures=True)
         for process in self._processes:
             # Closes its pipes and waits; a request to one that was killed before may be unsent.
@@ -81,7 +81,7 @@ class BatchProcesses:
             self._idle.put(process)
 
     def _give_up(self, process: subprocess.Popen[bytes]) -> None:
-        """End a process that answers no more, so that nothing it may still say is taken for its next answer; logs it once."""
+        """End a process that does not answer, so that late output is not taken for its next answer; logs it once."""
         if process.returncode is None:
             process.kill()
             code = process.wait()
@@ -106,7 +106,7 @@ def _exchange(process: subprocess.Popen[bytes], piece: Piece) -> RowBatch:
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Answers each piece with its lines, until there are no more pieces."""
+    """Answer each piece with its lines, until there are no more pieces."""
     # Rows refer to no other rows: to look for circles among a hundred thousand objects, again and again, takes half of the time.
     gc.disable()
     with suppress(EOFError, BrokenPipeError):
@@ -117,5 +117,5 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
 
 if __name__ == "__main__":
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is not an answer
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # output of a library is not an answer
         serve(sys.stdin.buffer, answers)

@@ -110,7 +110,7 @@ def source_client(dependencies: Dependencies, spec: RunSpec) -> SourceClient | N
 
 
 def open_pool(settings: ExecutionSettings, endpoint: Endpoint, model: str, say: Callable[[str], object]) -> ServerPool | None:
-    """Return the model servers of a run that has several; None for one. say: takes a line about what happens to them."""
+    """Return the model servers of a run with several; None for one. say: called with a line on each event."""
     if not settings.has_several:
         return None
     return ServerPool(settings.servers, endpoint, model, connections=settings.concurrency, say=say)
@@ -188,7 +188,7 @@ def load_earlier(store: Store, spec: RunSpec, method: AsksAgain) -> dict[str, Ea
 
 
 def _rows_of_parent(store: Store, known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
-    """Return the rows that the parent was made on: its label view depends on them, and is that of a run that asks it again."""
+    """Return the parent's rows, because its label view depends on them, and a run that asks again has the same view."""
     with store.read() as db:
         ids = predictions.all_ids(db, spec.parents[0])
     return tuple(pair for key, pair in known.items() if key in ids)

@@ -34,7 +34,7 @@ from core.store.queries import insert_all
 BATCH_ROWS = 5_000
 LONG_BYTES = 1 << 26
 PIECE_BYTES = 1 << 24
-TRANSACTION_BYTES = 1 << 25  # a commit takes some three times as much memory, of which a worker's store has `WORKER_STORE_MB`
+TRANSACTION_BYTES = 1 << 25  # a commit takes about three times this memory; a worker's store has `WORKER_STORE_MB`
 TRANSACTION_ROWS = 2 * 122_880  # of any table
 _MOST_STORE_MB = 1 << 11  # DuckDB needs the content of some 2,000 rows in memory
 _LONGEST_LINE = 500  # characters of an error in the run's log
@@ -73,7 +73,9 @@ def record_start(store: Store, folder: RunFolder) -> None:
     """Record in the store that a worker began. Called before it appends to the journal."""
     with store.write() as db:
         if _ingested_bytes(db, folder) > (folder.rows.stat().st_size if folder.rows.exists() else 0):
-            runs.change_by_worker(db, folder.run, folded_bytes=0)  # lines were lost since: the remaining ones are ingested again
+            runs.change_by_worker(
+                db, folder.run, folded_bytes=0
+            )  # lines were lost since then, so the remaining ones are ingested again
         runs.change_by_worker(db, folder.run, status="running", cause="", started_at=datetime.now(), finished_at=None)
         changes.bump(db, "runs")
 
@@ -195,7 +197,7 @@ class RunReporter:
             self.write_heartbeat()
 
     def write_heartbeat(self) -> None:
-        """Record that the worker lives, in which state, and how many rows are finished."""
+        """Record that the worker is alive, its state, and the number of finished rows."""
         rows = len(self._progress.finished) - (self._total - self.missing)
         seconds = time.monotonic() - self._begun
         rate = rows / seconds if rows > 0 and seconds > 0 else None

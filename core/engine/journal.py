@@ -67,12 +67,12 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """How many rows have a prediction."""
+        """The number of rows with a prediction."""
         return len(self.finished) - len(self.failed)
 
 
 def cost_of(row: RowResult | Failed) -> int:
-    """Return the tokens of a row, answers from the cache among them: as its method counts, else those of its calls."""
+    """Return the tokens of a row, including cached answers: the method's count, or otherwise the sum over its calls."""
     if isinstance(row, RowResult) and row.prediction.tokens is not None:
         return row.prediction.tokens
     return calls_tokens(row.calls, spent=False)
@@ -159,7 +159,7 @@ class Journal:
 
 
 def mark_for_retry(folder: RunFolder, pair_ids: Sequence[str], scrub: Callable[[str], str] = str) -> None:
-    """Marks failed rows as not finished. The caller holds the run's lock."""
+    """Mark failed rows as not finished. The caller must hold the run's lock."""
     with Journal(folder, scrub) as journal:
         journal.append([RetryMark(tuple(pair_ids))])
 

@@ -86,17 +86,17 @@ class RayBackend:
 
     @property
     def nodes(self) -> tuple[NodeStatus, ...]:
-        """How each node is doing, or did."""
+        """The current or last status of each node."""
         return tuple(node.status for node in self._nodes.values())
 
     @property
     def waited_s(self) -> float:
-        """For how long rows have waited for a node, in seconds; 0 if none waits."""
+        """The time that rows have waited for a node, in seconds; 0 if none waits."""
         return 0.0 if self._waiting_since is None else time.monotonic() - self._waiting_since
 
     @property
     def notice(self) -> str:
-        """What the rows wait for; "" if they do not, or not for long."""
+        """The reason why rows wait; "" if they do not, or only briefly."""
         if self.waited_s < (0.0 if self._was_ready else _BEGINNING_S) or self._waiting_since is None:
             return ""
         problems = "; ".join(f"{node.node.address}: {node.problem or node.state}" for node in self._nodes.values())
@@ -115,7 +115,7 @@ class RayBackend:
         return await row.finished
 
     def _hand_out(self) -> None:
-        """Give the rows that wait to the processes with the fewest, as long as one has room."""
+        """Give waiting rows to the processes with the fewest rows, as long as one has room."""
         recent = time.monotonic() - _BEGINNING_S  # one that has not begun by then waits for a CPU that others use
         processes = [process for _, process in self._processes() if process.is_ready or process.begun_at > recent]
         room = math.ceil(self._settings.rows_in_flight / max(1, len(processes)))
@@ -144,7 +144,7 @@ class RayBackend:
             self._compare_nodes(alive)
             for node in self._nodes.values():
                 node.sample(now)
-                if len(node.processes) < self._wanted(node) and node.is_due(now):
+                if len(node.processes) < self._count_processes(node) and node.is_due(now):
                     self._start_processes(node)
             self._stop_if_refused()
             self._hand_out()
@@ -165,13 +165,13 @@ class RayBackend:
                     self._give_up(node, process, "gone", "it has left the cluster")
                 node.own_state, node.problem = "gone", "it has left the cluster"
 
-    def _wanted(self, node: RunNode) -> int:
-        """Return how many processes a node is to have."""
+    def _count_processes(self, node: RunNode) -> int:
+        """Return the wanted number of processes on a node."""
         return max(1, min(node.node.cpus, math.ceil(self._settings.rows_in_flight / ROWS_A_PROCESS)))
 
     def _start_processes(self, node: RunNode) -> None:
         node.own_state = None
-        for _ in range(self._wanted(node) - len(node.processes)):
+        for _ in range(self._count_processes(node) - len(node.processes)):
             handle = self._cluster.start_actor(node.node, self._shared)
             process = RowProcess(handle, time.monotonic())
             if self._calls is not None:

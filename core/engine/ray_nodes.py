@@ -14,7 +14,7 @@ from core.engine.run_state import NodeState, NodeStatus
 from core.llm.shared_calls import ConnectedProcess
 from core.types import Failed, Pair, RowResult
 
-REST_S, LONGEST_REST_S = 1.0, 30.0  # before processes are started again where some have died
+REST_S, LONGEST_REST_S = 1.0, 30.0  # pause before restarting dead processes
 _SAMPLES = 30  # for the rate
 
 
@@ -96,7 +96,7 @@ class RunNode:
         self.losses += 1
 
     def is_due(self, now: float) -> bool:
-        """Return whether processes may be started here."""
+        """Return whether processes may be started on this node now."""
         return self.own_state != "gone" and now >= self.until
 
     def count_row(self) -> None:
@@ -110,7 +110,7 @@ class RunNode:
 
     @property
     def status(self) -> NodeStatus:
-        """How the node is doing now."""
+        """The current status of the node."""
         first, last = (self._samples[0], self._samples[-1]) if self._samples else ((0.0, 0), (0.0, 0))
         rate = (last[1] - first[1]) / (last[0] - first[0]) if last[0] > first[0] else 0.0
         in_flight = sum(len(process.rows) for process in self.processes)

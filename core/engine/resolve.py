@@ -86,8 +86,8 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
 def _options_of(method: Method, request: RunRequest) -> dict[str, Any]:
     """Return the options of a request.
 
-    Raise InputError for invalid ones, for sources that are not there, and where names would be coded in texts of public sources:
-    they hold names that no pack knows.
+    Raise InputError for invalid options, for missing sources, and for coded names with texts of public sources, because these
+    contain names that no pack lists.
     """
     options = read_options(method.options, request.options)
     for name in _ADDED_LATER:
@@ -168,7 +168,7 @@ def _rows_asked_before(
 
 
 def default_rows(known: Sequence[Pair]) -> str:
-    """Return the rows that are predicted if a request chooses none: the test split if there is one, else all."""
+    """Return the default rows of a request: the test split if there is one, otherwise all."""
     return "split=test" if any(pair.split == "test" for pair in known) else ""
 
 

@@ -1,4 +1,4 @@
-"""Lines of a journal, audited and laid out as the store holds them: what takes long before rows are written."""
+"""Audit lines of a journal and convert them to the store's layout, the slow work before writing rows."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ class _Entries:
 
 
 def read_batches(piece: Piece, most_rows: int, size: int) -> Iterator[RowBatch]:
-    """Yield the lines of a piece in order, at a time those of so many rows, or as many as fill `size` bytes.
+    """Yield the lines of a piece in order, in batches of at most `most_rows` rows or `size` bytes.
 
-    Raise InputError for a line that is no entry, when those before it were yielded.
+    Raise InputError for an invalid line, after yielding the lines before it.
     """
     start = piece.start
     while start < piece.end:
@@ -89,7 +89,7 @@ def read_batches(piece: Piece, most_rows: int, size: int) -> Iterator[RowBatch]:
 
 
 def read_piece(piece: Piece, most_rows: int = sys.maxsize) -> RowBatch:
-    """Return the lines of a piece, at most those of so many rows; of a line that is no entry, the lines before it."""
+    """Return the lines of a piece, for at most `most_rows` rows, up to the first invalid line."""
     entries, end, damage = _Entries(), piece.start, None
     try:
         for entry, end in read_entries(piece.file, piece.start):
@@ -102,7 +102,7 @@ def read_piece(piece: Piece, most_rows: int = sys.maxsize) -> RowBatch:
 
 
 def pieces(piece: Piece, size: int) -> Iterator[Piece]:
-    """Yield a piece in pieces of at least so many bytes, each cut where a line ends; the last may be shorter."""
+    """Split a piece into pieces of at least `size` bytes, each cut at the end of a line; the last may be shorter."""
     start = piece.start
     with piece.file.open("rb") as journal:
         while start + size < piece.end:

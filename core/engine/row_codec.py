@@ -42,7 +42,7 @@ def pair_id_of(row: RowResult | Failed) -> str:
 
 
 def calls_tokens(calls: tuple[Call, ...], *, spent: bool) -> int:
-    """Return prompt and completion tokens of calls; `spent`: without those that the cache answered."""
+    """Return prompt and completion tokens of calls; `spent`: without cached answers."""
     return sum(call.prompt_tokens + call.completion_tokens for call in calls if not (spent and call.cached))
 
 
@@ -87,7 +87,7 @@ def _parse(line: bytes) -> Any:
 
 
 def _check(row: RowResult | Failed) -> None:
-    """Raise InputError for numbers that no column of the store could hold."""
+    """Raise InputError for numbers outside the range of the store's columns."""
     if isinstance(row, RowResult):
         _check_prediction(row.prediction)
         if len(row.events) > MOST_EVENTS:

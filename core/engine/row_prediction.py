@@ -67,13 +67,13 @@ def _refuse_wrong_row(result: RowResult, pair: Pair, method: Method) -> RowResul
 
 
 def lacks_prediction(result: RowResult, method: Method) -> bool:
-    """Return whether a row has no prediction although its method is none that reads."""
+    """Return whether a row lacks a prediction that its method should make (reading methods make none)."""
     return result.prediction.p_source == "none" and method.name not in READING_METHODS
 
 
 @dataclass(slots=True)
 class CommonFailures:
-    """Counts why rows fail; messages that differ in numbers alone count as one."""
+    """Counts the reasons of failed rows; messages that differ only in numbers count as one."""
 
     _counts: Counter[str] = field(default_factory=Counter)
     _examples: dict[str, str] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class CommonFailures:
 
     @property
     def commonest(self) -> str:
-        """How many rows have the commonest failure, and an example of it; "" without any."""
+        """The number of rows with the most common failure, and an example of it; "" without failures."""
         if not self._counts:
             return ""
         alike, count = self._counts.most_common(1)[0]
@@ -128,7 +128,7 @@ class CircuitBreaker:
         return [row]  # it failed before any server was asked
 
     def _is_refused_alike(self, row: Failed) -> bool:
-        """Return whether a row is refused as all rows before it, since the run began."""
+        """Return whether a row is refused like all rows before it, since the start of the run."""
         alike = self.is_fresh and not self.ever_answered and row.kind in _REFUSED
         return alike and all(without_numbers(held) == without_numbers(row) for held in self._held)
 
@@ -143,12 +143,12 @@ class CircuitBreaker:
 
     @property
     def holds_unanswered(self) -> bool:
-        """Whether rows are held back because no server answered, not because they were refused."""
+        """Whether rows are held back because no server answered, rather than because of refusals."""
         return any(held.kind == _NO_ANSWER for held in self._held)
 
     @property
     def is_open(self) -> bool:
-        """Whether as many rows in succession as the limit got no answer, or the first ones were refused alike."""
+        """Whether the limit of consecutive rows without an answer is reached, or the first rows were all refused alike."""
         return len(self._held) >= (self.limit if self.holds_unanswered else min(self.limit, FIRST_ROWS))
 
     @property
@@ -157,7 +157,7 @@ class CircuitBreaker:
         return self._held[-1].message if self._held else ""
 
     def describe(self) -> str:
-        """Return why the run is stopped, in words."""
+        """Describe why the run is stopped."""
         if self.holds_unanswered:
             return f"{self.n_held} rows in succession without an answer: {self.last_message}"
         return f"the first {self.n_held} rows are refused alike: {self.last_message}"

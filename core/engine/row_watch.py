@@ -27,7 +27,7 @@ from core.texts import parse_json
 from core.types import Evidence, Failed, Pair, RowResult
 
 ANY = "any"
-FRESH_S = 5.0  # a marker that is older is nobody's any more
+FRESH_S = 5.0  # an older marker has expired
 MAX_BYTES = 128 << 20  # of the events of a row; a quarter of a million words take a third of it
 _MOST_READ = 16 << 20  # at a time, and more than any event has
 _EVENTS = ".jsonl"
@@ -88,7 +88,7 @@ class RowWatch:
 
     @property
     def in_flight(self) -> int:
-        """How many rows are predicted now."""
+        """The number of rows being predicted now."""
         return len(self._feeds)
 
     async def follow(self, pair: Pair, predict: Callable[[RowFeed], Awaitable[RowResult | Failed]]) -> RowResult | Failed:
@@ -102,7 +102,7 @@ class RowWatch:
         finally:
             del self._feeds[pair.pair_id]
             if feed.is_watched:
-                feed.add("ended", **_ending(row))
+                feed.add("ended", **_last_event(row))
                 for name in [name for name, stream in self._streams.items() if stream.feed is feed]:
                     self._streams.pop(name).close()
 
@@ -160,7 +160,7 @@ class RowWatch:
         feed.attach(stream.write)
 
 
-def _ending(row: RowResult | Failed | None) -> dict[str, Any]:
+def _last_event(row: RowResult | Failed | None) -> dict[str, Any]:
     """Return the last event of a row; None for an abandoned row."""
     if row is None:
         return {"error": "the work on this row was ended", "given_up": True}

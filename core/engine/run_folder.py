@@ -53,7 +53,7 @@ def read_spec(file: Path, kind: type[S], what: str) -> S:
 
 @dataclass(frozen=True, slots=True)
 class RunFolder(JobFolder):
-    """The folder that holds a run's files: those of a job, and more."""
+    """The folder with a run's files: the files of a job, and more."""
 
     @property
     def run(self) -> str:
@@ -78,7 +78,7 @@ class RunFolder(JobFolder):
 
     @property
     def exists(self) -> bool:
-        """Whether this is the folder of a run: its specification is there."""
+        """Whether this is the folder of a run, with a specification."""
         return (self.path / "spec.json").is_file()
 
     def create(self, spec: RunSpec, settings: ExecutionSettings) -> None:
@@ -104,7 +104,7 @@ class RunFolder(JobFolder):
         return read_spec(self.path / "spec.json", RunSpec, "run")
 
     def execution_settings(self) -> ExecutionSettings:
-        """Return how the run is carried out; the defaults if the folder does not say."""
+        """Return the execution settings of the run, or the defaults if the folder has none."""
         values = read_json(self.path / "how.json") or {}
         known = {("servers" if name == "base_url" else name): value for name, value in values.items()}  # what 0.1.0 wrote
         return from_json(ExecutionSettings, known, f"{self.path / 'how.json'}: settings of a run")
@@ -133,7 +133,7 @@ WORKER_STORE_MB = 128
 
 
 def command_of(settings: Settings, run: str) -> tuple[str, ...]:
-    """Return the command line of a run's worker, which holds no secret."""
+    """Return the command line of a run's worker, without any secret."""
     return command_line(settings, "worker", run)
 
 

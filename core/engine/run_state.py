@@ -81,11 +81,12 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A run's state and counts. cause: why it stopped, "" if it did not. pid: of its live worker, None without one.
+    """A run's state and counts.
 
-    begun_at: when the last worker started, in seconds since 1970; None before the first. rows_per_s: of that worker, None before
-    its first row. servers: of a run that has several; those of the last worker. notice: what a live worker waits for, "" if it
-    does not. nodes: of a run on a cluster; those of the last worker.
+    cause: why it stopped, "" if it did not. pid: of its live worker, None without one. begun_at: the start of the last worker,
+    in seconds since 1970; None before the first. rows_per_s: of that worker, None before its first row. servers: of the last
+    worker, for a run with several. notice: the reason why a live worker waits, "" if it does not. nodes: of the last worker,
+    for a run on a cluster.
     """
 
     state: State
@@ -106,7 +107,7 @@ class Status:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds that the other rows take at the present rate; None if no rate is known."""
+        """The seconds for the remaining rows at the present rate; None if no rate is known."""
         left = self.total - self.counts.done - self.counts.failed
         return left / self.rows_per_s if self.state in LIVE_STATES and self.rows_per_s else None
 

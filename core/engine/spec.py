@@ -19,7 +19,7 @@ from core.types import ASKED, Pair
 
 ViewKind = Literal["all", "blinded", "folds"]
 BackendName = Literal["local", "ray"]
-VERSION = 1  # of the files that hold these records
+VERSION = 1  # of the files with these records
 _VIEWS = ("all", "blinded", "folds")
 BACKENDS: tuple[BackendName, ...] = ("local", "ray")
 _RAY_ADDRESS = re.compile(r"auto|(?:[\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
@@ -105,7 +105,7 @@ class RunSpec:
         return str(self.options.get("prompts", ""))
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain data from which `records.from_json` makes an equal record."""
+        """Return plain data. `records.from_json` makes an equal record from it."""
         values = to_json(self) | {"options": dict(self.options), "view": self.view.as_json()}  # NaN stays, to be refused
         for name in ("sources", "calls"):  # without any, runs keep the ids they always had
             if not values[name]:
@@ -113,13 +113,13 @@ class RunSpec:
         return values
 
     def summary(self) -> dict[str, Any]:
-        """Return `as_json` with number and hash instead of the rows: what the store keeps."""
+        """Return `as_json` with the number and hash of rows instead of the rows, for the store."""
         rows = {"rows": len(self.rows), "rows_sha256": sha256_of("\n".join(self.rows))}
         return {name: value for name, value in self.as_json().items() if name != "method"} | rows
 
     @property
     def key(self) -> str:
-        """The run's identity, 10 hexadecimal digits: equal for equal specifications, whatever the runs' names."""
+        """The run's identity, 10 hexadecimal digits: equal for equal specifications, independent of the runs' names."""
         return sha256_of(json.dumps(self.as_json(), sort_keys=True, allow_nan=False))[:KEY_DIGITS]
 
 
@@ -170,9 +170,9 @@ class ExecutionSettings:
             self.endpoint()
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain data from which `records.from_json` makes an equal record."""
+        """Return plain data. `records.from_json` makes an equal record from it."""
         values = to_json(self)
-        if self.calls == CallSettings():  # as it was before there was a choice
+        if self.calls == CallSettings():  # the same as before this setting existed
             del values["calls"]
         return values
 
@@ -182,8 +182,9 @@ class ExecutionSettings:
         return asks_several(self.servers)
 
     def endpoint(self, access: ServerAccess = NO_KEYS) -> Endpoint:
-        """Return the model server with its key, which is never written to a file; the limits and the access alone, at an example
-        of an address, if there may be several."""
+        """Return the model server with its key, which is never written to a file. If there may be several, return only the
+        limits and the access, with an example address.
+        """
         limits = ("timeout_s", "retries", "backoff_s", "longest_backoff_s", "longest_wait_s", "max_answer_mb", "calls")
         return Endpoint(EXAMPLE if self.has_several else self.servers, access, **{name: getattr(self, name) for name in limits})
 

@@ -187,7 +187,7 @@ class _Worker:
             self._stop("stopped", str(explain(error, self.folder.spending)))
 
     async def _predict_in_turn(self, backend: Backend, todo: deque[Pair]) -> None:
-        """Predicts one row after the other until `todo`, which several tasks share, is empty or the run ends."""
+        """Predict one row after the other until `todo`, which several tasks share, is empty or the run ends."""
         while True:
             await self.not_paused.wait()
             if not todo or self.ending is not None:
@@ -273,7 +273,7 @@ class _Worker:
                 task.cancel()
 
     async def _journal_rows(self) -> None:
-        """Journals finished rows until a None: in each write, all that were finished during the last one.
+        """Journal finished rows until a None. Each write contains all rows finished during the previous write.
 
         Stops the run if the journal cannot be written.
         """
@@ -308,7 +308,7 @@ class _Worker:
             await asyncio.sleep(_POLL_S)
 
     def _carry_out_command(self) -> None:
-        """Cancels, pauses or continues the run as the control file says."""
+        """Cancel, pause or continue the run, as requested in the control file."""
         command = self.folder.command()
         if command == "cancel":
             self._stop("cancelled", "a person cancelled it")

@@ -166,8 +166,8 @@ def fold_views(pairs: Sequence[Pair], k: int = 5, seed: int = 0) -> Folds:
     if isinstance(k, bool) or not isinstance(k, int) or k < 2:
         raise InputError(f"folds: k is {k!r}, expected a whole number of at least 2")
     rng = np.random.default_rng(seed)
-    perts = _cut([pair.pert for pair in pairs], k, rng)
-    genes = _cut([pair.gene for pair in pairs], k, rng)
+    perts = _cut_into_parts([pair.pert for pair in pairs], k, rng)
+    genes = _cut_into_parts([pair.gene for pair in pairs], k, rng)
     parts = [(perts[pair.pert], genes[pair.gene]) for pair in pairs]
     views = tuple(
         all_training(pair for pair, (p, g) in zip(pairs, parts, strict=True) if p != pert and g != gene)
@@ -177,7 +177,7 @@ def fold_views(pairs: Sequence[Pair], k: int = 5, seed: int = 0) -> Folds:
     return Folds(views, {pair.pair_id: p * k + g for pair, (p, g) in zip(pairs, parts, strict=True)})
 
 
-def _cut(symbols: Iterable[str], k: int, rng: np.random.Generator) -> dict[str, int]:
+def _cut_into_parts(symbols: Iterable[str], k: int, rng: np.random.Generator) -> dict[str, int]:
     """Return the part of every symbol, from 0 to k − 1."""
     distinct = sorted(set(symbols))
     place: dict[str, int] = {}

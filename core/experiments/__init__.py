@@ -1,1 +1,1 @@
-"""Which ideas survive: rules for decisions, benchmarks, controls and ablations. Runs and spaces in, tables and verdicts out."""
+"""Test ideas with decision rules, benchmarks, controls and ablations. Runs and spaces in, tables and verdicts out."""

@@ -1,4 +1,4 @@
-"""In what an arm differs from the one that it is compared with: a benchmark tests one change at a time."""
+"""Find the differences between an arm and its control. A benchmark tests one change at a time."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from core.experiments.benchmark_spec import Arm, BenchmarkSpec
 
 @dataclass(frozen=True, slots=True)
 class ArmDifference:
-    """things: in words, each a difference between two arms; known: False if an arm is a run that came from elsewhere."""
+    """The differences between two arms. things: a description of each; known: False if an arm is a run from elsewhere."""
 
     things: tuple[str, ...]
     known: bool
 
 
 def arm_difference(spec: BenchmarkSpec, arm: Arm, made_here: bool = False) -> ArmDifference:
-    """In what an arm differs from its control. made_here: whether existing runs among the two have options to compare."""
+    """Return the differences of an arm from its control. made_here: whether existing runs among the two have options to
+    compare.
+    """
     control = spec.control_of(arm)
     if arm.base == control.name:
         what = f"a kNN over {arm.knn['spaces']}" if arm.knn is not None else f"run {', '.join(arm.others)}"
@@ -35,13 +37,13 @@ def arm_difference(spec: BenchmarkSpec, arm: Arm, made_here: bool = False) -> Ar
 
 
 def check_arms(spec: BenchmarkSpec) -> list[ArmDifference]:
-    """Return the differences of every tested arm. Raise InputError for an arm that differs in nothing, or in several things."""
+    """Return the differences of every tested arm. Raise InputError for an arm with no difference or with several."""
     found = []
     for arm in spec.tested:
         difference = arm_difference(spec, arm)
         control = spec.control_of(arm).name
         if not difference.things:
-            raise InputError(f"arm {arm.name!r}: is the same as {control!r}, expected one difference")
+            raise InputError(f"arm {arm.name!r}: is equal to {control!r}, expected one difference")
         if len(difference.things) > 1 and not arm.several:
             raise InputError(
                 f"arm {arm.name!r}: differs from {control!r} in {len(difference.things)} things "

@@ -1,10 +1,10 @@
-"""What asking about one row again shows: how far a changed dossier moves the answers, beside what asking again moves them.
+"""Ask about one row again: compare the change of the answers by a changed dossier with the change by asking again.
 
-Every repeat is one asking: P(DE) and P(up | DE) under its own seeds. The askings with a changed dossier are compared with those
-with the dossier as it was by the exact permutation test of the difference of means, a p for each of both numbers, with Holm over
-the two. The answer as it stands in the run is shown beside them and counts on neither side: it is one asking.
+Every repeat is one asking: P(DE) and P(up | DE) under its own seeds. An exact permutation test of the difference of means
+compares the askings with the changed dossier with the askings with the original one. Each of the two numbers has a p, with Holm
+over both. The run's own answer is shown too, but counts on neither side: it is a single asking.
 
-What asking about a row again shows, in words and as JSON: the change beside the noise, and what so few askings can show.
+The result is given in words and as JSON: the change, the noise, and the smallest change that so few askings can show.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ from core.store.runs import Run
 from core.texts import number_text
 from core.types import ASKED_AGAIN
 
-QUESTIONS = {"P(DE)": "de", "P(up | DE)": "dir"}  # → the stage of the debate that answers it
+QUESTIONS = {"P(DE)": "de", "P(up | DE)": "dir"}  # → the stage of the debate with the answer
 COLUMNS = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
-LEAST_READ = 2  # askings on a side, for a spread
+LEAST_READ = 2  # fewest askings on a side, for a spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerChange:
-    """One number of the row. stands: as in the run, NaN if unknown. again, changed: of each asking with the dossier as it was and
-    with the changed one; answers that could not be read are left out, changed is empty if nothing was changed.
+    """One number of the row.
 
-    p_holm: over both numbers. detectable: the true change that so many askings, as noisy as these, would show 4 times in 5 at 5%
-    over both numbers, by Student's t; NaN without a spread.
+    stands: as in the run, NaN if unknown. again, changed: of each asking with the original dossier and with the changed one;
+    unreadable answers are left out, and changed is empty without a change. p_holm: over both numbers. detectable: the true
+    change that this many askings with this noise would show 4 times in 5, at 5% over both numbers, by Student's t; NaN without
+    a spread.
     """
 
     name: str
@@ -53,7 +54,7 @@ class AnswerChange:
 
     @property
     def change(self) -> float:
-        """How far the changed dossier moves the mean of the answers."""
+        """The change of the mean answer by the changed dossier."""
         return self.test.difference
 
     @property
@@ -63,20 +64,21 @@ class AnswerChange:
 
     @property
     def is_outside(self) -> bool:
-        """Whether the change lies outside of what asking again brings, at 5% over both numbers."""
+        """Whether the change exceeds that of asking again, at 5% over both numbers."""
         return self.p_holm <= LEVEL
 
     @property
     def can_show(self) -> bool:
-        """Whether any change at all could lie outside with so many askings: the test's smallest p, twice, is 5% at most."""
+        """Whether this many askings can show any change: twice the test's smallest p is at most 5%."""
         return len(QUESTIONS) * self.test.smallest_p <= LEVEL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AskedAgain:
-    """What was found about one row. of: the run that was asked again. judge_alone: whether its stored briefs were judged again.
-    unchanged, changed: the runs; changed is None, and changes empty, where the same alone was asked again. unread: answers that
-    could not be read. tokens: of both runs, None if unknown."""
+    """The result for one row. of: the run that was asked again. judge_alone: whether its stored briefs were judged again.
+    unchanged, changed: the runs; changed is None and changes is empty if only the original was asked again. unread: number of
+    unreadable answers. tokens: of both runs, None if unknown.
+    """
 
     of: Run
     pair_id: str
@@ -91,17 +93,17 @@ class AskedAgain:
 
 
 def is_asked_again(run: Run, of: str, pair_id: str) -> bool:
-    """Return whether a run asks about this row alone of the run with the id `of` again."""
+    """Return whether a run asks only about this row of the run with the id `of` again."""
     return run.method == ASKED_AGAIN and run.parents == (of,) and run.spec.get("rows_sha256") == sha256_of(pair_id)
 
 
 def changes_of(run: Run) -> tuple[CardChange, ...]:
-    """Return what a run that asks again changed of the dossier."""
+    """Return the changes of the dossier in a run that asks again."""
     return read_changes(str(run.spec["options"]["changes"]))
 
 
 def find_unchanged(asked: Iterable[Run], changed: Run) -> Run | None:
-    """Return the run that asks the same with the dossier as it was; None if it is not there."""
+    """Return the run that asks the same with the original dossier; None if there is none."""
     key = _key_without_changes(changed)
     return next((run for run in asked if not run.spec["options"]["changes"] and _key_without_changes(run) == key), None)
 
@@ -114,7 +116,7 @@ def _key_without_changes(run: Run) -> dict[str, Any]:
 def pair_askings(asked: Sequence[Run]) -> list[tuple[Run, Run | None]]:
     """Return the runs about one row as (unchanged, changed), in the order given.
 
-    A change without its counterpart is left out; a run without a change stands alone unless it is a counterpart.
+    A change without its counterpart is left out. An unchanged run that is not a counterpart is returned alone.
     """
     partner = {each.id: find_unchanged(asked, each) for each in asked if each.spec["options"]["changes"]}
     used = {each.id for each in partner.values() if each is not None}
@@ -129,9 +131,9 @@ def pair_askings(asked: Sequence[Run]) -> list[tuple[Run, Run | None]]:
 
 
 def report_again(db: Cursor, pair_id: str, unchanged: str, changed: str | None = None) -> AskedAgain:
-    """Return what two runs that asked about a row again found, or what asking the same again did. unchanged, changed: ids.
+    """Report on two runs that asked about a row again, or on the unchanged one alone.
 
-    Raise StateError if one of them is not done or could not ask.
+    unchanged, changed: ids. Raise StateError if a run is not done or could not ask.
     """
     made = [runs.find(db, run) for run in (unchanged, changed) if run is not None]
     asked = [answers_of_row(db, run, pair_id) for run in made]
@@ -148,7 +150,7 @@ def report_again(db: Cursor, pair_id: str, unchanged: str, changed: str | None =
 
 
 def answers_of_row(db: Cursor, run: Run, pair_id: str) -> dict[str, Floats]:
-    """Return P(DE) and P(up | DE) of each asking, of shape (repeats,), as `answers_by_repeat` reads them."""
+    """Return P(DE) and P(up | DE) of each asking, of shape (repeats,), from `answers_by_repeat`."""
     row = predictions.row(db, run.id, pair_id) if run.status == "done" else None
     if row is None or row["error"]:
         why = f"failed: {row['error']}" if row is not None else f"is {run.status}"
@@ -157,7 +159,7 @@ def answers_of_row(db: Cursor, run: Run, pair_id: str) -> dict[str, Floats]:
 
 
 def answers_by_repeat(events: Sequence[Mapping[str, Any]], repeats: int) -> dict[str, Floats]:
-    """Return P(DE) and P(up | DE) → the mean over each repeat's verdicts that could be read; NaN without any.
+    """Return P(DE) and P(up | DE) → the mean over each repeat's readable verdicts; NaN without any.
 
     events: the fields of `TraceEvent`, meta a mapping.
     """
@@ -174,7 +176,7 @@ def answers_by_repeat(events: Sequence[Mapping[str, Any]], repeats: int) -> dict
 def compare_answers(
     stands: Mapping[str, Any], again: Mapping[str, Floats], changed: Mapping[str, Floats] | None
 ) -> tuple[AnswerChange, ...]:
-    """Return both numbers, tested. stands: the row's prediction. again, changed: as in `answers_by_repeat`."""
+    """Return both numbers with their tests. stands: the row's prediction. again, changed: as in `answers_by_repeat`."""
     found = []
     for name in QUESTIONS:
         first = again[name][~np.isnan(again[name])]
@@ -198,7 +200,7 @@ def _detectable(again: Floats, changed: Floats) -> float:
 
 
 def points_text(change: float) -> str:
-    """Return a change of a probability in percentage points, with its sign; an en dash if it is unknown."""
+    """Return a change of a probability in percentage points, with its sign; an en dash if unknown."""
     return "–" if math.isnan(change) else f"{number_text(100 * change, '+.1f')} points"
 
 
@@ -211,7 +213,7 @@ def _mean(values: Any) -> float:
 
 
 def who_sentence(found: AskedAgain) -> str:
-    """Return who was asked, how often, and about what."""
+    """Return a sentence on who was asked, how often, and about which row."""
     who = "Only the judge, on the stored briefs," if found.judge_alone else "The whole debate"
     repeats = f"{found.repeats} time{'s' * (found.repeats != 1)}"
     unread = f" {found.unread:,} answer{'s' * (found.unread != 1)} could not be read." if found.unread else ""
@@ -219,26 +221,26 @@ def who_sentence(found: AskedAgain) -> str:
 
 
 def noise_sentence(each: AnswerChange) -> str:
-    """Return what asking again with nothing changed brings for one number."""
+    """Return a sentence on one number when asking again without changes."""
     if not len(each.again):
         return f"{each.name}: no answer could be read."
     low, high = each.again.min(), each.again.max()
     spread = f", standard deviation {number_text(100 * each.spread, '.1f')} points" if not math.isnan(each.spread) else ""
     stands = f"stands at {_percent(each.stands)}; " if not math.isnan(each.stands) else ""
-    return f"{each.name} {stands}asked again with nothing changed: {_percent(low)} to {_percent(high)}{spread}."
+    return f"{each.name} {stands}asked again without changes: {_percent(low)} to {_percent(high)}{spread}."
 
 
 def change_sentence(each: AnswerChange) -> str:
-    """Return how far the changed dossier moves one number, and whether that lies outside of what asking again brings."""
+    """Return a sentence on the change of one number by the changed dossier, compared with asking again."""
     if not len(each.changed) or not len(each.again):
-        return f"{each.name}: one side has no answer that could be read, so there is no change to show."
+        return f"{each.name}: one side has no readable answer, so there is no change to show."
     moved = (
         f"{each.name} moves from {_percent(_mean(each.again))} to {_percent(_mean(each.changed))} ({points_text(each.change)})"
     )
     sizes = f"{len(each.changed)} against {len(each.again)} askings"
     if not each.can_show:
         least = number_text(len(QUESTIONS) * each.test.smallest_p, ".2f")
-        return f"{moved}. {sizes} can show no change at {LEVEL:.0%}, however large: p is {least} at least. Ask more often."
+        return f"{moved}. {sizes} can show no change at {LEVEL:.0%}, however large: p is at least {least}. Ask more often."
     p = f"p {number_text(each.test.p, '.3f')}, after Holm over both numbers {number_text(each.p_holm, '.3f')}"
     if each.is_outside:
         return f"{moved}: outside the range of asking again ({p}; {sizes})."
@@ -246,7 +248,7 @@ def change_sentence(each: AnswerChange) -> str:
 
 
 def power_sentence(found: AskedAgain) -> str:
-    """Return what so few repeats can show and what they would miss; "" if they can show nothing or the spread is unknown."""
+    """Return a sentence on the changes that so few repeats can show; "" if they can show none or the spread is unknown."""
     known = [each for each in found.answers if each.can_show and not math.isnan(each.detectable)]
     parts = [f"{number_text(100 * each.detectable, '.0f')} points of {each.name}" for each in known]
     if not parts:
@@ -271,7 +273,7 @@ LIMITS = (
 
 
 def again_json(found: AskedAgain) -> dict[str, Any]:
-    """Return `again`: both numbers with every asking, the test, and the runs."""
+    """Return the JSON `again`: both numbers with every asking, the test, and the runs."""
     return {
         "run": found.of.name,
         "row": found.pair_id,

@@ -1,9 +1,9 @@
-"""Which evidence moved the answers of a run: each tool left out, beside what asking again with nothing changed brings.
+"""Find the evidence that moved the answers of a run: leave out each tool, and compare with asking again without changes.
 
-y is a row's answer as it stands, b_r what it is when asked again under the seeds of repeat r, w_r the same without a tool. Of a
-row, |Δ| without the tool is the mean over repeats of |w_r - y|, and |Δ| of asking again that of |b_r - y|. If the tool does not
-matter, w_r and b_r can be exchanged for all repeats of a row together, which turns the sign of the difference of the two: the
-sign-flip test of it is exact. It is one-sided, since to say "moved" is to say "more than asking again does".
+Let y be a row's original answer, b_r its answer when asked again under the seeds of repeat r, and w_r the same without a tool.
+For a row, |Δ| without the tool is the mean over repeats of |w_r - y|, and |Δ| of asking again is the mean of |b_r - y|. If the
+tool does not matter, w_r and b_r can be exchanged for all repeats of a row together, which flips the sign of the difference of
+the two. So the sign-flip test is exact. It is one-sided, because "moved" means "moved more than asking again".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FLIP_SEED = 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """The answers of arms on the same rows. p_de, p_up: of shape (n_arms, n_rows), NaN where an answer could not be read."""
+    """The answers of arms on the same rows. p_de, p_up: of shape (n_arms, n_rows), NaN for unreadable answers."""
 
     p_de: Floats
     p_up: Floats
@@ -42,7 +42,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """How far answers move, as means over rows of absolute changes. both: of P(DE) and P(up | DE) together, their mean."""
+    """The mean absolute changes of answers over rows. both: the mean of P(DE) and P(up | DE)."""
 
     both: Estimate
     de: Estimate
@@ -51,9 +51,10 @@ class Movement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToolEffect:
-    """What leaving out one tool changes. movement: how far that moves the answers, and floor: how far asking again does, both on
-    the rows of the test. test: of |Δ| without it less |Δ| of asking again; p_holm: over the tools. scores: of the answers without
-    it against those asked again, not tested; rows: that all of these answers could be read of."""
+    """The effect of leaving out one tool. movement: of the answers without the tool, and floor: of asking again, both on the
+    rows of the test. test: of |Δ| without the tool minus |Δ| of asking again; p_holm: over the tools. scores: of the answers
+    without the tool against those of asking again, not tested; rows: number of rows with all of these answers readable.
+    """
 
     name: str
     movement: Movement
@@ -65,14 +66,15 @@ class ToolEffect:
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether leaving it out moves the answers more than asking again does, at 5% over all tools."""
+        """Whether leaving out the tool moves the answers more than asking again, at 5% over all tools."""
         return self.p_holm <= LEVEL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attribution:
-    """What was found. floor: how far asking again moves the answers, on all rows of which those with every tool could be read;
-    left_out: the others. seeds: what the judge is by asking again. tokens: of all arms, None if unknown."""
+    """The result of an attribution. floor: movement by asking again, on all rows with readable answers in the arms with every
+    tool; left_out: number of other rows. seeds: noise of the judge from asking again. tokens: of all arms, None if unknown.
+    """
 
     spec: AttributionSpec
     runs: Arms
@@ -83,12 +85,12 @@ class Attribution:
     tokens: int | None
 
     def is_covered(self, tool: ToolEffect) -> bool:
-        """Return whether a tool's |Δ| lies within the noise: below the upper limit of |Δ| of asking again, on the same rows."""
+        """Return whether a tool's |Δ| is within the noise: below the upper limit of |Δ| of asking again, on the same rows."""
         return not tool.movement.both.value > tool.floor.both.shown.high
 
 
 def report_attribution(db: Cursor, spec: AttributionSpec, runs: Arms) -> Attribution:
-    """Return what an attribution found whose arms are all done. Raise StateError if one is missing or all of its rows failed."""
+    """Report an attribution whose arms are all done. Raise StateError if an arm is missing or all of its rows failed."""
     missing = [arm for arm in spec.arms if arm not in runs]
     if missing:
         raise StateError(f"attribution of {spec.name}: {len(missing)} of {len(spec.arms)} arms are missing, expected all done")
@@ -114,15 +116,15 @@ def _arms_of(spec: AttributionSpec, tool: str) -> list[ArmKey]:
 
 
 def _line_up(arms: Mapping[ArmKey, RunRows], spec: AttributionSpec) -> dict[ArmKey, RunRows]:
-    """Return the rows of every arm that all arms have, in the same order."""
+    """Return the common rows of all arms, from each arm, in the same order."""
     common = set(spec.rows).intersection(*(rows.frame["pair_id"] for rows in arms.values()))
     if not common:
-        raise StateError(f"attribution of {spec.name}: no row was answered in every arm, expected one at least")
+        raise StateError(f"attribution of {spec.name}: no row was answered in every arm, expected at least one")
     return {arm: take_ids(rows, [row for row in spec.rows if row in common]) for arm, rows in arms.items()}
 
 
 def _changes(arms: Mapping[ArmKey, RunRows], first: ArmKey, others: Sequence[ArmKey]) -> tuple[Floats, Floats]:
-    """Return the mean over arms of |ΔP(DE)| and of |ΔP(up | DE)| of each row; NaN where one of the answers could not be read."""
+    """Return the mean over arms of |ΔP(DE)| and of |ΔP(up | DE)| of each row; NaN if an answer was unreadable."""
     parts = [
         (read_answers(rows, "p_de"), read_answers(rows, "p_up_given_de"))
         for rows in [arms[first], *(arms[arm] for arm in others)]
@@ -133,28 +135,27 @@ def _changes(arms: Mapping[ArmKey, RunRows], first: ArmKey, others: Sequence[Arm
 
 
 def _of_both(de: Floats, up: Floats) -> Floats:
-    """|Δ| of a row: the mean of both, or that of P(DE) where no direction could be read."""
+    """Return |Δ| of each row: the mean of both, or that of P(DE) if no direction was readable."""
     return np.where(np.isnan(up), de, (de + up) / 2)
 
 
 def _movement(rows: RunRows, de: Floats, up: Floats) -> Movement:
-    """Return how far answers move, as means over rows. de, up: |Δ| of each row, NaN where it is unknown."""
+    """Return the movement of answers, as means over rows. de, up: |Δ| of each row, NaN if unknown."""
     return Movement(*(_mean(values, rows) for values in (_of_both(de, up), de, up)))
 
 
 def _mean(values: Floats, rows: RunRows) -> Estimate:
     known = ~np.isnan(values)
     if not known.any():
-        raise StateError("attribution: no row whose answers could all be read, expected one at least")
+        raise StateError("attribution: no row has only readable answers, expected at least one")
     perts, genes = (np.unique(codes[known], return_inverse=True)[1] for codes in (rows.pert, rows.gene))
     return means_within(values[known], np.zeros(len(perts), dtype=np.intp), perts, genes)[0]
 
 
 def _effect(arms: Mapping[ArmKey, RunRows], spec: AttributionSpec, tool: str) -> ToolEffect:
-    """Return the effect of one tool, its p not adjusted yet.
+    """Return the effect of one tool, with its p not yet adjusted.
 
-    All of it is on the rows that all answers could be read of: which ones they are does not depend on which side an answer
-    belongs to.
+    Only rows with all answers readable count, so the choice of rows does not depend on the side of an answer.
     """
     first, again, without = ArmKey(EVERY_TOOL, FIRST), _arms_of(spec, EVERY_TOOL), _arms_of(spec, tool)
     sides = [_changes(arms, first, others) for others in (again, without)]
@@ -170,7 +171,7 @@ def _effect(arms: Mapping[ArmKey, RunRows], spec: AttributionSpec, tool: str) ->
 
 
 def _scores(arms: Mapping[ArmKey, RunRows], again: Sequence[ArmKey], without: Sequence[ArmKey], read: Bools) -> Comparison:
-    """Return DE and DIR without the tool against those of asking again, the mean over repeats."""
+    """Return DE and DIR without the tool compared with asking again, as means over repeats."""
     sides = [tuple(arms[arm].take(read) for arm in each) for each in (again, without)]
     replicates = tuple((0, arm.repeat) for arm in again)
     return compare_replicates(PairedReplicates(replicates, sides[0], sides[1], 0, int((~read).sum()))).comparison

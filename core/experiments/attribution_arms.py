@@ -1,4 +1,4 @@
-"""What an attribution asks: the answers as they stand, the same asked again, and the same without one tool at a time."""
+"""The arms of an attribution: the original answers, the same questions again, and the same without one tool at a time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from core.hashes import KEY_DIGITS, sha256_of
 from core.methods.prompts import SEED_STEP, read_seeds
 from core.store.runs import Run
 
-EVERY_TOOL = ""  # of an arm that leaves nothing out
+EVERY_TOOL = ""  # marks an arm that leaves nothing out
 FIRST = 0  # the repeat under the run's own seeds
 MOST_REPEATS = 20
 
 
 class ArmKey(NamedTuple):
-    """One arm under one repeat. tool: the one that is left out, or EVERY_TOOL. repeat: FIRST, or from 1."""
+    """One arm under one repeat. tool: the tool that is left out, or EVERY_TOOL. repeat: FIRST, or from 1."""
 
     tool: str
     repeat: int
@@ -26,9 +26,9 @@ class ArmKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AttributionSpec:
-    """Which rows of a run are asked again, how often, and which tools are left out, one at a time.
+    """The rows of a run to ask again, the number of repeats, and the tools to leave out, one at a time.
 
-    run: an id; name: of the run, for people. rows: pair ids in file order. repeats: how often every arm is asked.
+    run: an id; name: of the run, for people. rows: pair ids in file order. repeats: number of repeats of every arm.
     """
 
     run: str
@@ -43,32 +43,34 @@ class AttributionSpec:
             raise InputError(f"repeats: got {self.repeats}, expected 1 to {MOST_REPEATS}")
         for what in ("rows", "tools"):
             if not getattr(self, what):
-                raise InputError(f"attribution of {self.name}: no {what}, expected one at least")
+                raise InputError(f"attribution of {self.name}: no {what}, expected at least one")
 
     @property
     def key(self) -> str:
-        """Its identity, of KEY_DIGITS hexadecimal digits: equal for equal rows, tools and repeats of the same run."""
+        """The identity of the attribution, in KEY_DIGITS hexadecimal digits: equal for equal rows, tools and repeats of the
+        same run.
+        """
         parts = ("\n".join(each) for each in (self.rows, self.tools))
         return sha256_of("\n\n".join((self.run, *parts, str(self.repeats))))[:KEY_DIGITS]
 
     @property
     def arms(self) -> tuple[ArmKey, ...]:
-        """The arms in the order in which they are made: the first answers, asking again, then each tool left out."""
+        """The arms in order: the first answers, asking again, then each tool left out."""
         repeats = range(FIRST + 1, self.repeats + 1)
         left_out = (ArmKey(tool, repeat) for tool in (EVERY_TOOL, *self.tools) for repeat in repeats)
         return (ArmKey(EVERY_TOOL, FIRST), *left_out)
 
     def name_of(self, arm: ArmKey) -> str:
-        """Return the name of an arm's run, which says what it is of."""
+        """Return the name of an arm's run, which describes the arm."""
         what = f"without {arm.tool}" if arm.tool else "again"
         asked = "as it was" if arm.repeat == FIRST else f"{what}, repeat {arm.repeat}"
         return f"{self.name[:120]}: {asked} ({len(self.rows):,} rows, {self.key})"
 
 
 def tools_given(run: Run) -> tuple[str, ...]:
-    """Return the tools that a run was given, in its order.
+    """Return the tools of a run, in its order.
 
-    Raise StateError for a run of which that is unknown, or that had none.
+    Raise StateError if they are unknown, or if it had none.
     """
     options = run.spec.get("options")
     if not isinstance(options, Mapping) or "tools" not in options:
@@ -80,13 +82,13 @@ def tools_given(run: Run) -> tuple[str, ...]:
 
 
 def choose_tools(run: Run, given: Sequence[str], called: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
-    """Return the tools to leave out: those that are wanted, by default all that answered about the rows, in the run's order.
+    """Return the tools to leave out: the wanted ones, by default all that answered about the rows, in the run's order.
 
-    given: the tools that the run was given; called: those whose answers its rows have. Raise InputError for others.
+    given: the tools of the run; called: the tools with answers in its rows. Raise InputError for others.
     """
     unknown = [name for name in wanted if name not in given]
     if unknown:
-        raise InputError(f"tools: {unknown[0]!r} is not among those of run {run.name}, expected {', '.join(given) or 'none'}")
+        raise InputError(f"tools: {unknown[0]!r} is not a tool of run {run.name}, expected {', '.join(given) or 'none'}")
     chosen = tuple(name for name in given if name in (wanted or called))
     if not chosen:
         raise InputError(f"run {run.name}: called no tool on these rows, so none can be left out; expected rows with a dossier")
@@ -94,10 +96,10 @@ def choose_tools(run: Run, given: Sequence[str], called: Sequence[str], wanted: 
 
 
 def options_of_arm(run: Run, arm: ArmKey) -> dict[str, Any]:
-    """Return the options of an arm: the run's, without the tool that is left out, and under other seeds for a repeat.
+    """Return the options of an arm: the run's options, without the left-out tool, and with other seeds for a repeat.
 
-    A run with the option `seeds` is asked under SEED_STEP more for each repeat, and keeps the run's own seed, from which examples
-    are drawn: asking again changes nothing that the prompts say.
+    For a run with the option `seeds`, each repeat adds SEED_STEP to them. The run's own seed, which draws examples, stays the
+    same, so asking again does not change the prompts.
     """
     options = dict(run.spec["options"])
     if arm.tool:
@@ -109,8 +111,9 @@ def options_of_arm(run: Run, arm: ArmKey) -> dict[str, Any]:
 
 
 def refuse_meeting_seeds(run: Run, repeats: int) -> None:
-    """Raise InputError where a repeat would ask under a seed of another: the cache would answer it, and asking again
-    would seem to change less than it does."""
+    """Raise InputError if two repeats would share a seed: the cache would answer, and asking again would seem to change too
+    little.
+    """
     seeds = read_seeds(str(run.spec["options"].get("seeds", "")), seed_of(run))
     meeting = [(a, b) for a in seeds for b in seeds if a < b <= a + SEED_STEP * repeats and (b - a) % SEED_STEP == 0]
     if meeting:
@@ -122,10 +125,10 @@ def refuse_meeting_seeds(run: Run, repeats: int) -> None:
 
 
 def seed_of_arm(run: Run, arm: ArmKey) -> int:
-    """Return the seed of an arm's run: the run's own if the option `seeds` sets the seeds of calls, else one per repeat."""
+    """Return the seed of an arm's run: the run's own if the option `seeds` sets the seeds of calls, otherwise one per repeat."""
     return seed_of(run) + (0 if "seeds" in run.spec["options"] else SEED_STEP * arm.repeat)
 
 
 def seed_of(run: Run) -> int:
-    """Return the seed that a run was made under."""
+    """Return the seed of a run."""
     return int(run.spec.get("seed", 0))

@@ -1,4 +1,6 @@
-"""What an attribution found, in words and as JSON: the tools that moved the answers first, then the noise floor and the judge."""
+"""The result of an attribution, in words and as JSON: first the tools that moved the answers, then the noise floor and the
+judge.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ _MINUTE_S = 60.0
 
 
 def cost_sentence(cost: Expectation, runs: int, rows: int) -> str:
-    """Return what the runs that are still to be made are expected to take."""
+    """Return a sentence on the expected cost of the remaining runs."""
     if not runs:
         return "Every run is done: no new calls are needed."
     parts = [f"{runs:,} run{'s' * (runs != 1)} of {rows:,} row{'s' * (rows != 1)}: about {cost.calls:,} calls"]
@@ -32,7 +34,7 @@ def cost_sentence(cost: Expectation, runs: int, rows: int) -> str:
 
 
 def verdict_sentence(found: Attribution) -> str:
-    """Return which tools move the answers more than asking again does, after Holm."""
+    """Return a sentence on the tools that move the answers more than asking again, after Holm."""
     confirmed = [each.name for each in found.tools if each.is_confirmed]
     floor = f"asking again moves them by {interval_text(found.floor.both.shown)}"
     if not confirmed:
@@ -42,7 +44,7 @@ def verdict_sentence(found: Attribution) -> str:
 
 
 def tool_sentence(each: ToolEffect, found: Attribution) -> str:
-    """Return what leaving out one tool changes, and whether that is more than noise."""
+    """Return a sentence on the effect of leaving out one tool, and whether it exceeds the noise."""
     verdict = "confirmed" if each.is_confirmed else "not confirmed"
     covered = "inside the noise floor" if found.is_covered(each) else "above the noise floor"
     moved, p, adjusted = interval_text(each.movement.both.shown), number_text(each.test.p, ".4f"), number_text(each.p_holm, ".4f")
@@ -50,7 +52,7 @@ def tool_sentence(each: ToolEffect, found: Attribution) -> str:
 
 
 def method_sentence(found: Attribution) -> str:
-    """Return what was asked and how it is tested."""
+    """Return sentences on the questions and on the test."""
     spec, test = found.spec, found.tools[0].test
     patterns = f"all {test.flips:,}" if test.exact else f"{test.flips:,} random"
     rows = f"{len(spec.rows):,} rows of {spec.name}, asked again {spec.repeats} times unchanged and without each tool"
@@ -75,7 +77,7 @@ def attribution_lines(found: Attribution) -> list[str]:
 
 
 def attribution_json(found: Attribution) -> dict[str, Any]:
-    """Return `attribute`: every tool, the noise floor, what the judge is by asking again, and the runs."""
+    """Return the JSON `attribute`: every tool, the noise floor, the noise of the judge, and the runs."""
     spec = found.spec
     return {
         "run": spec.name,

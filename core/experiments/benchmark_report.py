@@ -1,6 +1,5 @@
-"""What a benchmark found: paired deltas of its arms inside the same cells, the placebo, and the noise floor.
-
-What a debate's judge changes by itself: the variance of a score between the judge's answers to the same briefs.
+"""Report a benchmark: paired deltas of its arms inside the same cells, the placebo, the noise floor, and the noise of a
+debate's judge.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ Runs = Mapping[str, Mapping[Replicate, str]]  # arm → replicate → run id
 
 @dataclass(frozen=True, slots=True)
 class Placebo:
-    """A metric that a change cannot touch. moved: whether its interval lies off 0, so that something else changed too."""
+    """A metric that a change cannot affect. moved: whether its interval excludes 0, so that something else changed too."""
 
     metric: str
     change: Difference
@@ -59,9 +58,9 @@ class Placebo:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoiseFloor:
-    """How far an arm is from itself, made once more. kind: "cut" or "seed", what was changed.
+    """The difference between an arm and its repeat. kind: "cut" or "seed", the thing that differs.
 
-    differences: of DE, DIR and their mean between each two repeats, of shape (n_pairs, 3). change: of seeds, the paired
+    differences: of DE, DIR and their mean between each pair of repeats, of shape (n_pairs, 3). change: for seeds, the paired
     difference of the second repeat from the first; None for cuts, whose cells differ.
     """
 
@@ -79,7 +78,7 @@ class NoiseFloor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArmResult:
-    """A tested arm against its control. dossiers: (rows, rows whose evidence differs) of arms that gathered some."""
+    """A tested arm against its control. dossiers: (rows, rows with different evidence) of arms with evidence."""
 
     arm: Arm
     control: Arm
@@ -93,17 +92,19 @@ class ArmResult:
         return part_of(self.found, metric)
 
     def decisive(self, spec: BenchmarkSpec) -> Interval:
-        """Return the interval of the change of the primary metric that decides."""
+        """Return the deciding interval of the change of the primary metric."""
         return decision.interval_by(self.change(spec.primary).change, spec.unit_of(self.arm))
 
     def decision(self, spec: BenchmarkSpec) -> decision.Decision:
-        """Return whether the change of the primary metric is what was asked for, by the rule of the ledger."""
+        """Return the verdict on the change of the primary metric, by the rule of the ledger."""
         return decision.decide(self.decisive(spec), spec.smallest_effect)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BenchmarkReport:
-    """n_wanted: the benchmark's rows; runs: of each arm, by replicate; tokens: of all of its runs, None if unknown."""
+    """The report of a benchmark. n_wanted: number of its rows; runs: of each arm, by replicate; tokens: of all its runs, None
+    if unknown.
+    """
 
     spec: BenchmarkSpec
     n_wanted: int
@@ -120,7 +121,7 @@ def part_of(found: ReplicateComparison, metric: str) -> Difference:
 
 
 class ArmLoader:
-    """The rows of every run of a benchmark, each read once."""
+    """Loads the rows of every run of a benchmark, each once."""
 
     def __init__(self, db: Cursor, dataset: str, *, asked: bool = False) -> None:
         self.db, self.dataset = db, datasets.find(db, dataset)
@@ -130,7 +131,7 @@ class ArmLoader:
         self._rows: dict[str, RunRows] = {}
 
     def rows_of(self, run: str) -> RunRows:
-        """Return the rows of a run as it is scored. Raise NotFound."""
+        """Return the rows of a run, as scored. Raise NotFound."""
         if run not in self._rows:
             found = runs.find_predicting(self.db, run)
             frame = add_count_controls(predictions.frame(self.db, found.id), self._frame)
@@ -138,19 +139,19 @@ class ArmLoader:
         return self._rows[run]
 
     def rows_named(self, name: str) -> RunRows:
-        """Return the same of a run by its name or id."""
+        """Return the rows of a run by its name or id, as scored."""
         return self.rows_of(runs.find_predicting(self.db, name).id)
 
     def pairs(self) -> list[tuple[str, str, bool, str]]:
-        """Return every row of the dataset: perturbation, gene, whether it has a label, and id."""
+        """Return every row of the dataset: perturbation, gene, whether it is labelled, and id."""
         labelled = self._frame["label"].notna()
         return list(zip(self._frame["pert"], self._frame["gene"], labelled, self._frame["pair_id"], strict=True))
 
     def tokens(self, made: Runs) -> int | None:
-        """Return the tokens of all runs, each counted once; None if those of one are unknown."""
+        """Return the tokens of all runs, each counted once; None if some are unknown."""
         every = {run for of_arm in made.values() for run in of_arm.values()}
         found = [self.rows_of(run).run for run in every]
-        counts = [run.tokens for run in found if not run.parents]  # what is made from runs repeats their tokens
+        counts = [run.tokens for run in found if not run.parents]  # runs made from other runs repeat their tokens
         return None if any(count is None for count in counts) else sum(count or 0 for count in counts)
 
 
@@ -165,15 +166,15 @@ def report_benchmark(db: Cursor, spec: BenchmarkSpec, dataset: str, rows: Sequen
 def pair_arms(
     loader: ArmLoader, spec: BenchmarkSpec, control: Arm, arm: Arm, rows: Sequence[str], made: Runs
 ) -> PairedReplicates:
-    """Return two arms under the cuts of the benchmark and the seeds of either.
+    """Return two arms under the cuts of the benchmark and their seeds.
 
-    An arm without seeds stands beside all of the other's.
+    An arm without seeds is paired with all seeds of the other.
     """
     both = [_of_seeds(made.get(each.name, {}), spec.seeds) for each in (control, arm)]
     for each, of_arm in zip((control, arm), both, strict=True):
         missing = [cut for cut in spec.folds.cuts if not any(cut == replicate[0] for replicate in of_arm)]
         if missing:
-            raise StateError(f"arm {each.name!r}: no run that is done under cut {missing[0]}; run the benchmark again")
+            raise StateError(f"arm {each.name!r}: no finished run under cut {missing[0]}; run the benchmark again")
     seeds = sorted({seed for of_arm in both for _, seed in of_arm})
     a, b = (
         {
@@ -187,7 +188,7 @@ def pair_arms(
 
 
 def compare_arms(loader: ArmLoader, pair: PairedReplicates) -> ReplicateComparison:
-    """Return the paired differences of two arms, with the part that their judges have in the variance."""
+    """Return the paired differences of two arms, with their judges' part of the variance."""
     return replace(compare_replicates(pair), judge=judge_noise(loader.db, pair))
 
 
@@ -211,9 +212,9 @@ def _check_placebo(pair: PairedReplicates, found: ReplicateComparison, metric: s
 
 
 def find_noise_floor(loader: ArmLoader, spec: BenchmarkSpec, rows: Sequence[str], made: Runs) -> NoiseFloor | None:
-    """Return the noise floor of the arm that is repeated: by seeds where it calls a model, else by cuts.
+    """Return the noise floor of the repeated arm: by seeds if it calls a model, otherwise by cuts.
 
-    None if nothing is repeated.
+    Return None without a repeat.
     """
     if spec.noise is None:
         return None
@@ -243,10 +244,10 @@ def spread_of_cuts(found: ReplicateComparison) -> Floats:
 
 
 def judge_noise(db: Cursor, pair: PairedReplicates) -> Floats:
-    """Return the variance that judges leave in the change of DE, of DIR and of their mean, of shape (3,), as the arms were made.
+    """Return the judges' variance in the change of DE, of DIR and of their mean, of shape (3,), for the arms as made.
 
-    Each seed has verdicts of its own, so the mean over seeds has the variance of one divided by their number; runs under several
-    cuts of the folds are not taken for independent. NaN where an arm calls a model and has no verdicts that were repeated.
+    Each seed has its own verdicts, so the variance of the mean over seeds is divided by their number. Runs under several cuts
+    of the folds are not treated as independent. NaN if an arm calls a model and has no repeated verdicts.
     """
     seeds = sorted({seed for _, seed in pair.replicates})
     total = NO_JUDGE
@@ -260,7 +261,7 @@ def judge_noise(db: Cursor, pair: PairedReplicates) -> Floats:
 
 
 def _distinct_runs(arm: Sequence[RunRows], seeds: Sequence[int], pair: PairedReplicates) -> int:
-    """Over how many seeds an arm was made again: an arm without seeds of its own stands beside all seeds of the other."""
+    """Return the number of seeds of an arm; an arm without its own seeds is paired with all seeds of the other."""
     by_seed = [
         frozenset(rows.run.id for (_, each), rows in zip(pair.replicates, arm, strict=True) if each == seed) for seed in seeds
     ]
@@ -268,7 +269,7 @@ def _distinct_runs(arm: Sequence[RunRows], seeds: Sequence[int], pair: PairedRep
 
 
 def _noise_of(db: Cursor, rows: RunRows) -> Floats:
-    """Return the variance of the scores of one run between its judge's answers, divided by how many answers each debate has."""
+    """Return the variance of one run's scores between its judge's answers, divided by the number of answers per debate."""
     if isinstance(methods().get(rows.run.method), WithoutModel) and not rows.run.parents:
         return NO_JUDGE
     verdicts = traces.repeated_verdicts(db, rows.run.id)
@@ -283,7 +284,7 @@ def _noise_of(db: Cursor, rows: RunRows) -> Floats:
 
 
 def _scores_of(verdicts: pd.DataFrame, rows: RunRows, of_all: Scores) -> Scores:
-    """Return the scores if each debate had this answer alone; rows without one keep the score that they have."""
+    """Return the scores if each debate had only this answer; rows without an answer keep their score."""
     by_stage = verdicts.groupby(["stage", "pair_id"])["p"].mean()
     columns = []
     for stage, known in (("de", of_all.p_de), ("dir", of_all.p_up)):

@@ -12,10 +12,11 @@ from core.types import TRAIN, Label, Pair
 
 
 def choose_benchmark_rows(pairs: Sequence[Pair], spec: RowsSpec, of_run: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the ids of a benchmark's rows, in the dataset's order. of_run: the ids of the run that the specification names.
+    """Return the ids of a benchmark's rows, in the dataset's order.
 
-    Without a run they are the labelled training rows, or all labelled rows of a dataset without any. Raise InputError without a
-    labelled row, and for a sample that is larger than the rows there are.
+    of_run: the ids of the run named in the specification. Without a run, choose the labelled training rows, or all labelled
+    rows of a dataset without training rows. Raise InputError without a labelled row, and for a sample that is larger than the
+    rows there are.
     """
     labelled = [pair for pair in pairs if pair.label is not None]
     if of_run is not None:
@@ -29,14 +30,14 @@ def choose_benchmark_rows(pairs: Sequence[Pair], spec: RowsSpec, of_run: Iterabl
     if spec.sample is None:
         return tuple(pair.pair_id for pair in rows)
     if spec.sample > len(rows):
-        raise InputError(f"rows: a sample of {spec.sample:,}, expected at most the {len(rows):,} labelled rows there are")
+        raise InputError(f"rows: a sample of {spec.sample:,}, expected at most the number of labelled rows, {len(rows):,}")
     return tuple(rows[i].pair_id for i in draw_stratified([str(pair.label) for pair in rows], spec.sample, spec.seed))
 
 
 def draw_stratified(labels: Sequence[str], n: int, seed: int) -> list[int]:
-    """Return the sorted positions of n of the rows, drawn without replacement so that each label keeps its share, to a row.
+    """Return the sorted positions of n rows, drawn without replacement, so that each label keeps its share to within one row.
 
-    The places left by rounding down go to the labels with the largest remainders, in the order of `Label` where these tie.
+    Places left by rounding down go to the labels with the largest remainders; ties follow the order of `Label`.
     """
     rng = np.random.default_rng(seed)
     order = [str(label) for label in Label]

@@ -1,8 +1,7 @@
-"""The specification of a blinded paired benchmark: rows, folds, arms that differ in one thing, and what decides.
+"""The specification of a blinded paired benchmark: rows, folds, arms that differ in one thing, and the deciding metric.
 
-It is one TOML file; docs/benchmarks.md describes every key, docs/examples holds examples.
-
-The hypothesis that a benchmark names in its file, so that it stands in the ledger before the first arm is made.
+It is one TOML file; docs/benchmarks.md describes every key, docs/examples has examples. A hypothesis in the file is entered in
+the ledger before the first arm is made.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from core.texts import check_name
 
 @dataclass(frozen=True, slots=True)
 class HypothesisSpec:
-    """What is claimed of an arm; the metric that decides and the smallest effect are those of the benchmark.
+    """The claim about an arm; the deciding metric and the smallest effect are the benchmark's.
 
-    name: in the ledger, None for that of the benchmark. arm: the one that is tested against its control. level, unit: as of
+    name: in the ledger, None for the benchmark's name. arm: the arm tested against its control. level, unit: as in
     `DecisionRule`.
     """
 
@@ -35,7 +34,7 @@ class HypothesisSpec:
     arm: str = setting(MISSING, "The arm that is tested.")
     level: Level = setting("fused", "What is compared.")
     unit: DecisionUnit = setting("two-way", "What is resampled.")
-    name: str | None = setting(None, "Its name in the ledger; by default that of the benchmark.")
+    name: str | None = setting(None, "Its name in the ledger; by default the benchmark's name.")
 
 
 Metric = Literal["DE", "DIR", "mean"]
@@ -44,7 +43,7 @@ METRICS: tuple[Metric, ...] = ("DE", "DIR", "mean")
 METRIC_OF_RULE: Mapping[Metric, decision.Metric] = {"DE": "de", "DIR": "dir", "mean": "mean"}
 PLACEBOS = ("DE", "DIR", "DE within gene", "DIR within gene", "DE within pert", "DIR within pert")
 _ARM = ("name", "against", "placebo", "several")
-_KEYS = {  # of an arm by what it is made from, beside those of every arm
+_KEYS = {  # keys of an arm by its kind, in addition to those of every arm
     "run": ("run",),
     "method": ("method", "options", "model", "endpoint", "token_budget", *(option.name for option in options_of(CallSettings))),
     "base": ("base", "with", "knn", "w_de", "w_dir", "by_agreement"),
@@ -56,11 +55,11 @@ _KNN = ("spaces", "power", "de_power", "k", "axis", "centre", "strength")
 class RowsSpec:
     """The rows of a benchmark: those of a run, or a sample, stratified by label, of the labelled training rows.
 
-    sample: None takes all. seed: of the sample.
+    sample: number of rows, None for all. seed: of the sample.
     """
 
-    run: str | None = setting(None, "The run whose rows are compared; without one labelled training rows.")
-    sample: int | None = setting(None, "Number of these rows, stratified by label; by default all.", least=2)
+    run: str | None = setting(None, "The run whose rows are compared; by default, labelled training rows are used.")
+    sample: int | None = setting(None, "Number of rows to draw, stratified by label; by default all.", least=2)
     seed: int = setting(0, "The seed of the sample.", least=0)
 
 
@@ -68,7 +67,7 @@ class RowsSpec:
 class FoldsSpec:
     """Perturbations and genes are each cut into k parts, once for each seed in `cuts`."""
 
-    k: int = setting(5, "Into how many parts perturbations and genes are each cut.", least=2)
+    k: int = setting(5, "Number of parts into which perturbations and genes are each cut.", least=2)
     cuts: tuple[int, ...] = setting((0,), "The seeds of the cuts.")
 
 
@@ -76,64 +75,65 @@ class FoldsSpec:
 class Arm:
     """One arm: an existing run (`run`), a method with settings (`method`), or an arm or run fused with something (`base`).
 
-    options, model, endpoint, token_budget, calls: of a method. others: runs that are fused with the base. knn: options of a kNN
-    that is made for each cut and fused with it. w_de, w_dir: weights of what is fused with the base; by_agreement: as of
-    `FusionSettings`. against: the arm that it is compared with; "" for the first. placebo: metrics that the change from that arm
-    cannot touch. several: whether it may differ from that arm in more than one thing.
+    options, model, endpoint, token_budget, calls: of a method. others: runs to fuse with the base. knn: options of a kNN that
+    is made for each cut and fused with the base. w_de, w_dir: weights of the fused component; by_agreement: as in
+    `FusionSettings`. against: the control arm; "" for the first. placebo: metrics that the change from the control cannot
+    affect. several: whether it may differ from the control in more than one thing.
     """
 
     name: str = setting(MISSING, "The arm's name.")
     run: str | None = setting(None, "An existing run as the arm.")
     method: str | None = setting(None, "The method that makes the arm's runs.")
     options: Mapping[str, Any] = setting({}, "Options of the method.")
-    model: str | None = setting(None, "By default the server's only model.")
-    endpoint: str | None = setting(None, "A model server's address; by default that of the settings.", changes_result=False)
+    model: str | None = setting(None, "The model; by default the server's only one.")
+    endpoint: str | None = setting(None, "A model server's address; by default the one in the settings.", changes_result=False)
     token_budget: int | None = setting(None, "Token budget of each run of the arm.", least=1, changes_result=False)
     calls: CallSettings = field(default_factory=CallSettings)
     base: str | None = setting(None, "The arm or run that is the base of a fusion.")
-    others: tuple[str, ...] = setting((), "The run that is fused with the base.", name="with")
-    knn: Mapping[str, Any] | None = setting(None, "Settings of a kNN that is computed for each cut and fused with the base.")
+    others: tuple[str, ...] = setting((), "The run to fuse with the base.", name="with")
+    knn: Mapping[str, Any] | None = setting(None, "Settings of a kNN to compute for each cut and fuse with the base.")
     w_de: float = setting(0.5, "The weight of the fused component for DE.", least=0, most=1)
-    w_dir: float = setting(0.5, "Its weight for DIR.", least=0, most=1)
-    by_agreement: bool = setting(False, "Whether it weighs less in rows where its rank is far from the base's.")
-    against: str = setting("", "The arm that it is compared with; by default the first.")
+    w_dir: float = setting(0.5, "The weight of the fused component for DIR.", least=0, most=1)
+    by_agreement: bool = setting(False, "Whether to reduce its weight in rows where its rank is far from the base's.")
+    against: str = setting("", "The control arm; by default the first.")
     placebo: tuple[str, ...] = setting((), "Metrics that the change cannot affect.", choices=PLACEBOS)
     several: bool = setting(False, "Whether the arms may differ in more than one thing.")
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseSpec:
-    """The arm that is repeated with other seeds, which measures what no change at all would show."""
+    """The arm to repeat with other seeds. It measures the difference without any change."""
 
-    arm: str = setting(MISSING, "The arm that is repeated.")
+    arm: str = setting(MISSING, "The arm to repeat.")
     seeds: tuple[int, ...] = setting((1,), "The seeds of its further runs.")
 
 
 @dataclass(frozen=True, slots=True)
 class PlanSpec:
-    """What a plan takes its variances from while the benchmark's own runs are not done.
+    """The sources of a plan's variances before the benchmark's own runs are done.
 
-    like: two runs that differ like the arms do. correlation: without such runs, of the scores of an arm and its control over
-    the rows, perturbations and genes that are drawn; the variance is then the control's.
+    like: two runs that differ like the arms. correlation: without such runs, the correlation of the scores of an arm and its
+    control over drawn rows, perturbations and genes; the variance is then the control's.
     """
 
-    like: tuple[str, str] | None = setting(None, "Two runs that differ as the arms do.")
+    like: tuple[str, str] | None = setting(None, "Two runs that differ like the arms.")
     correlation: float | None = setting(None, "Correlation of the scores of an arm and its control.", least=-1, most=0.999)
-    power: float = setting(0.8, "Power: how often the smallest effect is detected.", least=0.05, most=0.999)
+    power: float = setting(0.8, "Power: the probability of detecting the smallest effect.", least=0.05, most=0.999)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkSpec:
-    """A benchmark. primary: the metric that decides, fixed beforehand; smallest_effect: the smallest change of it worth having.
+    """A benchmark.
 
-    seeds: of the models' calls; arms that call none are made once. text: the file.
+    primary: the deciding metric, fixed beforehand; smallest_effect: its smallest relevant change. seeds: of the models' calls;
+    arms without calls are made once. text: the content of the file.
     """
 
     name: str = setting(MISSING, "The benchmark's name.")
     question: str = setting("", "What is asked.")
-    dataset: str | None = setting(None, "By default the only one that is not the demo.")
-    primary: Metric = setting(MISSING, "The metric that decides.")
-    smallest_effect: float = setting(MISSING, "The smallest change of it that matters.", least=1e-6, most=0.5)
+    dataset: str | None = setting(None, "The dataset; by default the only one except the demo.")
+    primary: Metric = setting(MISSING, "The deciding metric.")
+    smallest_effect: float = setting(MISSING, "The smallest change of the metric that matters.", least=1e-6, most=0.5)
     seeds: tuple[int, ...] = setting((0,), "The seeds of the models' calls.")
     rows: RowsSpec = part(RowsSpec())
     folds: FoldsSpec = part(FoldsSpec())
@@ -144,14 +144,14 @@ class BenchmarkSpec:
     text: str = field(repr=False, compare=False)
 
     def arm(self, name: str) -> Arm:
-        """Return the arm of a name. Raise InputError."""
+        """Return the arm with this name. Raise InputError."""
         found = next((arm for arm in self.arms if arm.name == name), None)
         if found is None:
             raise InputError(f"arm {name!r}: not in this benchmark, which has {', '.join(arm.name for arm in self.arms)}")
         return found
 
     def control_of(self, arm: Arm) -> Arm:
-        """Return the arm that an arm is compared with."""
+        """Return the control of an arm."""
         return self.arm(arm.against) if arm.against else self.arms[0]
 
     @property
@@ -162,24 +162,26 @@ class BenchmarkSpec:
         return DecisionRule(METRIC_OF_RULE[self.primary], self.hypothesis.level, self.hypothesis.unit, self.smallest_effect)
 
     def unit_of(self, arm: Arm) -> DecisionUnit:
-        """Return the units resampled for an arm's deciding interval: those its hypothesis names, else perturbations and genes."""
+        """Return the units resampled for an arm's deciding interval: those of its hypothesis, by default perturbations and
+        genes.
+        """
         about = self.hypothesis
         return about.unit if about is not None and about.arm == arm.name else "two-way"
 
     @property
     def tested(self) -> tuple[Arm, ...]:
-        """The arms that are compared with another: all but the first."""
+        """The arms with a control: all except the first."""
         return self.arms[1:]
 
 
 def read_benchmark(path: Path) -> BenchmarkSpec:
-    """Return the benchmark in a TOML file. Raise InputError, with file, line and key, for what it should not hold."""
+    """Return the benchmark in a TOML file. Raise InputError, with file, line and key, for invalid content."""
     table = read_toml(path)
     return _read(table, path.read_text("utf-8-sig"))
 
 
 def parse_benchmark(text: str, file: str = "specification") -> BenchmarkSpec:
-    """Return the same of a text."""
+    """Return the benchmark in a text; see `read_benchmark`."""
     return _read(parse_toml(text, file), text)
 
 
@@ -197,15 +199,15 @@ def _read(table: TomlTable, text: str) -> BenchmarkSpec:
 
 
 def _check_parts(table: TomlTable, spec: BenchmarkSpec) -> None:
-    """Raise InputError for a seed without a sample, a noise floor of no arm, and a plan like one run."""
+    """Raise InputError for a seed without a sample, a noise floor without a known arm, and a plan with a single run."""
     rows, noise, plan = (table.table(name) for name in ("rows", "noise", "plan"))
     if rows is not None and spec.rows.run is not None and "seed" in rows.values and "sample" not in rows.values:
-        raise rows.error("seed", "has no effect without a sample; expected sample = N beside it")
+        raise rows.error("seed", "has no effect without a sample; expected sample = N too")
     names = [arm.name for arm in spec.arms]
     if noise is not None and spec.noise is not None and spec.noise.arm not in names:
         raise noise.error("arm", f"is {spec.noise.arm!r}, expected {', '.join(names)}")
     if plan is not None and spec.plan.like is not None and len(set(spec.plan.like)) != 2:
-        raise plan.error("like", f"is {plan.values['like']!r}, expected two runs that differ like the arms do")
+        raise plan.error("like", f"is {plan.values['like']!r}, expected two runs that differ like the arms")
 
 
 def _read_arm(table: TomlTable) -> Arm:
@@ -218,7 +220,7 @@ def _read_arm(table: TomlTable) -> Arm:
 
 
 def _read_fused(table: TomlTable, arm: Arm) -> dict[str, Any] | None:
-    """Return the kNN that a base is fused with, its spaces with commas between them; None where it is a run."""
+    """Return the kNN to fuse with a base, with its spaces separated by commas; None for a run."""
     if (arm.knn is None) == (not arm.others):
         raise table.error("base", 'has no component to fuse, expected a table [arms.knn] or with = "RUN"')
     if len(arm.others) > 1:
@@ -234,7 +236,7 @@ def _read_fused(table: TomlTable, arm: Arm) -> dict[str, Any] | None:
 
 
 def _check_arms(table: TomlTable, arms: Sequence[Arm]) -> None:
-    """Raise InputError for two arms of one name, and for an arm that names one that does not stand above it."""
+    """Raise InputError for two arms with one name, and for an arm that refers to an arm not listed above it."""
     above: list[str] = []
     for arm, at in zip(arms, table.tables("arms"), strict=True):
         if arm.name in above:
@@ -246,9 +248,10 @@ def _check_arms(table: TomlTable, arms: Sequence[Arm]) -> None:
 
 
 def read_hypothesis(table: TomlTable, tested: Sequence[str]) -> HypothesisSpec:
-    """Return the hypothesis of a table [hypothesis]. tested: names of the arms that are compared with another.
+    """Return the hypothesis of a table [hypothesis].
 
-    Raise InputError, with file, line and key, for what it should not hold, and without an arm where several are tested.
+    tested: names of the arms with a control. Raise InputError, with file, line and key, for invalid content, and without an arm
+    if several are tested.
     """
     given = {} if "arm" in table.values or len(tested) != 1 else {"arm": tested[0]}
     if "arm" not in table.values and not given:

@@ -1,8 +1,6 @@
-"""What a benchmark found, in words: the verdict first, then what has to be known to judge it.
+"""The result of a benchmark in words (the verdict first), as the table of its figure, and as JSON.
 
-The numbers of a comparison as the table that its figure draws: changes by every unit, placebos, the noise floor.
-
-The JSON of a benchmark: arms, deltas with every interval, placebos, the noise floor.
+All have the arms, the changes with every interval, placebos and the noise floor.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ PARTS = ("DE", "DIR", "mean")
 
 
 def verdict_sentence(each: ArmResult, spec: BenchmarkSpec) -> str:
-    """Return the verdict on an arm by the rule that was fixed beforehand, with the change of the primary metric."""
+    """Return the verdict on an arm by the rule fixed beforehand, with the change of the primary metric."""
     decision = each.decision(spec)
     allowed = axes_text(each.decisive(spec))
     what = f"{each.arm.name} against {each.control.name}: {spec.primary} {decision.reason.removesuffix('.')}"
@@ -47,7 +45,7 @@ def verdict_sentence(each: ArmResult, spec: BenchmarkSpec) -> str:
 
 
 def result_sentences(each: ArmResult, spec: BenchmarkSpec) -> list[str]:
-    """Return the verdict on an arm, what differs, how both were scored, what cuts change, and its placebos."""
+    """Return sentences on an arm: the verdict, the difference, the scoring, the variation between cuts, and the placebos."""
     pair = each.found.pair
     spread = spread_of_cuts(each.found)
     sentences = [verdict_sentence(each, spec), difference_sentence(each), f"Both are scored {UNSEEN} ({pair.scored})."]
@@ -66,7 +64,7 @@ def result_sentences(each: ArmResult, spec: BenchmarkSpec) -> list[str]:
 
 
 def difference_sentence(each: ArmResult) -> str:
-    """In what an arm differs from its control."""
+    """Return a sentence on the difference of an arm from its control."""
     if not each.difference.known:
         return f"Whether {each.arm.name} differs from {each.control.name} in one thing only cannot be checked: both are runs."
     n = len(each.difference.things)
@@ -74,7 +72,7 @@ def difference_sentence(each: ArmResult) -> str:
 
 
 def placebo_sentence(found: Placebo) -> str:
-    """Return whether a metric that the change cannot touch moved."""
+    """Return a sentence on whether a metric moved that the change cannot affect."""
     shown = found.change.change.shown
     if math.isnan(shown.estimate):
         return f"Placebo {found.metric}: no pair of both classes, so it is undefined."
@@ -83,7 +81,7 @@ def placebo_sentence(found: Placebo) -> str:
 
 
 def noise_sentence(found: NoiseFloor | None) -> str:
-    """Return the noise floor: how far an arm is from itself."""
+    """Return a sentence on the noise floor, the difference of an arm from its repeat."""
     if found is None:
         return "No noise floor, since no arm was repeated: [noise] chooses one."
     if not len(found.differences):
@@ -124,8 +122,8 @@ def _three(values: Floats) -> str:
 def delta_table(each: ArmResult, noise: NoiseFloor | None) -> pd.DataFrame:
     """Return one row for each interval of a comparison.
 
-    Columns: metric, kind (change, placebo, noise), name, estimate, low, high, n. The noise floor stands under its metric as 0 ±
-    the typical difference of the arm from itself, if it is that arm's.
+    Columns: metric, kind (change, placebo, noise), name, estimate, low, high, n. If the noise floor is of this arm, it is
+    listed under its metric as 0 ± the typical difference between repeats.
     """
     rows: list[tuple[object, ...]] = []
     for i, metric in enumerate(TABLE_PARTS):
@@ -143,7 +141,7 @@ def _line(metric: str, kind: str, name: str, found: Interval) -> tuple[object, .
 
 
 def benchmark(found: BenchmarkReport) -> dict[str, Any]:
-    """Return `benchmark`: what was asked, the comparisons of the arms, and the noise floor (null if nothing was repeated)."""
+    """Return the JSON `benchmark`: the specification, the comparisons of arms, and the noise floor (null without a repeat)."""
     spec = found.spec
     return {
         "name": spec.name,

@@ -1,7 +1,7 @@
-"""How much of a run is memory of gene names: the same rows with names coded, hidden, swapped, or shown without a dossier.
+"""Measure how much a run depends on memory of gene names: the same rows with names coded, hidden, swapped, or without a dossier.
 
-Every arm is compared with the run as it is on the rows that both have, paired, with the intervals that any two runs get. A score
-that rests on remembered names falls where names are coded or swapped; one that rests on the dossier where names stand alone.
+Every arm is compared with the original run on their common rows, paired, with the usual intervals. A score from remembered
+names falls if names are coded or swapped. A score from the dossier falls if names are shown without it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from core.store import calls, notes, runs
 from core.store.connection import Cursor
 from core.store.runs import Run
 
-PAGE = "contamination"  # of the presets that experiments are saved as
+PAGE = "contamination"  # page of the presets that store experiments
 AS_IT_IS = ""
-ARMS = (CODED, SWAPPED, HIDDEN, ALONE)  # in the order in which they are told
+ARMS = (CODED, SWAPPED, HIDDEN, ALONE)  # in the order of the report
 TITLES = {
     AS_IT_IS: "as it is",
     CODED: "every name coded",
@@ -42,7 +42,7 @@ _CHANCE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ContaminationSpec:
-    """Which rows of a run are asked again, and how names are shown. run: an id; arms: of ARMS."""
+    """The rows of a run to ask again, and the ways to show names. run: an id; arms: keys of ARMS."""
 
     run: str
     name: str
@@ -52,25 +52,26 @@ class ContaminationSpec:
 
     @property
     def key(self) -> str:
-        """Its identity, of KEY_DIGITS hexadecimal digits: equal for equal rows and arms of the same run."""
+        """The identity of the experiment, in KEY_DIGITS hexadecimal digits: equal for equal rows and arms of the same run."""
         return sha256_of("\n\n".join((self.run, "\n".join(self.rows), "\n".join(self.arms))))[:KEY_DIGITS]
 
     def name_of(self, arm: str) -> str:
-        """Return the name of an arm's run, which says what it is of."""
+        """Return the name of an arm's run, which describes the arm."""
         return f"{self.name[:120]}: {TITLES[arm]} ({len(self.rows):,} rows, {self.key})"
 
 
 @dataclass(frozen=True, slots=True)
 class SavedContamination:
-    """An experiment that was started here. runs: arm → id of its run, which may not be there yet. screen: what its model says of
-    the screen, without answers before it was asked."""
+    """An experiment started here. runs: arm → id of its run, which may not exist yet. screen: the model's answers about the
+    screen, empty before it was asked.
+    """
 
     spec: ContaminationSpec
     runs: Mapping[str, str]
     screen: SavedScreen = field(default_factory=SavedScreen)
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain data from which `read_saved` makes an equal record."""
+        """Return plain data. `read_saved` makes an equal record from it."""
         return {"spec": to_json(self.spec), "runs": dict(self.runs), "screen": to_json(self.screen)}
 
     def is_done(self, states: Mapping[str, str]) -> bool:
@@ -79,22 +80,22 @@ class SavedContamination:
 
 
 def read_saved(values: Mapping[str, Any]) -> SavedContamination:
-    """Return the record that `SavedContamination.as_json` was made from."""
+    """Return the record from the result of `SavedContamination.as_json`."""
     spec = from_json(ContaminationSpec, values["spec"], "contamination")
     return SavedContamination(spec, dict(values["runs"]), from_json(SavedScreen, values.get("screen", {}), "screen"))
 
 
 def finished_of(db: Cursor, run: str) -> list[SavedContamination]:
-    """Return the experiments on a run whose arms are all done, in the order in which they were started."""
+    """Return the experiments on a run with all arms done, in the order of their start."""
     states = runs.statuses(db)
     saved = map(read_saved, notes.presets_of_page(db, PAGE).values())
     return [one for one in saved if one.spec.run == run and one.is_done(states)]
 
 
 def choose_arms(run: Run, wanted: Sequence[str]) -> tuple[str, ...]:
-    """Return the arms of a run: those that are wanted, by default all that its method has, in the order of ARMS.
+    """Return the wanted arms of a run, by default all arms of its method, in the order of ARMS.
 
-    Raise StateError for a run that cannot be asked with other names, InputError for arms that it has not.
+    Raise StateError for a run that cannot be asked with other names, and InputError for unknown arms.
     """
     why = why_unknown(run)
     if why is not None:
@@ -111,28 +112,26 @@ def choose_arms(run: Run, wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def why_unknown(run: Run) -> str | None:
-    """Return why nobody here can ask a run again with other names; None for a run that can be asked."""
-    cannot = "how much of its answers is memory of names is unknown: "
+    """Return why a run cannot be asked again with other names here; None if it can."""
+    cannot = "it is unknown how far its answers depend on memory of names: "
     if not isinstance(run.spec.get("options"), Mapping):
-        return (
-            f"{cannot}it was not made here, so its prompts and settings are unknown, and it cannot be asked again with other "
-            "names"
-        )
+        return f"{cannot}it was not made here; its prompts and settings are unknown, so it cannot be asked with other names"
     if run.method not in methods() or not _choices(run.method):
         return f"{cannot}{run.method} does not support other names; prompt_only, debate, react, coordinator and summer do"
     return None
 
 
 def _choices(method: str) -> tuple[str, ...]:
-    """Return the ways in which a method can show names; none for one that cannot."""
+    """Return the ways in which a method can show names; empty if it has no such option."""
     found = [option.choices for option in method_named(method).options if option.name == "names"]
     return found[0] if found else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArmEffect:
-    """One arm against the run as it is. p: two-sided, of the change of the mean; p_holm: over the arms. leaks: requests in which
-    a symbol of their row stands in spite of its code, of `requests`; None where names are not to be coded."""
+    """One arm against the original run. p: two-sided, of the change of the mean; p_holm: over the arms. leaks: number of
+    `requests` that contain a symbol of their row although it is coded; None if names are not coded.
+    """
 
     arm: str
     run: str
@@ -144,7 +143,7 @@ class ArmEffect:
 
     @property
     def mean(self) -> Difference:
-        """DE and DIR together; the one of them that can be scored where the other cannot."""
+        """The mean of DE and DIR, or only one of them if the other is undefined."""
         result = self.found.covered
         parts = (result.mean, result.de, result.dir)
         return next((part for part in parts if not math.isnan(part.change.value)), result.mean)
@@ -156,8 +155,9 @@ class ArmEffect:
 
     @property
     def share(self) -> tuple[float, float, float] | None:
-        """How much of what the run scores above chance falls away, with the ends of the interval of the change, the run's own
-        score taken as known; None for a run whose interval reaches chance."""
+        """The lost share of the run's score above chance, with an interval from that of the change (the run's own score is
+        treated as exact). None for a run whose interval includes chance.
+        """
         base, change = self.mean.a.shown, self.mean.change.shown
         if not base.low > _CHANCE:
             return None
@@ -167,7 +167,7 @@ class ArmEffect:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contamination:
-    """What was found. runs: arm → id of its run, that as it is too; arms: in the order of the specification."""
+    """The result of an experiment. runs: arm → id of its run, including the original; arms: in the order of the specification."""
 
     spec: ContaminationSpec
     runs: Mapping[str, str]
@@ -180,7 +180,7 @@ class Contamination:
 
 
 def report_contamination(db: Cursor, saved: SavedContamination) -> Contamination:
-    """Return what an experiment found whose arms are all done. Raise StateError if one is missing."""
+    """Report an experiment whose arms are all done. Raise StateError if an arm is missing."""
     spec, made = saved.spec, saved.runs
     missing = [TITLES[arm] for arm in (AS_IT_IS, *spec.arms) if arm not in made]
     if missing:
@@ -206,7 +206,9 @@ def _two_sided(p_better: float) -> float:
 
 
 def _leaks(db: Cursor, run: str, arm: str) -> tuple[int | None, int]:
-    """In how many of a run's requests a symbol of their row stands, and of how many; None where names stand as they are."""
+    """Return the number of a run's requests that contain a symbol of their row, and the number of requests; None for original
+    names.
+    """
     is_coded = arm in (CODED, HIDDEN)
     requests = leaks = 0
     for pert, gene, text in calls.texts_of_requests(db, run):

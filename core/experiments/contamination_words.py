@@ -1,4 +1,4 @@
-"""What the arms of a contamination experiment say, in words and as JSON: the card of a run."""
+"""The result of a contamination experiment, in words and as JSON: the card of a run."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from core.texts import number_text
 
 LIMITS = (
     "Coded names leave other hints in the texts: descriptions of a gene, and aliases that no imported pack lists (XCT, "
-    "Arp2/3). A model may still recognise a gene by these, so a score that does not fall does not prove that nothing is "
-    "remembered."
+    "Arp2/3). A model may still recognise a gene by these. So a stable score does not rule out memory."
 )
 
 
 def unknown_lines(run: Run) -> list[str] | None:
-    """Return what cannot be known of a run that nobody here can ask again with other names; None for one that can be asked."""
+    """Return sentences on what stays unknown about a run that cannot be asked again with other names; None if it can be asked."""
     why = why_unknown(run)
     if why is None:
         return None
     return [
         f"{run.name} ({run.method}, {run.origin}): {why}.",
-        "Whether its model can name the screen is unknown too: that takes the model itself, not its answers.",
+        "It is also unknown whether its model can name the screen, because that needs the model itself.",
         "Its texts can be read, but a brief that names a gene or quotes the dossier proves neither.",
     ]
 
 
 def verdict_sentence(found: Contamination) -> str:
-    """Return what the answers rest on, as far as the arms can tell."""
+    """Return a sentence on whether the answers rest on names or on the dossier."""
     names, dossier = found.falls(*WITHOUT_NAMES), found.falls(ALONE)
     has_alone = any(each.arm == ALONE for each in found.arms)
     if names and dossier:
@@ -56,7 +55,7 @@ def verdict_sentence(found: Contamination) -> str:
 
 
 def arm_sentence(each: ArmEffect) -> str:
-    """Return how far the score falls in one arm, and what that is of what the run scores above chance."""
+    """Return a sentence on the fall of the score in one arm, also as a share of the run's score above chance."""
     mean, p = each.mean, number_text(each.p_holm, ".4f")
     change = interval_text(mean.change.shown, signed=True)
     scores = f"{number_text(mean.a.value, '.3f')} → {number_text(mean.b.value, '.3f')}"
@@ -78,7 +77,7 @@ def _leak_text(each: ArmEffect) -> str:
 
 
 def method_sentence(found: Contamination) -> str:
-    """On which rows, compared how."""
+    """Return a sentence on the rows and the comparison."""
     first = found.arms[0].found
     n = first.covered.n_labelled
     return (

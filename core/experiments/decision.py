@@ -1,4 +1,4 @@
-"""The rule that a hypothesis is judged by, fixed before its result is seen, and the verdict on a measured difference."""
+"""The rule for judging a hypothesis, fixed before its result is seen, and the verdict on a measured difference."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ NOT_DETERMINED = "the rows do not determine its standard error"
 
 @dataclass(frozen=True, slots=True)
 class DecisionRule:
-    """What decides a hypothesis.
+    """The rule that decides a hypothesis.
 
-    metric: the primary one. level: of what is compared; what ships, the fused score, decides. unit: what is resampled for the
-    interval. smallest_effect: the smallest difference that matters, in AUROC. Raises InputError for anything else.
+    metric: the primary one. level: of the compared scores; the submitted, fused score decides. unit: the resampled unit of the
+    interval. smallest_effect: the smallest difference that matters, in AUROC. Raise InputError for other values.
     """
 
     metric: Metric = "mean"
@@ -61,7 +61,7 @@ class DecisionRule:
 
 
 def interval_by(estimate: Estimate, unit: DecisionUnit) -> Interval:
-    """Return the interval that a unit of resampling names; over both axes the one that is shown everywhere."""
+    """Return the interval for a unit of resampling; for both axes, the interval that is shown everywhere."""
     return {"row": estimate.row, "pert": estimate.pert, "gene": estimate.gene, "two-way": estimate.shown}[unit]
 
 
@@ -69,8 +69,8 @@ def interval_by(estimate: Estimate, unit: DecisionUnit) -> Interval:
 class Decision:
     """A verdict, and its reason in words.
 
-    detectable: the smallest difference that would be seen with 80% power, for planning; it decides nothing. rows_needed: about
-    how many rows would decide what is undecided; None where it is decided, unknown, or more than can be had.
+    detectable: the smallest difference detected with 80% power, for planning only. rows_needed: approximate number of rows to
+    decide an undecided result; None if it is decided, unknown, or unrealistic.
     """
 
     verdict: Verdict
@@ -80,7 +80,7 @@ class Decision:
 
 
 def decide(change: Interval, smallest_effect: float) -> Decision:
-    """Return the verdict on a difference b - a that was measured on labelled rows, by `core.stats.verdicts`."""
+    """Return the verdict on a difference b - a measured on labelled rows, by `core.stats.verdicts`."""
     verdict = verdict_of(change, smallest_effect)
     detectable = detectable_difference(change.se, POWER, ALPHA, change.df)
     if verdict == "no verdict":
@@ -127,8 +127,9 @@ def _rows_words(times: float, rows: int | None) -> str:
 class PublicChange:
     """The difference of two public leaderboard scores.
 
-    change: with its interval. detectable: the smallest difference that `rows` rows of the leaderboard show with 80% power, in the
-    unit of the change. rows: None if unknown. is_z: whether all is in standard errors, since only the z was published.
+    change: with its interval. detectable: the smallest difference that `rows` rows of the leaderboard detect with 80% power, in
+    the unit of the change. rows: None if unknown. is_z: whether all values are in standard errors, because only the z was
+    published.
     """
 
     change: Interval
@@ -138,15 +139,15 @@ class PublicChange:
 
     @property
     def where(self) -> str:
-        """The part of the rows that the scores are of, in words."""
+        """A description of the scored part of the rows."""
         return "one public half" if self.rows is None else f"one public half ({self.rows:,} rows)"
 
 
 def decide_public(found: PublicChange, smallest_effect: float | None) -> Decision:
-    """Return the verdict on a leaderboard difference, by the same rule; below what the leaderboard can show, nothing is claimed.
+    """Return the verdict on a leaderboard difference, by the same rule.
 
-    smallest_effect: None where no rule was registered; any difference that can be shown is then that matters, and none is
-    rejected.
+    Nothing is claimed below the leaderboard's smallest detectable difference. smallest_effect: None without a registered rule;
+    then any detectable difference matters, and none is rejected.
     """
     change = found.change
     shown = number_text(change.estimate, "+.1f") + " standard errors" if found.is_z else number_text(change.estimate, "+.3f")

@@ -1,8 +1,8 @@
-"""The ledger as it is read: each hypothesis with its verdict, and p-values corrected for all that were tested beside it.
+"""Read the ledger: each hypothesis with its verdict, and p-values corrected for all tests of its family.
 
-A family is what was tested on one dataset, from one source: results from here are corrected together, with every comparison of
-two runs that somebody looked at here, and those that were published elsewhere together. Every result counts, also a second one of
-the same hypothesis: who looks twice pays twice. A comparison that a result is about counts once.
+A family is all tests on one dataset from one source. Results from here are corrected together with every comparison of two runs
+that somebody viewed here; results published elsewhere are corrected together. Every result counts, also a second one for the
+same hypothesis. A comparison with a result counts once.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from core.stats.power import detectable_difference
 from core.stats.verdicts import Verdict, side_of
 from core.store.hypotheses import HERE, Entry
 
-ON_LABELS, ON_PUBLIC = "labelled rows", "public leaderboard"  # what a result was measured on
+ON_LABELS, ON_PUBLIC = "labelled rows", "public leaderboard"  # the rows behind a result
 
 Family = tuple[str, str | None]
 Pair = tuple[str, str]  # ids of two runs, in alphabetical order
-LookedAt = Mapping[str, Mapping[Pair, float]]  # by the name of a dataset, the p of the mean of every pair that was looked at
+LookedAt = Mapping[str, Mapping[Pair, float]]  # dataset name → pair → p of the mean, for every viewed pair
 NOTHING_LOOKED_AT: LookedAt = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """One result, or a registration that has none yet.
+    """One result, or a registration without a result.
 
-    registration: the first entry that states the rule; None where none was registered. adjusted: p-values, None without a
-    result. tests: in the family. again: whether the hypothesis had a result before this one.
+    registration: the first entry with the rule; None without a registration. adjusted: p-values, None without a result. tests:
+    number in the family. again: whether the hypothesis had an earlier result.
     """
 
     entry: Entry
@@ -47,7 +47,7 @@ class LedgerLine:
 
     @property
     def judged(self) -> Decision | None:
-        """The verdict by the rule of today, which the recorded interval alone decides; None without a result."""
+        """The verdict by today's rule from the recorded interval; None without a result."""
         change = change_of(self.entry)
         return None if change is None else judge(self.entry, change)
 
@@ -65,32 +65,32 @@ class LedgerLine:
 
     @property
     def seen_before(self) -> bool:
-        """Whether the hypothesis was registered after its result was there to see."""
+        """Whether the hypothesis was registered after its result could be seen."""
         return bool(self.entry.seen_before) or bool(self.registration is not None and self.registration.seen_before)
 
 
 def family_of(entry: Entry) -> Family:
-    """Return what an entry is corrected together with."""
+    """Return the family of an entry."""
     return entry.source, entry.dataset
 
 
 def pair_of(a: str, b: str) -> Pair:
-    """Return two runs (ids), whichever of them is the baseline."""
+    """Return the ids of two runs in alphabetical order, whichever is the baseline."""
     return (a, b) if a <= b else (b, a)
 
 
 def pair_of_arms(benchmark: str, a: str, b: str) -> Pair:
-    """Return the same of two arms, whose runs are many."""
+    """Return the pair of two arms, which have many runs."""
     return pair_of(f"{benchmark}: {a}", f"{benchmark}: {b}")
 
 
 def results_here(entries: Sequence[Entry], dataset: str) -> list[Entry]:
-    """Return the results that were recorded here on the dataset of a name, and have a p."""
+    """Return the results with a p that were recorded here on this dataset."""
     return [one for one in entries if family_of(one) == (HERE, dataset) and one.kind == "result" and one.z is not None]
 
 
 def pairs_in_ledger(results: Sequence[Entry]) -> dict[Pair, float]:
-    """Return the p of what results compare, the last of each: the mean of two runs, or two arms of a benchmark."""
+    """Return the last p of each compared pair: the mean of two runs, or two arms of a benchmark."""
     found: dict[Pair, float] = {}
     for one in results:
         if one.benchmark and one.name_a and one.name_b:
@@ -107,14 +107,14 @@ def p_of(entry: Entry) -> float:
 
 
 def ledger_lines(entries: Sequence[Entry], looked: LookedAt = NOTHING_LOOKED_AT) -> list[LedgerLine]:
-    """Return the lines of a ledger; entries: in the order in which they were written.
+    """Return the lines of a ledger; entries: in the order of writing.
 
-    A hypothesis stands where it was first named.
+    A hypothesis keeps the position of its first entry.
     """
     by_first: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
         by_first[entry.first].append(entry)
-    adjusted, sizes = _adjusted_by_id(entries, looked)
+    adjusted, sizes = _adjust_p_values(entries, looked)
     lines = []
     for about in by_first.values():
         registration = next((entry for entry in about if entry.kind == "registration"), None)
@@ -126,11 +126,11 @@ def ledger_lines(entries: Sequence[Entry], looked: LookedAt = NOTHING_LOOKED_AT)
 
 
 def line_of_benchmark(lines: Sequence[LedgerLine], name: str) -> LedgerLine | None:
-    """Return the last line about the hypothesis that a benchmark of this name registered; None if it registered none."""
+    """Return the last line on the hypothesis registered by a benchmark; None if it registered none."""
     return next((line for line in reversed(lines) if line.entry.benchmark == name), None)
 
 
-def _adjusted_by_id(entries: Sequence[Entry], looked: LookedAt) -> tuple[dict[str, AdjustedP], dict[Family, int]]:
+def _adjust_p_values(entries: Sequence[Entry], looked: LookedAt) -> tuple[dict[str, AdjustedP], dict[Family, int]]:
     families: dict[Family, list[Entry]] = defaultdict(list)
     for entry in entries:
         if entry.kind == "result" and entry.z is not None:
@@ -148,7 +148,7 @@ def _adjusted_by_id(entries: Sequence[Entry], looked: LookedAt) -> tuple[dict[st
 
 
 def change_of(entry: Entry) -> Interval | None:
-    """Return the difference of a result as it was recorded; in standard errors where only its z is known, None without one."""
+    """Return the recorded difference of a result, in standard errors if only its z is known; None without a result."""
     if entry.kind != "result":
         return None
     n = entry.n or 0
@@ -161,9 +161,9 @@ def change_of(entry: Entry) -> Interval | None:
 
 
 def judge(entry: Entry, change: Interval) -> Decision:
-    """Return the verdict on the change of an entry, which states what it was measured on and its smallest effect.
+    """Return the verdict on the change of an entry, by the rows behind it and its smallest effect.
 
-    Without a registered effect, any difference that could be shown is worth having.
+    Without a registered effect, any detectable difference matters.
     """
     least = entry.detectable or detectable_difference(change.se, POWER, ALPHA)
     if entry.measured_on == ON_PUBLIC or (entry.estimate is None and entry.z is not None):
@@ -177,10 +177,10 @@ HISTORY = ("step", "label", "score", "low", "high", "verdict", "is_best", "n")
 
 
 def score_histories(lines: Sequence[LedgerLine]) -> dict[tuple[str, str, str, str], pd.DataFrame]:
-    """Return the scores of what was tried, in the order of the ledger, one table for each (source, dataset, measured on, metric).
+    """Return the scores of all trials, in the order of the ledger, one table for each (source, dataset, measured on, metric).
 
-    Columns: HISTORY. The first step is the score that the first result was compared with. low, high: 1.96 standard errors of one
-    score, NaN if unknown. is_best: whether no earlier score was as high. Scores on different rows share no table.
+    Columns: HISTORY. The first step is the baseline of the first result. low, high: 1.96 standard errors of one score, NaN if
+    unknown. is_best: whether every earlier score was lower. Scores on different rows are in different tables.
     """
     groups: dict[tuple[str, str, str, str], list[LedgerLine]] = defaultdict(list)
     for line in lines:
@@ -205,22 +205,22 @@ def _history(lines: Sequence[LedgerLine]) -> pd.DataFrame:
 
 
 def with_result(entry: Entry, change: Interval, decision: Decision) -> Entry:
-    """Return the entry as a result: the measured difference and the decision on it."""
+    """Return the entry as a result, with the measured difference and the decision."""
     return replace(
         entry,
         kind="result",
         estimate=change.estimate,
-        low=_known(change.low),
-        high=_known(change.high),
-        se=_known(change.se),
+        low=_none_if_nan(change.low),
+        high=_none_if_nan(change.high),
+        se=_none_if_nan(change.se),
         df=change.df if math.isfinite(change.df) else None,
         z=change.estimate / change.se if change.se > 0 else None,
         n=change.n or None,
-        detectable=_known(decision.detectable),
+        detectable=_none_if_nan(decision.detectable),
         verdict=decision.verdict,
         reason=decision.reason,
     )
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value

@@ -1,4 +1,4 @@
-"""The ledger in words: what survived, what could not be seen, and what was registered too late."""
+"""The ledger in words: confirmed, undetectable and too late registered hypotheses."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from core.texts import estimate_text, number_text, quantity_text
 
 SEEN = "registered after its result was seen"
 OPEN = "no result yet"
-Z_DETECTABLE = detectable_difference(1.0, POWER, ALPHA)  # of a difference in standard errors
+Z_DETECTABLE = detectable_difference(1.0, POWER, ALPHA)  # smallest detectable difference, in standard errors
 
 
 def verdict_text(line: LedgerLine) -> str:
-    """Return the verdict of a line, with what has to be said beside it wherever it stands."""
+    """Return the verdict of a line, with the remarks that must accompany it."""
     entry = line.entry
     words: list[str] = [line.verdict or OPEN]
     if entry.verdict not in (None, line.verdict):
@@ -34,14 +34,14 @@ def verdict_text(line: LedgerLine) -> str:
 
 
 def result_text(entry: Entry) -> str:
-    """Return the difference with its interval; in standard errors where nothing else is known."""
+    """Return the difference with its interval, in standard errors if nothing else is known."""
     if entry.estimate is not None and entry.low is not None and entry.high is not None:
         return estimate_text(entry.estimate, entry.low, entry.high, "+.3f")
     return "–" if entry.z is None else f"{number_text(entry.z, '+.1f')} standard errors"
 
 
 def detectable_text(entry: Entry) -> str:
-    """Return the smallest difference that would have been seen, as a range where it was published as one."""
+    """Return the smallest detectable difference, as a range if it was published as one."""
     if entry.detectable is None:
         return "–" if entry.z is None else f"{Z_DETECTABLE:.1f} standard errors"
     low = "" if entry.detectable_low is None else f"{entry.detectable_low:.3f}–"
@@ -49,7 +49,7 @@ def detectable_text(entry: Entry) -> str:
 
 
 def compared_text(entry: Entry) -> str:
-    """Return what was compared: b against a."""
+    """Return a text on the compared scores: b against a."""
     if entry.name_b is None:
         return "–"
     if entry.rubric is not None:
@@ -58,7 +58,7 @@ def compared_text(entry: Entry) -> str:
 
 
 def benchmark_sentence(line: LedgerLine, name: str) -> str:
-    """Return how the hypothesis of a benchmark of this name stands in the ledger."""
+    """Return a sentence on the ledger's line for a benchmark's hypothesis."""
     found = f", {result_text(line.entry)}" if line.entry.kind == "result" else ""
     late = "" if line.seen_before else ", registered before its result"
     about = "its hypothesis" if line.entry.name == name else f"its hypothesis {line.entry.name}"
@@ -66,7 +66,7 @@ def benchmark_sentence(line: LedgerLine, name: str) -> str:
 
 
 def rule_text(entry: Entry) -> str:
-    """Return the rule that was registered, in words."""
+    """Describe the registered rule."""
     if entry.smallest_effect is None:
         return "none"
     if entry.rubric is not None:
@@ -76,7 +76,7 @@ def rule_text(entry: Entry) -> str:
 
 
 def summary_sentences(lines: Sequence[LedgerLine]) -> list[str]:
-    """Return what the ledger says, one family after the other; nothing for an empty ledger."""
+    """Summarise the ledger in sentences, one family after the other; empty for an empty ledger."""
     families: dict[Family, list[LedgerLine]] = defaultdict(list)
     for line in lines:
         families[family_of(line.entry)].append(line)
@@ -98,7 +98,7 @@ def _family_sentences(family: Family, lines: Sequence[LedgerLine]) -> list[str]:
     by_z = [f"{line.entry.name} {number_text(line.entry.z or 0, '+.1f')}" for line in tested if line.entry.estimate is None]
     if by_z:
         words.append(
-            f"Known by z alone, since their baselines were not published: {', '.join(by_z)}; "
+            f"Only z is known, because their baselines were not published: {', '.join(by_z)}; "
             f"a difference of {Z_DETECTABLE:.1f} standard errors would be seen with 80% power."
         )
     late = [line.entry.name for line in lines if line.seen_before]
@@ -125,7 +125,7 @@ def _survivors(family: Family, tested: Sequence[LedgerLine]) -> str:
 
 
 def _is_below(entry: Entry) -> bool:
-    """Return whether a leaderboard difference lies below what the leaderboard can show."""
+    """Return whether a leaderboard difference is too small for the leaderboard to detect."""
     known = entry.estimate is not None and entry.detectable is not None
     return known and entry.measured_on == ON_PUBLIC and abs(entry.estimate or 0) < (entry.detectable or 0)
 
@@ -173,7 +173,7 @@ def _row(line: LedgerLine) -> dict[str, Any]:
 
 
 def line_record(line: LedgerLine) -> Mapping[str, Any]:
-    """Return a line as commands print it and tables download it, as plain values."""
+    """Return a line as plain values for commands and downloads."""
     entry, registration, adjusted, judged = line.entry, line.registration, line.adjusted, line.judged
     rule = registration or entry
     interval = None if entry.estimate is None else {"estimate": entry.estimate, "low": entry.low, "high": entry.high}

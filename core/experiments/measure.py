@@ -1,4 +1,4 @@
-"""The difference that decides a hypothesis, computed from two runs by the project's one comparison, and judged."""
+"""Measure the difference that decides a hypothesis from two runs, and judge it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOISE_SEED = 0
 
 
 def refuse_other_level(rule: DecisionRule, name: str, method: str | None) -> None:
-    """Raise InputError where the run, or arm, that is to win is of another level than the rule's, by its method."""
+    """Raise InputError if the method of the tested run or arm has another level than the rule."""
     wrong = {"fused": "knn", "embedding": "fusion"}.get(rule.level)
     if method is not None and method == wrong:
         raise InputError(
@@ -44,7 +44,7 @@ def refuse_other_level(rule: DecisionRule, name: str, method: str | None) -> Non
 def measure(entry: Entry, rule: DecisionRule, a: RunRows, b: RunRows) -> Entry:
     """Return the result of run b against run a on the labelled rows that both cover.
 
-    entry: what is known of the result so far. Raise InputError as `compare_runs` does, and for runs without labels.
+    entry: the known fields of the result. Raise the InputErrors of `compare_runs`, and InputError for runs without labels.
     """
     refuse_other_level(rule, b.run.name, b.run.method)
     found = compare_runs(a, b)
@@ -52,7 +52,7 @@ def measure(entry: Entry, rule: DecisionRule, a: RunRows, b: RunRows) -> Entry:
 
 
 def measure_difference(entry: Entry, rule: DecisionRule, difference: Difference) -> Entry:
-    """Return the result of a difference, in the rule's metric, on labelled rows. Raise InputError where it is not defined."""
+    """Return the result of a difference, in the rule's metric, on labelled rows. Raise InputError if it is undefined."""
     if math.isnan(difference.change.value):
         raise InputError(
             f"{entry.name_a} and {entry.name_b}: no {METRICS[rule.metric]} on the rows that both cover, so no result. Expected "
@@ -71,7 +71,7 @@ def measure_difference(entry: Entry, rule: DecisionRule, difference: Difference)
 
 @dataclass(frozen=True, slots=True)
 class PublicPair:
-    """Two runs with public scores. n_unlabelled: rows without a label in their dataset, half of which a leaderboard scores."""
+    """Two runs with public scores. n_unlabelled: unlabelled rows in their dataset; a leaderboard scores half of them."""
 
     a: Run
     b: Run
@@ -79,15 +79,16 @@ class PublicPair:
 
 
 def measure_public(entry: Entry, rule: DecisionRule, pair: PublicPair, noise: tuple[RunRows, RunRows]) -> Entry:
-    """Return the result of two public scores; what they can show comes from two labelled runs that were made alike.
+    """Return the result of two public scores.
 
-    noise: the labelled runs, whose paired difference is drawn again on as many rows as the leaderboard scores. Raise StateError
-    where a run has no public score, InputError for a rule on DE or DIR, or noise that cannot be computed.
+    Two similar labelled runs give the smallest detectable difference. noise: the labelled runs; their paired difference is
+    resampled with the leaderboard's number of rows. Raise StateError if a run has no public score. Raise InputError for a rule
+    on DE or DIR, or if the noise cannot be computed.
     """
     a, b = pair.a, pair.b
     refuse_other_level(rule, b.name, b.method)
     if rule.metric != "mean":
-        raise InputError(f"{entry.name}: its rule is on {rule.metric}, but a leaderboard publishes the mean of DE and DIR alone")
+        raise InputError(f"{entry.name}: its rule is on {rule.metric}, but a leaderboard publishes only the mean of DE and DIR")
     if a.public_score is None or b.public_score is None:
         lacking = ", ".join(run.name for run in (a, b) if run.public_score is None)
         raise StateError(
@@ -116,17 +117,19 @@ def _public_se(noise: tuple[RunRows, RunRows], rows: int, rule: DecisionRule) ->
 
 
 def result_was_there(a: Run, b: Run, registered_at: datetime) -> bool:
-    """Return whether both runs had ended when the hypothesis was registered. registered_at: local, as all times of a run are."""
+    """Return whether both runs had ended when the hypothesis was registered. registered_at: local time, like all times of a
+    run.
+    """
     return has_ended_by(a, registered_at) and has_ended_by(b, registered_at)
 
 
 def has_ended_by(run: Run, moment: datetime) -> bool:
-    """Return whether the answers of a run were there at a moment, local, as all times of a run are."""
-    return _ended(run) <= moment
+    """Return whether the answers of a run existed at a moment (local time, like all times of a run)."""
+    return _end_time(run) <= moment
 
 
-def _ended(run: Run) -> datetime:
-    """When the answers of a run were there."""
+def _end_time(run: Run) -> datetime:
+    """Return the time when the answers of a run were complete."""
     if run.finished_at is not None:
         return run.finished_at
     return datetime.max if run.created_at is None or run.status != "done" else run.created_at

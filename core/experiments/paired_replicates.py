@@ -1,8 +1,8 @@
-"""Two arms of a benchmark on the same rows and inside the same cells, over the cuts and seeds that both were made under.
+"""Two arms of a benchmark on the same rows and inside the same cells, over their common cuts and seeds.
 
-A replicate is one cut of the folds and one seed. The influences of a row on the scores of the replicates are averaged before
-rows are clustered, since the replicates share their rows; the variance between cuts, divided by their number, is added, and
-so is that between seeds.
+A replicate is one cut of the folds and one seed. Replicates share their rows, so a row's influences on the scores of the
+replicates are averaged before rows are clustered. The variance between cuts, divided by their number, is added, and so is the
+variance between seeds.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from core.types import Flag
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedReplicates:
-    """Two arms under the replicates that both have, lined up row by row.
+    """Two arms under their common replicates, aligned row by row.
 
-    a, b: one `RunRows` for each replicate, all on the same rows, each pair inside the same cells. left_out: rows that one of
-    the arms says nothing about, which do not count.
+    a, b: one `RunRows` for each replicate, all on the same rows, each pair inside the same cells. left_out: number of rows that
+    an arm does not cover; they do not count.
     """
 
     replicates: tuple[Replicate, ...]
@@ -45,7 +45,7 @@ class PairedReplicates:
 
     @property
     def scored(self) -> str:
-        """How both are scored, in words."""
+        """A description of the scoring of both arms."""
         cuts = sorted({cut for cut, _ in self.replicates})
         seeds = sorted({seed for _, seed in self.replicates})
         which = f"mean of {len(cuts)} cuts" if len(cuts) > 1 else f"cut {cuts[0]}"
@@ -54,9 +54,10 @@ class PairedReplicates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplicateComparison:
-    """Arm b against arm a. values: DE and DIR of a and of b in each replicate, of shape (n_replicates, 2 arms, 2 metrics).
+    """Arm b against arm a.
 
-    judge: the variance that judges leave in the change of DE, of DIR and of their mean, of shape (3,); NaN if unknown.
+    values: DE and DIR of a and of b in each replicate, of shape (n_replicates, 2 arms, 2 metrics). judge: the judges' variance
+    in the change of DE, of DIR and of their mean, of shape (3,); NaN if unknown.
     """
 
     pair: PairedReplicates
@@ -71,9 +72,9 @@ class ReplicateComparison:
 
 
 def pair_replicates(a: dict[Replicate, RunRows], b: dict[Replicate, RunRows], wanted: Sequence[str], k: int) -> PairedReplicates:
-    """Return the replicates of two arms on those of the wanted rows that both have, inside the cells of each replicate's cut.
+    """Return the replicates of two arms on the wanted rows in both, inside the cells of each replicate's cut.
 
-    Raise InputError for a run that was made under other folds, and without a row in common.
+    Raise InputError for a run made under other folds, and without a common row.
     """
     replicates = tuple(sorted(a.keys() & b.keys()))
     common = set(wanted).intersection(
@@ -96,7 +97,7 @@ def _line_up(rows: RunRows, ids: Sequence[str], protocol: EvaluationProtocol) ->
     if others:
         raise InputError(
             f"{rows.run.name}: made under {others[0].k}×{others[0].k} folds, cut {others[0].seed}, expected "
-            f"{protocol.k}×{protocol.k} and cut {protocol.seed}. Name its base and its kNN, so that it is computed for each cut"
+            f"{protocol.k}×{protocol.k} and cut {protocol.seed}. Give its base and its kNN, so that it is computed for each cut"
         )
     if any(each.kind == "loo" for each in rows.protocols):
         raise InputError(f"{rows.run.name}: made by leave-one-out, expected a run that saw no label or was made under folds")
@@ -123,13 +124,13 @@ def compare_replicates(pair: PairedReplicates, within: str = "") -> ReplicateCom
 
 
 def directed(rows: RunRows) -> Scores:
-    """Return the scores of rows, p_up missing where the method could not say which direction."""
+    """Return the scores of rows, with p_up missing if the method gave no direction."""
     undirected = np.fromiter((Flag.UNCOVERED_DIR in flags for flags in rows.frame["flags"]), dtype=np.bool_, count=len(rows))
     return Scores(rows.scores.p_de, np.where(undirected, np.nan, rows.scores.p_up))
 
 
 def replicate_noise(values: Floats, replicates: Sequence[Replicate]) -> Floats:
-    """Return the variance that cuts and seeds leave in the mean of DE, of DIR and of their mean, of shape (3,).
+    """Return the variance from cuts and seeds in the mean of DE, of DIR and of their mean, of shape (3,).
 
     values: of shape (n_replicates, 2).
     """

@@ -11,7 +11,7 @@ from core.texts import table_lines
 
 
 def plan_json(found: BenchmarkPlan) -> dict[str, Any]:
-    """Return `plan`: rows, seeds and tokens of each comparison, and where its variance comes from."""
+    """Return the JSON `plan`: rows, seeds and tokens of each comparison, and the sources of its variance."""
     spec = found.spec
     return {
         "name": spec.name,
@@ -49,7 +49,7 @@ def _size(size: Size) -> dict[str, int]:
 
 
 def plan_lines(found: BenchmarkPlan) -> list[str]:
-    """Return the plan of every comparison in words, its needs as a table."""
+    """Return the plan of every comparison in words, with its needs as a table."""
     lines: list[str] = []
     for plan in found.arms:
         lines += [*plan_sentences(found, plan), *table_lines(needs_table(plan)), ""]
@@ -57,14 +57,16 @@ def plan_lines(found: BenchmarkPlan) -> list[str]:
 
 
 def plan_sentences(found: BenchmarkPlan, plan: ArmPlan) -> list[str]:
-    """Return what the present rows show; the rows, cuts and seeds that are needed; the cost; and the sources of variance."""
+    """Return sentences on the effect detectable with the present rows, the needed rows, cuts and seeds, the cost, and the
+    variance.
+    """
     spec = found.spec
     what = "the mean" if spec.primary == "mean" else spec.primary
     sees = "are enough for" if plan.detectable <= spec.smallest_effect else "do not show"
     sentences = [
         f"{plan.arm} against {plan.control}: {plan.size.rows:,} rows ({plan.size.perts:,} perturbations, {plan.size.genes:,} "
-        f"genes) show a change of {what} of {plan.detectable:.3f} or more with {spec.plan.power:.0%} power. They {sees} "
-        f"the {spec.smallest_effect:g} that is asked for.",
+        f"genes) show a change of {what} of {plan.detectable:.3f} or more with {spec.plan.power:.0%} power. They {sees} the "
+        f"required {spec.smallest_effect:g}.",
         f"Variances are from {plan.basis}.",
         _rows_sentence(plan, found.available, spec.plan.power),
         _repeats_sentence("cuts of the folds", plan.cuts),
@@ -78,7 +80,7 @@ def plan_sentences(found: BenchmarkPlan, plan: ArmPlan) -> list[str]:
 def _rows_sentence(plan: ArmPlan, available: Size, power: float) -> str:
     needed = plan.needed_rows
     if needed is None:
-        return "No number of rows shows it, since the noise of cuts and seeds alone is larger; use more of them first."
+        return "No number of rows shows it, because the noise of cuts and seeds alone is larger. Use more of them first."
     repeats = " and ".join(f"{n:,} {what}" for n, what in ((plan.cuts, "cuts"), (plan.seeds, "seeds")) if n and n > 1)
     under = f" under {repeats}" if repeats else ""
     if needed > available.rows:
@@ -91,7 +93,7 @@ def _rows_sentence(plan: ArmPlan, available: Size, power: float) -> str:
 
 def _repeats_sentence(what: str, n: int | None) -> str:
     if n is None:
-        return f"What {what} change is unknown: there is only one."
+        return f"The noise of {what} is unknown, because there is only one."
     return f"{n:,} {what} limit their noise to a tenth of the allowed variance."
 
 
@@ -100,16 +102,16 @@ def _tokens_sentence(plan: ArmPlan) -> str:
         return "Tokens are unknown before this method's first call with this model."
     if plan.tokens == 0:
         return "It costs no tokens."
-    more = "" if plan.needed_tokens is None else f"; as many rows as are needed, about {plan.needed_tokens:,.0f}"
+    more = "" if plan.needed_tokens is None else f"; the needed number of rows, about {plan.needed_tokens:,.0f}"
     return f"About {plan.tokens:,.0f} tokens for all cuts and seeds, including cached answers{more}."
 
 
 def components_sentence(plan: ArmPlan) -> str:
-    """Return where the variance of the change came from."""
+    """Return a sentence on the sources of the change's variance."""
     shares = plan.components.shares
     known = [f"{name} {shares[name]:.0%}" for name in SOURCES if not math.isnan(shares[name])]
     unknown = [name for name in SOURCES if math.isnan(shares[name])]
-    tail = f"; of the {' and the '.join(unknown)} nothing is known" if unknown else ""
+    tail = f"; the {' and the '.join(unknown)} is unknown" if unknown else ""
     return f"The variance is that of {', '.join(known)}{tail}."
 
 

@@ -1,4 +1,4 @@
-"""How large an experiment has to be: rows, perturbations, genes, cuts, seeds and tokens to see the effect that is named."""
+"""Plan the size of an experiment: the rows, perturbations, genes, cuts, seeds and tokens needed to detect an effect."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from core.stats.power import LEVEL, detectable_difference
 from core.store.connection import Cursor
 from core.transfer.cuts import variances_between
 
-NOISE_SHARE = 0.1  # of the variance that is allowed: cuts and seeds are repeated until each adds no more
+NOISE_SHARE = 0.1  # share of the allowed variance: cuts and seeds are repeated until each adds no more than this
 MOST_CUTS = 1000
-_STEPS = 50  # until the number of clusters that Student's t depends on no longer changes
+_STEPS = 50  # most iterations until the number of clusters for Student's t no longer changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,9 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one way of counting independent units asks for. se: of the change on the rows at hand; needed: how many of the unit
-    show the effect with the power that is asked for, None if cuts and seeds alone hide it."""
+    """The number of units needed for one definition of independent units. se: of the change on the present rows; needed: number
+    of units that detect the effect with the wanted power, None if the noise of cuts and seeds alone hides it.
+    """
 
     unit: str
     se: float
@@ -46,11 +47,12 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class ArmPlan:
-    """The plan of one comparison. basis: which runs the variances are from, in words; size: of the benchmark's rows.
+    """The plan of one comparison.
 
-    detectable: the smallest effect that these rows show. needs: by rows, perturbations, genes, and what the interval shown
-    allows for. cuts, seeds: how many of each keep their noise small, None if their variance is unknown. tokens: of the
-    benchmark's rows under its cuts and seeds; needed_tokens: of as many rows as are needed; None if unknown.
+    basis: a description of the runs behind the variances; size: of the benchmark's rows. detectable: the smallest effect that
+    these rows detect. needs: by rows, perturbations, genes, and the units of the shown interval. cuts, seeds: number of each
+    that keeps their noise small, None if their variance is unknown. tokens: of the benchmark's rows under its cuts and seeds;
+    needed_tokens: of the needed number of rows; None if unknown.
     """
 
     arm: str
@@ -67,13 +69,13 @@ class ArmPlan:
 
     @property
     def needed_rows(self) -> int | None:
-        """How many rows show the effect, allowing for shared perturbations and genes; None if none do."""
+        """The number of rows that detect the effect, allowing for shared perturbations and genes; None if no number does."""
         return self.needs[-1].needed
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkPlan:
-    """available: the labelled rows of the dataset; what needs more than these cannot be seen there."""
+    """The plans of a benchmark. available: the labelled rows of the dataset, the most that an experiment there can have."""
 
     spec: BenchmarkSpec
     available: Size
@@ -82,8 +84,9 @@ class BenchmarkPlan:
 
 @dataclass(frozen=True, slots=True)
 class PlanInputs:
-    """rows: the benchmark's; made: its runs that are there; tokens_per_row: arm → tokens of a row under one cut and seed, None if
-    unknown."""
+    """The inputs of a plan. rows: the benchmark's; made: its existing runs; tokens_per_row: arm → tokens of a row under one cut
+    and seed, None if unknown.
+    """
 
     dataset: str
     rows: Sequence[str]
@@ -92,7 +95,7 @@ class PlanInputs:
 
 
 def plan_benchmark(db: Cursor, spec: BenchmarkSpec, inputs: PlanInputs) -> BenchmarkPlan:
-    """Return the plan of every comparison. Raise InputError where there are not runs to take variances from."""
+    """Return the plan of every comparison. Raise InputError without runs for estimating variances."""
     loader = ArmLoader(db, inputs.dataset)
     labelled = [row for row in loader.pairs() if row[2]]
     plans = tuple(_plan_arm(loader, spec, arm, inputs) for arm in spec.tested)
@@ -135,7 +138,7 @@ def _sum_or_none(values: Sequence[float | None]) -> float | None:
 
 
 def _find_variances(loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: PlanInputs) -> tuple[str, VarianceComponents]:
-    """Return the runs of the benchmark itself where they are done, else the two that [plan] names."""
+    """Return the variances from the benchmark's own runs if they are done, otherwise from the two runs named in [plan]."""
     control = spec.control_of(arm)
     of_both = [{cut for cut, _ in inputs.made.get(each.name, {})} for each in (control, arm)]
     if all(cuts >= set(spec.folds.cuts) for cuts in of_both):
@@ -147,10 +150,10 @@ def _find_variances(loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: Pl
     of_control = inputs.made.get(control.name, {})
     if spec.plan.correlation is not None and of_control:
         known = loader.rows_of(next(iter(of_control.values())))
-        words = f"{known.run.name} alone, taking the scores of both arms to correlate by {spec.plan.correlation:g}"
+        words = f"{known.run.name} alone, assuming a correlation of {spec.plan.correlation:g} between the scores of both arms"
         return words, _components_of_one(known, spec, inputs.rows)
     raise InputError(
-        f"plan of {arm.name!r} against {control.name!r}: no runs to take variances from. Expected the benchmark's own, or "
+        f"plan of {arm.name!r} against {control.name!r}: no runs for estimating variances. Expected the benchmark's own, or "
         '[plan] like = ["A", "B"], two runs that differ like these arms, or [plan] correlation and a control that is done'
     )
 
@@ -158,7 +161,7 @@ def _find_variances(loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: Pl
 def _components_of_one(run: RunRows, spec: BenchmarkSpec, rows: Sequence[str]) -> VarianceComponents:
     """Return the variances of the difference of two equally good runs: 2 (1 - correlation) times those of one.
 
-    What cuts and seeds change is unknown.
+    The noise of cuts and seeds is unknown.
     """
     cut = spec.folds.cuts[0]
     pair = pair_replicates({(cut, 0): run}, {(cut, 0): run}, rows, spec.folds.k)
@@ -171,10 +174,10 @@ def _components_of_one(run: RunRows, spec: BenchmarkSpec, rows: Sequence[str]) -
 def _with_seed(
     loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: PlanInputs, parts: VarianceComponents
 ) -> VarianceComponents:
-    """Return the components with that of the seed, where one seed alone left it open.
+    """Return the components, with the seed's component filled in if a single seed left it unknown.
 
-    0 if neither arm calls a model; from the noise floor if an arm was repeated under other seeds: half of the mean square
-    difference of two repeats, once for each of the two arms that calls a model.
+    It is 0 if neither arm calls a model. If an arm was repeated under other seeds, it comes from the noise floor: half of the
+    mean square difference of two repeats, once for each arm that calls a model.
     """
     calling = [name for name in (spec.control_of(arm).name, arm.name) if inputs.tokens_per_row[name] != 0]
     if not math.isnan(parts.seed):
@@ -192,7 +195,9 @@ def _is_repeated(spec: BenchmarkSpec, inputs: PlanInputs) -> bool:
 
 
 def _components_of_runs(a: RunRows, b: RunRows, metric: str) -> VarianceComponents:
-    """Return those of two existing runs, inside the cells of either; the cut's from what the runs recorded of other cuts."""
+    """Return the components of two existing runs, inside the cells of both; the cut's component comes from their recorded
+    scores of other cuts.
+    """
     pair = pair_runs(a, b)
     covered = pair.a.covered & pair.b.covered
     single = PairedReplicates(((0, 0),), (pair.a.take(covered),), (pair.b.take(covered),), 0, int((~covered).sum()))
@@ -207,10 +212,10 @@ def _components_of_runs(a: RunRows, b: RunRows, metric: str) -> VarianceComponen
 
 
 def detectable_on(parts: VarianceComponents, size: Size, repeats: tuple[int, int], power: float) -> float:
-    """Return the smallest effect that so many rows, perturbations and genes show, under so many cuts and seeds.
+    """Return the smallest effect detectable with these numbers of rows, perturbations, genes, cuts and seeds.
 
-    Each component shrinks with the number of its own units; the interval shown takes the largest of the units' variances, so the
-    sum is scaled to it.
+    Each component shrinks with the number of its units. The shown interval uses the largest of the units' variances, so the sum
+    is scaled to it.
     """
     scaled = (
         parts.perturbations * parts.n_perts / size.perts
@@ -224,11 +229,11 @@ def detectable_on(parts: VarianceComponents, size: Size, repeats: tuple[int, int
 
 
 def find_needs(parts: VarianceComponents, effect: float, power: float, noise: float) -> tuple[Need, ...]:
-    """Return how many rows, perturbations or genes show an effect, each taken as the independent unit, and rows by the unit
-    shown.
+    """Return the numbers of rows, perturbations or genes that detect an effect, with each as the independent unit, and rows by
+    the shown unit.
 
-    noise: the variance of cuts and seeds in the experiment that is planned. More rows are taken to come with as many more
-    perturbations and genes.
+    noise: the variance of cuts and seeds in the planned experiment. Perturbations and genes are assumed to grow in proportion
+    to rows.
     """
     clusters = min(parts.n_perts, parts.n_genes)
     units = (
@@ -238,13 +243,13 @@ def find_needs(parts: VarianceComponents, effect: float, power: float, noise: fl
         ("rows, allowing for shared perturbations and genes", parts.units.two_way, parts.n, clusters),
     )
     return tuple(
-        Need(name, math.sqrt(variance + parts.noise), here, _needed(variance, here, limit, (effect, power, noise)))
+        Need(name, math.sqrt(variance + parts.noise), here, _count_units(variance, here, limit, (effect, power, noise)))
         for name, variance, here, limit in units
     )
 
 
-def _needed(variance: float, here: int, clusters: float, aim: tuple[float, float, float]) -> int | None:
-    """Return the number of units for which the effect is the smallest detectable one. aim: effect, power, variances."""
+def _count_units(variance: float, here: int, clusters: float, aim: tuple[float, float, float]) -> int | None:
+    """Return the number of units with this effect as the smallest detectable one. aim: effect, power, variances."""
     effect, power, noise = aim
     factor = 1.0
     for _ in range(_STEPS):
@@ -257,7 +262,7 @@ def _needed(variance: float, here: int, clusters: float, aim: tuple[float, float
 
 
 def _repeats(variance: float, spec: BenchmarkSpec) -> int | None:
-    """Return how many cuts (or seeds) keep their noise to a tenth of the variance that is allowed; None if it is unknown."""
+    """Return the number of cuts (or seeds) that limits their noise to a tenth of the allowed variance; None if unknown."""
     if math.isnan(variance):
         return None
     allowed = (spec.smallest_effect / detectable_difference(1.0, spec.plan.power, LEVEL)) ** 2

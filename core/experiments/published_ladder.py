@@ -1,4 +1,4 @@
-"""Hypotheses that others published with their results: a row of a file as an entry of the ledger, judged by the same rule."""
+"""Hypotheses published by others with their results. A row of a file becomes an entry of the ledger, judged by the same rule."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from core.stats.power import detectable_difference
 from core.store.hypotheses import PUBLISHED, Entry
 
 LADDER = Path(__file__).with_name("published_ladder.csv")
-_TOLERANCE = 0.06  # of z, which is published with one decimal
+_TOLERANCE = 0.06  # of z, because it is published with one decimal
 
 
 def entry_of_row(place: str, values: Mapping[str, Any]) -> Entry:
-    """Return an entry of what was published elsewhere; without a result it is a registration.
+    """Return an entry for a published row; without a result it is a registration.
 
-    values: as of `core.datasets.ledger_file`. The difference is `estimate`, or score_b - score_a; its standard error is `se`, or
-    follows from z. Raise InputError, which names the place, for values that do not fit together.
+    values: from `core.datasets.ledger_file`. The difference is `estimate`, or score_b - score_a; its standard error is `se`, or
+    follows from z. Raise InputError, naming the place, for contradictory values.
     """
     _check_words(place, values)
     known = {key: value for key, value in values.items() if key not in ("estimate", "se", "z")}
@@ -66,10 +66,10 @@ def _difference(values: Mapping[str, Any]) -> float | None:
 
 
 def _change(place: str, difference: float, values: Mapping[str, Any]) -> Interval:
-    """Return the published difference with its interval; without a published standard error, that of its z."""
+    """Return the published difference with its interval, from z if no standard error is published."""
     z, se = values.get("z"), values.get("se")
     if se is None:
-        assert z is not None  # one of both is given
+        assert z is not None  # one of the two is given
         if not difference * z > 0:
             raise InputError(f"{place}: a difference of {difference:+g} does not fit z {z:+g}; expected the same sign")
         se = difference / z
@@ -88,7 +88,7 @@ def _judge(entry: Entry, change: Interval, values: Mapping[str, Any]) -> Entry:
 
 
 def _judge_z(place: str, entry: Entry, values: Mapping[str, Any]) -> Entry:
-    """Return the entry of a result of which only the z is known: the difference in standard errors."""
+    """Return the entry of a result with only the z known: the difference in standard errors."""
     if "z" not in values:
         raise InputError(f"{place}: a standard error without a difference; expected estimate, or score_a and score_b, or z")
     z, least = values["z"], detectable_difference(1.0, POWER, ALPHA)

@@ -1,4 +1,4 @@
-"""A rubric's worth as a hypothesis: rows that answer yes are predicted better than rows that answer no."""
+"""A hypothesis about a rubric: rows with the answer yes are predicted better than rows with the answer no."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ WORTH_METRICS: dict[str, str] = {"hit_rate": "hit rate", "de": "DE contribution"
 
 @dataclass(frozen=True, slots=True)
 class WorthRule:
-    """What decides a hypothesis about a rubric.
+    """The rule that decides a hypothesis about a rubric.
 
-    metric: of rows that answer yes less that of rows that answer no. unit: what is resampled. smallest_effect: the smallest
-    difference worth having, in the metric. Raises InputError for anything else.
+    metric: its difference is rows with yes minus rows with no. unit: the resampled unit. smallest_effect: the smallest relevant
+    difference, in the metric. Raise InputError for other values.
     """
 
     metric: WorthMetric = "hit_rate"
@@ -48,8 +48,8 @@ class WorthRule:
 def measure_rubric(db: Cursor, entry: Entry, rows: RunRows, rubric: Rubric, answers: tuple[pd.DataFrame, str]) -> Entry:
     """Return the result of a registration about a rubric on a run.
 
-    entry: the registration with its run; answers: as `core.actions.readings.answers` returns them, the readings of the run and
-    what made them. Raise InputError as `rubric_worth` does, and where the difference is not defined.
+    entry: the registration with its run; answers: from `core.actions.readings.answers`, the readings of the run and their
+    sources. Raise the InputErrors of `rubric_worth`, and InputError if the difference is undefined.
     """
     readings, made_by = answers
     rule = rule_of(entry)
@@ -70,7 +70,7 @@ def measure_rubric(db: Cursor, entry: Entry, rows: RunRows, rubric: Rubric, answ
 
 
 def rule_of(entry: Entry) -> WorthRule:
-    """Return the rule that a registration about a rubric states."""
+    """Return the rule of a registration about a rubric."""
     values: dict[str, Any] = {key: getattr(entry, key) for key in ("metric", "unit", "smallest_effect")}
     return WorthRule(**values)
 

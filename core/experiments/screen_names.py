@@ -1,7 +1,8 @@
-"""Whether a model can name the screen that rows are from: its answers against what is known of the data set.
+"""Test whether a model can name the screen behind rows, by comparing its answers with recorded facts about the data set.
 
-The same rows are shown with gene names and with codes. A screen that is named with names alone is known by its genes; one that is
-named with codes, too, is guessed, or told by the dossier. What stands in the question itself is not a sign of memory.
+The same rows are shown with gene names and with codes. If the model names the screen only with gene names, it recognises its
+genes. If it also names the screen with codes, it guesses, or the dossier tells. Facts in the question itself are not a sign of
+memory.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from core.stats.multiplicity import holm
 from core.stats.power import LEVEL
 from core.store.datasets import Dataset
 
-QUESTIONS, ROWS_EACH = 8, 3  # with names, and as many with codes: eight of eight against none has p = 1/256
-SPELLED = "organism"  # Stat1 is a mouse's gene and STAT1 a human's
-Descriptors = Mapping[str, tuple[str, ...]]  # field → how it may be named
+QUESTIONS, ROWS_EACH = 8, 3  # number with names, and the same with codes: eight of eight against none has p = 1/256
+SPELLED = "organism"  # Stat1 is a mouse gene and STAT1 a human one
+Descriptors = Mapping[str, tuple[str, ...]]  # field → accepted spellings
 _ORGANISMS: Descriptors = MappingProxyType({"mouse": ("mouse", "Mus musculus", "murine"), "human": ("human", "Homo sapiens")})
 _AUTHORS = MappingProxyType({"K562": "Replogle", "RPE1": "Replogle", "HepG2": "Nadig", "Jurkat": "Nadig"})  # of PerturbQA's lines
 _MACROPHAGES = "bone-marrow-derived macrophages"  # of the challenge
@@ -32,9 +33,9 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def known_descriptors(dataset: Dataset, given: Mapping[str, str] = MappingProxyType({})) -> Descriptors:
-    """Return what is known of a data set: as it is recorded here, and what a person gives, field → spellings with | between.
+    """Return the known facts about a data set, recorded here or given by a person: field → spellings separated by |.
 
-    Raise InputError for a field that is none.
+    Raise InputError for an unknown field.
     """
     unknown = next((name for name in given if name not in FIELDS), None)
     if unknown is not None:
@@ -59,7 +60,7 @@ def choose_questions(rows: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def names_any(text: str, spellings: Sequence[str]) -> bool:
-    """Return whether one of some spellings stands in a text as whole words, in any case, with or without hyphens and plural s."""
+    """Return whether a text contains one of the spellings as whole words, ignoring case, hyphens and a plural s."""
     words = _words(text)
     return any(_stands_in(words, "".join(_words(spelling))) for spelling in spellings)
 
@@ -82,7 +83,7 @@ def _stands_in(words: Sequence[str], wanted: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ScreenAnswer:
-    """One answer. told: fields whose descriptor stood in what was shown; said: the reply as it came; error: why there is none."""
+    """One answer. told: fields whose descriptor was in the question; said: the original reply; error: why there is none."""
 
     rows: tuple[str, ...]
     coded: bool
@@ -92,14 +93,14 @@ class ScreenAnswer:
 
     @property
     def guess(self) -> Mapping[str, str] | None:
-        """Field → what was said; None for a reply that cannot be read."""
+        """Field → answer; None for an unreadable reply."""
         found = read_guess(self.said)
         return None if isinstance(found, Unparsed) else found
 
 
 @dataclass(frozen=True, slots=True)
 class SavedScreen:
-    """What a model was asked of a screen. known: as of `known_descriptors`; answers: with names, then with codes."""
+    """A model's answers about a screen. known: from `known_descriptors`; answers: with names, then with codes."""
 
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     answers: tuple[ScreenAnswer, ...] = ()
@@ -112,8 +113,9 @@ class SavedScreen:
 
 @dataclass(frozen=True, slots=True)
 class NamedField:
-    """One descriptor. n: pairs of questions that were both answered and whose rows do not tell it; named, coded: of them, those
-    in which it was named with names, and with codes. p: one-sided, that names help (exact sign test); p_holm: over the fields."""
+    """One descriptor. n: number of answered pairs of questions whose rows do not reveal it; named, coded: number of these with
+    the right descriptor, with names and with codes. p: one-sided, that names help (exact sign test); p_holm: over the fields.
+    """
 
     name: str
     known: tuple[str, ...]
@@ -125,19 +127,21 @@ class NamedField:
 
     @property
     def is_remembered(self) -> bool:
-        """Whether it is named by the names of genes; never the organism, which their spelling tells."""
+        """Whether the names of genes reveal it to the model. Always False for the organism, because the spelling of names
+        reveals it.
+        """
         return self.name != SPELLED and self.p_holm <= LEVEL
 
 
 @dataclass(frozen=True)
 class NamedScreen:
-    """What came of a `SavedScreen`."""
+    """The result of a `SavedScreen`."""
 
     saved: SavedScreen
 
     @cached_property
     def fields(self) -> tuple[NamedField, ...]:
-        """The fields of which something is known, in the order of FIELDS."""
+        """The fields with known facts, in the order of FIELDS."""
         found = [self._count(name, known) for name, known in self.saved.known.items()]
         tested = [each.p if each.name != SPELLED else nan for each in found]
         adjusted = holm(tested) if found else ()
@@ -157,7 +161,7 @@ class NamedScreen:
         return NamedField(name, known, len(named), sum(a for a, _ in named), sum(b for _, b in named), p)
 
     def said(self, *, coded: bool) -> dict[str, int]:
-        """Return every different reply as it came, and how often, the most frequent first."""
+        """Return every distinct original reply with its count, the most frequent first."""
         texts = [answer.said for answer in self.saved.answers if answer.coded == coded and not answer.error]
         return {text: texts.count(text) for text in sorted(dict.fromkeys(texts), key=lambda each: -texts.count(each))}
 

@@ -1,4 +1,4 @@
-"""What a model's answers on the name of a screen say, in words and as JSON."""
+"""The result of asking a model for the name of a screen, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from core.experiments.screen_names import SPELLED, NamedField, NamedScreen
 from core.methods.screen_question import FIELDS
 from core.texts import number_text, printable, shorten
 
-_MOST_SHOWN, _LONGEST_SHOWN = 3, 400  # replies, and characters of each
+_MOST_SHOWN, _LONGEST_SHOWN = 3, 400  # number of replies, and characters of each
 NOT_ASKED = "The model was not asked to name the screen yet; repeat the command or use the form."
 
 
 def questions_sentence(questions: int) -> str:
-    """Return how many calls ask for the name of the screen, beside those of the arms; "" for none."""
+    """Return a sentence on the number of extra calls that ask for the name of the screen; "" for none."""
     return f" {questions} more calls ask which screen the rows are from." if questions else ""
 
 
 def screen_verdict(found: NamedScreen) -> str:
-    """Return whether the model can name the screen, as far as its answers tell."""
+    """Return a sentence on whether the model can name the screen, judged by its answers."""
     remembered = [each.name for each in found.fields if each.is_remembered]
     if remembered:
         return f"The model names the screen by its genes: {', '.join(remembered)}."
@@ -33,7 +33,7 @@ def screen_verdict(found: NamedScreen) -> str:
 
 
 def screen_lines(found: NamedScreen) -> list[str]:
-    """Return the answers as lines: the verdict, each field, and replies word for word."""
+    """Return the answers as lines: the verdict, each field, and the literal replies."""
     if not found.saved.answers:
         return [NOT_ASKED]
     by_name = {each.name: each for each in found.fields}
@@ -42,7 +42,7 @@ def screen_lines(found: NamedScreen) -> list[str]:
     unknown = [name for name in FIELDS if name not in by_name]
     if unknown:
         given = f"add known facts with (--screen {unknown[0]}=…)"
-        lines.append(f"{', '.join(unknown)}: unknown, since the data set does not record it; {given}.")
+        lines.append(f"{', '.join(unknown)}: unknown, because the data set does not record it; {given}.")
     lines += [f"With {what}: {text}" for coded, what in ((False, "names"), (True, "codes")) for text in _replies(found, coded)]
     failed = [answer for answer in found.saved.answers if answer.error]
     if failed:
@@ -56,10 +56,10 @@ def screen_lines(found: NamedScreen) -> list[str]:
 def _field_sentence(each: NamedField) -> str:
     title = f"{each.name} ({' or '.join(each.known)})"
     if not each.n:
-        return f"{title}: not judged, since the rows' texts reveal it."
+        return f"{title}: not judged, because the rows' texts reveal it."
     counts = f"named in {each.named} of {each.n} questions with names, in {each.coded} with codes"
     if each.name == SPELLED:
-        return f"{title}: {counts}; not judged, since the spelling of symbols reveals it."
+        return f"{title}: {counts}; not judged, because the spelling of symbols reveals it."
     return f"{title}: {counts}, p after Holm {number_text(each.p_holm, '.4f')}."
 
 
@@ -70,7 +70,7 @@ def _replies(found: NamedScreen, coded: bool) -> list[str]:
 
 
 def screen_json(found: NamedScreen) -> dict[str, Any] | None:
-    """Return the answers as plain data; None where nobody asked."""
+    """Return the answers as plain data; None before the model was asked."""
     if not found.saved.answers:
         return None
     shown = {each.name: _field(each) for each in found.fields}

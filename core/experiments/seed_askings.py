@@ -1,7 +1,7 @@
-"""The askings of the same rows: runs that differ in their seeds alone, and the seeds that one debate was held under.
+"""Askings of the same rows: runs that differ only in their seeds, and the seeds within one debate.
 
-A debate under several seeds is as many askings, each with the mean over its seed's verdicts; any other run is one asking. Rows
-of which an answer under one of the seeds could not be read are left out of all askings.
+A debate under several seeds counts as one asking per seed, each with the mean over its seed's verdicts. Any other run is one
+asking. Rows with an unreadable answer under a seed are left out of all askings.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ _STAGES = ("de", "dir")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgeNoise:
-    """How sure a run's judge is. run: in question. askings: the names of the runs that they are from, each as often as it has
-    seeds. left_out: rows that all of these runs have and that lack an answer under a seed."""
+    """The noise of a run's judge. askings: the names of their runs, each repeated for its number of seeds. left_out: number of
+    common rows without an answer under a seed.
+    """
 
     run: Run
     askings: tuple[str, ...]
@@ -48,10 +49,11 @@ class JudgeNoise:
 
 
 def report_seeds(db: Cursor, names: Sequence[str]) -> JudgeNoise:
-    """Return how sure the judge of a run is, from runs of the same that differ in their seeds alone.
+    """Return the noise of a run's judge, from runs that differ only in their seeds.
 
-    names: of the runs; with one, all that are there. Whether runs that were imported ask the same is unknown: who names several
-    says so. Raise InputError for runs that differ in more, StateError if the rows were asked once, or for an imported run alone.
+    names: of the runs; if only one is given, all matching runs are used. For imported runs it is unknown whether they ask the
+    same, so naming several asserts it. Raise InputError for runs with other differences. Raise StateError if the rows were
+    asked only once, or for a single imported run.
     """
     given = [runs.find_predicting(db, name) for name in dict.fromkeys(names)]
     run = given[0]
@@ -68,14 +70,14 @@ def report_seeds(db: Cursor, names: Sequence[str]) -> JudgeNoise:
         )
     read = np.all([_is_read(rows) for _, rows in askings], axis=0)
     if not read.any():
-        raise StateError(f"run {run.name}: no row has an answer under every seed, expected one at least")
+        raise StateError(f"run {run.name}: no row has an answer under every seed, expected at least one")
     asks = [rows.take(read) for _, rows in askings]
     others = other_methods(loader, asks[0].frame["pair_id"].tolist(), {each.id for each in complete})
     return JudgeNoise(run, tuple(each.name for each, _ in askings), int((~read).sum()), describe_seeds(asks, others))
 
 
 def _refuse_unlike(asked: Sequence[Run]) -> None:
-    """Raise InputError if two of the runs of which that is known do not ask the same."""
+    """Raise InputError if two runs with known questions do not ask the same."""
     known = [each for each in asked if is_known_to_ask(each)]
     unlike = next((each for each in known if seedless_key(each) != seedless_key(known[0])), None)
     if unlike is not None:
@@ -84,7 +86,7 @@ def _refuse_unlike(asked: Sequence[Run]) -> None:
 
 
 def _distinct_askings(db: Cursor, loader: ArmLoader, asked: Sequence[Run], ids: Sequence[str]) -> list[tuple[Run, RunRows]]:
-    """Return the askings of these rows, one of each draw: what is asked twice under one seed is answered from the cache."""
+    """Return the askings of these rows, one of each draw, because the cache answers a question repeated under the same seed."""
     found: dict[object, tuple[Run, RunRows]] = {}
     for run in asked:
         parts, seeds = _split(db, take_ids(loader.rows_of(run.id), ids)), seeds_of(run)
@@ -100,9 +102,9 @@ def _draw_of(run: Run, seeds: tuple[int, ...]) -> object:
 
 
 def _askings_of(db: Cursor, run: Run) -> list[Run]:
-    """Return the runs that are done and differ from this one in their seeds and rows alone, this one first.
+    """Return the finished runs that differ from this one only in their seeds and rows, this one first.
 
-    Raise StateError for a run that was imported.
+    Raise StateError for an imported run.
     """
     if not is_known_to_ask(run):
         raise StateError(
@@ -126,7 +128,7 @@ def _rows_of_all(loader: ArmLoader, given: Sequence[Run]) -> list[str]:
 def _rows_in_common(loader: ArmLoader, run: Run, asked: Sequence[Run]) -> list[str]:
     """Return the ids of the rows to compare, in file order.
 
-    They are all rows of a run that was asked under several seeds, else those that another run shares most of.
+    They are all rows of a run with several seeds, otherwise the largest overlap with another run.
     """
     own = loader.rows_of(run.id).frame["pair_id"].tolist()
     if len(seeds_of(run)) > 1:
@@ -137,14 +139,14 @@ def _rows_in_common(loader: ArmLoader, run: Run, asked: Sequence[Run]) -> list[s
 
 
 def seeds_of(run: Run) -> tuple[int, ...]:
-    """Return the seeds that a run asked each row under."""
+    """Return the seeds under which a run asked each row."""
     options = run.spec.get("options")
     text = str(options.get("seeds", "")) if isinstance(options, dict) else ""
     return read_seeds(text, int(run.spec.get("seed", 0)))
 
 
 def _split(db: Cursor, rows: RunRows) -> list[RunRows]:
-    """Return the askings in a run: one for each seed of a debate, NaN where no verdict could be read; else the run itself."""
+    """Return the askings in a run: one for each seed of a debate (NaN without a readable verdict), otherwise the run itself."""
     seeds = seeds_of(rows.run)
     found = traces.verdicts_by_seed(db, rows.run.id) if len(seeds) > 1 else pd.DataFrame()
     if found.empty:

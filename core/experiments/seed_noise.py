@@ -1,10 +1,11 @@
-"""How sure is the judge: how answers vary when it is asked again, between rows and between methods, and what seeds are worth.
+"""Measure the noise of a judge: the variance of answers when asked again, between rows and between methods, and the value of
+seeds.
 
-The variance of one answer is that between seeds of one row (within rows), between the rows' mean answers, and between the mean
-answers of methods about one row, each without what the ones before it leave in those means. A part below 0 is 0. A score's
-squared error is the variance of its interval, which is that of one asking; the variance of the score between seeds is the part
-of it that k seeds, averaged, divide by k. What averaging the answers themselves brings is the score of their mean over every
-choice of k askings, averaged over the choices.
+The variance of one answer has three parts: between seeds of one row (within rows), between the rows' mean answers, and between
+the mean answers of methods about one row. From each part, the contribution of the earlier parts is subtracted. A part below 0
+is set to 0. A score's squared error is the variance of its interval, for one asking. Averaging k seeds divides only the part
+between seeds by k. The gain from averaging the answers themselves is measured by scoring their mean for every choice of k
+askings, averaged over the choices.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from core.transfer.cuts import variances_between
 from core.types import RANK_METHODS, Flag
 
 SEEDS = (1, 2, 3, 5, 8)
-ENOUGH = 1.05  # of the standard error that no number of seeds gets below
+ENOUGH = 1.05  # relative to the limit of the standard error for many seeds
 METRICS = ("DE", "DIR", "mean")
 QUESTIONS = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
 _UNREAD_DE = (Flag.DE_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.NOT_PREDICTED)
 UNREAD = {"p_de": _UNREAD_DE, "p_up_given_de": (*_UNREAD_DE, Flag.DIR_FALLBACK, Flag.UNCOVERED_DIR)}
 _MOST_GROUPS = 12
-_MOST_CHOICES = 30  # of k askings, of which the score of the mean answers is taken
+_MOST_CHOICES = 30  # most choices of k askings to score
 _CHOICE_SEED = 0
-_OF_A_SEED = ("seed", "repeat", "rows", "rows_sha256", "parents")  # of a specification: what two askings may differ in
+_OF_A_SEED = ("seed", "repeat", "rows", "rows_sha256", "parents")  # keys of a specification that may differ between two askings
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class AnswerVariance:
 
 @dataclass(frozen=True, slots=True)
 class ScoreNoise:
-    """The squared error of a score of one asking, and the part of it that asking again changes; NaN without both classes."""
+    """The squared error of one asking's score, and its part from asking again; NaN without both classes."""
 
     variance: float
     of_seeds: float
@@ -65,21 +66,24 @@ class ScoreNoise:
         return min(self.of_seeds / self.variance, 1.0) if self.variance > 0 else math.nan
 
     def se(self, seeds: float) -> float:
-        """Return the standard error that a mean over so many seeds is expected to have; infinitely many leave the rows'."""
+        """Return the expected standard error of a mean over this many seeds; for infinitely many, only the rows' error."""
         return math.sqrt(self.variance * (1 - self.share * (1 - 1 / seeds)))
 
     @property
     def enough(self) -> int | None:
-        """The fewest of SEEDS whose standard error is within 5% of what any number would leave; None if none is, or unknown."""
+        """The smallest of SEEDS with a standard error within 5% of the limit for many seeds; None if there is none, or if
+        unknown.
+        """
         return next((k for k in SEEDS if self.se(k) <= ENOUGH * self.se(math.inf)), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeedNoise:
-    """What asking again shows. asks: how often every row was asked. answers: P(DE) and P(up | DE) → their variance by source.
-    scores: DE, DIR, mean → noise. tokens: of one asking of all rows, None if unknown. others: the methods beside this one.
-    averaged: of k from 1 → DE, DIR, mean of the mean answers of k askings. gain: the scores of the mean answers of all askings
-    less those of one asking; None with one."""
+    """The result of asking again. asks: number of times that every row was asked. answers: P(DE) and P(up | DE) → their
+    variance by source. scores: DE, DIR, mean → noise. tokens: of one asking of all rows, None if unknown. others: the other
+    methods. averaged: k, from 1 → DE, DIR, mean of the mean answers of k askings. gain: the scores of the mean answers of all
+    askings minus those of one asking; None with one.
+    """
 
     rows: int
     asks: int
@@ -92,16 +96,16 @@ class SeedNoise:
 
     @property
     def tokens_per_point(self) -> float:
-        """What a point (0.01) of the mean score costs by averaging all askings instead of one; NaN if it gains none."""
+        """The tokens per point (0.01) of the mean score gained by averaging all askings instead of one; NaN without a gain."""
         points = math.nan if self.gain is None else 100 * self.gain.mean.change.value
         return (self.asks - 1) * self.tokens / points if self.tokens is not None and points > 0 else math.nan
 
 
 def describe_seeds(asks: Sequence[RunRows], others: Sequence[Sequence[RunRows]] = ()) -> SeedNoise:
-    """Return what askings of the same rows in the same order show.
+    """Return the noise from askings of the same rows in the same order.
 
-    Others: the same of other methods, which do not call a model or were asked twice at least. Tokens are those of these rows; an
-    answer that could not be read counts in scores, not in variances.
+    others: askings of other methods, which call no model or were asked at least twice. Tokens are those of these rows. An
+    unreadable answer counts in scores, not in variances.
     """
     answers = {
         name: answer_variance(
@@ -115,13 +119,13 @@ def describe_seeds(asks: Sequence[RunRows], others: Sequence[Sequence[RunRows]] 
 
 
 def _mean_tokens(asks: Sequence[RunRows]) -> float | None:
-    """Return the tokens of one asking of all rows, the mean over askings; None if those of a row are unknown."""
+    """Return the tokens of one asking of all rows, the mean over askings; None if a row's tokens are unknown."""
     counts = np.concatenate([rows.frame["tokens"].to_numpy(dtype=np.float64, na_value=np.nan) for rows in asks])
     return None if np.isnan(counts).any() else float(counts.sum()) / len(asks)
 
 
 def read_answers(rows: RunRows, column: str) -> Floats:
-    """Return the answers of a run, NaN where none could be read and another number stands in its place."""
+    """Return the answers of a run, NaN for an unreadable answer that another number replaces."""
     unread = [any(flag in flags for flag in UNREAD[column]) for flags in rows.frame["flags"]]
     return np.where(np.array(unread, dtype=np.bool_), np.nan, _values(rows, column))
 
@@ -133,8 +137,8 @@ def _values(rows: RunRows, column: str) -> Floats:
 def answer_variance(groups: Sequence[Sequence[Floats]]) -> AnswerVariance:
     """Return the components of the variance of one answer.
 
-    groups: of each method its askings, arrays of shape (n_rows,); the first method is the one in question. A method that was
-    asked once is taken to answer the same again. Rows that lack an answer are left out. NaN where there are too few.
+    groups: the askings of each method, arrays of shape (n_rows,); the first method is the one to measure. A method asked only
+    once is assumed to answer the same again. Rows with a missing answer are left out. NaN if there are too few.
     """
     stacked = [np.stack(group) for group in groups]
     there = ~np.isnan(np.concatenate(stacked)).any(axis=0)
@@ -142,7 +146,7 @@ def answer_variance(groups: Sequence[Sequence[Floats]]) -> AnswerVariance:
     if there.sum() < 2 or len(stacked[0]) < 2:
         return AnswerVariance(math.nan, math.nan, math.nan)
     means = np.stack([group.mean(axis=0) for group in stacked])
-    left = np.array([_within(group) / len(group) for group in stacked])  # of asking, in the mean of a row's answers
+    left = np.array([_within(group) / len(group) for group in stacked])  # variance of asking in the mean of a row's answers
     rows = max(float(means[0].var(ddof=1)) - left[0], 0.0)
     between = max(float(means.var(axis=0, ddof=1).mean()) - float(left.mean()), 0.0) if len(means) > 1 else math.nan
     return AnswerVariance(_within(stacked[0]), rows, between)
@@ -163,9 +167,9 @@ def score_noise(asks: Sequence[RunRows]) -> dict[str, ScoreNoise]:
 
 
 def averaged_scores(asks: Sequence[RunRows]) -> dict[int, dict[str, float]]:
-    """k → DE, DIR and mean of the mean answers of k askings, averaged over the choices of k; asks: on the same rows.
+    """Return k → DE, DIR and mean of the mean answers of k askings, averaged over the choices of k; asks: on the same rows.
 
-    Of more than 30 choices 30 random ones are taken.
+    If there are more than 30 choices, 30 random ones are used.
     """
     outcome, rng = outcome_of(asks[0].labels), np.random.default_rng(_CHOICE_SEED)
     found = {}
@@ -177,14 +181,14 @@ def averaged_scores(asks: Sequence[RunRows]) -> dict[int, dict[str, float]]:
 
 
 def _choices(n: int, k: int, rng: np.random.Generator) -> list[Sequence[int]]:
-    """Return the choices of k of n; random ones where there are more than _MOST_CHOICES."""
+    """Return the choices of k out of n, or random ones if there are more than _MOST_CHOICES."""
     if comb(n, k) <= _MOST_CHOICES:
         return list(combinations(range(n), k))
     return [rng.choice(n, k, replace=False).tolist() for _ in range(_MOST_CHOICES)]
 
 
 def average_answers(asks: Sequence[RunRows]) -> RunRows:
-    """Return the rows of several askings as one, whose answers are the means; one asking is itself."""
+    """Return one asking with the mean answers of several; a single asking is returned unchanged."""
     if len(asks) == 1:
         return asks[0]
     means = {column: np.mean([_values(rows, column) for rows in asks], axis=0) for column in QUESTIONS.values()}
@@ -198,10 +202,10 @@ def _gain(asks: Sequence[RunRows]) -> Comparison:
 
 
 def other_methods(loader: ArmLoader, rows: Sequence[str], left_out: Collection[str]) -> list[list[RunRows]]:
-    """Return runs of other methods that answered all of these rows, those that differ in their seeds alone together.
+    """Return runs of other methods that answered all of these rows, grouped if they differ only in their seeds.
 
-    left_out: ids of runs. Left out too: what is made from runs, rank scores, which are not probabilities, and methods that call a
-    model but were asked once, since what asking changes is unknown of them.
+    left_out: ids of runs. Also left out: runs made from other runs, rank scores (they are not probabilities), and methods that
+    call a model but were asked only once, because their noise is unknown.
     """
     groups: dict[str, list[Run]] = {}
     for run in stored_runs.list_with_rows(loader.db, loader.dataset.id, rows):
@@ -213,12 +217,12 @@ def other_methods(loader: ArmLoader, rows: Sequence[str], left_out: Collection[s
 
 
 def is_known_to_ask(run: Run) -> bool:
-    """Return whether it is known what a run asks: of one that was imported, its specification does not say."""
+    """Return whether a run's questions are known: the specification of an imported run does not contain them."""
     return "options" in run.spec
 
 
 def seedless_key(run: Run) -> str:
-    """Return what a run asks apart from its seeds and rows: equal for two askings of the same."""
+    """Return a key of a run's questions, apart from its seeds and rows: equal for two askings of the same."""
     spec = {name: value for name, value in run.spec.items() if name not in _OF_A_SEED}
     options = spec.get("options")
     if isinstance(options, Mapping):

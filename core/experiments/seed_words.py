@@ -1,4 +1,4 @@
-"""How sure is the judge, in words, as a table and as JSON: how answers vary, and what seeds are worth."""
+"""The noise of the judge, in words, as a table and as JSON: the variance of answers, and the value of seeds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AVERAGED = "mean score of averaged answers"
 
 
 def judge_sentences(noise: SeedNoise) -> list[str]:
-    """Return how answers vary, and how many seeds are worth their tokens."""
+    """Return sentences on the variance of answers, and on the number of seeds worth their tokens."""
     sentences = []
     for name, each in noise.answers.items():
         if not math.isnan(each.within_rows):
@@ -41,7 +41,7 @@ def _worth(mean: ScoreNoise) -> str:
 
 
 def _gain_sentences(noise: SeedNoise) -> list[str]:
-    """Return what averaging the answers of all askings brings over one, and what a point of it costs; shown, not tested."""
+    """Return sentences on the gain from averaging the answers of all askings, and on the cost per point; shown, not tested."""
     if noise.gain is None or math.isnan(noise.gain.mean.change.value):
         return []
     change = interval_text(noise.gain.mean.change.shown, signed=True)
@@ -53,7 +53,7 @@ def _gain_sentences(noise: SeedNoise) -> list[str]:
 
 
 def seeds_json(noise: SeedNoise) -> dict[str, Any]:
-    """Return what asking again shows, as plain data."""
+    """Return the noise from asking again as plain data."""
     return {
         "rows": noise.rows,
         "asks": noise.asks,
@@ -80,7 +80,7 @@ def _tokens(noise: SeedNoise, seeds: int) -> float | None:
 
 
 def askings_sentence(found: JudgeNoise) -> str:
-    """Return what was compared: the rows, and how often they were asked."""
+    """Return a sentence on the compared rows, and on how often they were asked."""
     noise, runs = found.seeds, len(set(found.askings))
     left = f", {found.left_out:,} left out without an answer" if found.left_out else ""
     others = f" Beside {', '.join(noise.others)}." if noise.others else ""
@@ -91,19 +91,19 @@ def askings_sentence(found: JudgeNoise) -> str:
 
 
 def askings_lines(found: JudgeNoise) -> list[str]:
-    """Return `seeds` as lines, with the table of what seeds bring."""
+    """Return `seeds` as lines, with the table of numbers of seeds."""
     return [askings_sentence(found), *judge_sentences(found.seeds), *table_lines(seed_table(found.seeds))]
 
 
 def askings_json(found: JudgeNoise) -> dict[str, Any]:
-    """Return `seeds`: what asking again shows, and of which runs."""
+    """Return the JSON `seeds`: the noise from asking again, and the compared runs."""
     return {"run": found.run.name, "askings": list(found.askings), "left_out": found.left_out, **seeds_json(found.seeds)}
 
 
 def seed_table(noise: SeedNoise) -> list[dict[str, Any]]:
     """Return one line per number of seeds: the standard errors of DE, DIR and their mean, the mean score, and the tokens.
 
-    The mean score is that of answers averaged over so many seeds (NaN with more than there are).
+    The mean score is for answers averaged over this many seeds (NaN for more seeds than available).
     """
     return [
         {

@@ -1,10 +1,10 @@
-"""Where the variance of a change comes from: which perturbations, genes and rows, the cut, the seed, the judge's answers.
+"""The sources of the variance of a change: the perturbations, genes and rows, the cut, the seed, the judge's answers.
 
-If rows that share a perturbation or a gene vary together, the variance of independent perturbations is that of rows and of
-perturbations, and so for genes: perturbations V_pert - V_row, genes V_gene - V_row, rows V_row (Cameron, Gelbach and Miller
-2011 add them up to the two-way variance). A part that comes out below 0 is 0. Cuts and seeds: the variance between them,
-divided by how many there are. What judges change when they are asked the same again is part of what seeds change, or of the
-rows where seeds are unknown, and is taken out of there.
+If rows that share a perturbation or a gene vary together, the variance with independent perturbations includes that of rows,
+and the same holds for genes. So the components are: perturbations V_pert - V_row, genes V_gene - V_row, rows V_row (Cameron,
+Gelbach and Miller 2011 add them up to the two-way variance). A negative component is set to 0. Cuts and seeds: the variance
+between them, divided by their number. The noise of judges asked again is part of the seeds' component, or of the rows'
+component if seeds are unknown, and is subtracted there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COLUMNS = {"DE": 0, "DIR": 1, "mean": 2}
 
 @dataclass(frozen=True, slots=True)
 class UnitVariances:
-    """The variance of a change with independent rows, perturbations, genes; two_way: of the interval that is shown."""
+    """The variance of a change with independent rows, perturbations, genes; two_way: of the shown interval."""
 
     row: float
     pert: float
@@ -39,8 +39,8 @@ class VarianceComponents:
     """The variance of a change of one metric, by source, as the experiment was carried out.
 
     cut, seed: of one cut and one seed (the experiment has the variance / n_cuts and / n_seeds); NaN if unknown, because there
-    is one only. units: without the noise of cuts and seeds. n, n_perts, n_genes: rows and clusters that they come from. judge:
-    what the judges' answers leave in the experiment, a part of seed or of rows; NaN if unknown, because they answered once.
+    is only one. units: without the noise of cuts and seeds. n, n_perts, n_genes: number of rows and clusters behind them.
+    judge: the judges' variance in the experiment, a part of seed or of rows; NaN if unknown, because they answered once.
     """
 
     perturbations: float
@@ -58,7 +58,7 @@ class VarianceComponents:
 
     @property
     def shares(self) -> dict[str, float]:
-        """Source → its share of the variance of the experiment, those that are known adding up to 1."""
+        """Source → its share of the variance of the experiment; the known shares sum to 1."""
         judge, rows, seed = float(np.nan_to_num(self.judge)), self.rows, self.seed / self.n_seeds
         if math.isnan(seed):
             rows = max(rows - judge, 0.0)
@@ -70,7 +70,7 @@ class VarianceComponents:
 
     @property
     def noise(self) -> float:
-        """The variance that cuts and seeds left in the experiment; what is unknown counts 0."""
+        """The variance of cuts and seeds in the experiment; an unknown one counts as 0."""
         return float(np.nansum((self.cut / self.n_cuts, self.seed / self.n_seeds)))
 
 
@@ -97,10 +97,10 @@ def split_variance(
 ) -> VarianceComponents:
     """Return the components of a number.
 
-    noise: the variance of cuts and seeds that is in its intervals; of_one: of one cut and of one seed; repeats: cuts and seeds;
-    counts: rows, perturbations, genes; factor: by which the other variances are multiplied.
+    noise: the variance of cuts and seeds in its intervals; of_one: of one cut and of one seed; repeats: numbers of cuts and
+    seeds; counts: rows, perturbations, genes; factor: multiplies the other variances.
     """
-    widest = found.two_way if math.isnan(found.shown.se) else found.shown  # a plan has one where an interval has none
+    widest = found.two_way if math.isnan(found.shown.se) else found.shown  # a plan has one even if an interval has none
     row, pert, gene, shown = (factor * max(each.se**2 - noise, 0.0) for each in (found.row, found.pert, found.gene, widest))
     parts = max(pert - row, 0.0), max(gene - row, 0.0), row
     return VarianceComponents(*parts, *of_one, *repeats, UnitVariances(row, pert, gene, shown), *counts)

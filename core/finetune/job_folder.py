@@ -120,10 +120,10 @@ class FinetuneFolder:
 def list_folders(path: Path) -> list[FinetuneFolder]:
     """Return the fine-tunes in a folder, the latest started first."""
     found = [FinetuneFolder(entry) for entry in path.iterdir()] if path.is_dir() else []
-    return sorted((each for each in found if each.exists), key=_begun_at, reverse=True)
+    return sorted((each for each in found if each.exists), key=_start_key, reverse=True)
 
 
-def _begun_at(folder: FinetuneFolder) -> tuple[float, str]:
+def _start_key(folder: FinetuneFolder) -> tuple[float, str]:
     return os.stat(folder.path / "spec.json").st_mtime, folder.key
 
 

@@ -1,4 +1,4 @@
-"""The words by which models mark an answer, take it back, doubt it or decline it, in the languages that they answer in."""
+"""Words that models use to mark, retract, doubt or decline an answer, in several languages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ JOINS = (
     r"(?:(?:\bis\b(?: therefore| thus| clearly| likely| most likely| probably)?|\bmust be\b|\bremains\b|\bist\b|\blautet\b"
     r"|\best\b(?: donc| de)?|\bes\b|\bè(?!\w)|\bé(?!\w)|是|为|為|は|는|은|이)\s{0,4}+[:：]?|:|=|—|–)"
 )
-# The first person who says what is chosen, "I choose B"; not "I chose", which may tell of a step on the way.
+# A choice in the first person, "I choose B"; not "I chose", which may describe an intermediate step.
 CHOOSES = (
     r"\b(?:I|we)(?:['’]ll| will| must| have to)? (?:therefore |thus |hereby |now )?"
     r"(?:choose|select|pick(?! up)|answer(?: with)?|conclude|go with|opt for|vote for|decide on)(?: on)?"
@@ -68,7 +68,7 @@ PER_CENT = (
     r"|pour ?cents?|por ?ciento|por ?cento|per ?cento|процент(?:ов|а)?"
 )
 
-# A sentence that begins so takes back what was said before it.
+# A sentence with this start retracts the text before it.
 TAKES_BACK = re.compile(
     r"(?:\A|[\n.!?;:>—–。!])[\s*_(\[]{0,8}+(?:wait|correction|corrected|actually|no[,.]|hmm|scratch that|on second thoughts?"
     r"|on reflection|sorry|oops|edit|update|revised|i (?:was|am) wrong|my mistake|i made a mistake|that is wrong|that['’]s wrong"
@@ -107,7 +107,7 @@ _DOWN = (
     "decreases",
 )  # fmt: skip
 _NONE = ("none", "no change", "no effect", "unchanged", "not changed", "no significant change", "neither")
-# A classification's own words, beside its letters.
+# A classification's own words, in addition to its letters.
 LABEL_WORDS = {
     **dict.fromkeys(_UP, Label.UP),
     **dict.fromkeys(_DOWN, Label.DOWN),

@@ -15,7 +15,7 @@ from core.net.retry import Fault
 from core.net.scrubber import Scrubber
 from core.texts import parse_json, replace_surrogates
 
-# Of content, and of reasoning: twice what the longest answers of today's models hold, and read in a part of a second.
+# For content and for reasoning: twice the longest answers of today's models, readable in less than a second.
 MAX_CHARACTERS = 1_000_000
 _MOST_TOKENS = 10**9
 _LONGEST_NAME = 200
@@ -40,17 +40,17 @@ class Answer:
 
     @property
     def is_too_long(self) -> bool:
-        """Whether it holds more text than any model's answer."""
+        """Whether it is longer than any model's answer."""
         return max(len(self.content or ""), len(self.reasoning)) > MAX_CHARACTERS
 
     @property
     def is_complete(self) -> bool:
-        """Whether there is content, and it is known to be whole."""
+        """Whether there is content that is known to be complete."""
         return bool(self.content) and ending_of(self.finish_reason) == "whole"
 
     @property
     def is_all_thinking(self) -> bool:
-        """Whether the model ended of itself, and all that it wrote is thinking."""
+        """Whether the model stopped by itself and wrote only thinking."""
         return self.content is None and bool(self.reasoning) and ending_of(self.finish_reason) == "whole"
 
 
@@ -162,7 +162,7 @@ def _answer_in(body: Any) -> Answer | AnswerFault:
 
 
 class ContentParts(NamedTuple):
-    """What the parts of a message's content come to: text, None for no content; thinking and refusal, "" for none."""
+    """The combined parts of a message's content: text, None for no content; thinking and refusal, "" for none."""
 
     text: str | None
     thinking: str = ""
@@ -170,8 +170,9 @@ class ContentParts(NamedTuple):
 
 
 def read_parts(content: Any) -> ContentParts | None:
-    """Read a message's content: text, null, or a list of parts, of which those of other types than text are no answer. Return
-    None for content of any other form."""
+    """Read a message's content: text, null, or a list of parts, where only text parts are part of the answer. Return None for
+    content in any other form.
+    """
     if content is None or isinstance(content, str):
         return ContentParts(content)
     if not isinstance(content, list) or not all(isinstance(part, Mapping) for part in content):
@@ -185,7 +186,7 @@ def read_parts(content: Any) -> ContentParts | None:
 
 
 def _text_of(part: Any) -> str:
-    """Return the text in a part of a message, which may hold parts itself."""
+    """Return the text in a part of a message, which may contain parts itself."""
     if isinstance(part, str):
         return part
     if isinstance(part, list):

@@ -98,23 +98,23 @@ class CallSettings:
         return found
 
     def with_identity(self, identity: Mapping[str, Any]) -> CallSettings:
-        """Return these settings, with those that can change an answer replaced by an identity's."""
+        """Return these settings, with an identity's values for all settings that can change an answer."""
         defaults = {option.name: option.default for option in options_of(CallSettings) if option.changes_result}
         chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in identity.items()}
         return replace(self, **{**defaults, **chosen})
 
     def over_run(self, spec: Mapping[str, Any]) -> CallSettings:
-        """Return these settings, with those of a run's specification where they are at their defaults."""
+        """Return these settings, with a run's values for settings at their defaults."""
         return self.over(CallSettings().with_identity(spec.get("calls", {})))
 
     def over(self, others: CallSettings) -> CallSettings:
-        """Return these settings, with those of others where they are at their defaults."""
+        """Return these settings, with the values of `others` for settings at their defaults."""
         defaults = {option.name: option.default for option in options_of(CallSettings)}
         own, fallback = values_of(self), values_of(others)
         return CallSettings(**{name: fallback[name] if own[name] == default else own[name] for name, default in defaults.items()})
 
     def apply(self, request: Request) -> Request:
-        """Return the request as this server is to get it."""
+        """Return the request in the form for this server."""
         top = request.top_logprobs if self.top_logprobs is None or request.top_logprobs is None else self.top_logprobs
         return replace(
             request,
@@ -141,7 +141,7 @@ def _object(name: str, text: str) -> dict[str, Any]:
 
 
 def _canonical(name: str, text: str) -> str:
-    """Return the same object in one spelling, "" for an empty one."""
+    """Return the object in canonical spelling, "" for an empty one."""
     value = _object(name, text)
     try:
         return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False) if value else ""

@@ -37,7 +37,7 @@ from core.net.retry import Fault, GiveUp, Sleep
 CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429
 _LEFT_OUT = "an answer came without them"
 _ENOUGH_WITHOUT = 3  # answers that lack the log-probabilities, so that no more are asked for
-_MOST_KEPT = 100_000  # characters of an answer that is none: rows keep what they were answered
+_MOST_KEPT = 100_000  # characters of an invalid answer that are saved with the row
 
 
 @dataclass(slots=True)
@@ -102,10 +102,10 @@ class Client:
         await self.servers.close()
 
     async def complete(self, request: Request, on_words: OnWords | None = None) -> Reply:
-        """Return the reply to a request, from the cache if it is there.
+        """Return the reply to a request, from the cache if possible.
 
-        on_words: receives the words of the answer as they come, by a stream; the reply is the same, and a cached one comes in one
-        piece. It must not raise. Raise one of the errors below ModelError; a failed call leaves nothing in the cache.
+        on_words: called with the words of a streamed answer as they arrive; the reply is the same, and a cached one comes in
+        one piece. It must not raise. Raise one of the errors below ModelError; a failed call leaves nothing in the cache.
         """
         cached = self.cache.get(request.key) if self.cache else None
         if cached is not None:
@@ -127,7 +127,7 @@ class Client:
     async def fetch(self, method: Method, url: str, body: str | None = None, *, beside: bool = False) -> str | Fault:
         """Return the answer to any other request, sent once.
 
-        url: a path below the endpoint's, or beside its /v1, or a whole address.
+        url: a path below the endpoint's, a path beside its /v1, or a full address.
         """
         async with self.slots, self.servers.choose() as server:
             root = server.address.rstrip("/").removesuffix("/v1") if beside else ""
@@ -141,7 +141,7 @@ class Client:
             raise self._no_logprobs_error(call, reason)
         answer = await self._request_answer(call)
         if answer.is_all_thinking:
-            answer = await self._request_answer(call)  # a longer answer would help no more
+            answer = await self._request_answer(call)  # a longer limit would not help
         elif not answer.is_complete:
             answer = await self._request_with_twice_the_limit(
                 call, describe_truncation(call.address, answer, request.max_completion_tokens)
@@ -161,7 +161,7 @@ class Client:
         )
 
     def _within_known_limits(self, request: Request) -> Request:
-        """Return the request with as many log-probabilities as its model is known to give here."""
+        """Return the request, limited to the number of log-probabilities that its model is known to give here."""
         most = self._most_logprobs.get(request.model)
         if most is None or request.top_logprobs is None or request.top_logprobs <= most:
             return request
@@ -250,10 +250,10 @@ class Client:
         return await server.send("POST", CHAT, call.text, most)
 
     def record_model(self, address: str, asked: str, answered: str) -> None:
-        """Log, once, that a server answers under another name than it was asked for, and counts answers of another model.
+        """Log once that a server answers with another model name than requested, and count answers of another model.
 
-        That is no error, since servers answer for aliases with the name of a version; the raw answer, which holds the name, is
-        kept with every call. Names of which one begins with the other are those of one model.
+        This is not an error, because servers answer for aliases with the name of a version. The raw answer with the name is
+        saved with every call. If one name starts with the other, both mean the same model.
         """
         if not are_one_model(asked, answered):
             self.other_models[answered] += 1

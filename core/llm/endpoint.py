@@ -80,7 +80,7 @@ class Endpoint:
 
     @property
     def retry_policy(self) -> RetryPolicy:
-        """When a failed call is sent again."""
+        """The policy for sending a failed call again."""
         return RetryPolicy(self.retries, self.backoff_s, self.longest_backoff_s, self.longest_wait_s)
 
     def max_answer_bytes(self, request: Request | None = None) -> int:
@@ -96,7 +96,7 @@ class Endpoint:
 
 
 def asks_several(text: str) -> bool:
-    """Return whether a text names several model servers, by commas or as the path of a file, and not one by its address."""
+    """Return whether a text names several model servers (with commas, or as the path of a file) rather than one address."""
     return "," in text or (bool(text) and "://" not in text)
 
 
@@ -106,7 +106,7 @@ def _check(name: str, value: object, holds: bool, expected: str) -> None:
 
 
 def load_libraries() -> None:
-    """Import what the first connection needs, which takes a second or more: an event loop lets a thread do so."""
+    """Import the libraries for the first connection. This takes a second or more, so an event loop should use a thread."""
     import httpx2  # noqa: F401
     from openai import AsyncOpenAI, DefaultAioHttpClient  # noqa: F401  # whose import brings aiohttp, if that is installed
 
@@ -126,7 +126,7 @@ class ModelTransport:
         timeout = Timeout(None, connect=endpoint.connect_timeout_s)
         self._openai = AsyncOpenAI(
             base_url=endpoint.base_url,
-            api_key="none",  # the key of the address is added where a request leaves
+            api_key="none",  # the key of the address is added when a request is sent
             max_retries=0,
             timeout=timeout,
             default_headers=endpoint.calls.headers,
@@ -180,7 +180,7 @@ class ModelTransport:
             return response
         text = await read_aside(self.endpoint.scrub, response.content.decode("utf-8", "replace"))
         if 300 <= response.status < 400:
-            # Where a redirect leads: an address without names, passwords and query, which may be secret
+            # The target of a redirect, without user names, passwords and query, which may be secret
             target = re.sub(
                 r"//[^/]*@|[?#].*|[^!-~]",
                 lambda found: "//" if found[0].startswith("//") else "",
@@ -218,9 +218,9 @@ class ModelTransport:
         return HttpResponse(response.status_code, response.headers, response.content)
 
     def _describe_failure(self, cause: BaseException) -> str:
-        """Return why there is no answer: the text of an error if no connection was made.
+        """Return why there is no answer: the text of the error if there was no connection.
 
-        Later ones are named by their kind, since their texts quote the answer, which may hold a part of the key.
+        Later errors are named only by kind, because their texts quote the answer, which may contain a part of the key.
         """
         from httpx2 import ConnectError, DecodingError, ReadError, RemoteProtocolError
 

@@ -31,7 +31,7 @@ _AT_MOST = re.compile(
 _STEPS = (
     10,
     5,
-)  # down from what was asked for, where a server does not say how many it allows; five are enough for three letters
+)  # smaller numbers to try if a server does not say how many it allows; five are enough for three letters
 
 
 class ModelError(DeskError):
@@ -54,7 +54,7 @@ class Unanswered(ModelError):
 
 
 class Refused(ModelError):
-    """The server rejects or redirects the request; sending it again would not help."""
+    """The server rejects or redirects the request, so sending it again would not help."""
 
 
 class Declined(ModelError):
@@ -66,8 +66,9 @@ class Truncated(ModelError):
 
 
 class Malformed(ModelError):
-    """The answer is no UTF-8 or invalid JSON, after every retry; or it holds no choice, is longer than allowed, or ended in a way
-    that does not say whether it is whole."""
+    """The answer is still not UTF-8 or not JSON after every retry; or it has no choice, is longer than allowed, or it is
+    unclear from its end whether it is complete.
+    """
 
 
 class NoLogprobs(ModelError):
@@ -85,8 +86,9 @@ def refuses_logprobs(fault: Fault) -> bool:
 
 
 def fewer_logprobs(fault: Fault, asked: int | None) -> int | None:
-    """Return how many log-probabilities to ask for instead of those that a server refused: what it says that it allows, else, if
-    it is their number that it refuses, the next smaller one; None if it wants none."""
+    """Return the number of log-probabilities to request after a refusal: the number that the server allows, or the next smaller
+    one if it refuses the number; None if it allows none.
+    """
     if asked is None:
         return None
     said = [int(number) for number in _AT_MOST.findall(fault.message)]
@@ -97,7 +99,7 @@ def fewer_logprobs(fault: Fault, asked: int | None) -> int | None:
 
 
 def describe_remedy(message: str) -> str:
-    """Return which setting sends a request without what a server's message names, "" if none does."""
+    """Return the setting that omits the part of a request named in a server's message, "" if there is none."""
     if LIMIT_NAMES[0] in message:
         return f"set --limit-name {LIMIT_NAMES[1]}"
     if re.search(rf"\b{LIMIT_NAMES[1]}\b.{{0,60}}(?:not supported|unsupported)", message):

@@ -35,21 +35,22 @@ _FINAL = "final"
 _BARE_ANALYSIS, _BARE_FINAL = re.compile(r"\s*+analysis(?=[A-Z])"), re.compile(r"assistantfinal(?![a-z])")
 _SOLUTION = re.compile(r"<\|(?:begin|end)_of_solution\|>|<\|(?:START|END)_RESPONSE\|>")
 _STRAY = re.compile(r"(?:<\|[a-z_]{1,30}\|>|</s>|<eos>|<end_of_turn>)\Z", re.IGNORECASE)
-_LONGEST_STRAY, _MOST_STRAY = 40, 10  # characters of one, and how many there may be
+_LONGEST_STRAY, _MOST_STRAY = 40, 10  # characters of a stray mark, and their largest number
 _MARKS = re.compile(
     rf"{_TAG.pattern}|(?:<\|start\|>\s*+assistant\s*+)?{_CHANNEL.pattern}|{_CHANNEL_END.pattern}|{_SOLUTION.pattern}",
     re.IGNORECASE,
 )
 
 
-# What may change which part of a text is the answer, wherever it comes.
+# Marks that may change which part of a text is the answer, at any position.
 CHANGES = re.compile(rf"{_MARKS.pattern}|{_STRAY.pattern.removesuffix(chr(92) + 'Z')}|(?-i:{_BARE_FINAL.pattern})", re.IGNORECASE)
 
 
 class FinalText(NamedTuple):
-    """A model's text taken apart. text: the answer, None if there is only thinking. thinking: "" for none.
+    """The parts of a model's text.
 
-    start, end: where the answer stands in the whole text; both are its length if there is none.
+    text: the answer, None if there is only thinking. thinking: "" for none. start, end: the position of the answer in the whole
+    text; both are its length without an answer.
     """
 
     text: str | None

@@ -49,7 +49,7 @@ async def check_health(
     """List the models and ask `model`, or the only one, for a tiny completion as a run would ask; nothing is retried.
 
     A server that lists no models is asked all the same if a model is given. timeout_s: for each request; a server that has just
-    started needs long for its first answer. asked: requests whose parameters it has to take too, with a tiny prompt.
+    started takes long for its first answer. asked: requests whose parameters it has to take too, with a tiny prompt.
     """
     async with Client(replace(endpoint, timeout_s=timeout_s)) as client:
         response = await client.fetch("GET", "/models")

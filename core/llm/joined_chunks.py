@@ -13,7 +13,7 @@ from core.llm.answers import read_parts
 _MOST_CHOICES = 100
 # Type of a part → the field with its text.
 _JOINED = {"text": "text", "output_text": "text", "thinking": "thinking", "reasoning": "reasoning"}
-_BYTES_PER_NAME = 100  # beside its characters: what a field takes in memory
+_BYTES_PER_NAME = 100  # memory of a field in addition to its characters
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ class _Choice:
 
 
 class _Entries:
-    """The entries of a list that comes in pieces, kept as JSON: as Python's objects they would take ten times the memory."""
+    """The entries of a list that comes in pieces, stored as JSON, because Python objects would take ten times the memory."""
 
     def __init__(self) -> None:
         self._text = io.StringIO()
@@ -110,7 +110,9 @@ class _Entries:
 
 
 class _Parts:
-    """The parts of a content that come in pieces: those of one type in succession are one part; others stay as they are."""
+    """The parts of a content that comes in pieces: consecutive text of one type is joined into one part; other parts are
+    unchanged.
+    """
 
     def __init__(self) -> None:
         self._parts: list[tuple[str, io.StringIO]] = []  # type → text; of other types, "" → JSON
@@ -147,7 +149,7 @@ class JoinedChunks:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the first choice says why it ended."""
+        """Whether the first choice has a reason for its end."""
         return self._first is not None and bool(self._first.rest.get("finish_reason"))
 
     def add(self, chunk: Mapping[str, Any]) -> None:
@@ -180,7 +182,7 @@ class JoinedChunks:
 
 
 def _size_of(name: str, value: Any, known: Any) -> int:
-    """About how many bytes a field takes. Numbers take none, since they stand instead of others."""
+    """Return the approximate number of bytes of a field. Numbers count 0, because they replace earlier ones."""
     size = 0 if name in known else len(name) + _BYTES_PER_NAME
     if isinstance(value, str):
         return size + len(value)

@@ -43,8 +43,8 @@ class TokenCounter:
         self._server_counts = True
 
     async def count(self, text: str) -> TokenCount:
-        """Return the count of the server's /tokenize (in vLLM, beside /v1), else tiktoken's if it knows the model, else the
-        bound.
+        """Return the count of the server's /tokenize (in vLLM, beside /v1), otherwise tiktoken's if it knows the model,
+        otherwise the bound.
         """
         if self._server_counts:
             count = await self._request_count(text)
@@ -68,7 +68,7 @@ class TokenCounter:
 
 
 LONG_CHARACTERS = 1 << 16  # an answer of this length or less is kept as it came
-MOST_CHARACTERS = 1 << 20  # a longer answer is no longer JSON when it is kept: its end is left out
+MOST_CHARACTERS = 1 << 20  # a longer answer is cut when it is saved, and is then no longer JSON
 NOTE = "left out here"
 
 

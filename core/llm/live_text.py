@@ -1,4 +1,4 @@
-"""An answer in progress: which of its words so far are the answer and which are thinking, as `final_text` separates them.
+"""An answer in progress, separated into answer and thinking as in `final_text`.
 
 What came may turn out to be something else: of "A? </think> B" the first words are thinking. So `final_text` reads the text again
 whenever a mark has come, and at the end.
@@ -21,12 +21,12 @@ _MAY_GO_ON = re.compile(
 )
 _FIRST = "analysis"  # with which a text may begin whose marks are taken away
 _LONGEST = 600  # characters of such an end
-# No text is read more often than so many times beside the first so many characters, however many marks a server sends.
+# Limits on reading a text again, however many marks a server sends.
 _READINGS, _FREE = 16, 1 << 22
 
 
 class LiveWords(NamedTuple):
-    """What is new of an answer. is_anew: whether it stands instead of all that came before."""
+    """The new part of an answer. is_anew: whether it replaces everything before."""
 
     content: str
     reasoning: str
@@ -34,10 +34,10 @@ class LiveWords(NamedTuple):
 
 
 class LiveText:
-    """An answer as its content and its reasoning come, each in a field of its own; the content may hold thinking too.
+    """An answer while its content and its reasoning arrive in separate fields; the content may contain thinking too.
 
-    What is said comes to the `final_text` of the whole content, "" for none, and to the reasoning with the content's thinking
-    behind it.
+    The shown text equals the `final_text` of the whole content, "" for none, and the reasoning followed by the content's
+    thinking.
     """
 
     def __init__(self) -> None:

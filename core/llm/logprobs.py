@@ -1,4 +1,4 @@
-"""Probabilities of the answer letters, from the log-probabilities of the token that holds the letter."""
+"""Probabilities of the answer letters, from the log-probabilities of the token with the letter."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def is_missing(logprob: float) -> bool:
 
 
 def _span_of_answer(text: str, content: str | None) -> tuple[int, int]:
-    """Return where the final text stands in the joined tokens."""
+    """Return the position of the final text in the joined tokens."""
     start = text.rfind(content) if content else -1
     if content and start >= 0:
         return start, start + len(content)

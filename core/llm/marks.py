@@ -1,4 +1,4 @@
-"""Where a text marks its answer: in a tag or a field, by a sentence such as "the answer is", or on a line that is nothing else.
+"""Find the marks of an answer in a text: a tag or a field, a sentence such as "the answer is", or a line of its own.
 
 Prose is no mark: a letter may belong to a name (vitamin C), a word to a phrase (set up), a number to anything. Every search takes
 linear time. Places are those of the text as `readable` returns it, which are those of the text itself.
@@ -48,7 +48,7 @@ _LAST_WORD = re.compile(r"[\w'’]++(?=[\s*_`\"'(]{0,9}+\Z)")
 _MAY_STAND_BEFORE = re.compile(rf"{BEFORE_NOUNS}|(?:{BEFORE_UNSPACED})++", re.IGNORECASE)
 _MOST_SENTENCES = 200
 _MOST_BEFORE, _MOST_AFTER = 300, 300  # characters of a sentence that are looked at
-_OPENING = 400  # characters in which a refusal says that it is one
+_OPENING = 400  # a refusal is recognised within this many characters
 
 
 class Mark(NamedTuple):
@@ -104,7 +104,7 @@ def find_sentences(text: str, tag: Tag) -> list[Mark]:
 
 
 def find_lines(text: str) -> list[Mark]:
-    """Return the first line and the last one, and the first as one that may begin with an answer; empty lines are none."""
+    """Return the first line, the last line, and the first line as a possible start of an answer; empty lines are ignored."""
     lines = [Mark("line", *each.span()) for each in re.finditer(r"[^\n]++", text) if each[0].strip(DECORATION)]
     return [*dict.fromkeys((lines[0], lines[-1])), lines[0]._replace(kind="lead")] if lines else []
 
@@ -157,7 +157,7 @@ def _is_ours(before: str) -> bool:
 
 
 def _before(text: str, place: int) -> str:
-    """Return the part of a sentence that stands before a place in it."""
+    """Return the part of a sentence before a position."""
     part = text[max(0, place - _MOST_BEFORE) : place]
     ends = [each.end() for each in _SENTENCE_END.finditer(part)]
     return part[ends[-1] :] if ends else part

@@ -12,7 +12,7 @@ from core.hashes import sha256_of
 
 MAX_TOP_LOGPROBS = 20
 LIMIT_NAMES = ("max_completion_tokens", "max_tokens")  # of the longest answer, in the protocol's words
-Sampling = Literal["temperature", "top_p", "seed", "reasoning_effort", "stop", "max_completion_tokens"]  # what may be left out
+Sampling = Literal["temperature", "top_p", "seed", "reasoning_effort", "stop", "max_completion_tokens"]  # optional parts
 SAMPLING: tuple[Sampling, ...] = get_args(Sampling)
 _BYTES_PER_TOKEN = 4
 
@@ -111,7 +111,7 @@ class Request:
 
     @property
     def parameters(self) -> str:
-        """What is sent beside the model, the messages and the seed, as JSON in one spelling."""
+        """All other parts of a request, apart from the model, the messages and the seed, as canonical JSON."""
         rest = {name: value for name, value in self.body.items() if name not in ("model", "messages", "seed")}
         return json.dumps(rest, sort_keys=True)
 

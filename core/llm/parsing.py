@@ -36,7 +36,7 @@ LABELS: Mapping[str, Label] = MappingProxyType({**OPTIONS, **LABEL_WORDS})
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
-    """The reason why a text holds no answer."""
+    """The reason why a text has no answer."""
 
     reason: str
 
@@ -101,7 +101,9 @@ def choice(text: str, classes: Mapping[str, T]) -> T | Unparsed:
 
 
 def last_label(text: str) -> Label | Unparsed:
-    """Return the label in the last <answer>…</answer> of a text, whatever it says before; of one without, as `label`."""
+    """Return the label in the last <answer>…</answer> of a text, regardless of earlier text; without one, return `label` of the
+    text.
+    """
     plain = readable(text)
     tags = find_tags(plain, "answer")
     if not tags:
@@ -111,7 +113,7 @@ def last_label(text: str) -> Label | Unparsed:
 
 
 class LetterPlace(NamedTuple):
-    """The letter that is answered, and the offset in the text of the one that says so."""
+    """The answered letter, and its offset in the text."""
 
     letter: str
     offset: int
@@ -163,7 +165,7 @@ def _read(text: str, tag: Tag, read: _ReadMark[T], expected: str) -> T | Unparse
 
 
 def _class_at(classes: Mapping[str, T], text: str, mark: Mark) -> T | Unparsed | None:
-    """Return the class that stands at a mark."""
+    """Return the class at a mark."""
     value = text[mark.start : mark.end]
     if mark.kind == "sentence":
         return _class_in_sentence(classes, value)
@@ -173,7 +175,7 @@ def _class_at(classes: Mapping[str, T], text: str, mark: Mark) -> T | Unparsed |
 
 
 def _class_alone(classes: Mapping[str, T], value: str, *, may_explain: bool) -> T | Unparsed | None:
-    """Return the class of a value that holds nothing else. may_explain: whether words of any kind may follow a letter."""
+    """Return the class of a value that contains nothing else. may_explain: whether any words may follow a letter."""
     value = value[_begin_of_class(value) :].rstrip(DECORATION)
     named = _any_case(tuple(classes)).match(value)
     if not named:
@@ -197,7 +199,7 @@ def _class_alone(classes: Mapping[str, T], value: str, *, may_explain: bool) -> 
 
 
 def _begin_of_class(value: str) -> int:
-    """Return where the class begins in a value that holds nothing else: behind decoration and words such as "option"."""
+    """Return the start of the class in a value that contains nothing else: after decoration and words such as "option"."""
     begin = len(value) - len(value.lstrip(DECORATION))
     prefix = _PREFIX.match(value, begin)
     return len(value) - len(value[prefix.end() :].lstrip(DECORATION)) if prefix else begin
@@ -230,7 +232,7 @@ def _class_in_lead(classes: Mapping[str, T], text: str, mark: Mark) -> T | None:
 
 
 def _class_of(classes: Mapping[str, T], written: str) -> T | None:
-    """Return the class of what is written, in any case, None if there is none."""
+    """Return the class for a text, ignoring case, or None."""
     if written in classes:
         return classes[written]
     return next((value for mark, value in classes.items() if mark.casefold() == written.casefold()), None)
@@ -255,7 +257,7 @@ def _alternatives(marks: Iterable[str]) -> str:
 
 
 def _percent_at(text: str, mark: Mark) -> float | Unparsed | None:
-    """Return the probability that stands at a mark."""
+    """Return the probability at a mark."""
     value = text[mark.start : mark.end]
     if mark.kind == "lead" or (mark.kind == "line" and _LIST_ITEM.fullmatch(value)):
         return None

@@ -119,7 +119,7 @@ class PooledServer:
 
     @property
     def status(self) -> ServerStatus:
-        """How the server is doing now."""
+        """The current status of the server."""
         first, last = (self._samples[0], self._samples[-1]) if self._samples else ((0.0, 0), (0.0, 0))
         rate = (last[1] - first[1]) / (last[0] - first[0]) if last[0] > first[0] else 0.0
         counts = (self.in_flight, self.done, self.failed, self.tokens, rate)

@@ -27,8 +27,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FindReply:
-    """Asks for the cached reply to the request of this key; the answer is None if there is none and this client is to ask a
-    server. While another client asks for the same, the answer is not given."""
+    """Asks for the cached reply to the request of this key. The answer is None if there is none and this client must ask a
+    server. While another client asks the same, the answer is delayed.
+    """
 
     number: int
     key: str
@@ -36,7 +37,7 @@ class FindReply:
 
 @dataclass(frozen=True, slots=True)
 class EndSearch:
-    """What came of the search of this number that found nothing: a reply to be stored; None if there is none."""
+    """The end of a search that found nothing, by its number: a reply to store, or None."""
 
     number: int
     reply: Reply | None = None
@@ -52,8 +53,9 @@ class TakeServer:
 
 @dataclass(frozen=True, slots=True)
 class EndExchange:
-    """What came of the exchange of this number; None if it is not waited for. A fault is answered by the same fault, which may
-    be worth a retry now."""
+    """The result of the exchange with this number; None if nobody waits for it. A fault is answered by the same fault, which
+    may be worth a retry now.
+    """
 
     number: int
     outcome: Answer | Fault | None = None
@@ -215,7 +217,7 @@ class RemoteClient(Client):
         super().__init__(endpoint, concurrency=concurrency, servers=self._lent)
 
     def take(self, answered: Answered) -> None:
-        """Take an answer that has come over the link."""
+        """Take an answer from the link."""
         self._questions.take(answered)
 
     def record_model(self, address: str, asked: str, answered: str) -> None:
@@ -241,7 +243,7 @@ class RemoteClient(Client):
                 self._questions.tell(EndSearch(number, reply))
 
     async def fetch(self, method: Method, url: str, body: str | None = None, *, beside: bool = False) -> str | Fault:
-        """As of `Client`."""
+        """See `Client`."""
         async with self._lent.choose(is_call=False) as server:
             root = server.address.rstrip("/").removesuffix("/v1") if beside else ""
             return await server.send(method, f"{root}{url}", body)

@@ -31,7 +31,7 @@ Say = Callable[[str], None]
 Place = tuple[str, int]  # host and port
 
 HOST = "127.0.0.1"
-KEY_VARIABLE = "VLLM_API_KEY"  # from which vLLM takes the key that requests have to bring
+KEY_VARIABLE = "VLLM_API_KEY"  # vLLM reads the key that requests must carry from this variable
 PORT = 8000
 OWN_PYTHON = REPOSITORY / ".venv-serve" / "bin" / "python"
 # Without eager mode GPT-OSS returned null content after the first requests; prefixes are few and short here.
@@ -120,8 +120,8 @@ def say_on_stderr(text: str) -> None:
 def serve(options: ServerOptions, limits: SupervisionLimits = SupervisionLimits(), say: Say = say_on_stderr) -> signal.Signals:
     """Run the server in the foreground until SIGINT or SIGTERM, and return that signal.
 
-    Its output goes to standard error. Works in the main thread only, where signals arrive. Raise MissingPackage if the
-    interpreter has no vLLM, and what `supervise` raises.
+    Its output goes to standard error. Call this only in the main thread, where signals arrive. Raise MissingPackage if the
+    interpreter has no vLLM, and the errors of `supervise`.
     """
     python = options.python or default_python()
     device = device_of(python)
@@ -129,7 +129,7 @@ def serve(options: ServerOptions, limits: SupervisionLimits = SupervisionLimits(
 
 
 def default_python() -> Path:
-    """Return the interpreter of .venv-serve if there is one, else this one."""
+    """Return the interpreter of .venv-serve if there is one, otherwise this one."""
     return OWN_PYTHON if OWN_PYTHON.exists() else Path(sys.executable)
 
 
@@ -171,7 +171,7 @@ def command_of(options: ServerOptions, python: Path, device: Device) -> tuple[st
 
 
 def _served_name(options: ServerOptions) -> tuple[str, ...]:
-    """Return a folder is served under its own name: its path would stand in every run and submission."""
+    """Return the name of the served model: a folder's own name, because its path would appear in every run and submission."""
     path = Path(options.model)
     named = "--served-model-name" in options.extra
     return ("--served-model-name", path.resolve().name) if path.is_dir() and not named else ()

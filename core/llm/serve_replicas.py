@@ -151,7 +151,7 @@ def supervise_all(
                 announce(",".join(left))
             _wait_for(threads)
         except BaseException:
-            signals.append(Signals.SIGTERM)  # ends the servers as a signal would
+            signals.append(Signals.SIGTERM)  # ends the servers like a signal
             raise
         finally:
             for thread in threads:
@@ -168,6 +168,6 @@ def _have_started(supervisors: Sequence[Supervisor], threads: Sequence[threading
 
 
 def _wait_for(threads: Sequence[threading.Thread], holds: Callable[[], bool] = lambda: False) -> None:
-    """Wait until a condition holds, or all threads have ended."""
+    """Wait until a condition is true, or all threads have ended."""
     while any(thread.is_alive() for thread in threads) and not holds():
         time.sleep(_POLL_S)

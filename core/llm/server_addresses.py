@@ -51,7 +51,7 @@ def normalise(text: str) -> str:
 
 
 def _find_file(text: str) -> Path | None:
-    """Return the absolute path of a file that is there, or of any that is given by an absolute path; else None."""
+    """Return the absolute path of an existing file, or of any absolute path; otherwise None."""
     try:
         path = Path(text).expanduser()
         return path.absolute() if path.is_absolute() or path.is_file() else None
@@ -66,7 +66,7 @@ def describe_difference(health: Health, model: str, reference: Health, at: str) 
     """
     if model not in health.models:
         return f"serves {', '.join(health.models) or 'no model'}, expected {model}{f' as {at} does' if at else ''}"
-    if health.problem:  # no completion came, which says nothing of what it can do
+    if health.problem:  # without a completion, the server's abilities are unknown
         return ""
     if health.logprobs != reference.logprobs:
         gives = {True: "gives log-probabilities", False: "gives no log-probabilities"}

@@ -51,7 +51,7 @@ _BY_WORDS = tuple((meaning, re.compile(words, re.IGNORECASE)) for meaning, words
 
 
 def error_message_of(text: str, max_length: int = _LONGEST_MESSAGE) -> str:
-    """Return a server's own error message on one line, with what a provider behind it says; the whole body if it has none."""
+    """Return a server's error message on one line, with the message of a provider behind it; the whole body without a message."""
     try:
         value = parse_json(text)
     except ValueError:
@@ -80,8 +80,9 @@ def meaning_of(text: str) -> str:
 
 
 def judge_fault(fault: Fault) -> Fault:
-    """Return the fault of an error with what it means. One that will be the same again is not worth a retry, and a full context
-    is a refusal whatever its status."""
+    """Return the fault with its meaning. A fault that would repeat is not worth a retry, and a full context is a refusal
+    whatever its status.
+    """
     meaning = meaning_of(fault.raw) if fault.status is not None and fault.status >= 400 else ""
     if (meaning == "context" and fault.status != 429) or (meaning == "quota" and fault.wait_s is None):
         why = ", the account has no quota" if meaning == "quota" else ""
@@ -90,8 +91,9 @@ def judge_fault(fault: Fault) -> Fault:
 
 
 def fault_in_answer(body: Mapping[str, Any]) -> Fault:
-    """Return the fault of an answer of success whose body is an error: a refusal or a limit if its code says so, else an answer
-    that may be another the next time."""
+    """Return the fault of a successful response with an error in its body: a refusal or a limit by its code, otherwise a fault
+    that may not repeat.
+    """
     text = json.dumps(body)
     status = next((number for code in _codes(body, 0) if (number := _status(code))), None)
     if status is None or status >= 500:
@@ -124,7 +126,7 @@ def _messages(value: Any, level: int) -> Iterator[str]:
 
 def _messages_in(value: Mapping[str, Any], level: int) -> Iterator[str]:
     where = value.get("loc")
-    if isinstance(where, list) and isinstance(value.get("msg"), str):  # pydantic's: which field is meant
+    if isinstance(where, list) and isinstance(value.get("msg"), str):  # pydantic's name of the field
         yield f"{'.'.join(str(part) for part in where if part != 'body')}: {value['msg']}"
         return
     for name in _MESSAGES:
@@ -169,7 +171,7 @@ def hide_in_tokens(body: Any, scrub: Scrubber) -> bool:
     found = False
     for tokens in _token_lists(body):
         texts = [_text_of(token) for token in tokens]
-        for start, end in reversed(_overlapping(texts, scrub.find("".join(texts)))):
+        for start, end in reversed(_text_ranges(texts, scrub.find("".join(texts)))):
             tokens[start:end] = [_marker(tokens[start:end])]
             found = True
     return found
@@ -189,8 +191,8 @@ def _text_of(token: Any) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _overlapping(texts: list[str], spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return which texts hold a part of a span of all of them joined: begins and ends, in order, none in two."""
+def _text_ranges(texts: list[str], spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the ranges of texts that spans touch, in order, overlapping ones joined; spans: in the joined texts."""
     ends, i = list(accumulate(map(len, texts))), 0
     found: list[tuple[int, int]] = []
     for start, end in spans:
@@ -206,7 +208,7 @@ def _overlapping(texts: list[str], spans: list[tuple[int, int]]) -> list[tuple[i
 
 
 def _marker(tokens: list[Any]) -> Any:
-    """Return what stands for tokens: with their log-probability together, without their bytes and what else was likely."""
+    """Return a replacement for tokens: with their joint log-probability, without their bytes and alternatives."""
     if not isinstance(tokens[0], dict):
         return HIDDEN
     logprobs = [token.get("logprob") for token in tokens if isinstance(token, dict)]

@@ -73,18 +73,18 @@ class ServerPool:
 
     @property
     def statuses(self) -> tuple[ServerStatus, ...]:
-        """How each server is doing now."""
+        """The current status of each server."""
         unlisted = (ServerStatus(address, "refused", problem=why) for address, why in self._unlisted.items())
         return (*(server.status for server in self._servers.values()), *unlisted)
 
     @property
     def waited_s(self) -> float:
-        """For how long requests have waited for a server, in seconds; 0 if none waits."""
+        """The time that requests have waited for a server, in seconds; 0 if none waits."""
         return 0.0 if self._waiting_since is None else time.monotonic() - self._waiting_since
 
     @property
     def notice(self) -> str:
-        """What the requests wait for; "" if they do not."""
+        """The reason why requests wait; "" if they do not."""
         if self._waiting_since is None:
             return ""
         return f"waiting for a server, none of {len(self._servers)} can be used: {self.describe_problems()}"
@@ -122,7 +122,7 @@ class ServerPool:
         return min(ready, key=lambda server: (server.in_flight, server.done))
 
     def _add(self, address: str) -> bool:
-        """Add a server; return whether it may be asked, says so the first time it may not."""
+        """Add a server and return whether requests to it are allowed; report the first time that they are not."""
         refusal = self._endpoint.access.refusal(address)
         if refusal:
             if address not in self._unlisted:
@@ -150,8 +150,9 @@ class ServerPool:
             self._some_ready.set()
 
     def _begin_checks(self) -> None:
-        """Check all servers at once, and compares them in the order of their list until one of them can be used: the same one
-        sets what is served, whichever is faster."""
+        """Check all servers at once, and compare them in the order of their list until one can be used. So the same server
+        determines the model, whichever answers faster.
+        """
 
         async def check(server: PooledServer, earlier: asyncio.Task[None] | None) -> None:
             health = await self._health_of(server)
@@ -188,7 +189,7 @@ class ServerPool:
         self._some_ready.set()
 
     def _rest(self, server: PooledServer, problem: str) -> None:
-        """Lets a server rest; says so the first time, and when the reason changes."""
+        """Let a server rest; report it the first time and when the reason changes."""
         if problem != server.problem:
             self._say(f"server {server.address}: rests: {problem}")
         server.until = time.monotonic() + min(self._times.longest_rest_s, self._times.rest_s * 2 ** min(server.rests, 30))
@@ -199,10 +200,10 @@ class ServerPool:
         if server.state != "refused" and server.problem != difference:
             self._say(f"server {server.address}: refused: {difference}")
         server.state, server.problem = "refused", difference
-        server.until = time.monotonic() + self._times.longest_rest_s  # another one may be started there
+        server.until = time.monotonic() + self._times.longest_rest_s  # another server may be started at this address
 
     def _take_fault(self, server: PooledServer, fault: Fault) -> Fault:
-        """Decide what a fault means for its server."""
+        """Decide the consequence of a fault for its server."""
         own = fault.status in _OF_THE_SERVER or (fault.status is not None and 300 <= fault.status < 400)
         if own or (fault.status is None and fault.kind == "unanswered"):
             if server.state == "ready":
@@ -234,7 +235,7 @@ class ServerPool:
         server.check = asyncio.create_task(ask())
 
     def _check_again(self, server: PooledServer) -> None:
-        """Check a server after its rest; one that is silent for a second time holds no request any longer."""
+        """Check a server after its rest. If it is silent a second time, its requests go elsewhere."""
 
         async def check() -> None:
             health = await self._health_of(server)
@@ -273,7 +274,7 @@ class ServerPool:
             self._say(self.notice)
 
     async def _read_file_again(self) -> None:
-        """Add new servers in the file, and release those that were removed from it."""
+        """Add new servers in the file, and release removed ones."""
         if not names_file(self._text):
             return
         try:

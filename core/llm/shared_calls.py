@@ -16,10 +16,9 @@ Tell = Callable[[Answered], object]
 
 
 class SharedCalls:
-    """What the other processes share: a client, and which of them asks for which key now.
+    """A client shared by other processes, with the keys that each is asking for.
 
-    The client's places are those of all processes together; each of their requests is counted (`Client.on_call`) before it is
-    sent.
+    The client's places are for all processes together; each request is counted (`Client.on_call`) before it is sent.
     """
 
     def __init__(self, client: Client) -> None:
@@ -39,7 +38,7 @@ class _Exchange(NamedTuple):
 
 
 class ConnectedProcess:
-    """Answers the messages of one process; `close` gives back what it holds, as when it has died."""
+    """Answers the messages of one process; `close` releases its servers and keys, also after its death."""
 
     def __init__(self, shared: SharedCalls, tell: Tell) -> None:
         self._shared, self._tell = shared, tell
@@ -113,7 +112,7 @@ class ConnectedProcess:
             # Its server was given up, and the process may have missed that: it waits until the fault is answered.
             self._tell(Answered(number, outcome))
         elif exchange is None:
-            self._cancel(number)  # it waits for a server that is not wanted any more
+            self._cancel(number)  # it waits for a server that is no longer needed
 
     def _count(self, outcome: Answer | Fault | None) -> None:
         if outcome is not None:

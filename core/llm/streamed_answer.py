@@ -1,5 +1,6 @@
-"""Makes of a stream of server-sent events the JSON of the whole answer, as its bytes come: in time and memory that grow with the
-answer alone, whatever the server sends."""
+"""Turn a stream of server-sent events into the JSON of the whole answer while its bytes arrive. Time and memory grow only with
+the answer, whatever the server sends.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ from core.llm.joined_chunks import JoinedChunks
 from core.net.transport import FarTooLong, TooLong
 
 MAX_LINE_BYTES = 1 << 20
-MAX_RAW_BYTES = 100_000  # of a stream that broke off: what is kept of it
+MAX_RAW_BYTES = 100_000  # most bytes to save of a broken stream
 _FIELDS = (b"data", b"event", b"id", b"retry")
 _END = "[DONE]"
-_LINE_ENDS = re.compile(rb"[\r\n]")  # JSON may hold the other line ends of Unicode as they are
+_LINE_ENDS = re.compile(rb"[\r\n]")  # JSON may contain other Unicode line ends literally
 _NO_CONTENT = re.compile(rb"(?:[ \t]*+[\r\n]|:[^\r\n]*+[\r\n])*+")  # empty lines and remarks
 _REASONING = ("reasoning", "reasoning_content")
 _LONGEST_LINE = f"{MAX_LINE_BYTES:,} bytes in one line of a stream"
@@ -32,7 +33,7 @@ class StreamedAnswer:
 
     def __init__(self, most: int, say: Say = lambda *_: None) -> None:
         self._most, self._say = most, say
-        self._head = bytearray()  # until it tells what comes
+        self._head = bytearray()  # until the kind of the stream is known
         self._is_stream: bool | None = None
         self._plain = bytearray()
         self._raw = bytearray()
@@ -51,7 +52,7 @@ class StreamedAnswer:
 
     @property
     def so_far(self) -> str:
-        """The JSON of what the chunks come to that came, "" without any."""
+        """The JSON of the chunks so far, "" without chunks."""
         return self._joined.as_json() if self._is_stream else ""
 
     def take(self, part: bytes) -> bool:
@@ -139,7 +140,7 @@ class LineReader:
         return bytes(self._buffer)
 
     def read(self, part: bytes) -> list[bytes]:
-        """Return the lines that are whole now, in order. Raise FarTooLong for one that is longer than any may be."""
+        """Return the lines that are now complete, in order. Raise FarTooLong for a line above the limit."""
         begin = len(self._buffer)
         self._buffer += part
         end = 1 + max(self._buffer.rfind(b"\n", begin), self._buffer.rfind(b"\r", begin))

@@ -1,8 +1,7 @@
-"""Answers that come in pieces: the server-sent events of the OpenAI protocol, and the whole answer that they make.
+"""Answers in pieces: the server-sent events of the OpenAI protocol, and the whole answer from them. A stream becomes the same
+JSON as the answer without a stream, and is saved, parsed and cached in the same way.
 
-What is made of a stream is the JSON of the answer that the same request gives without one: it is kept, parsed and cached alike.
-
-What a client asks of the servers behind it: one, or several of which one is chosen for each exchange.
+Also the interface of a client to its servers: one, or several with one chosen for each exchange.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from core.net.scrubber import Scrubber
 from core.net.transport import OnPart
 
 CHAT = "/chat/completions"
-# Each token of a stream comes in an envelope: it may have so many times the bytes of its answer, but no more than these.
+# Each token of a stream has an envelope, so a stream may have this many times the bytes of its answer, up to a limit.
 TRANSIT, MOST_IN_TRANSIT = 64, 1 << 27
 _STREAM_BEGINS, _LONGEST_BLANK = (":", "data:", "event:", "id:", "retry:"), 1000  # before them
 _MENTIONS_STREAMS = re.compile(r"\bstream", re.IGNORECASE)
@@ -46,7 +45,7 @@ OnWords = Callable[[Words], object]
 
 
 class Sends(Protocol):
-    """What a streamed request is sent by: a model server (see `Server`)."""
+    """The sender of a streamed request: a model server (see `Server`)."""
 
     async def send(
         self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None, on_part: OnPart | None = None
@@ -56,11 +55,11 @@ class Sends(Protocol):
 async def send_streamed(
     server: Sends, request: Request, most: int, say: Callable[[LiveWords], object], scrub: Scrubber
 ) -> str | Fault:
-    """Ask for a stream; return the JSON of the whole answer. most: of its bytes. say: takes answer and thinking as they come.
-    scrub: takes secrets out of both, also one that comes in pieces.
+    """Request a stream and return the JSON of the whole answer.
 
-    A stream that breaks off or holds no JSON is a fault that may be retried, as a broken answer is. What follows its end is not
-    read.
+    most: the most bytes of the answer. say: called with answer and thinking as they arrive. scrub: removes secrets from both,
+    even if one comes in pieces. A stream that breaks off or is not JSON is a fault that may be retried, like a broken answer.
+    Bytes after its end are not read.
     """
     content, reasoning, live = _Shown(scrub), _Shown(scrub), LiveText()
 
@@ -78,10 +77,13 @@ async def send_streamed(
             say(words)
     except UnicodeDecodeError as error:
         return Fault(
-            "malformed", f"an answer that is not UTF-8 (byte {error.start + 1:,})", retryable=True, raw=_kept(answer, scrub)
+            "malformed",
+            f"an answer that is not UTF-8 (byte {error.start + 1:,})",
+            retryable=True,
+            raw=_stored_part(answer, scrub),
         )
     except ValueError as error:
-        return Fault("malformed", str(error), retryable=True, raw=_kept(answer, scrub))
+        return Fault("malformed", str(error), retryable=True, raw=_stored_part(answer, scrub))
     except RecursionError:
         return Fault("malformed", "a stream that is nested too deeply", retryable=True)
     if len(whole.encode()) > most:
@@ -89,18 +91,18 @@ async def send_streamed(
     return scrub(whole)
 
 
-def _kept(answer: StreamedAnswer, scrub: Scrubber) -> str:
-    """Return the stored part of a broken stream: its beginning, or what its chunks come to if a secret is cut into them."""
+def _stored_part(answer: StreamedAnswer, scrub: Scrubber) -> str:
+    """Return the stored part of a broken stream: its beginning, or its joined chunks if a secret is split across chunks."""
     try:
         whole = answer.so_far
-    except RecursionError:  # of values that are nested too deeply, so that nobody knows what the pieces come to
+    except RecursionError:  # for values nested too deeply, the joined pieces are unknown
         return ""
     clean, _ = read_scrubbed(scrub(whole), scrub)
     return scrub(answer.raw) if clean == whole else clean[:MAX_RAW_BYTES]
 
 
 class _Shown:
-    """What is shown of a text that comes in pieces: its end waits as long as it may be the beginning of a secret."""
+    """The shown part of a text that arrives in pieces: its end waits while it may be the start of a secret."""
 
     def __init__(self, scrub: Scrubber) -> None:
         self._scrub, self._rest = scrub, ""
@@ -136,7 +138,7 @@ def whole_answer(text: str) -> str:
 
 
 def join_stream(text: str) -> str:
-    """Return the JSON of the whole answer that a stream holds (see `StreamedAnswer.whole`)."""
+    """Return the JSON of the whole answer in a stream (see `StreamedAnswer.whole`)."""
     content = text.encode()
     answer = StreamedAnswer(TRANSIT * len(content))
     answer.take(content)

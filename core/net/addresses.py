@@ -112,7 +112,7 @@ def read_addresses(text: str) -> tuple[str, ...]:
     the file cannot be read; its text shows nothing of a file that may hold other things.
     """
     if not names_file(text):
-        return _distinct("endpoint", [_checked("endpoint", part) for part in text.split(",") if part.strip()], "expected one")
+        return _distinct("endpoint", [_check("endpoint", part) for part in text.split(",") if part.strip()], "expected one")
     file = Path(text)
     try:
         lines = read_file(file, _MAX_FILE_BYTES).decode("utf-8-sig").splitlines()
@@ -124,11 +124,11 @@ def read_addresses(text: str) -> tuple[str, ...]:
             if part.strip():
                 if "://" not in part:
                     raise InputError(f"{file}, line {number}: is no address, expected one such as {EXAMPLE}")
-                found.append(_checked(f"{file}, line {number}", part))
+                found.append(_check(f"{file}, line {number}", part))
     return _distinct(str(file), found, _ONE_A_LINE)
 
 
-def _checked(where: str, part: str) -> str:
+def _check(where: str, part: str) -> str:
     address = part.strip().rstrip("/")
     check_address(where, address, EXAMPLE)
     return address

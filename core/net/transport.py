@@ -122,13 +122,13 @@ def open_http_client(
         access.refuse_unlisted(address)
         key = access.key_for(address)
     timeout = options.pop("timeout", None)  # a whole answer is timed in `exchange`
-    options.setdefault("verify", _trusted(trust_env=not is_local(address)))
+    options.setdefault("verify", _trusted_certificates(trust_env=not is_local(address)))
     kind = _bind(_with_size_limit(base or httpx2.AsyncClient, max_bytes), origin_of(address), key, key_header)
     return kind(timeout=timeout, follow_redirects=False, trust_env=not is_local(address), **options)
 
 
 @cache
-def _trusted(*, trust_env: bool) -> ssl.SSLContext:
+def _trusted_certificates(*, trust_env: bool) -> ssl.SSLContext:
     """Return the certificates that are trusted: read once, which takes longer than many a request."""
     import httpx2
 

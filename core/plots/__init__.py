@@ -2,31 +2,31 @@
 
 theme             colours, signs and the plotly template     drawing           checks, lines, error bars, texts
 label_signs       the signs of labels, and their key         forest_plot       rows of dots with error bars
-printed           a figure as a file, with its heading
-offline_page      colours and policy of files from disk
+printed           a figure as a file, with a heading
+offline_page      colours and policy of files opened from disk
 
-label_counts      labels of a dataset                        gene_row_counts   what row counts reveal
+label_counts      labels of a dataset                        gene_row_counts   labels against a gene's number of rows
 ladder            scores of all runs                         brief_lengths     lengths of each role's briefs
 roc_curves        ROC of DE and DIR                          slice_scores      the score of each slice
 score_ways        AUROCs of the same rows                    control_scores    a run beside the baselines without biology
 score_histograms  a score by label                           reliability       calibration of probabilities
 score_medians     the middle half of a score by label, in several runs
 paired_changes    paired differences of two runs             rank_scatter      ranks in two runs
-score_history     scores of what was tried, in order    training_loss   losses of a fine-tune by step
+score_history     scores of all trials, in order             training_loss     losses of a fine-tune by step
 weight_heatmap    the mean over all pairs of weights         rank_movers       rows that move most between two runs
-ablation_scores   ways to score the same rows               benchmark_deltas  what an arm of a benchmark changes
+ablation_scores   scores of an ablation's arms               benchmark_deltas  the change from an arm of a benchmark
 published_differences  published numbers and ours            baseline_scores   simple methods on a benchmark
-ranking_by_k      targets in the first k of a ranking        ranking_training  training of ranking models by epoch
-volcano           what a perturbation changes                effect_counts     how many genes perturbations change
-rubric_rates      rates of an answer by role                 rubric_worth      what arguments are worth
-knockdown         what is left of a target's expression
+ranking_by_k      targets among the first k of a ranking        ranking_training  training of ranking models by epoch
+volcano           effects of a perturbation on genes         effect_counts     number of genes that perturbations change
+rubric_rates      rates of an answer by role                 rubric_worth      rows with and without an answer
+knockdown         a target's remaining expression
 asked_again       answers about one row, asked again
 seed_worth        the standard error by number of seeds
-attribution       tools by how far leaving them out moves answers
-contamination     what a score loses without gene names
+attribution       change of answers without each tool
+contamination     scores with hidden or changed gene names
 score_scale       scores between no biology and a replicate
-gene_map          a query among the genes of a space         cumulative_share  on how many neighbours a prior rests
+gene_map          a query among the genes of a space         cumulative_share  number of neighbours behind a prior
 argument_kinds    hit rates of kinds of arguments
-pooled_aurocs     AUROCs of genes or perturbations           decision_curve    what acting on a probability is worth
+pooled_aurocs     AUROCs of genes or perturbations           decision_curve    the net benefit of acting on a probability
 risk_coverage     wrong calls among the surest rows
 """

@@ -1,4 +1,4 @@
-"""Figure: the scores of an ablation's arms, one block for each metric."""
+"""Figure: scores of an ablation's arms, one block for each metric."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ COLUMNS = ("arm", "metric", "estimate", "low", "high", "n", "change", "change_lo
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Return one row of the forest plot for each arm below the name of its metric, beside the line of chance.
+    """Draw one row of the forest plot for each arm, grouped by metric, with the line of chance.
 
-    table: arm, metric (DE, DIR, mean), estimate, low, high, n, and the paired change from the baseline with its interval, NaN for
-    the baseline and if there is none.
+    table: arm, metric (DE, DIR, mean), estimate, low, high, n, and the paired change from the baseline with its interval. The
+    change is NaN for the baseline and if unknown.
     """
     drawing.require_columns("ablation_scores", table, COLUMNS)
     drawing.require_values("ablation_scores", table, "metric", drawing.METRICS)

@@ -1,4 +1,4 @@
-"""Figure: how often the rows of each kind of argument are hits, beside the whole run."""
+"""Figure: the hit rate of rows with each kind of argument, compared with the whole run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = ("kind", "n", "rows", "share", "estimate", "low", "high")
 
 
 def figure(table: pd.DataFrame, overall: float) -> go.Figure:
-    """Return one row of the forest plot for each kind, in the order given, with a line of the run over all rows.
+    """Draw one row of the forest plot for each kind, in the given order, with a line at the rate over all rows.
 
     table: kind, n (texts), rows (behind the hit rate), share (of the texts, in [0, 1]), estimate, low, high of the hit rate, NaN
     if unknown. overall: the hit rate of all rows. Raise InputError for missing columns.
@@ -28,10 +28,10 @@ def figure(table: pd.DataFrame, overall: float) -> go.Figure:
 
 
 def runs_figure(table: pd.DataFrame, overall: Mapping[str, float]) -> go.Figure:
-    """Return one block for each run, below its name and its hit rate over all rows, with a row for each of its kinds.
+    """Draw one block for each run, with its name and its hit rate over all rows above a row for each kind.
 
-    table: the columns of `figure` and run; the first run stands out. overall: run → hit rate of all its rows. Raise InputError
-    for missing columns.
+    table: the columns of `figure`, and run; the first run is highlighted. overall: run → hit rate of all its rows. Raise
+    InputError for missing columns.
     """
     drawing.require_columns("argument_kinds", table, ("run", *COLUMNS))
     first = table["run"].iloc[0]

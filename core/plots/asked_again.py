@@ -1,4 +1,4 @@
-"""Figure: the answers about one row, with the dossier as it was and with a changed one, a dot for each asking."""
+"""Figure: the answers about one row with the original dossier and with a changed one, one dot per answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _HALF_BAND = 0.4  # of a row
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Return two rows per number: asked again with the unchanged dossier, over the band of its range, and with the changed one.
+    """Draw two rows per number: answers with the unchanged dossier over the band of their range, and answers with the changed
+    one.
 
     table: name (of the number), side (AGAIN, CHANGED, or STANDS: the answer in the run, drawn on the row of AGAIN), p (a
     probability). A number without changed answers has one row. Raise InputError for missing columns and other sides.
@@ -56,6 +57,6 @@ def figure(table: pd.DataFrame) -> go.Figure:
 
 
 def _range(p: pd.Series) -> list[float]:
-    """Return the answers with some room, inside of what a probability can be but for a dot's width."""
+    """Return the range of the answers with a margin, inside [0, 1] except for the width of a dot."""
     room = 0.05 * max(float(p.max() - p.min()), 0.2)
     return [max(float(p.min()) - room, -0.02), min(float(p.max()) + room, 1.02)]

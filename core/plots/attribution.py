@@ -1,4 +1,4 @@
-"""Figure: tools by how far leaving them out moves the answers, beside what asking again brings."""
+"""Figure: the change of the answers without each tool, compared with asking again."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _BAND_OPACITY = 0.25
 
 
 def figure(table: pd.DataFrame, floor: tuple[float, float, float]) -> go.Figure:
-    """Return one row of the forest plot for each tool, in the order given, over the band of the noise floor.
+    """Draw one row of the forest plot for each tool, in the given order, over the band of the noise floor.
 
     table: name, estimate, low, high (of mean |Δ|), n, p_holm, confirmed. floor: estimate, low and high of mean |Δ| of asking
-    again; no band where it has no interval. Raise InputError for missing columns.
+    again; no band without an interval. Raise InputError for missing columns.
     """
     drawing.require_columns("attribution", table, COLUMNS)
     rows = [_row(row) for row in table.itertuples()]

@@ -1,4 +1,4 @@
-"""Figure: what simple methods score by gene on a benchmark, beside what was published of the same idea."""
+"""Figure: scores of simple methods by gene on a benchmark, with published numbers of similar methods."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _PUBLISHED_SYMBOL = "diamond-open"
 
 
 def figure(table: pd.DataFrame, title: str) -> go.Figure:
-    """Return one row of the forest plot for each baseline, in the order given, beside chance; diamonds are published numbers.
+    """Draw one row of the forest plot for each baseline, in the given order, with the line of chance; diamonds are published
+    numbers.
 
     table: name, about, estimate, low, high of the macro AUROC, genes (with both classes), reads (whether it reads knowledge),
-    published (NaN where nothing was). title: of the value axis. Raise InputError for missing columns.
+    published (NaN without a published number). title: of the value axis. Raise InputError for missing columns.
     """
     drawing.require_columns("baseline_scores", table, COLUMNS)
     rows = [_row(row) for row in table.itertuples()]

@@ -1,4 +1,4 @@
-"""Figure: what an arm of a benchmark changes, by every unit, beside its placebos and its noise floor."""
+"""Figure: the change from an arm of a benchmark, by every unit, with its placebos and its noise floor."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _SYMBOLS = {"change": "circle", "placebo": "diamond", "noise": "square"}
 
 
 def figure(table: pd.DataFrame, smallest_effect: float) -> go.Figure:
-    """Return one row of the forest plot for each number, below its metric, beside no change and the smallest effect worth having.
+    """Draw one row of the forest plot for each number, grouped by metric, with lines at no change and at the smallest relevant
+    effect.
 
-    table: metric (a heading), kind (change, placebo, noise: how far the arm is from itself, as an interval around 0), name,
+    table: metric (a heading), kind (change, placebo, or noise: the arm compared with itself, as an interval around 0), name,
     estimate, low, high (NaN if there is none), n. smallest_effect: in AUROC.
     """
     drawing.require_columns("benchmark_deltas", table, COLUMNS)

@@ -27,9 +27,9 @@ def length_classes(lengths: pd.DataFrame, bare: int, short: int) -> pd.DataFrame
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Return one stacked bar for each role with the shares of its briefs in each class.
+    """Draw one stacked bar for each role with the shares of its briefs in each class.
 
-    table: from `length_classes`; of several runs with the run of each line beside it, which is then named beside the role.
+    table: from `length_classes`; with a column run for several runs, whose names are then shown beside the role.
     """
     counts = table.drop(columns=["role", "run"], errors="ignore")
     names = list(table["role"])

@@ -1,4 +1,4 @@
-"""Figure: how far a run's score changes with names coded, swapped, hidden, or alone."""
+"""Figure: the change of a run's score with names coded, swapped, hidden, or alone."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ COLUMNS = ("name", "score", "estimate", "low", "high", "n", "p_holm", "falls")
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Return one row of the forest plot for each arm, beside the line of no change.
+    """Draw one row of the forest plot for each arm, with the line of no change.
 
-    table: name, score (of the arm), estimate, low, high (of the change from the run as it is), n, p_holm, falls. Raises
+    table: name, score (of the arm), estimate, low, high (of the change from the unchanged run), n, p_holm, falls. Raise
     InputError for missing columns.
     """
     drawing.require_columns("contamination", table, COLUMNS)

@@ -1,4 +1,4 @@
-"""Figure: a run beside the baselines without biology."""
+"""Figure: a run compared with the baselines without biology."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from core.plots import drawing, forest_plot
 from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text
 
-CHANCE = 0.5  # with an interval of no width: all rows are tied
+CHANCE = 0.5  # if the interval has no width, all rows are tied
 COLUMNS = ("name", "about", "estimate", "low", "high", "n", "own")
 
 
 def figure(table: pd.DataFrame, title: str) -> go.Figure:
-    """Return one row of the forest plot for the run and for each control, in the order given, beside the line of chance.
+    """Draw one row of the forest plot for the run and for each control, in the given order, with the line of chance. Controls
+    that tie all rows share one row, at the position of the first; the hover names them.
 
-    Controls that put no row before another have one row together, at the place of the first: their hover names them.
-
-    table: name, about (what it sees), estimate, low, high, n, own (whether it is the run). title: of the value axis. Raises
-    InputError for missing columns.
+    table: name, about (the inputs of the control), estimate, low, high, n, own (whether it is the run). title: of the value
+    axis. Raise InputError for missing columns.
     """
     drawing.require_columns("control_scores", table, COLUMNS)
     every: list[Any] = list(table.itertuples())
@@ -34,7 +33,7 @@ def figure(table: pd.DataFrame, title: str) -> go.Figure:
 
 
 def _row_of_alike(alike: Sequence[Any]) -> Row:
-    """Return the row of several controls, all of whose rows are tied."""
+    """Return the row of several controls that tie all rows."""
     first = alike[0]
     about = [f"{row.name}: {row.about}" for row in alike]
     hover = (*about, f"{first.estimate:.3f}: all rows are tied", drawing.rows_text(first.n))

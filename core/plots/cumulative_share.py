@@ -1,4 +1,4 @@
-"""Figure: the cumulative share of the neighbours in a prior, that is, on how many neighbours it rests."""
+"""Figure: the cumulative share of the neighbours in a prior. It shows how many neighbours the prior depends on."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from core.errors import InputError
 from core.plots import drawing, label_signs, theme
 
 COLUMNS = ("neighbour", "share", "cumulative", "label")
-_DECIMALS = 9  # sums of thousands of shares must not miss a half by their last digits
+_DECIMALS = 9  # otherwise rounding could keep sums of thousands of shares just below a half
 PARTS: Final = {0.5: "half", 0.9: "90%"}  # of the prior
-LINEAR: Final = 100  # neighbours up to which the axis is linear; beyond, it is logarithmic
-SIGNED: Final = 25  # heaviest neighbours that are drawn with the sign of their label
+LINEAR: Final = 100  # the axis is linear up to this neighbour and logarithmic beyond it
+SIGNED: Final = 25  # number of heaviest neighbours drawn with the sign of their label
 
 
 def figure(table: pd.DataFrame, what: str, unit: str) -> go.Figure:
-    """One step for each neighbour, from the heaviest to the lightest, with the numbers that hold half and 90% of the prior.
+    """Draw one step for each neighbour, the heaviest first, with the numbers of neighbours behind half and 90% of the prior.
 
-    table: neighbour, share and cumulative (in [0, 1]; it may end before 1 if the lightest are left out, and then shares
+    table: neighbour, share and cumulative (in [0, 1]; it ends below 1 if the lightest neighbours are left out, and shares
     beyond its end get no number), label (up, down, none, de, or "" if unknown). what: the prior's name, such as "prior of
-    P(DE)"; unit: what a neighbour is, such as "gene". Raise InputError if there is no neighbour, or one heavier than the
-    one before it.
+    P(DE)"; unit: the kind of neighbour, such as "gene". Raise InputError without neighbours, or if a neighbour is heavier than
+    the previous one.
     """
     drawing.require_columns("cumulative_share", table, COLUMNS)
     labels = label_signs.label_column("cumulative_share", table)
@@ -79,17 +79,17 @@ def _draw_steps(chart: go.Figure, table: pd.DataFrame, unit: str) -> None:
 
 
 def _hover(row: Any, k: int, unit: str) -> str:
-    total = f"{_holding(k, unit)} {100 * row.cumulative:.1f}%"
+    total = f"{_count_text(k, unit)} {100 * row.cumulative:.1f}%"
     number = f"number {k:,}: {drawing.escape(row.neighbour)}, {100 * row.share:.2g}%"
     return f"{total}<br>{number}<br>{label_signs.hover_words(row.label)}"
 
 
-def _holding(k: int, unit: str) -> str:
+def _count_text(k: int, unit: str) -> str:
     return f"1 {unit} holds" if k == 1 else f"{k:,} {unit}s hold"
 
 
 def _draw_note(chart: go.Figure, cumulative: np.ndarray, part: float, name: str, unit: str) -> None:
-    """Write how many neighbours hold a part of the prior, where the steps pass it, on the empty side of the curve."""
+    """Write the number of neighbours behind a part of the prior where the steps pass it, on the empty side of the curve."""
     n, reached = len(cumulative), cumulative >= part
     if not reached.any():
         return
@@ -99,7 +99,7 @@ def _draw_note(chart: go.Figure, cumulative: np.ndarray, part: float, name: str,
     chart.add_annotation(
         x=x,
         y=100 * part,
-        text=f"{_holding(k, unit)} {name}",
+        text=f"{_count_text(k, unit)} {name}",
         xanchor="left" if rightwards else "right",
         yanchor="top" if rightwards else "bottom",
         ax=30 if rightwards else -30,

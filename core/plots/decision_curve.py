@@ -1,4 +1,4 @@
-"""Figure: the decision curve, what validating rows above a threshold is worth."""
+"""Figure: the decision curve, the net benefit of validating rows above a threshold."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ COLUMNS = ("threshold", "chosen", "benefit", "low", "high", "everything")
 
 
 def figure(table: pd.DataFrame, score: str) -> go.Figure:
-    """Return net benefit against the threshold, with its 95% interval as a band, beside validating all rows and none.
+    """Draw net benefit against the threshold, with its 95% interval as a band, compared with validating all rows and none.
 
-    table: `COLUMNS`, a row for each threshold. score: the probability's name, such as "P(DE)".
+    table: `COLUMNS`, one row for each threshold. score: the probability's name, such as "P(DE)".
     """
     drawing.require_columns("decision_curve", table, COLUMNS)
     chart = go.Figure()

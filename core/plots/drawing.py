@@ -1,4 +1,4 @@
-"""What figures share: checks of their tables, named lines, error bars, and texts of names and numbers of rows."""
+"""Helpers of all figures: checks of their tables, named lines, error bars, and texts for names and numbers of rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from core.texts import rows_behind
 
 CHANCE: Final = 0.5  # the AUROC of a random score
 TEXT_PX: Final = 18  # one line of text above a plot
-BEFORE_FIRST: Final = 0.5  # where an axis of ranks ends: its ticks begin with 1, since there is no rank 0
+BEFORE_FIRST: Final = 0.5  # the end of an axis of ranks: ticks begin with 1, because there is no rank 0
 SMALL: Final = 12  # font size of names beside lines and curves
 METRICS: Final = {"DE": "AUROC of DE", "DIR": "AUROC of DIR", "mean": "mean AUROC of DE and DIR"}
 _CHARACTER_PX, _NARROW_PX = 7, 160  # width of a character, and of a narrow plot (half a page)
 
 
 def require_columns(figure: str, table: pd.DataFrame, needed: Sequence[str]) -> None:
-    """Raise InputError if the table of `figure` lacks columns, which it names."""
+    """Raise InputError, naming the columns, if the table of `figure` lacks some."""
     missing = [name for name in needed if name not in table.columns]
     if missing:
         got = ", ".join(map(str, table.columns)) or "none"
@@ -33,7 +33,7 @@ def require_columns(figure: str, table: pd.DataFrame, needed: Sequence[str]) -> 
 
 
 def require_values(figure: str, table: pd.DataFrame, column: str, known: Collection[str]) -> None:
-    """Raise InputError if a column has values that the figure cannot draw, which it names."""
+    """Raise InputError, naming the values, if a column has values that the figure cannot draw."""
     unknown = sorted(set(map(str, table[column])) - set(known))
     if unknown:
         raise InputError(f"{figure}: {column}: got {', '.join(map(repr, unknown))}; expected {', '.join(known)}")
@@ -50,20 +50,20 @@ class Line:
 
 
 def reference_lines(lines: Mapping[str, float]) -> list[Line]:
-    """Return the line of chance, and one for each control of `lines`, named with its value."""
+    """Return the line of chance and one line for each control in `lines`, named with its value."""
     chance = Line(CHANCE, f"chance {CHANCE}", dash="dot")
     return [chance, *(Line(at, f"{name} {at:.3f}") for name, at in lines.items() if name != "chance")]
 
 
 def escape(text: object, longest: int = 1000) -> str:
-    """Return text escaped so that plotly shows it literally, without markup or links, cut at `longest` characters."""
+    """Return the text, escaped for plotly (no markup, no links) and cut at `longest` characters."""
     words = str(text)
     words = words if len(words) <= longest else words[: longest - 1] + "…"
     return html.escape(words, quote=False)
 
 
 def rows_text(n: float, metric: str = "") -> str:
-    """Return a number of rows as "2,499 rows", those behind a DE, DIR or mean by their labels; "rows unknown" if it is NaN."""
+    """Return a number of rows as "2,499 rows", with the labels behind a DE, DIR or mean; "rows unknown" if it is NaN."""
     if np.isnan(n):
         return "rows not known"
     return rows_behind(metric, int(n)) if metric.upper() in ("DE", "DIR", "MEAN") else "1 row" if n == 1 else f"{n:,.0f} rows"
@@ -76,15 +76,15 @@ def transparent(colour: str, opacity: float) -> str:
 
 
 def error_bars(table: pd.DataFrame, value: str, colour: str) -> dict[str, object]:
-    """Return Plotly's error bars from `low` to `high` of a table around its column `value`; none where one of them is NaN."""
+    """Return Plotly's error bars from `low` to `high` of a table around its column `value`; no bar if one of them is NaN."""
     above, below = table["high"] - table[value], table[value] - table["low"]
     return {"array": above, "arrayminus": below, "color": colour, "thickness": 1.5, "width": 3}
 
 
 def draw_vertical(figure: go.Figure, lines: Sequence[Line], span: tuple[float, float]) -> int:
-    """Draw vertical lines with their names above the plot; return the pixels that the names need there.
+    """Draw vertical lines with their names above the plot; return the height of the names in pixels.
 
-    span: the range of the x axis. A name that would touch the one before it is placed one line of text higher.
+    span: the range of the x axis. A name that would touch the previous one is placed one line of text higher.
     """
     ends: list[float] = []  # where the last name on each level ends
     scale = _CHARACTER_PX / _NARROW_PX * (span[1] - span[0])  # width of a character in units of the axis
@@ -98,7 +98,7 @@ def draw_vertical(figure: go.Figure, lines: Sequence[Line], span: tuple[float, f
 
 
 def draw_horizontal(figure: go.Figure, line: Line) -> int:
-    """Draw a horizontal line with its name outside the plot on the right; return the pixels that the name needs."""
+    """Draw a horizontal line with its name outside the plot on the right; return the width of the name in pixels."""
     figure.add_shape(type="line", y0=line.value, y1=line.value, xref="paper", x0=0, x1=1, line=_stroke(line), layer="between")
     figure.add_annotation(y=line.value, xref="paper", x=1, xanchor="left", xshift=4, **_name(line))
     return _CHARACTER_PX * len(line.name) + 12

@@ -1,4 +1,4 @@
-"""Figure: how many genes each perturbation changes."""
+"""Figure: the number of genes that each perturbation changes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ COLUMNS: Final = ("pert", "up", "down")
 
 
 def figure(table: pd.DataFrame, least: int) -> go.Figure:
-    """Stacked bars of up and down, the perturbation with the most effects first, and the line below which none has rows.
+    """Draw stacked bars of up and down, the perturbation with the most effects first, and the line that a perturbation must
+    reach to get rows.
 
-    table: pert, up, down (numbers of genes). least: the effects that a perturbation needs to be kept.
+    table: pert, up, down (numbers of genes). least: the number of effects that a perturbation needs.
     """
     drawing.require_columns("effect_counts", table, COLUMNS)
     ordered = table.assign(total=table["up"] + table["down"]).sort_values(["total", "pert"], ascending=[False, True])

@@ -1,4 +1,4 @@
-"""A forest plot: names on the left, dots with error bars in the middle, words on the right. Several figures are one."""
+"""A forest plot: names on the left, dots with error bars in the middle, words on the right. Many figures use it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from core.plots import drawing, theme
 
-NAME_LENGTH = 36  # characters of a name
+NAME_LENGTH = 36  # characters of a name; the hover shows the full name
 ENDS = ("estimate", "low", "high")
 _DOT, _GAP_PX = 9, 6
 
@@ -22,10 +22,10 @@ _DOT, _GAP_PX = 9, 6
 class Row:
     """A row of the plot; every text is shown as it is.
 
-    ends: estimate, low, high: a row without an estimate has no dot, one without an interval a hollow dot. words: on the right.
-    hover: its lines. is_bold: as the rows that a reader should see first. colour: by default that of the chosen run if it is
-    bold, else that of the others. after: stands behind the name, below: under it, small. longest: characters of the name; the
-    hover has all of it.
+    ends: estimate, low, high. A row without an estimate has no dot, one without an interval a hollow dot. words: on the right.
+    hover: the lines of the hover text. is_bold: whether the reader should see the row first. colour: by default that of the
+    chosen run for a bold row, that of the others otherwise. after: text behind the name; below: small text under it. longest:
+    characters of the name; the hover shows the full name.
     """
 
     name: str

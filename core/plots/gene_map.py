@@ -1,4 +1,4 @@
-"""Figure: a map of the genes of a space, with a query and the neighbours that its prior comes from."""
+"""Figure: a map of the genes of a space, with a query and the neighbours behind its prior."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from core.stats.arrays import Floats
 
 COLUMNS = ("symbol", "x", "y", "kind", "share", "label")
 KINDS: Final = ("other", "neighbour", "query")
-NAMED: Final = 5  # neighbours with the largest shares, whose symbols are written
+NAMED: Final = 5  # number of neighbours (largest shares first) shown with their symbols
 HEIGHT_PX: Final = int(1.6 * theme.HEIGHT_PX)
-_CLOSEST = 0.05  # share of the extent of all genes along an axis, so that a single marked gene is shown with its surroundings
+_CLOSEST = (
+    0.05  # least share of the extent of all genes along an axis, so that a single marked gene is shown with its surroundings
+)
 _SMALLEST, _LARGEST, _STAR = 6, 24, 17  # pixels across the lightest neighbour, the heaviest, and the query
-_NAME_LENGTH = 14  # characters of a symbol; the hover has all of it
+_NAME_LENGTH = 14  # characters of a symbol; the hover shows the full symbol
 _SHARE_LENGTH = 6  # characters of the sign before a symbol and the percentage after it
 _CHARACTER_PX, _BELOW_PX = 7, 55 + 2 * drawing.TEXT_PX  # width of a character; space below the plot for the axis and remarks
 
 
 def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
-    """Return genes as faint dots, the neighbours of `query` sized by their share of the prior, and the query as a star.
+    """Draw genes as faint dots, the neighbours of `query` sized by their share of the prior, and the query as a star.
 
-    The plot frames the query and its neighbours, which would lie on one spot on a map of all genes; the title of the x axis
-    counts the genes outside. table: symbol, x, y (a gene without both is not drawn), kind (query, at most once; neighbour,
-    other), share (of the prior, in [0, 1]; 0 for others), label (of a neighbour's rows: up, down, none, de, mixed, or "" if
-    unknown). query: its symbol; the title of the x axis says if it has no place. axes: their titles. Raise InputError if no gene
-    has a place.
+    The plot is zoomed to the query and its neighbours, because they would lie on one spot in a map of all genes. The title of
+    the x axis gives the number of genes outside. table: symbol, x, y (a gene without both is not drawn), kind (query, at most
+    once; neighbour, other), share (of the prior, in [0, 1]; 0 for others), label (of a neighbour's rows: up, down, none, de,
+    mixed, or "" if unknown). query: its symbol; if it has no coordinates, the title of the x axis says so. axes: their titles.
+    Raise InputError if no gene has coordinates.
     """
     drawing.require_columns("gene_map", table, COLUMNS)
     drawing.require_values("gene_map", table, "kind", KINDS)
@@ -40,13 +42,13 @@ def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
     others, neighbours, query_rows = (known[known["kind"] == kind] for kind in KINDS)
     neighbours = neighbours.sort_values("share", ascending=False, kind="stable")
     shares = neighbours["share"]
-    # Diameters in pixels: areas grow with the share up to the heaviest neighbour's; the lightest stays large enough
+    # Diameters in pixels. Areas grow with the share, up to the heaviest neighbour's; the lightest stays visible
     sizes: Floats = np.maximum(_SMALLEST, _LARGEST * np.sqrt(shares / (shares.max() or 1.0)))
     neighbours, query_rows = neighbours.assign(size=sizes), query_rows.assign(size=_STAR)
     marked = known[known["kind"] != "other"] if len(others) < len(known) else known
     x, y = _frame(marked["x"], known["x"]), _frame(marked["y"], known["y"])
     chart = go.Figure()
-    # Without WebGL, which some browsers lack: seven thousand dots are fast enough without it.
+    # No WebGL, because some browsers lack it, and seven thousand dots are fast enough without it.
     marker = {"color": drawing.transparent(theme.BASELINE, 0.25), "size": 3}
     _draw_marks(chart, others, "other", marker, [drawing.escape(symbol) for symbol in others["symbol"]])
     _draw_neighbours(chart, neighbours)
@@ -63,9 +65,7 @@ def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
 
 
 def _frame(marked: pd.Series[float], known: pd.Series[float]) -> tuple[float, float]:
-    """Return the ends of an axis that shows the marked genes, and at least `_CLOSEST` of the extent of all genes with
-    coordinates.
-    """
+    """Return the range of an axis with the marked genes and at least `_CLOSEST` of the extent of all genes with coordinates."""
     low, high = float(marked.min()), float(marked.max())
     missing = _CLOSEST * float(known.max() - known.min()) - (high - low)
     if missing > 0:
@@ -79,7 +79,7 @@ def _italic(symbol: object) -> str:
 
 
 def _draw_neighbours(chart: go.Figure, table: pd.DataFrame) -> None:
-    """Draw the neighbours from the heaviest, so that no mark hides a smaller one."""
+    """Draw the heaviest neighbours first, so that no mark hides a smaller one."""
     marker = {
         "color": [_fill(label) for label in table["label"]],
         "symbol": table["label"].map(label_signs.SYMBOLS),
@@ -91,7 +91,7 @@ def _draw_neighbours(chart: go.Figure, table: pd.DataFrame) -> None:
 
 
 def _draw_query(chart: go.Figure, table: pd.DataFrame) -> None:
-    ink, edge = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge stands out in light and in dark
+    ink, edge = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge is visible in light and in dark
     marker = {"color": ink, "symbol": "star", "size": _STAR, "line": {"color": edge, "width": 1.5}}
     _draw_marks(chart, table, "query", marker, [f"{drawing.escape(symbol)}, the query" for symbol in table["symbol"]])
 
@@ -121,7 +121,7 @@ def _hover(row: Any) -> str:
 
 
 def _draw_names(chart: go.Figure, table: pd.DataFrame, x: tuple[float, float], y: tuple[float, float]) -> int:
-    """Write symbols to the right of the plot, with leaders to their marks; return the pixels that they need there."""
+    """Write symbols to the right of the plot, with leaders to their marks; return their width in pixels."""
     plot_px = HEIGHT_PX - label_signs.ABOVE_PX - _BELOW_PX
     line = drawing.TEXT_PX * (y[1] - y[0]) / plot_px  # height of a line of text in units of the axis
     table = table.sort_values("y", kind="stable")
@@ -151,7 +151,7 @@ def _draw_name(chart: go.Figure, row: Any, name_at: tuple[float, float]) -> None
 
 
 def _spread_levels(wanted: Floats, step: float, ends: tuple[float, float]) -> Floats:
-    """Return increasing levels at least `step` apart and between the ends, close to the wanted (increasing) levels."""
+    """Return increasing levels at least `step` apart, between the ends and close to the wanted (increasing) levels."""
     steps = step * np.arange(len(wanted))
     raised, lowered = np.maximum.accumulate(wanted - steps), np.minimum.accumulate((wanted - steps)[::-1])[::-1]
     levels: Floats = np.clip((raised + lowered) / 2 + steps, ends[0] + steps, ends[1] - steps[::-1])

@@ -1,4 +1,4 @@
-"""Figure: what the number of a gene's rows reveals about its labels."""
+"""Figure: labels of genes against their numbers of rows."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from core.stats.scores_and_labels import outcome_of
 from core.texts import estimate_text
 
 COLUMNS = ("rows_per_gene", "genes", "rows", "labelled", "with_effect", "share_de", "low", "high")
-MOST: Final = 20  # rows of a gene; genes with more are counted with these
+MOST: Final = 20  # rows of a gene; genes with more rows are counted here
 
 
 def table(labels: ArrayLike, gene: ArrayLike) -> pd.DataFrame:
-    """For genes with 1, 2, … rows: how many rows they have together, and the share of labelled ones with an effect.
+    """Return, for genes with 1, 2, … rows, the number of their rows and the share of labelled rows with an effect.
 
     labels: of shape (n_rows,), None if unknown; gene: names or codes of the same rows. One row for each number that
     occurs; columns: rows_per_gene ("1" to "20+"), genes, rows, labelled, with_effect, share_de with its Wilson interval
@@ -42,7 +42,7 @@ def table(labels: ArrayLike, gene: ArrayLike) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Return the shares with an effect by rows per gene, beside the share over all rows; without labels, the numbers of rows.
+    """Draw the shares with an effect by rows per gene, and the share over all rows; without labels, draw the numbers of rows.
 
     table: from `table`.
     """

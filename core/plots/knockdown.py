@@ -1,4 +1,4 @@
-"""Figure: how much of its target's expression each perturbation and guide leaves."""
+"""Figure: the target's remaining expression for each perturbation and guide."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import plotly.graph_objects as go
 from core.plots import drawing, theme
 
 COLUMNS: Final = ("target", "guide", "n_cells", "remaining")
-_HIGHEST: Final = 200.0  # percent; what is above is drawn there
+_HIGHEST: Final = 200.0  # percent; larger values are drawn here
 
 
 def figure(table: pd.DataFrame, most_remaining: float) -> go.Figure:
-    """Return one diamond for each perturbation in the order of what remains, a small circle for each of its guides.
+    """Draw one diamond for each perturbation, ordered by remaining expression, and a small circle for each guide.
 
-    Dashed: above it a guide counts as failed. table: target, guide ("" for all cells of a perturbation), n_cells, remaining
+    Guides above the dashed line count as failed. table: target, guide ("" for all cells of a perturbation), n_cells, remaining
     (share, NaN is not drawn).
     """
     drawing.require_columns("knockdown", table, COLUMNS)

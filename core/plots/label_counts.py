@@ -11,9 +11,9 @@ _ORDER = ("up", "down", "de", "none", "unlabelled")
 
 
 def figure(counts: pd.DataFrame) -> go.Figure:
-    """Return one stacked bar for each split, with the labels' names on it.
+    """Draw one stacked bar for each split, with the names of the labels on it.
 
-    counts: one row for each split with split and the numbers of rows up, down, de, none, unlabelled.
+    counts: one row for each split: split, and the numbers of rows up, down, de, none, unlabelled.
     """
     figure = go.Figure()
     for name in _ORDER:

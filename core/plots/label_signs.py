@@ -1,4 +1,4 @@
-"""The signs of labels as plotly's markers, and the key of these signs above a plot."""
+"""The signs of labels as plotly markers, and the key of these signs above a plot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SYMBOLS: Final = {
 COLOURS: Final = {**theme.LABEL_COLOURS, "mixed": theme.BASELINE}
 SIGNS: Final = {**theme.LABEL_SIGNS, "mixed": "■"}
 WORDS: Final = {**theme.LABEL_WORDS, "mixed": "mixed"}
-ABOVE_PX: Final = 8 + drawing.TEXT_PX + 6  # top margin that the key needs
+ABOVE_PX: Final = 8 + drawing.TEXT_PX + 6  # top margin for the key
 
 
 def label_column(figure: str, table: pd.DataFrame) -> pd.Series[str]:
@@ -39,12 +39,12 @@ def sign_markup(label: str) -> str:
 
 
 def hover_words(label: str) -> str:
-    """Return the words for a row's label in a hover: "label up", or that it has none."""
+    """Return the text for a row's label in a hover: "label up", or a text for a row without a label."""
     return WORDS[label] if label == "unknown" else f"label {WORDS[label]}"
 
 
 def counts_by_label(labels: pd.Series[str]) -> list[str]:
-    """Return each label that occurs, with its sign and its number of rows, as markup."""
+    """Return each label in the data, with its sign and its number of rows, as markup."""
     counts = labels.value_counts()
     return [f"{sign_markup(label)} {WORDS[label]} {counts[label]:,}" for label in reversed(SYMBOLS) if label in counts]
 

@@ -24,7 +24,7 @@ def numbers(shown: Interval) -> dict[str, object]:
 
 
 def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean") -> go.Figure:
-    """Return one row of the forest plot for each run, in the order given; circles are measured here, diamonds public scores.
+    """Draw one row of the forest plot for each run, in the given order. Circles are scores measured here, diamonds public scores.
 
     table: run, kind ("public" or "here"), score, low and high (of a public score: its noise), n (each NaN if unknown), chosen.
     lines: controls by name, such as {"no-biology baseline": 0.62}; chance is always drawn. metric: DE, DIR, mean, or the name of
@@ -37,10 +37,10 @@ def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean"
 
 
 def grouped_figure(table: pd.DataFrame, metric: str = "mean") -> go.Figure:
-    """Return the same for several groups of runs, each under its name.
+    """Draw several groups of runs, each with its name above it.
 
-    Squares are baselines without biology on the rows of the group. table: the columns of `figure` and group, in the order in
-    which they are drawn; kind may be "baseline".
+    Squares are baselines without biology on the rows of the group. table: the columns of `figure`, and group; rows are drawn in
+    this order. kind may also be "baseline".
     """
     drawing.require_columns("ladder", table, (*COLUMNS, "group"))
     drawing.require_values("ladder", table, "kind", _SYMBOLS)

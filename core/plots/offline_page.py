@@ -1,6 +1,6 @@
-"""What HTML files that are opened from disk have in common: colours for both surfaces, and a policy that allows no request.
+"""Shared parts of HTML files opened from disk: colours for both surfaces, and a policy that allows no request.
 
-Figures as data that a browser draws with plotly's own script, without a server and in light and dark.
+Figures are data that a browser draws with plotly's script, without a server, in light and dark.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from plotly.offline import get_plotlyjs
 
 from core.plots import theme
 
-_MUTED = {"light": "#52606D", "dark": "#A9B4C0"}  # second text: 6:1 and more on both surfaces
+_MUTED = {"light": "#52606D", "dark": "#A9B4C0"}  # secondary text: contrast of 6:1 or more on both surfaces
 
 
 def policy(scripts: Sequence[str]) -> str:
-    """Return the content-security policy of a file: no request to anywhere, and no script but these, by their hashes.
+    """Return the content-security policy of a file: no requests, and only these scripts, by their hashes.
 
-    Styles may stand in the file: Plotly writes some of its own.
+    Inline styles are allowed, because Plotly writes some.
     """
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts)
     return (
@@ -31,7 +31,9 @@ def policy(scripts: Sequence[str]) -> str:
 
 
 def colours() -> str:
-    """Return the colours of both surfaces as CSS variables; the visitor's setting applies until a switch sets `data-theme`."""
+    """Return the colours of both surfaces as CSS variables. The visitor's system setting applies until a switch sets
+    `data-theme`.
+    """
     light, dark = (_variables(base) for base in ("light", "dark"))
     return (
         f":root{{{light}color-scheme:light}}\n"
@@ -47,7 +49,7 @@ def _variables(base: str) -> str:
 
 
 def as_data(chart: go.Figure) -> dict[str, Any]:
-    """Return a figure's data and layout, plain values only; the template is left out: see `templates`."""
+    """Return a figure's data and layout as plain values, without the template (see `templates`)."""
     found: dict[str, Any] = json.loads(chart.to_json(engine="json"))
     found["layout"].pop("template", None)
     return {"data": found["data"], "layout": found["layout"]}
@@ -59,5 +61,5 @@ def templates() -> dict[Literal["light", "dark"], Any]:
 
 
 def library() -> str:
-    """Return Plotly's script, of the version that is installed."""
+    """Return the script of the installed version of Plotly."""
     return str(get_plotlyjs()).replace("\r\n", "\n")

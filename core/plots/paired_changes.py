@@ -1,4 +1,4 @@
-"""Figure: the paired differences of two runs, with every interval."""
+"""Figure: the paired differences between two runs, with every interval."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.stats.comparison import Comparison
 from core.texts import estimate_text
 
 COLUMNS = ("metric", "unit", "estimate", "low", "high", "n")
-# What resamples as one, by the attribute of a change: first what the runs are judged by, which alone is drawn in colour.
+# The unit of resampling, by the attribute of a change. The first one decides, and only it is drawn in colour.
 UNITS = {"shown": "perturbation and gene", "row": "row", "pert": "perturbation", "gene": "gene"}
 _JUDGED = UNITS["shown"]
 _NAMES = {
@@ -35,10 +35,10 @@ def table(comparison: Comparison) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame, detectable: float = np.nan) -> go.Figure:
-    """Return one row of the forest plot for each difference, below the name of its metric, beside the line of no change.
+    """Draw one row of the forest plot for each difference, grouped by metric, with the line of no change.
 
     table: metric, unit (as in `UNITS`), estimate, low, high (NaN if there is none), n. detectable: the smallest change of the
-    mean that two such runs would show, in AUROC; smaller changes are shaded in the rows of the mean. NaN shades nothing.
+    mean that such runs can detect, in AUROC; smaller changes are shaded in the rows of the mean. NaN shades nothing.
     """
     drawing.require_columns("paired_changes", table, COLUMNS)
     drawing.require_values("paired_changes", table, "unit", _NAMES)
@@ -63,7 +63,7 @@ def _row(row: Any) -> Row:
 
 
 def _shade(chart: go.Figure, rows: Sequence[Row], detectable: float) -> None:
-    """Draw the band of changes that are too small to be detected behind the rows of the mean."""
+    """Shade the changes that are too small to detect, behind the rows of the mean."""
     first = next(i for i, row in enumerate(rows) if row.is_heading and row.name == "mean")
     after = next((i for i in range(first + 1, len(rows)) if rows[i].is_heading), len(rows))
     chart.add_shape(

@@ -12,13 +12,13 @@ from core.texts import estimate_text
 
 COLUMNS = ("name", "positives", "negatives", "raw", "shrunken", "low", "high")
 _SMALL, _LARGE = 3, 6
-_MANY = 200  # groups, from which on dots are small and intervals a band
+_MANY = 200  # from this many groups on, dots are small and the intervals form a band
 
 
 def figure(table: pd.DataFrame, mean: float, title: str, unit: str) -> go.Figure:
-    """Return raw AUROCs as hollow grey dots, pooled ones as filled dots with their 95% intervals, in the order of the table.
+    """Draw raw AUROCs as hollow grey dots and pooled ones as filled dots with 95% intervals, in the order of the table.
 
-    table: `COLUMNS`. mean: of the true AUROCs. title: of the value axis; unit: what a dot is, such as "target genes".
+    table: `COLUMNS`. mean: of the true AUROCs. title: of the value axis; unit: the meaning of a dot, such as "target genes".
     """
     drawing.require_columns("pooled_aurocs", table, COLUMNS)
     place = list(range(1, len(table) + 1))
@@ -42,7 +42,7 @@ def figure(table: pd.DataFrame, mean: float, title: str, unit: str) -> go.Figure
 
 
 def _apart(lines: list[drawing.Line]) -> list[drawing.Line]:
-    """Return the lines, whose names would touch if they were closer, the first without its name then."""
+    """Return the lines; if their names would touch, the first has no name."""
     chance, mean = lines
     near = abs(chance.value - mean.value) < 0.05
     return [drawing.Line(chance.value, "", chance.colour, chance.dash) if near else chance, mean]

@@ -1,4 +1,4 @@
-"""A figure that stands alone in a file: on white, with its title, and with what it shows and of how many rows."""
+"""A figure as a file of its own: on white, with its title and a caption."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from core.plots import drawing, theme
 Form = Literal["png", "svg", "pdf", "html"]
 FORMS: Final = get_args(Form)
 WIDTH_PX: Final = 900
-DPI: Final = 300  # of a PNG, as journals ask for
-_SCREEN_DPI: Final = 96  # a CSS pixel is an inch by this
+DPI: Final = 300  # of a PNG, as journals require
+_SCREEN_DPI: Final = 96  # CSS pixels per inch
 _TITLE_PX, _CAPTION_PX, _GAP_PX = 34, 17, 14  # heights of the title, of a line of the caption, and below both
 _LINE_CHARACTERS: Final = 130  # of the caption, at WIDTH_PX
-_LONGEST_NAME: Final = 80  # of a file, without its extension
+_LONGEST_NAME: Final = 80  # characters of a file name, without its extension
 
 
 def with_heading(
@@ -27,7 +27,7 @@ def with_heading(
 ) -> go.Figure:
     """Return a copy of a figure with its title and caption above it; the plot keeps its height.
 
-    width: in pixels, None for that of its place.
+    width: in pixels, None for the width of the page.
     """
     lines = textwrap.wrap(caption, _LINE_CHARACTERS)
     above = _TITLE_PX + _CAPTION_PX * len(lines) + _GAP_PX
@@ -54,9 +54,9 @@ def with_heading(
 
 
 def encode(chart: go.Figure, form: Form, title: str, caption: str) -> bytes:
-    """Return a figure as a file's bytes, with its title and caption in it; as HTML it is interactive and needs no network.
+    """Return the bytes of a file with a figure, its title and its caption.
 
-    Raise StateError for an image where no browser is installed that could draw it.
+    HTML is interactive and needs no network. Raise StateError for an image if no browser is installed to draw it.
     """
     if form == "html":
         page: str = with_heading(chart, title, caption, width=None).to_html(
@@ -70,7 +70,7 @@ def encode(chart: go.Figure, form: Form, title: str, caption: str) -> bytes:
 
 
 def _with_density(png: bytes) -> bytes:
-    """Return a PNG that says how large it is on paper, so that a text processor shows it at its size."""
+    """Return the PNG with its size on paper, so that a text processor shows it at this size."""
     from PIL import Image
 
     out = BytesIO()
@@ -80,20 +80,20 @@ def _with_density(png: bytes) -> bytes:
 
 
 def find_browser() -> str | None:
-    """Return the path of the browser that draws images and prints; None where none is installed."""
+    """Return the path of the browser that draws images and prints; None if none is installed."""
     from choreographer.browsers.chromium import Chromium
 
     return Chromium.find_browser(skip_local=False) or None
 
 
 def why_no_images() -> str:
-    """Return why figures cannot be written as images here; empty if they can."""
+    """Return why figures cannot be written as images here; "" if they can."""
     if find_browser():
         return ""
-    return "PNG, SVG and PDF need Chromium, which is not installed here; BROWSER_PATH may name one. HTML does not"
+    return "PNG, SVG and PDF need Chromium, which is not installed here. Set BROWSER_PATH, or use HTML"
 
 
 def file_name(*parts: str) -> str:
-    """Return a name for a figure's or a table's file, without extension: what it shows, of which dataset and run."""
+    """Return a file name for a figure or a table, without extension: its subject, dataset and run."""
     words = (re.sub(r"[^\w.]+", "-", part).strip("-._") for part in parts)
     return "_".join(filter(None, words))[:_LONGEST_NAME] or "figure"

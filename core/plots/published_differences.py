@@ -1,4 +1,4 @@
-"""Figure: how far our numbers are from the published ones, in units of what is tolerated."""
+"""Figure: the distance of our numbers from the published ones, in units of the tolerance."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import plotly.graph_objects as go
 from core.plots import drawing, theme
 
 COLUMNS = ("group", "number", "published", "ours", "tolerance", "verdict", "why")
-EDGE = 3.0  # tolerances; what is farther away is drawn here, and the hover says how far it is
+EDGE = 3.0  # in tolerances; larger differences are drawn here, and the hover shows the value
 _COLOURS = {"agrees": theme.CHOSEN, "differs": theme.WARNING}
 _SYMBOLS = {"agrees": "circle", "differs": "diamond"}
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Return one row for each group of numbers, one dot for each number that was computed, between lines at the tolerance.
+    """Draw one row for each group of numbers and one dot for each computed number, between lines at the tolerance.
 
-    table: group, number (in words), published, ours (NaN: not computed, no dot), tolerance, verdict (agrees, differs, not
+    table: group, number (its description), published, ours (NaN: not computed, no dot), tolerance, verdict (agrees, differs, not
     computed), why. Raise InputError for missing columns.
     """
     drawing.require_columns("published_differences", table, COLUMNS)
@@ -40,9 +40,9 @@ def figure(table: pd.DataFrame) -> go.Figure:
     lines = [drawing.Line(at, f"{at:+.0f} tolerance".replace("-", "−"), dash="dot") for at in (-1.0, 1.0)]
     span = (-EDGE - 0.3, EDGE + 0.3)
     above = drawing.draw_vertical(figure, [*lines, drawing.Line(0.0, "as published")], span)
-    names = [f"{drawing.escape(group)}  {_counted(table[table['group'] == group])}" for group in groups]
+    names = [f"{drawing.escape(group)}  {_count_text(table[table['group'] == group])}" for group in groups]
     figure.update_layout(height=above + 70 + theme.ROW_PX * len(groups), margin_t=8 + above)
-    figure.update_xaxes(title="ours less published, in tolerances", range=span, zeroline=False)
+    figure.update_xaxes(title="ours minus published, in tolerances", range=span, zeroline=False)
     figure.update_yaxes(
         range=[len(groups) - 0.5, -0.5], tickvals=list(range(len(groups))), ticktext=names, zeroline=False, automargin=True
     )
@@ -63,7 +63,7 @@ def _hover(row: Any) -> str:
     return f"{words}<br>{drawing.escape(row.why, 120)}" if row.why else words
 
 
-def _counted(part: pd.DataFrame) -> str:
+def _count_text(part: pd.DataFrame) -> str:
     computed = int(part["ours"].notna().sum())
     if not computed:
         return f"none of {len(part):,} computed"

@@ -20,7 +20,7 @@ _RUN_LENGTH, _DOT, _SIGN_RADIUS_PX, _PLOT_PX = 20, 5, 5, 400  # _PLOT_PX: the us
 
 
 def figure(table: pd.DataFrame, before: str, after: str, score: str = "P(DE)") -> go.Figure:
-    """Return one row of the forest plot for each row, in order: a dot at its rank in `before`, its sign at that in `after`.
+    """Draw one row of the forest plot for each row, in order: a dot at its rank in `before`, a sign at its rank in `after`.
 
     table: pair_id, pert, gene, label (None if unknown), rank_a, rank_b, where 1 is the largest `score`; the first 20 rows with
     both ranks are drawn. A mark's customdata is its pair_id. Raise InputError if no row has both ranks.
@@ -64,7 +64,7 @@ def _row(row: Any) -> Row:
 
 
 def _connect(chart: go.Figure, rows: pd.DataFrame) -> None:
-    """Draw a line from the dot towards the sign, beneath both, one trace a colour: an arrow a row takes a browser 8 ms."""
+    """Draw a line from the dot to the sign, below both, with one trace per colour: one arrow per row takes a browser 8 ms."""
     low, high = chart.layout.xaxis.range
     edge = _SIGN_RADIUS_PX * (high - low) / _PLOT_PX
     signs = chart.data
@@ -82,4 +82,4 @@ def _connect(chart: go.Figure, rows: pd.DataFrame) -> None:
 
 
 def _rank(value: float) -> str:
-    return f"{value:,.10g}"  # a half where rows tie
+    return f"{value:,.10g}"  # ends in .5 if rows tie

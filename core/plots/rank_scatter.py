@@ -9,11 +9,11 @@ from core.plots import drawing, label_signs, theme
 
 COLUMNS = ("pair_id", "pert", "gene", "label", "rank_a", "rank_b")
 _FILLED = {"opacity": 0.75}
-_STROKES = {"unknown": {"opacity": 1, "line": {"width": 1.5}}}  # an open sign has to be seen on a dark page too
+_STROKES = {"unknown": {"opacity": 1, "line": {"width": 1.5}}}  # an open sign must be visible on a dark page too
 
 
 def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figure:
-    """One mark for each row at its ranks in runs `a` and `b`, the first rank at the top right, and the line of equal ranks.
+    """Draw one mark for each row at its ranks in runs `a` and `b`, with rank 1 at the top right, and the line of equal ranks.
 
     table: pair_id, pert, gene, label (None if unknown), rank_a, rank_b, where 1 is the largest `score`; rows with NaN are
     not drawn. A mark's customdata is its pair_id.
@@ -44,7 +44,7 @@ def _title(run: str, score: str) -> str:
 
 def _draw_marks(chart: go.Figure, label: str, part: pd.DataFrame) -> None:
     pairs = [f"{drawing.escape(pert)} ⟶ {drawing.escape(gene)}" for pert, gene in zip(part["pert"], part["gene"], strict=True)]
-    # Not WebGL, which not every browser has: seven thousand marks are drawn soon enough without it.
+    # No WebGL, because some browsers lack it, and seven thousand marks are fast enough without it.
     chart.add_scatter(
         x=part["rank_a"],
         y=part["rank_b"],

@@ -1,4 +1,4 @@
-"""Figure: how often models have the perturbed genes among their first k, beside a random ranking and the structural ceiling."""
+"""Figure: how often models rank perturbed genes among the first k, compared with a random ranking and the structural ceiling."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ COLUMNS = ("model", "k", "estimate", "low", "high", "random", "ceiling", "n", "c
 _SYMBOLS: Final = ("circle", "square", "diamond", "triangle-up", "cross", "star")
 _NAMES_PX: Final = 170
 _HEIGHT_PX: Final = 320
-_GAP: Final = 0.062  # between two names at the right, as a share of the axis
+_GAP: Final = 0.062  # between two names on the right, as a share of the axis
 
 
 def figure(table: pd.DataFrame, chosen: str, title: str) -> go.Figure:
-    """Return one line for each model by k, named where it ends, with its 95% interval as a band; random and ceiling are dashed.
+    """Draw one line for each model by k, named at its end, with its 95% interval as a band; random and ceiling are dashed.
 
-    table: COLUMNS, a row for each model and k; low, high: NaN without an interval. chosen: the model in the colour of the chosen
-    run. title: of the value axis. Raise InputError for missing columns.
+    table: COLUMNS, one row for each model and k; low, high: NaN without an interval. chosen: the model drawn in the colour of
+    the chosen run. title: of the value axis. Raise InputError for missing columns.
     """
     drawing.require_columns("ranking_by_k", table, COLUMNS)
     chart = go.Figure()
@@ -41,7 +41,9 @@ def figure(table: pd.DataFrame, chosen: str, title: str) -> go.Figure:
     _draw_names(chart, names, len(places) - 1)
     chart.update_layout(height=_HEIGHT_PX, margin_r=_NAMES_PX)
     ticks = {"tickvals": list(places.values()), "ticktext": [f"{k:.0f}" for k in places]}
-    chart.update_xaxes(title="k, the first genes of a ranking", zeroline=False, range=[-0.2, len(places) - 0.8], **ticks)
+    chart.update_xaxes(
+        title="k, number of genes at the top of a ranking", zeroline=False, range=[-0.2, len(places) - 0.8], **ticks
+    )
     chart.update_yaxes(title=title, range=[-0.02, 1.04], showgrid=True, zeroline=False)
     return chart
 
@@ -91,7 +93,7 @@ def _draw_line(chart: go.Figure, rows: pd.DataFrame, column: str, words: str, co
 
 
 def _draw_names(chart: go.Figure, names: Mapping[str, tuple[float, str]], last: int) -> None:
-    """Draw each name at the height where its line ends, moved apart where they would touch."""
+    """Draw each name at the end of its line, moved apart if names would touch."""
     known = {name: place for name, place in names.items() if not np.isnan(place[0])}
     order = sorted(known, key=lambda name: known[name][0])
     heights: list[float] = []

@@ -13,13 +13,13 @@ MEASURES: Final = {"train_loss": "loss on training cells", "validation_mrr": "MR
 COLUMNS = ("model", "epoch")
 _NAMES_PX: Final = 110
 _COLOURS: Final = (theme.CHOSEN, theme.BASELINE)
-_FEW_EPOCHS: Final = 12  # each of which has a tick of its own
+_FEW_EPOCHS: Final = 12  # up to this many, each has a tick
 
 
 def figure(table: pd.DataFrame, measure: str) -> go.Figure:
-    """Return one line for each model by epoch, named where it ends.
+    """Draw one line for each model by epoch, named at its end.
 
-    A star at the epoch that was kept, the best on validation cells. table: COLUMNS, the measure (one of MEASURES) and
+    A star marks the saved epoch, the best on validation cells. table: COLUMNS, the measure (one of MEASURES) and
     validation_mrr; rows without the measure are left out. Raise InputError for missing columns.
     """
     drawing.require_columns("ranking_training", table, (*COLUMNS, measure, "validation_mrr"))
@@ -38,7 +38,7 @@ def figure(table: pd.DataFrame, measure: str) -> go.Figure:
         if rows["validation_mrr"].notna().any():
             best = rows.iloc[int(rows["validation_mrr"].argmax())]
             star = {"symbol": "star", "size": 15, "color": theme.WARNING}
-            kept = f"{name}<br>kept: {best['epoch']:.0f}<extra></extra>"
+            kept = f"{name}<br>saved: {best['epoch']:.0f}<extra></extra>"
             chart.add_scatter(x=[best["epoch"]], y=[best[measure]], mode="markers", marker=star, hovertemplate=kept)
         last = rows.iloc[-1]
         font = {"size": drawing.SMALL, "color": colour}

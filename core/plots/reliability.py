@@ -14,7 +14,7 @@ from core.texts import estimate_text, number_text
 
 COLUMNS = ("predicted", "observed", "low", "high", "band_low", "band_high", "n")
 _BAND_PX = 16
-_FEWEST = 5  # rows of a bin whose band is drawn
+_FEWEST = 5  # fewest rows of a bin with a band
 _NAME_LENGTH = 24  # of a run beside its curve
 
 
@@ -22,7 +22,7 @@ def table(found: Reliability) -> pd.DataFrame:
     """Return one row for each bin.
 
     Columns: predicted (mean probability), observed (share of positives) with its interval low and high, band_low and band_high
-    (what a calibrated model would show), n.
+    (the range of a calibrated model), n.
     """
     rows = [
         (
@@ -40,16 +40,16 @@ def table(found: Reliability) -> pd.DataFrame:
 
 
 def summary(found: Reliability) -> str:
-    """Return the calibration errors in words."""
+    """Describe the calibration errors in a sentence."""
     ece, debiased, brier = map(number_text, (found.ece, found.debiased, found.brier))
     return f"expected calibration error {ece}, {debiased} without the contribution of noise, Brier score {brier}"
 
 
 def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = None) -> go.Figure:
-    """Return observed shares against predicted probabilities, the line of perfect calibration and a calibrated model's bands.
+    """Draw observed shares against predicted probabilities, with the line of perfect calibration and a calibrated model's bands.
 
-    table: `COLUMNS`, one row for each bin. score: the probability's name, such as "P(DE)". recalibrated: the same of recalibrated
-    probabilities, drawn hollow.
+    table: `COLUMNS`, one row for each bin. score: the probability's name, such as "P(DE)". recalibrated: the same table for
+    recalibrated probabilities, drawn hollow.
     """
     drawing.require_columns("reliability", table, COLUMNS)
     chart = go.Figure()
@@ -68,7 +68,7 @@ def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = 
 
 
 def overlay_figure(tables: Mapping[str, pd.DataFrame], score: str) -> go.Figure:
-    """Return the figure of several runs by name, as lines without bands: the first in colour, the others grey, with names."""
+    """Draw several runs as named lines without bands, the first in colour and the others grey. tables: by run name."""
     first, *_ = tables
     chart = figure(tables[first].iloc[:0], score)
     for run, table in reversed(list(tables.items())):
@@ -94,8 +94,9 @@ def overlay_figure(tables: Mapping[str, pd.DataFrame], score: str) -> go.Figure:
 
 
 def _draw_bands(chart: go.Figure, table: pd.DataFrame) -> None:
-    """Draw each bin's band as a broad vertical bar around the line of perfect calibration; of a handful of rows it would say
-    nothing, over the whole height."""
+    """Draw each bin's band as a wide vertical bar around the line of perfect calibration. A bin with few rows has none, because
+    its band would cover the whole height.
+    """
     ends = table.loc[table["n"] >= _FEWEST, ["predicted", "band_low", "band_high"]].to_numpy()
     chart.add_scatter(
         x=[x for predicted, *_ in ends for x in (predicted, predicted, None)],
@@ -107,7 +108,7 @@ def _draw_bands(chart: go.Figure, table: pd.DataFrame) -> None:
 
 
 def _draw_curve(chart: go.Figure, table: pd.DataFrame, symbol: str, colour: str = theme.CHOSEN) -> None:
-    """Draw the observed shares, larger for more rows; the hover has the interval, the band and the number of rows."""
+    """Draw the observed shares, larger for more rows; the hover shows the interval, the band and the number of rows."""
     chart.add_scatter(
         x=table["predicted"],
         y=table["observed"],

@@ -1,4 +1,4 @@
-"""Figure: risk against coverage, how often a run is wrong on the rows that it is surest of."""
+"""Figure: risk against coverage, the error rate of a run on the rows with its surest answers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _COLOURS = {"DE": theme.CHOSEN, "DIR": theme.WARNING}
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Return one line for each question, with its 95% interval, beside the dashed line of abstaining at random.
+    """Draw one line for each question, with its 95% interval, and the dashed line of abstaining at random.
 
-    table: `COLUMNS`, a row for each question and coverage, in order.
+    table: `COLUMNS`, one row for each question and coverage, in order.
     """
     drawing.require_columns("risk_coverage", table, COLUMNS)
     chart = go.Figure()

@@ -1,4 +1,4 @@
-"""Figure: the ROC curves of runs, for DE and for DIR."""
+"""Figure: ROC curves of runs, for DE and for DIR."""
 
 from __future__ import annotations
 
@@ -22,19 +22,23 @@ from core.texts import NO_BIOLOGY
 COLUMNS = ("task", "who", "n", "auroc", "fpr", "tpr")
 TASKS: Final = {"DE": "DE: an effect against none", "DIR": "DIR: up against down"}
 CONTROL: Final = NO_BIOLOGY  # drawn dashed
-_LINE_LENGTH: Final = 22  # characters that end inside the narrowest panel, on a page of 900 px
-_NAME_LENGTH: Final = 16  # of a line that ends with an AUROC
-_LINE, _GAP, _ROOM = 0.055, 0.03, 0.46  # heights of a line, between names, and of the empty corner, in shares of the panel
+_LINE_LENGTH: Final = 22  # characters that fit into the narrowest panel, on a page of 900 px
+_NAME_LENGTH: Final = 16  # characters of a name on a line that ends with an AUROC
+_LINE, _GAP, _ROOM = (
+    0.055,
+    0.03,
+    0.46,
+)  # heights of a line, of the gap between names, and of the empty corner, as shares of the panel
 _WORD = re.compile(r"[^\s_./-]*[\s_./-]|[^\s_./-]+")
-POINTS: Final = 500  # of a curve; a corner left out is within 2 / 499 of one that is drawn, less than the width of a line
+POINTS: Final = 500  # of a curve; an omitted corner is within 2 / 499 of a drawn one, less than the width of a line
 
 
 def table(labels: ArrayLike, scores: Mapping[str, Scores], cells: Codes | None = None) -> pd.DataFrame:
     """Return the points of the curves; columns: task (DE, DIR), who, n (rows behind the curve), auroc, fpr, tpr.
 
     labels: of shape (n_rows,), None if unknown; scores: of each run, and of the control under the name `CONTROL`, on the same
-    rows. cells: codes of shape (n_rows,), only pairs of rows inside one cell count; None: all pairs. A curve has at most `POINTS`
-    points; one with a single class is left out.
+    rows. cells: codes of shape (n_rows,), only pairs of rows inside one cell count; None: all pairs. A curve has at most
+    `POINTS` points. A curve with a single class is left out.
     """
     outcome = outcome_of(labels)
     curves = []
@@ -54,7 +58,7 @@ def table(labels: ArrayLike, scores: Mapping[str, Scores], cells: Codes | None =
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Return one panel for each task, each curve with its AUROC: the first run in colour, other runs grey, the control dashed.
+    """Draw one panel for each task with a curve and AUROC for each run: the first in colour, others grey, the control dashed.
 
     table: task, who, n, auroc, fpr, tpr, the points of each curve in order.
     """
@@ -94,9 +98,9 @@ def _draw_curve(chart: go.Figure, column: int, who: str, curve: pd.DataFrame, co
 
 
 def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: object) -> None:
-    """Write each curve's name in the empty corner with a leader to the curve; the lowest curve's name stands highest.
+    """Write each curve's name in the empty corner with a leader to the curve; the lowest curve's name is at the top.
 
-    A long name goes on in the next line; where the corner has no room for all of them, names are cut.
+    A long name continues on the next line. If the corner is too small for all names, they are cut.
     """
     curves = sorted((curve["auroc"].iloc[0], str(who)) for who, curve in part.groupby("who"))
     names = [_lines_of(who) for _, who in curves]
@@ -130,7 +134,7 @@ def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: objec
 
 
 def _lines_of(who: str) -> list[str]:
-    """Return a name as lines that fit, which end where one of its words does; the control's is one line."""
+    """Return a name as lines that fit, broken between words; the control's name is one line."""
     if who == CONTROL:
         return [drawing.escape(who)]
     lines = [""]

@@ -1,4 +1,4 @@
-"""Figure: the rate of an answer to a rubric by role, as the judge says, from labels alone, and corrected."""
+"""Figure: the rate of an answer to a rubric by role: from the model, from labels alone, and corrected."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from core.plots import drawing, forest_plot, theme
 from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text
 
-_REACH = (0.0, 0.1)  # always in sight: rates near 0 would else stand on an axis of which every number reads 0%
+_REACH = (0.0, 0.1)  # always visible: otherwise every tick of an axis for rates near 0 would read 0%
 COLUMNS = ("role", "kind", "n", "estimate", "low", "high")
-# Kind of rate → colour, name, and what its n counts.
+# Kind of rate → colour, name, and the meaning of n.
 KINDS = {
     "raw": (theme.BASELINE, "judge, as read", "texts read"),
     "labels": (theme.WARNING, "labels alone", "labels"),
@@ -24,10 +24,10 @@ KINDS = {
 
 
 def figure(table: pd.DataFrame, answer: str) -> go.Figure:
-    """Return one block of the forest plot for each role, below its name, with a row for each kind of rate.
+    """Draw one block of the forest plot for each role, with its name above a row for each kind of rate.
 
-    table: role, kind (of `KINDS`), n, estimate, low, high (NaN if there is none, which draws no dot). answer: whose rate it
-    is. Raise InputError for missing columns and other kinds.
+    table: role, kind (of `KINDS`), n, estimate, low, high (no dot if NaN). answer: the answer whose rate is shown. Raise
+    InputError for missing columns and other kinds.
     """
     drawing.require_columns("rubric_rates", table, COLUMNS)
     drawing.require_values("rubric_rates", table, "kind", KINDS)
@@ -35,9 +35,11 @@ def figure(table: pd.DataFrame, answer: str) -> go.Figure:
 
 
 def runs_figure(table: pd.DataFrame, answer: str) -> go.Figure:
-    """One block for each role with a row for each run: its corrected rate where there are labels enough, else as the judge reads.
+    """Draw one block for each role with a row for each run: its corrected rate if there are enough labels, otherwise the
+    model's rate.
 
-    table: the columns of `figure` and run, one row for each role and run; the first run stands out. Raise as `figure` does.
+    table: the columns of `figure`, and run; one row for each role and run; the first run is highlighted. Raise the errors of
+    `figure`.
     """
     drawing.require_columns("rubric_rates", table, ("run", *COLUMNS))
     drawing.require_values("rubric_rates", table, "kind", KINDS)

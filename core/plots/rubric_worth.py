@@ -1,4 +1,4 @@
-"""Figure: what arguments are worth: differences between rows where the answer to a rubric is yes and where it is no."""
+"""Figure: differences between rows where the answer to a rubric is yes and rows where it is no."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ COLUMNS = ("rubric", "measure", "n_yes", "n_no", "estimate", "low", "high", "p_h
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Return one block of the forest plot for each rubric, below its name, with a row for each measure, beside the line of none.
+    """Draw one block of the forest plot for each rubric, with its name above a row for each measure, and the line of no
+    difference.
 
-    table: rubric, measure, n_yes and n_no (rows), estimate, low, high, p_holm (NaN if there is none). A difference that is left
-    after Holm's correction is drawn in the chosen run's colour. Raise InputError for missing columns.
+    table: rubric, measure, n_yes and n_no (rows), estimate, low, high, p_holm (NaN if there is none). A difference that is
+    significant after Holm's correction is drawn in the chosen run's colour. Raise InputError for missing columns.
     """
     drawing.require_columns("rubric_worth", table, COLUMNS)
     return _draw(forest_plot.rows_in_blocks(table, "rubric", _row, lambda part: _counts(next(part.itertuples()))))
 
 
 def runs_figure(table: pd.DataFrame) -> go.Figure:
-    """Return one block for each rubric and measure with a row for each run.
+    """Draw one block for each rubric and measure with a row for each run.
 
-    table: the columns of `figure` and run; the first run stands out. Raise InputError for missing columns.
+    table: the columns of `figure`, and run; the first run is highlighted. Raise InputError for missing columns.
     """
     drawing.require_columns("rubric_worth", table, ("run", *COLUMNS))
     first = table["run"].iloc[0]

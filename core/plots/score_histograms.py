@@ -15,13 +15,13 @@ from core.stats.ranks import round_for_ranks
 
 COLUMNS = ("label", "value")
 BINS: Final = 30
-_LINE: Final = 0.13  # height of a line of names above the highest bin, as a share of its height
+_LINE: Final = 0.13  # height of a line of names above the highest bin, as a share of the bin's height
 # Label in the table → label whose colour and sign the theme defines.
 KINDS: Final = {"up or down": "de", "none": "none", "up": "up", "down": "down"}
 
 
 def figure(table: pd.DataFrame, score: str) -> go.Figure:
-    """Return one step histogram for each label over shared bins; each sums to 1 and is named where it is most distinct.
+    """Draw one step histogram for each label over shared bins. Each sums to 1 and is named at its most distinct bin.
 
     table: label ("up or down", "none", "up", "down") and value of each row. score: the value's name, such as "P(DE)".
     """
@@ -41,7 +41,7 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
 
 
 def _edges(values: Floats) -> Floats:
-    """Return the edges of equal bins over [0, 1], or over the range of the values if it is larger."""
+    """Return the edges of equal bins over [0, 1], or over the range of the values if that is larger."""
     low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
     edges: Floats = round_for_ranks(np.linspace(low, high, BINS + 1))
     return edges
@@ -53,7 +53,7 @@ def _percent(count: Codes) -> Floats:
 
 def _draw_steps(chart: go.Figure, label: str, edges: Floats, count: Codes) -> None:
     colour, share = theme.LABEL_COLOURS[KINDS[label]], _percent(count)
-    bins = zip(edges, edges[1:], count, share, strict=False)  # one edge more than bins
+    bins = zip(edges, edges[1:], count, share, strict=False)  # there is one more edge than bins
     hover = [f"{low:.2f} to {high:.2f}: {n:,} of {count.sum():,} rows, {part:.1f}%" for low, high, n, part in bins]
     chart.add_scatter(
         x=[edges[0], *edges],
@@ -69,9 +69,9 @@ def _draw_steps(chart: go.Figure, label: str, edges: Floats, count: Codes) -> No
 
 
 def _draw_names(chart: go.Figure, edges: Floats, counts: Mapping[str, Codes], top: float) -> None:
-    """Write each label's name above the plot, with a leader to the bin in which it exceeds the other labels most.
+    """Write each label's name above the plot, with a leader to the bin where it exceeds the other labels most.
 
-    Names extend away from the other leaders; without room for that, the leftmost name stands highest.
+    Names extend away from the other leaders; without room for that, the leftmost name is at the top.
     """
     best = sorted((_most_distinct_bin(label, counts), label) for label in counts)
     room = BINS // 3
@@ -96,6 +96,6 @@ def _draw_names(chart: go.Figure, edges: Floats, counts: Mapping[str, Codes], to
 
 
 def _most_distinct_bin(label: str, counts: Mapping[str, Codes]) -> int:
-    """Return the bin in which the label's share exceeds the others' most; its fullest bin if there are no others."""
+    """Return the bin where the label's share exceeds the others' most, or its fullest bin if there are no other labels."""
     others = [_percent(count) for other, count in counts.items() if other != label]
     return int(np.argmax(_percent(counts[label]) - (np.max(others, axis=0) if others else 0.0)))

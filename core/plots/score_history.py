@@ -1,4 +1,4 @@
-"""Figure: the score of everything that was tried, one after the other, with the noise of a single score."""
+"""Figure: the scores of all trials, in order, with the noise of a single score."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NAMES_PX = 90
 
 
 def figure(table: pd.DataFrame, metric: str = "mean") -> go.Figure:
-    """Return scores in the order in which they were tried, joined by a line; the band is the 95% noise of one score.
+    """Draw the scores in the order of the trials, joined by a line; the band is the 95% noise of one score.
 
-    table: COLUMNS; step: the place, from 0; label: what was tried; low, high: NaN if the noise is unknown; verdict: None for the
-    score at the start; is_best: whether no earlier score was as high, drawn in the colour of the chosen run with a star where a
-    step was confirmed. metric: de, dir, mean. Raise InputError for missing columns.
+    table: COLUMNS; step: the position, from 0; label: the trial; low, high: NaN if the noise is unknown; verdict: None for the
+    score at the start; is_best: whether every earlier score was lower. Such scores have the colour of the chosen run, with a
+    star for a confirmed step. metric: de, dir, mean. Raise InputError for missing columns.
     """
     drawing.require_columns("score_history", table, COLUMNS)
     chart = go.Figure()
@@ -56,7 +56,7 @@ def figure(table: pd.DataFrame, metric: str = "mean") -> go.Figure:
 
 
 def _draw_band(chart: go.Figure, known: pd.DataFrame) -> None:
-    """Draw what one score may be off by, around every score whose noise is known."""
+    """Draw the noise of one score around every score with known noise."""
     chart.add_scatter(
         x=[*known["step"], *known["step"][::-1]],
         y=[*known["high"], *known["low"][::-1]],

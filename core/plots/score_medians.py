@@ -1,4 +1,4 @@
-"""Figure: where the middle half of a score's values lies for each label, in several runs."""
+"""Figure: the middle half of a score's values for each label, in several runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = ("run", "label", "median", "low", "high", "n")
 
 
 def figure(table: pd.DataFrame, score: str) -> go.Figure:
-    """Return one row of the forest plot for each label of each run: the median, with a bar from the first to the third quartile.
+    """Draw one row of the forest plot for each label of each run: the median, with a bar from the first to the third quartile.
 
     table: run, label ("up or down", "none", "up", "down"), median, low and high (quartiles), n. score: the value's name.
     """

@@ -15,9 +15,9 @@ COLUMNS = ("name", "estimate", "low", "high", "score", "floor", "ceiling", "n", 
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Return one row of the forest plot for each run and question, beside the ends of the scale.
+    """Draw one row of the forest plot for each run and question, with lines at the ends of the scale.
 
-    table: name; estimate, low, high (on the scale, NaN if there is none); score, floor, ceiling (AUROCs); n; chosen. Raises
+    table: name; estimate, low, high (on the scale, NaN if there is none); score, floor, ceiling (AUROCs); n; chosen. Raise
     InputError for missing columns.
     """
     drawing.require_columns("score scale", table, COLUMNS)

@@ -13,13 +13,13 @@ from core.texts import NO_BIOLOGY, estimate_text
 
 COLUMNS = ("way", "counted", "estimate", "low", "high", "n", "count_only")
 _WAY_LENGTH = 60
-_ROW_PX = 36  # a name of two lines, so that the dots keep their room in a narrow window
+_ROW_PX = 36  # names have two lines, so that the dots keep enough space in a narrow window
 
 
 def figure(table: pd.DataFrame, title: str) -> go.Figure:
-    """Return one row of the forest plot for each way, beside the line of chance; a hollow diamond is the no-biology baseline's.
+    """Draw one row of the forest plot for each way, with the line of chance. A hollow diamond is the no-biology baseline.
 
-    table: way, counted ("336 genes"), estimate, low, high, n, and count_only, the baseline scored in the same way; NaN if
+    table: way, counted ("336 genes"), estimate, low, high, n, and count_only (the baseline scored in the same way); NaN if
     unknown. title: of the value axis. Raise InputError for missing columns.
     """
     drawing.require_columns("score_ways", table, COLUMNS)

@@ -1,4 +1,4 @@
-"""Figure: the standard error of a score by the number of seeds, down to what any number of seeds leaves."""
+"""Figure: the standard error of a score by the number of seeds, and its lower limit."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ COLUMNS = ("seeds", "se")
 
 
 def figure(table: pd.DataFrame, floor: float, enough: int | None) -> go.Figure:
-    """Return a line by seeds over the line of the rows' own error; the fewest seeds that are worth their tokens are marked.
+    """Draw the error by number of seeds, above the line of the rows' own error, and mark the smallest worthwhile number.
 
-    table: seeds, se (standard error of the mean of DE and DIR with so many). floor: with any number of seeds. enough: None if no
-    number is. Raise InputError for missing columns.
+    table: seeds, se (standard error of the mean of DE and DIR with this many seeds). floor: the error with unlimited seeds.
+    enough: the smallest number of seeds worth their tokens, or None. Raise InputError for missing columns.
     """
     drawing.require_columns("seed_worth", table, COLUMNS)
     chart = go.Figure()
@@ -39,6 +39,6 @@ def figure(table: pd.DataFrame, floor: float, enough: int | None) -> go.Figure:
         )
     right = drawing.draw_horizontal(chart, drawing.Line(floor, f"the rows alone {number_text(floor, '.4f')}", theme.WARNING))
     chart.update_layout(height=theme.HEIGHT_PX, margin_r=right)
-    chart.update_xaxes(title="seeds that are averaged", tickvals=table["seeds"], zeroline=False)
+    chart.update_xaxes(title="number of averaged seeds", tickvals=table["seeds"], zeroline=False)
     chart.update_yaxes(title="standard error of the mean score", rangemode="tozero", showgrid=True, zeroline=False)
     return chart

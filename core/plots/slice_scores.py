@@ -15,12 +15,12 @@ COLUMNS = ("slice", "n", "n_labelled", "estimate", "low", "high", "cost")
 
 
 def figure(table: pd.DataFrame, overall: float, control: float, title: str = "AUROC inside the slice") -> go.Figure:
-    """One row of the forest plot for each slice, in the order given, the costliest in bold, with lines of chance and of the run
-    over all rows.
+    """Draw one row of the forest plot for each slice, in the given order, the costliest in bold, with lines at chance and at
+    the run's score over all rows.
 
     table: slice, n, n_labelled, estimate, low, high, cost (see `core.stats.slices`), NaN if unknown; a slice without an
-    estimate shows the reason. overall: the run's value in the same metric; control: the no-biology baseline's, NaN draws
-    none. title: of the value axis.
+    estimate shows the reason. overall: the run's value in the same metric; control: the no-biology baseline's value, NaN for no
+    line. title: of the value axis.
     """
     drawing.require_columns("slice_scores", table, COLUMNS)
     most = table["cost"].astype(float).max()

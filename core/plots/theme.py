@@ -1,7 +1,7 @@
-"""Colours, signs and the plotly template: defined here, read by every figure, by the pages and by the report.
+"""Colours, signs and the plotly template, used by every figure, by the pages and by the report.
 
-Okabe–Ito colours, which colour-blind readers can tell apart; each means one thing everywhere, in light and dark, and
-stands beside a sign or a word. `.streamlit/config.toml` repeats the few that Streamlit needs; a test compares them.
+The colours are Okabe–Ito's, which colour-blind readers can tell apart. Each means the same everywhere, in light and dark, and
+comes with a sign or a word. `.streamlit/config.toml` repeats the few that Streamlit needs; a test compares them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NULL: Final = "#5F6B7A"
 CHOSEN: Final = "#009E73"
 BASELINE: Final = NONE
 WARNING: Final = "#E69F00"
-# The colour of the chosen run as that of controls: as text on each surface it reaches 4.5:1.
+# The chosen run's colour, also used for controls; as text it has a contrast of 4.5:1 on each surface.
 ACCENT: Final = {"light": "#007556", "dark": CHOSEN}
 
 LABEL_COLOURS: Final = {"up": UP, "down": DOWN, "none": NONE, "de": EFFECT, "unknown": NULL}
@@ -36,20 +36,20 @@ SURFACES: Final = {
 FONT: Final = '"Source Sans", sans-serif'
 TEXT: Final = 14  # font size in figures
 ROW_PX: Final = 26  # one bar, with its gap
-HEIGHT_PX: Final = 260  # the rhythm of a page: one or two of these
+HEIGHT_PX: Final = 260  # figures on a page are one or two of these high
 
 
 INK_ON: Final = {True: "#FFFFFF", False: SURFACES["light"]["text"]}  # text on a strong colour, on a tint
 
 
 def tint(colour: str, strength: float) -> str:
-    """Return a "#RRGGBB" colour mixed with white: 1 is the colour itself, 0 is white."""
+    """Return a "#RRGGBB" colour mixed with white; strength 1 is the colour itself, 0 is white."""
     parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(255 - strength * (255 - part)):02X}" for part in parts)
 
 
 def template(base: Literal["light", "dark"] = "light", scale: float = 1.0) -> go.layout.Template:
-    """Return the plotly template of a surface: no grid but the value axis's, no legend, room for direct labels.
+    """Return the plotly template of a surface: grid on the value axis only, no legend, room for direct labels.
 
     scale: of the text, 1 for the usual size.
     """

@@ -1,4 +1,4 @@
-"""Figure: the loss of a fine-tune by step, of its training and of its validation rows."""
+"""Figure: the loss of a fine-tune by step, for training and validation rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def table(losses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Return two lines by step, named where they end: each step's training rows, and all validation rows after each epoch.
+    """Draw two lines by step, named at their ends: each step's training rows, and all validation rows after each epoch.
 
     table: COLUMNS. Raise InputError for missing columns and other names of rows.
     """

@@ -1,4 +1,4 @@
-"""Figure: how much a perturbation changes each gene, and how surely."""
+"""Figure: the change of each gene by a perturbation, against its significance."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import plotly.graph_objects as go
 from core.plots import drawing, label_signs, theme
 
 COLUMNS: Final = ("gene", "log2_fc", "fdr", "label")
-_SMALLEST: Final = 1e-300  # of an FDR: a float holds little below
-_NAMED: Final = 6  # genes with the lowest FDR have their names
+_SMALLEST: Final = 1e-300  # least FDR: floats can hardly represent smaller values
+_NAMED: Final = 6  # number of genes (lowest FDR first) shown with their names
 
 
 def figure(table: pd.DataFrame, target: str, fdr: float, log2_fc: float) -> go.Figure:
-    """Return one mark for each tested gene: log2 fold change, and −log10 of the FDR; dashed: where a gene counts as changed.
+    """Draw one mark for each tested gene: log2 fold change against −log10 of the FDR.
 
-    target: the perturbed gene, which has its name. table: gene, log2_fc, fdr, label ("up", "down", "none", None for neither);
-    rows with NaN (no test) are not drawn.
+    Dashed lines are the thresholds of a change. target: the perturbed gene, always shown with its name. table: gene, log2_fc,
+    fdr, label ("up", "down", "none", None for neither); rows with NaN (no test) are not drawn.
     """
     drawing.require_columns("volcano", table, COLUMNS)
     known = table.assign(label=label_signs.label_column("volcano", table)).dropna(subset=["log2_fc", "fdr"])

@@ -16,12 +16,12 @@ from core.stats.arrays import Floats
 from core.texts import number_text
 
 COLUMNS = ("w_de", "w_dir", "mean", "plateau")
-# Transparent where the score is low, so that low scores recede on light and on dark pages.
+# Transparent for low scores, so that they recede on light and on dark pages.
 RAMP: Final = [[0.0, drawing.transparent(theme.CHOSEN, 0.04)], [1.0, drawing.transparent(theme.CHOSEN, 1)]]
 _INK, _EDGE = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge is visible on every part of the ramp
-_REACH = (0.3, 0.12)  # largest width and height of the name beside a mark, as shares of the plot
+_REACH = (0.3, 0.12)  # largest width and height of the name at a mark, as shares of the plot
 _NAME_LENGTH = 24  # characters of the component's name
-_CORNER = 1e-3  # share of a cell that is cut off each corner of the ring
+_CORNER = 1e-3  # share of a cell cut off at each corner of the ring
 
 
 def table(grid: Sequence[float], mean: ArrayLike, plateau: ArrayLike) -> pd.DataFrame:
@@ -40,17 +40,17 @@ def table(grid: Sequence[float], mean: ArrayLike, plateau: ArrayLike) -> pd.Data
 
 
 def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, float], name: str) -> go.Figure:
-    """Return a heat map of the mean with a ring around the plateau, a cross at `now` and the value at `best`.
+    """Draw a heat map of the mean with a ring around the plateau, a cross at `now` and the value at `best`.
 
     table: w_de, w_dir, mean (NaN leaves a gap), plateau (within one standard error of the best), one row for each pair of at
-    least two weights each. now: the current weights in DE and DIR, on the grid or not; best: a pair of the table; name: of the
+    least two weights each. now: the current weights in DE and DIR, on or off the grid; best: a pair in the table; name: of the
     component with these weights. Raise InputError if the table lacks a pair or has one twice, and if `best` is not in it.
     """
     drawing.require_columns("weight_heatmap", table, COLUMNS)
     mean, plateau = _grid(table, "mean"), _grid(table, "plateau")
     at_best = table.loc[np.isclose(table["w_de"], best[0]) & np.isclose(table["w_dir"], best[1]), "mean"]
     if len(at_best) != 1:
-        raise InputError(f"weight_heatmap: best: got {best}; expected a pair of weights of the table")
+        raise InputError(f"weight_heatmap: best: got {best}; expected a pair of weights in the table")
     x, y = (_borders(axis.to_numpy(dtype=np.float64)) for axis in (mean.columns, mean.index))
     chart = go.Figure()
     _draw_surface(chart, mean, plateau)
@@ -61,7 +61,7 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
     label_signs.draw_key(chart, ["✚ your weights", "○ best weights", "outline: within one standard error"])
     chart.update_layout(height=int(1.4 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
     for update, span, score in ((chart.update_xaxes, spans[0], "DE"), (chart.update_yaxes, spans[1], "DIR")):
-        room = 0.012 * (span[1] - span[0])  # space for a ring along the edge
+        room = 0.012 * (span[1] - span[0])  # room for a ring along the edge
         update(
             title=f"weight of {drawing.escape(name, _NAME_LENGTH)} in {score}",
             range=[span[0] - room, span[1] + room],
@@ -82,7 +82,7 @@ def _grid(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _borders(weights: Floats) -> Floats:
-    """Return the borders of the cells around increasing weights: half-way between neighbours, and as far beyond the ends."""
+    """Return the borders of the cells around increasing weights: half-way between neighbours, and equally far beyond the ends."""
     middle = (weights[1:] + weights[:-1]) / 2
     borders: Floats = np.concatenate([[2 * weights[0] - middle[0]], middle, [2 * weights[-1] - middle[-1]]])
     return borders
@@ -110,8 +110,8 @@ def _draw_surface(chart: go.Figure, mean: pd.DataFrame, plateau: pd.DataFrame) -
 def _draw_ring(chart: go.Figure, x: Floats, y: Floats, plateau: np.ndarray) -> None:
     """Draw the outline of the plateau along the borders of its cells.
 
-    The contour between 0 and 1 runs half-way between points, so each cell has points just inside its four corners, and
-    the outside is 0.
+    The contour between 0 and 1 runs half-way between points. So each cell has points just inside its four corners, and the
+    outside is 0.
     """
     flags = np.pad(np.kron(plateau, np.ones((2, 2), dtype=np.int8)), 1)
     near = [np.column_stack([edges - _CORNER * width, edges + _CORNER * width]).ravel() for edges, width in _widths(x, y)]
@@ -134,7 +134,7 @@ def _widths(*axes: Floats) -> list[tuple[Floats, float]]:
 def _draw_best(
     chart: go.Figure, best: tuple[float, float], now: tuple[float, float], spans: Sequence[tuple[float, float]], mean: float
 ) -> None:
-    """Draw a small mark with the value beside it, inside the plot and away from `now`."""
+    """Draw a small mark with the value at its side, inside the plot and away from `now`."""
     _draw_mark(chart, best, "best weights", {"symbol": "circle", "size": 9, "color": _EDGE, "line": {"color": _INK, "width": 2}})
     low, high = np.array(spans).T
     right, up = _side((np.array(best) - low) / (high - low), (np.array(now) - low) / (high - low))

@@ -130,12 +130,12 @@ def _box(title: str, step: Step, *, whole: bool) -> Html:
     return element(
         "div",
         element("h5", title, *remark),
-        element("p", *_said(step.event["content"]), class_="said"),
+        element("p", *_mark_speech(step.event["content"]), class_="said"),
         class_=" ".join(filter(None, ("speech", role, "whole" if whole else ""))),
     )
 
 
-def _said(text: str) -> Iterable[Html | str]:
+def _mark_speech(text: str) -> Iterable[Html | str]:
     """Yield a model's text with tags by their meaning and bold words; everything else is literal."""
     for i, part in enumerate(_BOLD.split(row_words.spell_tags(text))):
         yield element("strong", part) if i % 2 else part

@@ -82,7 +82,7 @@ def load_material(
         ledger=hypotheses.list_all(db),
         chain=chain.verify(db)[0],
         texts=_texts_of(db, chosen) if ARGUMENT_KINDS in selection.figure_names else {},
-        rubrics={run.id: _asked_of(db, run) for run in chosen} if shows_rubrics else {},
+        rubrics={run.id: _find_rubrics(db, run) for run in chosen} if shows_rubrics else {},
         outcomes={run.id: rubric_worth.load_outcomes(db, rows[run.id]) for run in (chosen if shows_rubrics else chosen[:1])},
         find_vectors=find_vectors,
         find_answers=find_answers,
@@ -91,7 +91,7 @@ def load_material(
     )
 
 
-def _asked_of(db: Cursor, run: Run) -> list[AskedRubric]:
+def _find_rubrics(db: Cursor, run: Run) -> list[AskedRubric]:
     found = []
     for rubric in (*rubrics.list_own(db), *built_in_rubrics()):
         labels = rubrics.labels(db, rubric, run.id)

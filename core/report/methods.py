@@ -17,10 +17,10 @@ _AUROC = (
     "The probability that a random positive row is ranked above a random negative one, with ties counting half; 0.5 is chance."
 )
 _INTERVALS = (
-    "All are 95%. Rows that share a perturbation or a gene are not independent. So the interval shown is the widest of those "
-    "that take rows, perturbations, genes, or perturbations and genes as independent, with Student's t. Degrees of "
-    "freedom are Satterthwaite's, limits of a score are computed on the logit scale. There are none if the standard error "
-    "rests on too few rows, or on two or three perturbations or genes. Variances are DeLong's and their clustered forms; "
+    "All are 95%. Rows that share a perturbation or a gene are not independent. So the shown interval is the widest of those "
+    "with rows, perturbations, genes, or both as independent units. It uses Student's t with Satterthwaite's degrees of "
+    "freedom; limits of a score are computed on the logit scale. There is no interval if the standard error depends on too "
+    "few rows, or on two or three perturbations or genes. Variances are DeLong's and their clustered forms; "
     "the two-way variance is V(perturbations) + V(genes) − V(rows)."
 )
 _COMPARISON = (
@@ -41,8 +41,9 @@ _BRIEFS = (
     f"question. A bare letter has {BARE} characters or fewer. These checks are rules on the stored text."
 )
 _BASELINE = (
-    f"The {NO_BIOLOGY} is fixed beforehand: count-only on DE, made from how often each gene was measured, and on DIR the "
-    "rule that genes measured less often go up; neither sees a label. Permuted labels: the run's own score after permuting "
+    f"The {NO_BIOLOGY} is fixed beforehand. For DE it is count-only, made from the number of measurements of each gene. For "
+    "DIR it is the rule that less often measured genes go up. Neither sees a "
+    "label. Permuted labels: the run's own score after permuting "
     f"labels among the rows of each gene or perturbation, mean and 95% range of {PERMUTATIONS}, seed {SEED}."
 )
 _SLICES = (

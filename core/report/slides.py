@@ -21,7 +21,7 @@ def make_slides(parts: Parts) -> Document:
     material = parts.material
     more = sum(one.chart is not None for found in parts.appendix.values() for _, one in found)
     slides = [
-        show_words("title", parts.title, _opening(parts)),
+        show_words("title", parts.title, _title_parts(parts)),
         show_words("abstract", asked(material, parts.selection.asks), [show_abstract(parts)]),
         *(_figure(key, found) for key, found in parts.figures if found.chart is not None),
         *(show_slide(key, shown, parts.links) for key, shown in parts.stops.items()),
@@ -31,7 +31,7 @@ def make_slides(parts: Parts) -> Document:
     return make_deck(parts.title, slides, parts.drawn_first, explores=bool(material.explorers))
 
 
-def _opening(parts: Parts) -> list[Html]:
+def _title_parts(parts: Parts) -> list[Html]:
     return [element("p", parts.subtitle), *show_marks(parts.material), element("p", _KEYS, class_="muted screen")]
 
 

@@ -113,10 +113,10 @@ def show_slide(key: str, shown: ShownStop, links: Links) -> Html:
     if shown.figure is not None:
         below += [shown.figure.caption, " · "]
     link = element("p", *below, element("a", words, href=address, target="_blank", rel="noopener"), class_="muted")
-    return element("section", element("h2", said), *_seen(key, shown), link, class_=f"slide stop {stop.kind}")
+    return element("section", element("h2", said), *_stop_content(key, shown), link, class_=f"slide stop {stop.kind}")
 
 
-def _seen(key: str, shown: ShownStop) -> list[Html]:
+def _stop_content(key: str, shown: ShownStop) -> list[Html]:
     if shown.figure is not None:
         return [element("div", chart_place(key, shown.figure), class_="stage")]
     if shown.row is not None:
@@ -168,7 +168,7 @@ def _show_in_report(key: str, shown: ShownStop, links: Links) -> Html:
     head = [element("h3", shown.stop.sentence or shown.stop.title), element("p", shown.stop.title, " · ", link, class_="kind")]
     if shown.figure is not None:
         return element("figure", *head, chart_place(key, shown.figure), element("figcaption", shown.figure.caption))
-    return element("div", *head, *_seen(key, shown), class_="stop")
+    return element("div", *head, *_stop_content(key, shown), class_="stop")
 
 
 def day_of(stops: Sequence[Stop]) -> Byline:

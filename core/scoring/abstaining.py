@@ -21,9 +21,9 @@ def abstain_curves(rows: RunRows) -> Curves:
 
 
 def abstain_summary(found: Curves) -> list[str]:
-    """Return the curves in words, a clause for each question."""
+    """Describe the curves in one clause for each question."""
     return [
-        f"{name}: no curve, since the labels have one class or the run has no score"
+        f"{name}: no curve, because the labels have one class or the run has no score"
         if curve is None
         else f"{name}: mean risk {curve.area:.3f} over all coverages; {curve.at_random:.3f} abstaining at random, "
         f"{curve.least:.3f} in the best order"
@@ -32,7 +32,7 @@ def abstain_summary(found: Curves) -> list[str]:
 
 
 def abstain_sentences(found: Curves) -> list[str]:
-    """Return the curves in words: a line for each question, and one for each coverage."""
+    """Describe the curves in one line for each question and one for each coverage."""
     lines = []
     for summary, curve in zip(abstain_summary(found), found.values(), strict=True):
         points = () if curve is None else curve.points

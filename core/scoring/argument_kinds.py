@@ -1,9 +1,7 @@
 """The kinds of arguments of a run: the number of texts of each, and the hit rate of their rows.
 
 A row is a hit if the most probable of up, down and none is its label (see `store.predictions.RowFilter`); an argument has no hit
-of its own. A row counts once in each kind that one of its texts is of, so that rows that say the same three times do not weigh
-three times as much.
-"""
+of its own. A row counts once in each kind of its texts, so a row with three similar texts does not count three times."""
 
 from __future__ import annotations
 
@@ -62,7 +60,7 @@ class RunTexts:
 
     @property
     def name(self) -> str:
-        """What the texts are, in words."""
+        """A description of the texts."""
         return f"{TEXT_NAMES[self.kind]} of {self.role}" if self.role else TEXT_NAMES[self.kind]
 
 
@@ -83,8 +81,8 @@ class TypicalText:
 class Kind:
     """One kind of argument; with code NOISE or WORDLESS, the texts without a kind.
 
-    n: texts; rows: rows with such a text. hit: the share of hits among those of these rows with a label and a call, None if there
-    are none.
+    n: number of texts; rows: number of rows with such a text. hit: the share of hits among these rows with a label and a call,
+    None if there are none.
     """
 
     code: int
@@ -96,7 +94,7 @@ class Kind:
 
     @property
     def name(self) -> str:
-        """Its telling words, or why it is no kind."""
+        """Its characteristic words, or why it is not a kind."""
         return WITHOUT.get(self.code) or ", ".join(self.words) or "no telling words"
 
 
@@ -200,7 +198,7 @@ def describe_kinds(found: RunKinds) -> str:
 
 
 def describe_stability(found: RunKinds) -> str:
-    """Return whether the same kinds are found again, in a sentence or two."""
+    """Return one or two sentences on whether repeats find the same kinds."""
     known = [each for each in (found.by_seed, found.by_rows) if each is not None]
     words = "; ".join(
         f"{each.over} {number_text(each.mean, '.2f')} (from {number_text(each.low, '.2f')} to "

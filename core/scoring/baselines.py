@@ -60,7 +60,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class OnCovered:
-    """A baseline's score on those rows of a split that it can say something about. rows: their number; of: that of all rows."""
+    """A baseline's score on the rows of a split that it covers. rows: their number; of: the number of all rows."""
 
     rows: int
     of: int
@@ -114,7 +114,7 @@ def _baseline_score(within: WithinTask, pooled: Estimate) -> BaselineScore | Non
 def add_expression(found: RunControls, rows: RunRows, genes: pd.DataFrame | None) -> RunControls:
     """Return the controls of a run with those of expression.
 
-    genes: gene, mean, detected, variance; None for a dataset that was not made of cells, which has none of these.
+    genes: gene, mean, detected, variance; Return None for a dataset that was not made from cells.
     """
     if genes is None:
         return found

@@ -33,7 +33,7 @@ _OF_TEXT = ("pair_id", "pert", "gene", "seq", "stage", "role", "outcome")
 
 @dataclass(frozen=True, slots=True)
 class ClaimCount:
-    """The claims of one role. texts, claiming: its texts, and those that claim something. answers: claims that the perturbation
+    """The claims of one role. texts, claiming: numbers of texts, and of texts with a claim. answers: claims that the perturbation
     does something to the gene of their own row, which is the question itself; they are in no other number. supported,
     contradicted, not_known: of the other claims."""
 
@@ -48,7 +48,7 @@ class ClaimCount:
 
 @dataclass(frozen=True, slots=True)
 class ReaderAgreement:
-    """The claims of a model and of the rules in the same texts, answers left out: those of both, and of one alone."""
+    """Numbers of claims found by a model and by rules in the same texts, without answers: by both, and by only one."""
 
     both: int
     rules_alone: int
@@ -60,7 +60,7 @@ class ReaderAgreement:
 
 
 class ReadTexts(NamedTuple):
-    """Texts with the claims of each, and the words that make them, "" for those of rules."""
+    """Texts with the claims in each, and the quoted words of each claim, "" for claims of rules."""
 
     texts: RunTexts
     claims: Sequence[Sequence[tuple[Claim, str]]]
@@ -74,10 +74,10 @@ class RunClaims:
     checked, name → kind. answers: to the rubric of claims, as of `store.rubrics.readings`. worth: of the readings, where rows
     have labels.
 
-    reading: a model's, None for the rules. unread: texts of which its answer could not be read; not_found: its claims that do not
-    stand in their text, which are in no other number. agreement: with the rules. rates: of texts with a claim other than an
-    answer, by role, corrected by people's labels; None for texts other than briefs. precision: of a reading, how many of its
-    claims are right by people's labels; None for the rules, and for a reading without a claim.
+    reading: a model's, None for the rules. unread: texts of which its answer could not be read; not_found: number of claims
+    whose quotation is not in the text; no other number includes them. agreement: with the rules. rates: of texts with a claim
+    other than an answer, by role, corrected by people's labels; None for texts other than briefs. precision: of a reading, how
+    many of its claims are right by people's labels; None for the rules, and for a reading without a claim.
     """
 
     run: Run
@@ -162,7 +162,7 @@ def spell_claim(meta: Mapping[str, Any], symbols: Symbols) -> Claim:
 
 
 def compare_readers(model: ReadTexts, rules: ReadTexts) -> ReaderAgreement:
-    """Return how many claims a model and the rules both find in the same texts."""
+    """Return the numbers of claims that a model and the rules find in the same texts."""
     by_model, by_rules = (
         {
             (place, claim)
@@ -199,7 +199,7 @@ def with_precision(db: Cursor, found: RunClaims) -> RunClaims:
 
 
 def _whether(texts: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
-    """Return whether each text makes one of some claims, as answers to a rubric."""
+    """Return, as answers to a rubric, whether each text makes one of these claims."""
     makes_one = texts.index.isin(claims.index)
     return texts[["pair_id", "seq", "role", "stage"]].assign(answer=np.where(makes_one, "yes", "no"))
 

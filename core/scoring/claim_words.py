@@ -48,7 +48,7 @@ def describe(found: RunClaims) -> list[str]:
 
 
 def describe_claims(found: RunClaims) -> str:
-    """Return the counts of claims and the packs that checked them, in words."""
+    """Describe the counts of claims and the packs that checked them."""
     n = sum(count.supported + count.contradicted + count.not_known for count in found.counts)
     texts, answers = (sum(getattr(count, name) for count in found.counts) for name in ("texts", "answers"))
     reader = "rules find" if found.reading is None else f"{found.reading.model} finds"
@@ -72,7 +72,7 @@ def describe_agreement(found: RunClaims) -> str:
     if not total:
         return "Neither the rules nor the model find claims in these texts."
     return (
-        f"Of {total:,} claims that the rules or the model find in the same texts, both find {both:,} ({both / total:.0%}), "
+        f"Of {total:,} claims found in the same texts, the rules and the model both find {both:,} ({both / total:.0%}), "
         f"only the rules {rules:,}, only the model {model:,}."
     )
 

@@ -25,9 +25,10 @@ _OF_DEBATE = ("pair_id", "stage", "debate")
 
 @dataclass(frozen=True, slots=True)
 class ClashCount:
-    """The points of one side in the rows of one outcome. debates: those that were read. answered, ignored, unclear: see
-    `core.audit.clash.Point`. judged: points of debates whose judge says why; decisive: those of them that the judge takes up;
-    decisive_ignored: those that no side answered."""
+    """Numbers of points of one side, in the rows of one outcome. debates: the read ones. answered, ignored, unclear: see
+    `core.audit.clash.Point`. judged: points in debates whose judge gives reasons; decisive: judged points that the judge
+    mentions; decisive_ignored: decisive points that no side answered.
+    """
 
     side: str
     outcome: str
@@ -45,10 +46,10 @@ class ClashCount:
 class RunClash:
     """The clash of a run's debates.
 
-    points: one a row, in file order: pair_id, stage, debate, outcome ("right", "wrong", "unknown"), has_verdict, and the fields
-    of `Point`. debates: those that were read; judged: with a judge who says why; unread: whose answer could not be read. quotes,
-    not_found: the reader's quotations that stand in the debate, and those that do not. replies: whether its sides reply to each
-    other. worth: of ignored points, where rows have labels.
+    points: one per row, in file order: pair_id, stage, debate, outcome ("right", "wrong", "unknown"), has_verdict, and the
+    fields of `Point`. debates: number of read ones; judged: number with a judge who gives reasons; unread: number with an
+    unreadable answer. quotes, not_found: numbers of the reader's quotations that are in the debate, and that are not. replies:
+    whether its sides reply to each other. worth: of ignored points, if rows have labels.
     """
 
     run: Run
@@ -102,13 +103,13 @@ def load_clash(db: Cursor, run: Run, reading: Run) -> RunClash:
 
 
 def points_of_row(db: Cursor, run: str, pair_id: str) -> list[tuple[str, Point]]:
-    """Return the points of a row's debates, each with its stage, as the newest finished reading of a run (id) has them."""
+    """Return the points of a row's debates, each with its stage, from the newest finished reading of a run (id)."""
     metas = ((stage, json.loads(meta)) for stage, meta in rubrics.clash_of_row(db, run, pair_id))
     return [(stage, Point(**point)) for stage, meta in metas for point in meta.get("points", ())]
 
 
 def _count(debates: pd.DataFrame, points: pd.DataFrame) -> Iterator[ClashCount]:
-    """Yield the counts of each side, of all outcomes first where there are several."""
+    """Yield the counts of each side; if there are several outcomes, all of them together come first."""
     known = [outcome for outcome in OUTCOMES.values() if (debates["outcome"] == outcome).any()]
     for side in dict.fromkeys(debates["side"]):
         for outcome in (["all"] if len(known) > 1 else []) + known:
@@ -133,7 +134,7 @@ def _count(debates: pd.DataFrame, points: pd.DataFrame) -> Iterator[ClashCount]:
 
 
 def _worth(db: Cursor, run: Run, debates: pd.DataFrame, points: pd.DataFrame) -> tuple[RubricWorth, ...]:
-    """Return what ignored points say about a row; nothing for a run without labels."""
+    """Compare rows with and without ignored points; empty for a run without labels."""
     rows = load_scored_rows(db, run.id)
     if not rows.arrays.outcome.labelled.any() or debates.empty:
         return ()
@@ -155,7 +156,7 @@ def _worth(db: Cursor, run: Run, debates: pd.DataFrame, points: pd.DataFrame) ->
 
 
 def describe_clash(found: RunClash) -> str:
-    """Return the debates read, the reader, and the share of real quotations, in words."""
+    """Describe the number of read debates, the reader, and the share of real quotations."""
     words = [f"{found.reading.model} read {found.debates:,} debates of {found.run.name}."]
     if found.unread:
         words.append(f"{found.unread:,} of its answers could not be read.")
@@ -176,7 +177,7 @@ def describe_clash(found: RunClash) -> str:
 
 
 def select_points(points: pd.DataFrame, side: str = "", status: str = "", *, decisive: bool = False) -> pd.DataFrame:
-    """Return the points of a side and a status; decisive: only those that the judge takes up."""
+    """Return the points of a side and a status; decisive: only points that the judge mentions."""
     wanted = pd.Series(True, points.index)
     for name, value in (("side", side), ("status", status)):
         if value:

@@ -1,6 +1,6 @@
 """The comparison of two runs on the rows that both cover, scored alike.
 
-How two runs differ without labels: rank correlation, the rows that both put on top, and the rows that move most.
+Differences between two runs without labels: rank correlation, shared top rows, and the rows that move most.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ FEWEST_PAIRS = 1_000  # of a positive and a negative row inside the cells of two
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedRuns:
-    """Two runs on the rows that both have, in the same order and scored alike."""
+    """Two runs on their common rows, in the same order and with the same scoring."""
 
     a: RunRows
     b: RunRows
 
     @property
     def scored(self) -> str:
-        """How both are scored, in words."""
+        """A description of the scoring of both."""
         return self.a.scored
 
     def take(self, rows: Bools) -> PairedRuns:
@@ -51,8 +51,9 @@ class PairedRuns:
 
 @dataclass(frozen=True, slots=True)
 class GeneCounts:
-    """How many genes averages over genes count, each for DE and for DIR: those that both runs can be scored on, which the
-    comparison is made on, and those of each run alone."""
+    """Numbers of genes in averages over genes, for DE and for DIR: genes where both runs have a score (used for the
+    comparison), and genes of each run alone.
+    """
 
     common: tuple[int, int]
     a: tuple[int, int]
@@ -63,7 +64,7 @@ class GeneCounts:
 class RunComparison:
     """Run b against run a.
 
-    covered: on the rows that both cover, which conclusions rest on; pair: these rows. all_rows: on all rows of both, None
+    covered: on the rows covered by both, the basis of conclusions; pair: these rows. all_rows: on all rows of both, None
     if both cover them all. cuts_known: whether the noise of the cut of folds is in the intervals, if any folds were cut.
     DE, DIR and their mean are those of the dataset's headline, which `headline_name` names; pooled: the AUROCs over all pairs
     of the covered rows, None if they are the headline. genes: how many genes averages count, None if there are none.
@@ -78,17 +79,17 @@ class RunComparison:
 
     @property
     def scored(self) -> str:
-        """How both are scored, in words."""
+        """A description of the scoring of both."""
         return self.pair.scored
 
     @property
     def headline_name(self) -> str:
-        """What the mean is, in words."""
+        """A description of the mean."""
         return headline_name(self.pair.a.headline)
 
 
 def pair_runs(a: RunRows, b: RunRows) -> PairedRuns:
-    """Return two runs on the rows that both have, both scored inside the cells of either.
+    """Return two runs on their common rows, scored inside the cells of both.
 
     Raise InputError for runs on different datasets, without a common row, or made under two cuts with too few pairs inside the
     cells of both.
@@ -152,14 +153,14 @@ def _count_genes(a: RunRows, b: RunRows, sound: PairedRuns) -> GeneCounts:
 
 
 def _compare_headline(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
-    """Return the comparison by the dataset's headline. What other cuts would score is known of the pooled AUROCs alone."""
+    """Return the comparison by the dataset's headline. Scores of other cuts are known only for the pooled AUROCs."""
     if pair.a.headline == "macro":
         return compare_macro(pair.a.arrays, pair.b.arrays, "gene")
     return _compare(pair, cut_differences)
 
 
 def has_an_auroc(result: Comparison) -> bool:
-    """Return whether both runs have a score for a question, DE or DIR, of which the labels have both classes."""
+    """Return whether there is a question (DE or DIR) with scores of both runs and labels of both classes."""
     return not all(math.isnan(part.change.row.estimate) for part in (result.de, result.dir))
 
 
@@ -179,7 +180,7 @@ def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Diff
 
 
 def _cut_differences(a: RunRows, b: RunRows, pair: PairedRuns) -> Floats | None:
-    """b minus a in DE and DIR under each cut, of shape (n_cuts, 2), empty without folds; None if it is unknown."""
+    """Return b minus a in DE and DIR under each cut, of shape (n_cuts, 2), empty without folds; None if it is unknown."""
     if not folds_among(pair.a.protocols):
         return NO_CUTS
     n_cuts = max(len(a.cuts), len(b.cuts))
@@ -223,9 +224,9 @@ MOVERS: Final = 5
 class QuestionDifference:
     """The difference in ranks of the same rows between two runs, by one score.
 
-    name: DE or DIR. n: rows for which both have the score. top: a tenth of them; top_a, top_b, shared_top: rows that are as high
-    as that in each, with ties as many as they are, and in both. movers: of the rows whose rank moves most, pair_id, rank_a and
-    rank_b (1 is the highest), the largest move first.
+    name: DE or DIR. n: rows for which both have the score. top: a tenth of them; top_a, top_b, shared_top: number of top rows
+    in each run (including ties), and in both. movers: of the rows whose rank moves most, pair_id, rank_a and rank_b (1 is the
+    highest), the largest move first.
     """
 
     name: str
@@ -268,7 +269,7 @@ def _question(name: str, ids: Any, a: Floats, b: Floats) -> QuestionDifference |
 
 
 def difference_sentences(found: RunDifferences, a: str, b: str) -> list[str]:
-    """Return how run `b` differs from run `a` in words, two sentences for each question."""
+    """Describe how run `b` differs from run `a`, in two sentences for each question."""
     sentences = []
     rho = {"DE": found.agreement.de, "DIR": found.agreement.up}
     for each in found.questions:

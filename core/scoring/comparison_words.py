@@ -40,7 +40,7 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
         )
     if side != "none" and (side == "open") != (side_of(mean.change.row) == "open"):
         sentences.append(
-            f"By rows alone the interval is {interval_text(mean.change.row, signed=True)}; rows share perturbations and genes, "
+            f"By rows alone, the interval is {interval_text(mean.change.row, signed=True)}. Rows share perturbations and genes, "
             "so the wider one counts."
         )
     moved = [name for name, part in (("DE", result.de), ("DIR", result.dir)) if side_of(part.change.shown) in ("above", "below")]
@@ -50,13 +50,13 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
 
 
 def _one_axis_sentences(found: RunComparison, a: str, b: str) -> list[str]:
-    """Return the comparison in the one question that both runs answer and that the labels can judge, if there is one."""
+    """Return the comparison in the only question with scores of both runs and labels of both classes, if there is one."""
     result = found.covered
     parts = {name: part for name, part in (("DE", result.de), ("DIR", result.dir)) if not math.isnan(part.change.value)}
     if not parts:
         return [
             f"{result.n_labelled:,} labelled rows, but for neither question do both runs have a score and the labels both "
-            "classes, so there is no comparison."
+            "classes. So there is no comparison."
         ]
     by_gene = "" if found.pooled is None else f", {MACRO_HEADLINE}"
     return [
@@ -113,7 +113,7 @@ def _comparison_remarks(found: RunComparison, a: str, b: str) -> list[str]:
 
 
 def _gene_remarks(found: GeneCounts, a: str, b: str) -> list[str]:
-    """Return how many genes averages count, and where a run alone could be scored on others."""
+    """Return sentences on the numbers of genes in averages, and on genes with a score of only one run."""
     remarks = []
     for name, common, of_a, of_b in zip(("DE", "DIR"), found.common, found.a, found.b, strict=True):
         if common and not common == of_a == of_b:

@@ -1,8 +1,8 @@
-"""Controls beside a run's score: the baselines without biology scores on the same rows, inside the same cells.
+"""Controls of a run's score: baselines without biology on the same rows, inside the same cells.
 
-Each sees what the run's label view may see. Under folds, and for training rows, that is no label of the row's gene or
-perturbation, so the means over them equal the base rate. Means that see more are a fingerprint of how the rows were
-sampled: they are listed apart, with their reversed value, and nothing has to beat them.
+Each sees the labels allowed by the run's label view. Under folds, and for training rows, these exclude the row's gene and
+perturbation, so means over them equal the base rate. Means that see more labels are a fingerprint of the sampling of rows. They
+are listed separately, with their reversed value, and no run must beat them.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Verdict:
 
     @property
     def beats(self) -> bool | None:
-        """Whether the interval lies above 0; None without labels or with one class."""
+        """Whether the interval is above 0; None without labels or with one class."""
         return None if math.isnan(self.change.estimate) else side_of(self.change) == "above"
 
     @property
@@ -90,9 +90,9 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class RunControls:
-    """The controls beside a run's score, the fingerprint of the sampling apart from them, the run itself, and the verdicts.
+    """The controls of a run's score, separately the fingerprint of the sampling, the run itself, and the verdicts.
 
-    scored: how they and the run are scored, in words; unit: what of, such as "macro AUROC by gene".
+    scored: a description of the scoring; unit: the kind of score, such as "macro AUROC by gene".
     """
 
     controls: tuple[Control, ...]
@@ -126,7 +126,7 @@ def judge_run(rows: RunRows) -> Verdicts:
 
 
 def _above_half(value: Interval) -> Interval:
-    """Return a score less that of the base rate, which is 0.5 without any error."""
+    """Return a score minus the base rate's score, which is exactly 0.5."""
     part = (value.estimate - 0.5, value.low - 0.5, value.high - 0.5)
     return Interval(*part, value.se, value.n, value.unit, value.method, clusters=value.clusters, degrees=value.degrees)
 
@@ -161,7 +161,7 @@ _SEEN_MEAN = "the mean label of the training rows of the {} that the run may see
 
 
 def _seen_means(rows: RunRows, splits: NDArray[np.object_], axis: Literal["gene", "pert"]) -> Scores:
-    """Return the means that the run's label view allows: under a protocol no row sees its own gene or perturbation."""
+    """Return the means allowed by the run's label view: under a protocol no row sees its own gene or perturbation."""
     return constant(len(rows)) if rows.protocols else training_means(rows.index, splits, rows.positions, axis)
 
 
@@ -193,23 +193,23 @@ def _score_own(rows: RunRows) -> Control:
     """Return the run's own score, as the controls are scored."""
     found = score_run(rows)
     whole, headline, name = found.whole, found.headline, rows.run.name
-    de, direction = _known(headline.de), _known(headline.dir)
+    de, direction = _none_if_nan(headline.de), _none_if_nan(headline.dir)
     if rows.headline == "mean":
-        return Control(name, OWN, de, direction, _known(headline.value))
-    mean = _known(headline.value) if de and direction else None
+        return Control(name, OWN, de, direction, _none_if_nan(headline.value))
+    mean = _none_if_nan(headline.value) if de and direction else None
     return Control(name, OWN, de, direction, mean, pooled_de=_interval_of(whole.de), pooled_dir=_interval_of(whole.dir))
 
 
 def _interval_of(value: Estimate) -> Interval | None:
-    return _known(value.shown)
+    return _none_if_nan(value.shown)
 
 
-def _known(value: Interval) -> Interval | None:
+def _none_if_nan(value: Interval) -> Interval | None:
     return None if math.isnan(value.estimate) else value
 
 
 def reverse_value(value: Interval | None) -> float | None:
-    """Return the AUROC of the same numbers with their sign changed; None if there is none."""
+    """Return the AUROC of the numbers with reversed sign, or None."""
     return None if value is None else 1 - value.estimate
 
 

@@ -1,4 +1,4 @@
-"""How a run generalises: its score by how far a row's gene, or its perturbation, is from those of the training rows."""
+"""The generalisation of a run: its score by the distance of a row's gene, or perturbation, to the training rows."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def distance_sentences(found: DistanceScores) -> list[str]:
 
 
 def change_sentence(found: DistanceScores) -> str:
-    """Return whether the mean score of the farthest rows differs from that of the nearest."""
+    """Return a sentence on the difference in mean score between the farthest and the nearest rows."""
     if found.change is None:
         return "All rows have the same distance, so distances cannot be compared."
     known = [f"“{part.name}” ({part.n_labelled:,} rows)" for part in found.slices if part.name not in OUTSIDE.values()]

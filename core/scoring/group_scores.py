@@ -1,4 +1,4 @@
-"""The AUROC of each gene, or of each perturbation, of a run: raw, and drawn to the mean as far as chance would scatter it."""
+"""The AUROC of each gene, or of each perturbation, of a run: raw, and shrunk to the mean in proportion to chance scatter."""
 
 from __future__ import annotations
 

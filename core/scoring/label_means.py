@@ -36,10 +36,10 @@ def training_means(index: RowIndex, splits: NDArray[np.object_], positions: Code
 def means_outside_part(
     index: RowIndex, splits: NDArray[np.object_], positions: Codes, axis: Axis, protocol: EvaluationProtocol
 ) -> Scores:
-    """Return the mean label of the rows of a row's gene (perturbation) whose perturbation (gene) is in another part of the folds.
+    """Return the mean label of rows with a row's gene (perturbation) and a perturbation (gene) in another part of the folds.
 
-    They are rows of the same split; under the protocol "loo" only the row itself is left out. The base rate stands in where there
-    is none. Negatives were matched to each gene's positives, so these means point away from the label.
+    They are rows of the same split; under the protocol "loo" only the row itself is left out. Without such rows, the base rate
+    is used. Negatives were matched to each gene's positives, so these means point away from the label.
     """
     used = np.union1d(index.labelled_positions, positions)
     rows = index.rows.take(used)

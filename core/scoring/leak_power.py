@@ -26,11 +26,11 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class LeakPower:
-    """The noise that planted leaks of one axis and task may have and still be found in both of two tries; NaN if none is found.
+    """The largest noise of planted leaks of one axis and task that are found in both of two tries; NaN if none is found.
 
-    shares: noise in standard deviations of the shares, in one of 17 columns; turned: the same in TURNED_COLUMNS columns, none of
-    which is the shares. matrix: standard deviation of the noise that is added to each label (1 and -1, or 1 and 0), with a column
-    for each of `columns` symbols of the other axis.
+    shares: noise in standard deviations of the shares, in one of 17 columns; turned: for shares rotated into TURNED_COLUMNS
+    columns, none equal to the shares. matrix: standard deviation of the noise that is added to each label (1 and -1, or 1 and
+    0), with a column for each of `columns` symbols of the other axis.
     """
 
     axis: Axis
@@ -41,7 +41,7 @@ class LeakPower:
     columns: int
 
     def describe(self) -> str:
-        """Return the power in words."""
+        """Describe the power."""
         units = UNITS[self.axis][1]
         shares = f"label shares {_upto(self.shares, ' SD')}, turned into {TURNED_COLUMNS} columns {_upto(self.turned, ' SD')}"
         return f"{self.task} of {units}: {shares}; a matrix of labels {_upto(self.matrix, '')}"

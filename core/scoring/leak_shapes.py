@@ -33,7 +33,7 @@ def leakage(audit: LeakageAudit, power: Sequence[LeakPower]) -> dict[str, Any]:
         "singletons_none": counts.singletons_none,
         "intervals": {name: shape_shown(value) for name, value in values.items()},
         "splits": [_overlap(pair) for pair in audit.splits],
-        "texts": [_searched(text) for text in audit.texts],
+        "texts": [_text_json(text) for text in audit.texts],
         "spaces": [_probed_space(space) for space in audit.spaces],
         "runs": [_probed_run(run, check) for run, check in audit.runs],
         "findings": [{"kind": found.kind, "name": found.name, "what": found.what} for found in audit.findings],
@@ -54,7 +54,7 @@ def _overlap(pair: SplitOverlap) -> dict[str, Any]:
     }
 
 
-def _searched(text: TextCheck) -> dict[str, Any]:
+def _text_json(text: TextCheck) -> dict[str, Any]:
     return {**asdict(text), "findings": list(text.findings), "error": text.error or None}
 
 

@@ -28,9 +28,9 @@ NOT_PROBED = (
     f"{LIMIT:.2f} may have seen labels unnoticed. One beyond is only suspicious, since a model may be that good. "
     "Spaces are probed for target genes and for perturbations, not for both together; for products of two columns "
     f"up to {MOST_MULTIPLIED} columns, never for products of more. "
-    f"Shares that are turned into many columns pass if fewer than {LEAST_FREE} units are left over, and so do shares with less "
-    f"information than biology may have: of half of the rows, of one side of the mean alone, folded so that high and low ones "
-    f"are alike, or with much noise. At most {MOST_UNITS} units are probed. "
+    f"Shares spread over many columns pass if fewer than {LEAST_FREE} units are left over. So do shares with less information "
+    "than biology may have: of half of the rows, of one side of the mean, folded so that high and low ones are alike, or "
+    f"with much noise. At most {MOST_UNITS} units are probed. "
     f"Texts pass in which fewer than {STATED_RIGHT:.0%} of the directions are right, or that name genes otherwise than the rows "
     "do; so does a label in an id that a key hides."
 )
@@ -38,7 +38,7 @@ NOT_PROBED = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One leak. name: of the two splits, the split, the pack, the space or the run; what: in words; run: the run's id."""
+    """One leak. name: of the two splits, the split, the pack, the space or the run; what: a description; run: the run's id."""
 
     kind: Kind
     name: str
@@ -48,7 +48,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class LeakageAudit:
-    """All parts of the audit of one dataset; notes: what could not be compared, in words."""
+    """All parts of the audit of one dataset; notes: sentences on parts that could not be compared."""
 
     dataset: Dataset
     counts: CountControls
@@ -82,7 +82,7 @@ class LeakageAudit:
 
 
 def check_counts(pairs: pd.DataFrame) -> CountControls:
-    """Return the scores of row counts alone on the splits that have labels; pairs: from store.pairs.frame."""
+    """Return the scores of row counts on the labelled splits; pairs: from store.pairs.frame."""
     labelled = pairs[pairs.groupby("split")["label"].transform("count") > 0]
     pert, gene = (pd.factorize(labelled[name])[0] for name in ("pert", "gene"))  # codes are faster to group by than names
     return score_count_controls(labelled["label"], pert, gene)

@@ -53,7 +53,7 @@ class OtherScores:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One AUROC of a run, the way it was scored in words, and how many of what it was counted over ("336 genes")."""
+    """One AUROC of a run, a description of the scoring, and the number of counted units ("336 genes")."""
 
     name: str
     counted: str
@@ -78,12 +78,12 @@ def other_scores(whole: ScoreIntervals, rows: ScoredRows, gene_rows: ArrayLike, 
 
 
 def other_scores_of_run(rows: RunRows, found: RunScore) -> OtherScores:
-    """Return the other scores of a run, beside its score."""
+    """Return the other scores of a run."""
     return other_scores(found.whole, rows.arrays, rows.frame["gene_rows"])
 
 
 def ways_to_score(found: OtherScores, metric: Metric) -> list[Way]:
-    """Return the AUROCs of one metric, that of all rows first."""
+    """Return the AUROCs of one metric, the one over all rows first."""
     gene: WithinTask = getattr(found.within_gene, metric)
     pert: WithinTask = getattr(found.within_pert, metric)
     whole, several, matched = (
@@ -112,7 +112,7 @@ def constant_parents(db: Cursor, fused: Run) -> list[str]:
 
 
 def _on_rows(part: RunRows, column: str, rows: RunRows) -> Floats:
-    """Return the numbers of a run on the rows of another, NaN where it covers none."""
+    """Return the numbers of a run on the rows of another, NaN for rows that it does not cover."""
     everywhere = np.full(len(rows.index.pair_ids), np.nan)
     everywhere[part.positions] = np.where(part.covered, getattr(part.scores, column), np.nan)
     return everywhere[rows.positions]

@@ -29,7 +29,7 @@ class PublicNoise:
         return Z95 * self.se
 
     def describe(self) -> str:
-        """Return how it was computed, in words."""
+        """Describe the computation."""
         whose = "the labelled run" if self.runs == 1 else f"{self.runs} labelled runs (median)"
         return (
             f"± {self.half:.3f}: the standard error of {whose}, for {self.rows:,} rows (half of those without a label), "

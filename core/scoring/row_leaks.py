@@ -26,14 +26,14 @@ SURE = log(1000)  # of the odds against chance
 
 @dataclass(frozen=True, slots=True)
 class CopyEvidence(Generic[K]):
-    """What a row in common says: surprise: −log of each label's share; of_row: −log of the share of pairs that were measured."""
+    """The evidence from a common row. surprise: −log of each label's share; of_row: −log of the share of measured pairs."""
 
     surprise: Mapping[object, float]
     of_row: float
 
     @classmethod
     def of(cls, labels: Iterable[object], n_perts: int, n_genes: int) -> CopyEvidence[K]:
-        """Return the evidence on labelled rows of so many perturbations and target genes."""
+        """Return the evidence on labelled rows with these numbers of perturbations and target genes."""
         counts = Counter(labels)
         n = counts.total()
         if not n:
@@ -56,7 +56,7 @@ class CopyEvidence(Generic[K]):
 
 LIMIT, LIMIT_OF_ALL = 0.75, 0.85  # AUROC of the rows' order inside an axis, and over all rows, whose perturbations stand together
 LEAST = 20  # rows of each class
-MOST_ALIKE = 30  # names with the same two rows of which any two are compared; of more, those that follow each other
+MOST_ALIKE = 30  # up to this many names with the same two rows, all pairs are compared; above it, only consecutive names
 SHOWN = 3
 NEARLY = 2.0  # the log odds that a label gives which differs
 ORDER, NUMBER = "the order of rows in the file", "the number in ids"
@@ -67,7 +67,7 @@ _ROLES = {"gene": "target genes", "pert": "perturbations"}
 
 @dataclass(frozen=True, slots=True)
 class RowFinding:
-    """What rows give away. where: the axis or the split; what: in words."""
+    """A leak in rows. where: the axis or the split; what: a description."""
 
     where: str
     what: str
@@ -90,7 +90,7 @@ def check_rows(pairs: pd.DataFrame) -> tuple[RowFinding, ...]:
 
 
 def _features(rows: pd.DataFrame) -> dict[str, Floats]:
-    """Return numbers that a row has by its place and its id alone, by name."""
+    """Return numbers that follow from a row's position and id, by name."""
     features = {ORDER: np.arange(len(rows), dtype=np.float64)}
     left = _without_symbols(rows)
     if len(set(left)) > 1:
@@ -204,7 +204,7 @@ def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def _signatures(known: dict[str, str]) -> list[tuple[str, ...]]:
-    """Return three pairs of rows that a copy has too unless it lacks one of each: the first two, the last two, the middle two."""
+    """Return three pairs of rows (first two, last two, middle two); a copy shares one unless it lacks a row of each."""
     names = sorted(known)
     middle = len(names) // 2
     return [tuple(names[:2]), tuple(names[-2:]), tuple(names[middle - 1 : middle + 1])]

@@ -56,7 +56,7 @@ def passages_in(event: Event, passages: Sequence[MarkedPassage]) -> tuple[str, .
 def _find_whole(row: Mapping[str, Any], events: Sequence[Event], passages: Sequence[MarkedPassage]) -> Reason | None:
     if any(event["kind"] == "brief" for event in events):
         return _of_debate(deciding_stage(row), events, passages)
-    handed_in = next((text for event in reversed(events) if (text := _handed_in(event))), "")
+    handed_in = next((text for event in reversed(events) if (text := _final_reason(event))), "")
     if handed_in:
         return Reason(_last_sentence(handed_in), "the agent")
     said = [event for event in events if event["kind"] in ("answer", "text", "thought", "verdict")]
@@ -69,7 +69,7 @@ def _find_whole(row: Mapping[str, Any], events: Sequence[Event], passages: Seque
 
 
 def deciding_stage(row: Mapping[str, Any]) -> str:
-    """Return the question that decided the row: "dir" where its call and its label are changes of unlike direction, else "de"."""
+    """Return the question that decided the row: "dir" if its call and its label have opposite directions, otherwise "de"."""
     both = {row.get("call"), row.get("label")}
     return "dir" if both == {"up", "down"} else "de"
 
@@ -103,7 +103,7 @@ def _of_debate(stage: str, events: Sequence[Event], passages: Sequence[MarkedPas
 
 
 def _passage(brief: Event | None) -> str:
-    """Return the sentence in which an advocate concludes for its side, else its first that is not a bare answer, or ""."""
+    """Return the sentence where an advocate concludes for its side, otherwise the first one that is not a bare answer, or ""."""
     if brief is None:
         return ""
     text = RuleText(_TAGS.sub("", brief["content"]), brief["role"])
@@ -135,8 +135,8 @@ def _conduct(brief: Event) -> tuple[str, str]:
     return "says", f"“{shorten(brief['content'], 24)}”" if text.content.strip() else "nothing"
 
 
-def _handed_in(event: Event) -> str:
-    """Return the reason that an agent gave with the call that ends its work; "" for any other event."""
+def _final_reason(event: Event) -> str:
+    """Return the reason that an agent gave with its final call; "" for any other event."""
     if event["kind"] != "tool_call":
         return ""
     try:

@@ -11,7 +11,7 @@ from core.store.runs import Run
 from core.texts import number_text, quantity_text
 from core.types import PREDICTED_EXPRESSION, RANK_METHODS, Flag
 
-# Methods that call no language model: what no tokens stand beside was made without any.
+# Methods that call no language model: their rows without a token count used none.
 MODEL_FREE = ("knn", *RANK_METHODS, PREDICTED_EXPRESSION)
 SIDES: Mapping[str, tuple[str, str]] = MappingProxyType({"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")})
 _SMALL = 5e-5  # four decimals would say 0.0000
@@ -125,7 +125,7 @@ def arithmetic(run: Run, row: Mapping[str, Any], events: Sequence[Mapping[str, A
     if Flag.TRACE_DIFFERS in row["flags"]:
         lines.append("the submitted numbers differ from the judges': the file was changed after the debate")
     lines += [_seeds_line(e) for e in events if "asked" in e["meta"]]
-    # The row's tokens and tool calls; no tokens beside a trace that a model wrote are unknown tokens
+    # The row's tokens and tool calls; a missing count with a trace written by a model means unknown tokens
     is_unknown = row["tokens"] is None or (row["tokens"] == 0 and events and run.method not in MODEL_FREE)
     tokens = "unknown" if is_unknown else f"{row['tokens']:,}"
     tools = "unknown" if row["tool_calls"] is None else f"{row['tool_calls']:,}"

@@ -1,4 +1,4 @@
-"""The rate of an answer to a rubric over a run's texts, by role: as the judge says, from people's labels alone, and from both."""
+"""The rate of an answer to a rubric over a run's texts, by role: from the judge, from people's labels, and from both."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class RoleRates:
 
     @property
     def says_nothing(self) -> bool:
-        """Whether neither judge nor people answered for any text."""
+        """Whether no text has an answer, from the judge or from people."""
         return self.unread == self.n and not self.labels
 
 
@@ -92,7 +92,7 @@ class RubricRates:
 
 @dataclass(frozen=True, slots=True)
 class RateChange:
-    """Another run's rates less the first one's on the rows of both, paired.
+    """Another run's rates minus the first run's, on the common rows, paired.
 
     n: the other run's texts. corrected: None if either run has too few labels.
     """
@@ -145,7 +145,7 @@ def join_answers(
 
 
 def sampling_weights(samples: Sequence[Sample], people: pd.DataFrame) -> pd.Series:
-    """Return one over the probability with which each labelled text was to be labelled, by pair_id and seq.
+    """Return one over the probability of choosing each labelled text for labelling, by pair_id and seq.
 
     Without those of no sample. A sample's texts are read in random order, so that of n texts with m read, one is read with its
     probability times m / n. What stands behind the last text that was labelled in a sample does not count as read in it, also if
@@ -169,9 +169,9 @@ def sampling_weights(samples: Sequence[Sample], people: pd.DataFrame) -> pd.Seri
 
 
 def _read_twice(people: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
-    """Return the answers of the first two people who labelled a text, where there are two.
+    """Return the answers of the first two people who labelled a text, for texts with at least two.
 
-    Ordered by author, so that each reader of a pair of people is always the same one.
+    They are ordered by author, so that a pair of people always has the same order.
     """
     two = people.drop_duplicates([*_KEY, "author"]).groupby(_KEY, sort=False).head(2)
     two = two[two.groupby(_KEY)["answer"].transform("size") == 2].sort_values([*_KEY, "author"])
@@ -184,7 +184,7 @@ def rubric_rates(texts: RateTexts, answer: str) -> RubricRates:
     frame = texts.frame
     if frame.empty:
         raise InputError("rubric: the run has no text that it asks about; expected at least one")
-    judged = _judged(frame)
+    judged = _judged_texts(frame)
     by_role = {role: _rates_of(judged.take(mask)) for role, mask in _role_masks(frame)}
     kappa = None
     if len(texts.twice):
@@ -194,16 +194,16 @@ def rubric_rates(texts: RateTexts, answer: str) -> RubricRates:
 
 
 def compare_rates(a: RateTexts, b: RateTexts) -> dict[str, RateChange]:
-    """Run b's rates less run a's, by role, on the rows and roles that both have texts of. Raise InputError without a row."""
+    """Return run b's rates minus run a's, by role, on the rows and roles with texts in both. Raise InputError without a row."""
     shared = a.frame[["pair_id", "role"]].drop_duplicates().merge(b.frame[["pair_id", "role"]].drop_duplicates())
     if shared.empty:
         raise InputError("rubric: no row has texts of the same role in both runs; expected runs over the same rows")
     both = pd.concat([each.frame.merge(shared).assign(is_b=is_b) for each, is_b in ((a, False), (b, True))], ignore_index=True)
-    judged, is_b = _judged(both), both["is_b"].to_numpy()
+    judged, is_b = _judged_texts(both), both["is_b"].to_numpy()
     return {role: _change(judged.take(mask), is_b[mask]) for role, mask in _role_masks(both)}
 
 
-def _judged(frame: pd.DataFrame) -> JudgedTexts:
+def _judged_texts(frame: pd.DataFrame) -> JudgedTexts:
     columns = (frame[name].to_numpy() for name in ("reading", "label", "weight", "pert", "gene", "says_yes"))
     return JudgedTexts.of(*columns)
 
@@ -228,12 +228,12 @@ def _rates_of(texts: JudgedTexts) -> RoleRates:
         labels_only=labels_only_rate(texts).interval if n_labels else None,
         corrected=corrected.interval if corrected else None,
         power=corrected.power if corrected else 0.0,
-        sensitivity=_known(sensitivity(texts)),
-        specificity=_known(specificity(texts)),
+        sensitivity=_interval_or_none(sensitivity(texts)),
+        specificity=_interval_or_none(specificity(texts)),
     )
 
 
-def _known(found: RateEstimate) -> Interval | None:
+def _interval_or_none(found: RateEstimate) -> Interval | None:
     return found.interval if found.interval.n else None
 
 

@@ -1,4 +1,4 @@
-"""Rates of rubrics and what arguments are worth, in words and as the JSON of the command line."""
+"""Rates of rubrics and the worth of arguments, in words and as the JSON of the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.texts import quantity_text, table_lines
 
 
 def rate_lines(found: RubricRates, judge: str) -> list[str]:
-    """Return the rates of every role as a table. judge: what made the readings, in words."""
+    """Return the rates of every role as a table. judge: a description of the reader."""
     title = f"{found.answer}, read by {judge}; intervals {axes_text(found.whole.raw)}:"
     return [title, *table_lines(rates_table(found)), *filter(None, [kappa_sentence(found)])]
 
@@ -139,7 +139,7 @@ def worth_summary(worth: RubricWorth) -> str:
 
 
 def rows_text(worth: RubricWorth) -> tuple[str, str]:
-    """Return which rows are which, in words: "rows where at least one advocate argued it", "rows where none did"."""
+    """Describe the two groups of rows: "rows where at least one advocate argued it", "rows where none did"."""
     if worth.unit == "brief":
         return f"rows where at least one advocate's text is “{worth.answer}”", "rows where none is"
     if worth.unit in ("speech", "verdict"):

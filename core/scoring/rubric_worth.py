@@ -1,6 +1,7 @@
-"""What an argument is worth: were the predictions better in the rows where the answer to a rubric is yes than where it is no?
+"""The worth of an argument: are predictions better in rows where the answer to a rubric is yes than where it is no? The judge's
+answers are used without correction.
 
-The answers are the judge's as they are. A difference is no effect: rows whose briefs say something may be easier anyway.
+A difference is not a causal effect, because rows with such briefs may be easier anyway.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def load_outcomes(db: Cursor, rows: RunRows) -> pd.Series:
 
 
 def rows_with_answer(readings: pd.DataFrame, answer: str) -> pd.Series:
-    """Return whether at least one text of a row has the answer, by pair_id, for the rows with a text that could be read.
+    """Return whether at least one text of a row has the answer, by pair_id, for rows with a readable text.
 
     readings: `store.rubrics.readings`.
     """

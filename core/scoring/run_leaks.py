@@ -19,7 +19,7 @@ from core.texts import NO_BIOLOGY, estimate_text
 
 DISGUISE = 0.9  # |Spearman| above which a run ranks rows as a count control does, or as they stand in the file
 LEAST_ROWS = 20  # among fewer, chance or a good run gives such values
-# A score alone never proves that labels were seen: a model may be that good. So nobody is accused by it.
+# A high score never proves that labels were seen, because a model may be that good. So it is not a finding.
 SUSPICION: Mapping[Tail, str] = MappingProxyType({"labels": "suspiciously good", "inverted labels": "suspiciously wrong"})
 DOUBT: Mapping[Tail, str] = MappingProxyType(
     {
@@ -31,7 +31,7 @@ DOUBT: Mapping[Tail, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class RunCheck:
-    """One run: its score, and how each split's rows are ranked by it as by count-only (de) and rarer gene (up).
+    """One run: its score, and for each split the rank correlation with count-only (de) and with rarer gene (up).
 
     headline: the number that it is judged by, of either question; probes: DE and DIR. in_order: Spearman's correlation with
     the rows' places in the file, by split.
@@ -45,10 +45,10 @@ class RunCheck:
 
     @property
     def findings(self) -> list[str]:
-        """What was found, in words."""
-        return [*self._seen(), *self._copied()]
+        """The findings as sentences."""
+        return [*self._label_sentences(), *self._likeness_sentences()]
 
-    def _seen(self) -> Iterator[str]:
+    def _label_sentences(self) -> Iterator[str]:
         values = {"DE": self.headline.de, "DIR": self.headline.dir}
         metric = "macro AUROC by gene " if self.headline.genes else ""
         for name, probe in self.probes.items():
@@ -64,7 +64,7 @@ class RunCheck:
                     f"about equal rates. {DOUBT[tail]}"
                 )
 
-    def _copied(self) -> Iterator[str]:
+    def _likeness_sentences(self) -> Iterator[str]:
         for split, found in self.likeness.items():
             for control, number, n, spearman in (
                 (COUNT_ONLY, "P(DE)", found.n, found.de),

@@ -67,7 +67,7 @@ class RunRows:
 
     @property
     def scored(self) -> str:
-        """How the run is scored, in words."""
+        """A description of the scoring of the run."""
         return describe_scoring(self.protocols)
 
     @property
@@ -87,11 +87,11 @@ class RunRows:
 
     @property
     def arrays(self) -> ScoredRows:
-        """What statistics need of the rows."""
+        """The arrays of the rows for statistics."""
         return ScoredRows(outcome_of(self.labels), self.scores, self.pert, self.gene, self.cells)
 
     def under(self, protocols: tuple[EvaluationProtocol, ...]) -> Self:
-        """Return the same rows, scored inside the cells of these protocols."""
+        """Return the rows, to be scored inside the cells of these protocols."""
         return replace(self, protocols=protocols, cells=cells_under(protocols, self.index, self.positions))
 
     def take(self, rows: Bools | Codes) -> Self:
@@ -132,8 +132,8 @@ class Headline:
 class RunScore:
     """The score of a run.
 
-    whole: over all of its rows. covered: over those that are no stand-in; None if there is no stand-in. cuts: as in
-    `RunRows`; their variance is part of the intervals that are shown. headline: over all rows.
+    whole: over all of its rows. covered: over rows without a stand-in; None if there are no stand-ins. cuts: as in `RunRows`;
+    their variance is part of the shown intervals. headline: over all rows.
     """
 
     whole: ScoreIntervals
@@ -171,7 +171,7 @@ def scored_rows(run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame,
     Raise InputError for bad numbers.
     """
     positions, protocols = index.positions_of(rows["pair_id"].tolist()), protocols_of(run, find)
-    ids = [index.pair_ids[i] for i in positions.tolist()]  # a million texts of their own would take 60 MB
+    ids = [index.pair_ids[i] for i in positions.tolist()]  # shared, because a million separate texts take 60 MB
     cuts = np.array((run.evaluation or {}).get("cuts", ()), dtype=np.float64).reshape(-1, 2)
     carried = _rows_by_flag(rows, (*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR))
     ranked = ranked_scores(rows["prediction_up"], rows["prediction_down"], ids)
@@ -198,14 +198,14 @@ def _rows_by_flag(rows: pd.DataFrame, wanted: Sequence[Flag]) -> dict[Flag, Bool
     """Return which rows carry each of these flags."""
     carried = {flag: np.zeros(len(rows), dtype=np.bool_) for flag in wanted}
     for row, flags in enumerate(rows["flags"]):
-        if len(flags):  # most rows have none, and asking an array what it holds takes many times as long as asking a list
+        if len(flags):  # most rows have none, and a membership test takes much longer in an array than in a list
             for flag in carried.keys() & set(flags.tolist() if isinstance(flags, np.ndarray) else flags):
                 carried[flag][row] = True
     return carried
 
 
 def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFrame:
-    """Return a run's rows with the count controls, which count rows over the whole split that each row belongs to.
+    """Return a run's rows with the count controls, which count rows over each row's whole split.
 
     rows: `predictions.frame`; dataset: `pairs.frame`. Adds the columns gene_rows (rows of the gene), count_only (a DE control)
     and rarer_gene (a DIR control).
@@ -222,7 +222,7 @@ def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFram
 
 
 def count_rows(rows: RunRows) -> RunRows:
-    """Return a run's rows with the scores of row counts alone, without biology."""
+    """Return a run's rows with scores from row counts only, without biology."""
     return rows.with_scores(scores_from_probabilities(rows.frame["count_only"], rows.frame["rarer_gene"]))
 
 
@@ -238,12 +238,12 @@ def score_run(rows: RunRows) -> RunScore:
 
 
 def score_counts(rows: RunRows) -> RunScore:
-    """Return the score of row counts alone on a run's rows, scored as the run is."""
+    """Return the score of row counts on a run's rows, with the run's scoring."""
     return score_run(count_rows(rows).under(rows.protocols))
 
 
 def why_not_resampled(rows: RunRows) -> str:
-    """Return why rows have no bootstrap, "" for those that have one."""
+    """Return why rows have no bootstrap; "" if they have one."""
     if rows.cells is not None:
         return f"it is scored {rows.scored}"
     return "" if rows.arrays.outcome.labelled.any() else "it has no labels here"
@@ -260,7 +260,7 @@ def headline_name(kind: HeadlineKind) -> str:
 
 
 def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
-    """Return the mean of DE and DIR, or of their macro AUROCs by gene; of a question alone if the other has not both classes."""
+    """Return the mean of DE and DIR, or of their macro AUROCs by gene; of only one question if the other lacks a class."""
     if rows.headline == "mean":
         return Headline(MEAN_HEADLINE, whole.mean.shown, whole.de.shown, whole.dir.shown, None)
     within = score_within(rows.arrays, "gene")
@@ -274,7 +274,7 @@ def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
 
 
 def without_stand_ins(rows: RunRows) -> RunRows:
-    """Return the rows about which the method could say something; p_up is NaN where it could not say which direction."""
+    """Return the rows without stand-ins; p_up is NaN if the method gave no direction."""
     some = rows.take(rows.covered)
     return replace(some, scores=Scores(some.scores.p_de, np.where(some.undirected, np.nan, some.scores.p_up)))
 

@@ -28,9 +28,10 @@ class RunScale:
 
 
 def scale_run(rows: RunRows, replicate: str, scores: Scores, seed: int = 0) -> RunScale:
-    """Return a run's score on the scale. scores: what the replicate says of every row of the dataset, NaN where nothing.
+    """Return a run's score on the scale.
 
-    All three are scored on the same rows, inside the same cells. Raise InputError without a common labelled row.
+    scores: the replicate's scores of every row of the dataset, NaN if missing. All three are scored on the same rows, inside
+    the same cells. Raise InputError without a common labelled row.
     """
     own = scores.take(rows.positions)
     common = rows.arrays.outcome.labelled & ~np.isnan(own.p_de)
@@ -43,7 +44,7 @@ def scale_run(rows: RunRows, replicate: str, scores: Scores, seed: int = 0) -> R
 
 
 def scale_sentences(found: RunScale) -> list[str]:
-    """Return the scale in words, one line for each question."""
+    """Describe the scale in one line for each question."""
     lines = [f"on the scale from the {NO_BIOLOGY} (0) to replicate {found.replicate} (1), {found.n:,} rows that both have:"]
     for name, part in (("DE", found.de), ("DIR", found.dir)):
         ends, warning = ends_text(part), caution(part)
@@ -57,12 +58,12 @@ def scale_sentences(found: RunScale) -> list[str]:
 
 
 def ends_text(part: ScaledScore) -> str:
-    """Return the three AUROCs of a scale in words."""
+    """Return a text with the three AUROCs of a scale."""
     return f"run {number_text(part.score)}, no biology {number_text(part.floor)}, replicate {number_text(part.ceiling)}"
 
 
 def caution(part: ScaledScore) -> str:
-    """Return why a value on the scale says little or nothing; "" where it says something."""
+    """Return why a value on the scale is uninformative; "" if it is informative."""
     if math.isnan(part.value):
         return "the replicate is not above the baselines without biology"
     if math.isnan(part.low):

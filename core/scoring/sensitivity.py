@@ -28,7 +28,7 @@ AS_LABELLED = "as sampled and labelled"
 class Variant:
     """The comparison under other weights or labels.
 
-    about: the variation; agree: the share of shared rows with the same label, None where labels are the same.
+    about: the variation; agree: the share of common rows with the same label, None if the labels are not varied.
     """
 
     name: str
@@ -96,7 +96,7 @@ def _under_labels(pair: PairedRuns, name: str, labels: NDArray[np.object_]) -> V
 
 
 def sensitivity_table(found: Sensitivity) -> list[dict[str, str]]:
-    """Return a line for each variant: its differences, and the verdict on the mean."""
+    """Return a row for each variant: its differences, and the verdict on the mean."""
     return [
         {"variant": one.name, **change_texts(one.result), "verdict": found.verdict(one), "variation": one.about}
         for one in found.variants
@@ -126,9 +126,9 @@ def sensitivity_shape(found: Sensitivity) -> dict[str, Any]:
 
 
 def labels_of_pairs(db: Cursor, dataset: str, index: RowIndex) -> NDArray[np.object_]:
-    """Return a dataset's (name or id) labels of another dataset's rows, of shape (n_rows,), None where it has none.
+    """Return a dataset's (name or id) labels for another dataset's rows, of shape (n_rows,), None if missing.
 
-    Pairs are the same if both symbols are spelled alike. Raise NotFound for an unknown dataset.
+    Pairs match if both symbols are spelled alike. Raise NotFound for an unknown dataset.
     """
     frame = pairs.frame(db, datasets.find(db, dataset).id)
     known = frame[frame["label"].notna()]

@@ -1,4 +1,4 @@
-"""Scores and comparisons in words: what can be concluded from them and what cannot."""
+"""Sentences on scores and comparisons, and on the conclusions that they allow."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from core.transfer.permutation_null import KnnNumbers, PermutationNull, Permutat
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import ALL_ROWS
 
-TWO_WAY = "allowing for shared perturbations and genes"  # what a two-way interval does
+TWO_WAY = "allowing for shared perturbations and genes"  # describes a two-way interval
 UNSEEN = "only on genes and perturbations whose labels the neighbours never saw"  # what scoring inside the cells of folds does
 SIDE_WORDS: dict[Side, str] = {"above": "better", "below": "worse", "open": "not told apart", "none": "no verdict"}
-FEW_CLUSTERS = 40  # fewer are named beside an interval
+FEW_CLUSTERS = 40  # an interval mentions smaller numbers of clusters
 _AXES: dict[Unit, str] = {
     "two-way": TWO_WAY,
     "pert": "allowing for shared perturbations",
@@ -61,7 +61,7 @@ def resampled_line(mean: Resampled) -> str:
 
 
 def axes_text(shown: Interval) -> str:
-    """Return the units that the interval shown takes as independent, with the number of clusters where they are few, or why there
+    """Return the units that the shown interval treats as independent, with the number of clusters if it is small, or why there
     is no interval.
     """
     why = why_no_interval(shown)
@@ -69,7 +69,7 @@ def axes_text(shown: Interval) -> str:
 
 
 def allowed_text(shown: Interval) -> str:
-    """Return the units that an interval takes as independent, with the number of clusters where they are few."""
+    """Return the units that an interval treats as independent, with the number of clusters if it is small."""
     few = shown.clusters is not None and shown.clusters < FEW_CLUSTERS
     remarks = [*_SINGLE[shown.unit], *([f"{shown.clusters} clusters"] if few else [])]
     return _AXES[shown.unit] + (f" ({', '.join(remarks)})" if remarks else "")
@@ -112,7 +112,7 @@ def genes_text(found: Headline) -> str:
 
 
 def _interval_words(shown: Interval) -> str:
-    """Return the text beside a score: what its interval allows for, or why there is no score."""
+    """Return the text beside a score: the units of its interval, or why there is no score."""
     if math.isnan(shown.estimate):
         return "no score: the run does not rank rows by it, or the labels have one class"
     return axes_text(shown)
@@ -141,14 +141,14 @@ def other_score_sentences(found: OtherScores) -> list[str]:
 
 
 def alone_sentence(found: RunScore) -> str:
-    """Return a run's own score, beside that of a run made from it."""
+    """Return a run's own score, for comparison with a run made from it."""
     whole = found.whole
     values = f"DE {number_text(whole.de.value)}, DIR {number_text(whole.dir.value)}"
     return f"alone, {scored_text(whole.scored)}, on its {whole.n_labelled:,} labelled rows: {values}"
 
 
 def scoring_sentences(found: RunScore) -> list[str]:
-    """Return how a run was scored, what other cuts of its folds score, and its score without stand-ins."""
+    """Return sentences on a run's scoring, the scores of other cuts of its folds, and its score without stand-ins."""
     sentences = [f"Scored {describe_scored(found.whole.scored)}"]
     if len(found.cuts):
         low, high = found.cuts.min(axis=0), found.cuts.max(axis=0)
@@ -181,7 +181,7 @@ def scored_text(scored: str) -> str:
 
 
 def describe_scored(scored: str) -> str:
-    """Return which pairs of rows count (`run_cells.describe_scoring`), in words for people."""
+    """Describe the counted pairs of rows (`run_cells.describe_scoring`) for people."""
     return f"{UNSEEN} ({scored})" if "cells" in scored else _WAYS.get(scored, scored)
 
 
@@ -237,9 +237,9 @@ def null_text(test: PermutationTest) -> str:
 
 
 def knn_sentence(numbers: KnnNumbers) -> str:
-    """Return the scores of a kNN alone in one sentence, beside its null if that is known.
+    """Return one sentence on the scores of a kNN, with its null if known.
 
-    The score with no gene information checks the protocol: it is named under leave-one-out, which is biased.
+    The score without gene information checks the protocol; it is mentioned under leave-one-out, which is biased.
     """
     if numbers.cuts is not None:
         return f"neighbours alone: {space_sentence(numbers.cuts, numbers.null)}"
@@ -254,7 +254,7 @@ def knn_sentence(numbers: KnnNumbers) -> str:
 
 
 def space_sentence(mean: MeanOfCuts, null: PermutationNull | None) -> str:
-    """Return the number of a space in one sentence, beside its null if that is known."""
+    """Return one sentence on the score of a space, with its null if known."""
     score = mean.all_rows.score
     parts = {"DE": score.de, "DIR": score.dir}
     tests = dict(zip(parts, null.test(means_of(mean.all_rows)), strict=False)) if null is not None else {}

@@ -53,7 +53,7 @@ def _support_slices(support: pd.Series) -> pd.Series:
     return quarters.map(dict(enumerate(QUARTERS, start=1))).astype(object).fillna("none")
 
 
-# The order of the slices of a kind, where they have one of their own.
+# The order of the slices of a kind, if it is not the default.
 ORDERS: dict[str, tuple[str, ...]] = {
     "gene's rows": tuple(GENE_ROWS),
     **dict.fromkeys(("P(DE)", "P(up | DE)"), (*(f"{low:.1f}–{high:.1f}" for low, high in P_BINS), "missing")),

@@ -1,7 +1,7 @@
 """kNN without biology beside any run: equal weights, random embeddings, and a space whose symbols are scrambled.
 
 Each is a kNN over the labels that the run's rows may see under doubly-disjoint folds, scored inside their cells, where it has
-0.5 but for chance. A protocol under which it has not is biased, as leave-one-out is: on the challenge, equal weights have DE
+0.5 but for chance. A protocol with another value is biased, like leave-one-out: on the challenge, equal weights have DE
 0.558 and DIR 0.061 there.
 """
 
@@ -63,15 +63,15 @@ def _random_embeddings(rows: RunRows, cut: EvaluationProtocol, anisotropy: float
     rng = np.random.default_rng([SEED, round(1000 * anisotropy)])
     space = random_space(len(rows.index.symbols), anisotropy, rng)
     name = f"random embedding, mean cosine {anisotropy:g}"
-    return _permuted(rows, cut, space, (name, f"random vectors with mean cosine {anisotropy:g}"))
+    return _permuted_control(rows, cut, space, (name, f"random vectors with mean cosine {anisotropy:g}"))
 
 
 def _scrambled_symbols(rows: RunRows, cut: EvaluationProtocol, space: Space) -> Control:
     words = f"scrambled symbols, {space.name}", f"the space {space.name} with its symbols scrambled"
-    return _permuted(rows, cut, space, words)
+    return _permuted_control(rows, cut, space, words)
 
 
-def _permuted(rows: RunRows, cut: EvaluationProtocol, space: Space, words: tuple[str, str]) -> Control:
+def _permuted_control(rows: RunRows, cut: EvaluationProtocol, space: Space, words: tuple[str, str]) -> Control:
     """Return the scores of a kNN over a space whose vectors are exchanged among its symbols.
 
     words: its name and its space.

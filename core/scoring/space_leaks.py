@@ -1,4 +1,4 @@
-"""What the probes of a gene space say: of its vectors as those of target genes and as those of perturbations."""
+"""The result of probing a gene space: its vectors of target genes and its vectors of perturbations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.texts import number_text
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space
 
-SEED = 0  # of what the probes draw
+SEED = 0  # of the probes' random draws
 LOADED = "loaded"
 AXES: tuple[Axis, ...] = ("gene", "pert")
 TASKS: tuple[Question, ...] = ("DE", "DIR")
@@ -53,7 +53,7 @@ class ProbedRows:
 
     @property
     def has_seen_labels(self) -> bool:
-        """Whether either probe says so."""
+        """Whether either probe finds that the vectors contain information from labels."""
         return self.shares.has_seen_labels or self.within.has_seen_labels
 
     @property
@@ -80,8 +80,8 @@ class SpaceCheck:
 
     @property
     def findings(self) -> list[str]:
-        """What was found, in words; labels that are declared are no finding."""
-        seen = [] if self.built_from else [_seen_text(probe) for probe in self.probes if probe.has_seen_labels]
+        """The findings as sentences; declared labels are not a finding."""
+        seen = [] if self.built_from else [_probe_text(probe) for probe in self.probes if probe.has_seen_labels]
         return [
             *seen,
             *([f"renamed duplicates: two names have one vector: {self._twins_text()}"] if self.twins else []),
@@ -151,7 +151,7 @@ def _probe_rows(vectors: Floats, rows: UnitRows, axis: Axis, task: Question, spl
 
 
 def shares_text(axis: Axis, task: Question, probe: ShareProbe) -> str:
-    """Return how well label shares are predicted, in words."""
+    """Describe how well label shares are predicted."""
     predicted = f"they predict the {task} shares of {UNITS[axis][1]}"
     if probe.fixed:
         fixed = f"at a correlation of {probe.correlation:.2f} (suspect from {LEAST_OF_FIXED:.2f})"
@@ -160,7 +160,7 @@ def shares_text(axis: Axis, task: Question, probe: ShareProbe) -> str:
     return f"{predicted} at a correlation of {probe.correlation:.2f}, {above}"
 
 
-def _seen_text(found: ProbedRows) -> str:
+def _probe_text(found: ProbedRows) -> str:
     units = UNITS[found.axis][1]
     parts = [shares_text(found.axis, found.task, found.shares)] if found.shares.has_seen_labels else []
     parts += [
@@ -174,7 +174,7 @@ def _seen_text(found: ProbedRows) -> str:
 
 
 def _find_twins(space: Space, index: RowIndex, *, is_loaded: bool) -> tuple[tuple[tuple[str, str], ...], int]:
-    """Return pairs of symbols with one direction that are duplicates, and the number of other symbols that share one.
+    """Return pairs of duplicate symbols with the same direction, and the number of other symbols that share a direction.
 
     Two symbols are duplicates if the rows of one are those of the other. In a space that was loaded, and in which few symbols
     share a direction, equal vectors of different families are enough: texts and networks that were built here give one vector to
@@ -230,16 +230,16 @@ def _find_orders(vectors: Floats, index: RowIndex) -> Iterator[str]:
         if covered.sum() < LEAST_ORDERED:
             continue
         values = vectors[used[covered]].astype(np.float64)
-        ranks = _centred(rankdata(values, axis=0))
+        ranks = _centre(rankdata(values, axis=0))
         for name, order in (("alphabetical order", used), ("order in the file", first)):
-            agreement = ranks.T @ _centred(rankdata(order[covered])[:, None])[:, 0]
+            agreement = ranks.T @ _centre(rankdata(order[covered])[:, None])[:, 0]
             column = int(np.abs(agreement).argmax())
             if abs(agreement[column]) >= ORDERED:
                 yield f"column {column + 1} is the {name} of {UNITS[axis][1]}"
 
 
-def _centred(ranks: Floats) -> Floats:
-    """Return ranks less their mean, of length 1."""
+def _centre(ranks: Floats) -> Floats:
+    """Return ranks minus their mean, scaled to length 1."""
     left = ranks - ranks.mean(axis=0)
     length = np.sqrt((left**2).sum(axis=0))
     return np.asarray(np.divide(left, length, out=np.zeros_like(left), where=length > 0))

@@ -1,4 +1,4 @@
-"""Where the runs of a dataset stand, and in words: which is the best, and whether any beats the no-biology baseline."""
+"""The standing of a dataset's runs, and sentences on the best run and on whether any beats the no-biology baseline."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _MOST_WORDS = 3  # of a run's name in a headline
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a run stands among others.
+    """The standing of a run among others.
 
-    verdicts: against baselines without biology. counts: the mean score of row counts alone on its rows. rows: the same for runs
-    on the same labelled rows.
+    verdicts: against baselines without biology. counts: the mean score of row counts on its rows. rows: equal for runs on the
+    same labelled rows.
     """
 
     score: RunScore
@@ -34,7 +34,7 @@ class Standing:
 
 
 def standing_of(rows: RunRows, score: RunScore, counts: RunScore) -> Standing:
-    """Return where a run stands. score: the run's; counts: that of row counts alone (`run_scores.score_counts`)."""
+    """Return the standing of a run. score: the run's; counts: the score of row counts (`run_scores.score_counts`)."""
     labelled = np.sort(rows.positions[rows.arrays.outcome.labelled])
     return Standing(score, judge_run(rows), counts.whole.mean.value, sha256_of(labelled.tobytes()))
 
@@ -63,7 +63,7 @@ def _verdicts(found: Standing) -> tuple[tuple[str, Verdict], ...]:
 
 
 def _name(run: str) -> str:
-    """Return a run's name as part of a headline, which has room for three words."""
+    """Return a run's name for a headline, at most three words."""
     words = run.split()
     return run if len(words) <= _MOST_WORDS else " ".join((*words[: _MOST_WORDS - 1], f"{words[_MOST_WORDS - 1]}…"))
 

@@ -58,10 +58,10 @@ def read_content(db: Cursor, run: Run, sources: Sources, take: Callable[[Row], N
         argued.append(_count_advocates(texts["advocates"]))
         take(texts)
     about = _describe_run(db, run, sources) | {"hasBriefs": any(advocates for advocates, _ in argued)}
-    return SiteContent(about | _opening(db, run, rows), _columns(rows, argued))
+    return SiteContent(about | _choose_first_row(db, run, rows), _columns(rows, argued))
 
 
-def _opening(db: Cursor, run: Run, rows: Sequence[Row]) -> dict[str, str]:
+def _choose_first_row(db: Cursor, run: Run, rows: Sequence[Row]) -> dict[str, str]:
     """Return the first row of the site and a few words on it: the most confidently wrong row, else the longest to read."""
     is_wrong = not run.has_rank_scores and any(row["outcome"] == "miss" for row in rows)
     order: Order = predictions.CONFIDENTLY_WRONG if is_wrong else predictions.LONGEST

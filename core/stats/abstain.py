@@ -42,9 +42,9 @@ class AbstainCurve:
 def abstain_curve(task: Task, pert: Codes, gene: Codes, coverages: Sequence[float] = COVERAGES) -> AbstainCurve | None:
     """Return the curve of one question; every array of shape (n_rows,). None without rows of both classes.
 
-    A row is called positive if its score is among the highest, as many as there are positive rows, so that a scale without
-    calibration is no disadvantage; equal scores at that border are called alike. It is the surer the farther its percentile lies
-    from the border. Rows that are equally sure are taken in the order of the rows.
+    As many rows are called positive as there are positive rows, those with the highest scores, so an uncalibrated scale is no
+    disadvantage; equal scores at that border are called alike. It is the surer the farther its percentile lies from the border.
+    Rows that are equally sure are taken in the order of the rows.
     """
     rows = np.flatnonzero(task.rows)
     positive, ranks = task.positive[rows], percentiles(task.values[rows])

@@ -122,7 +122,7 @@ def roc_curve_within(positive: Bools, values: Floats, cells: Codes, points: int 
 
 
 def level_negatives(positive: Bools, values: Floats, cells: Codes) -> Floats:
-    """For each row, the number of negative rows in its cell with the same value, of shape (n_rows,)."""
+    """Return the number of negative rows with the same value in each row's cell, of shape (n_rows,)."""
     _, value = np.unique(values, return_inverse=True)
     _, group = np.unique(cells * (int(value.max(initial=0)) + 1) + value, return_inverse=True)
     return sum_by_group(group, int(group.max(initial=-1)) + 1, ~positive)[group]
@@ -150,7 +150,7 @@ def placements(positive: Bools, values: Floats, strata: Codes | None = None, n_s
 
 
 def tie_group_ends(values: Floats, stratum: Codes) -> tuple[Codes, Codes]:
-    """For each sorted row, where its group of equal values begins and where it ends (excluded)."""
+    """Return the start and the end (excluded) of each sorted row's group of equal values."""
     begins = np.ones(len(values), dtype=np.bool_)
     begins[1:] = (values[1:] != values[:-1]) | (stratum[1:] != stratum[:-1])
     starts = np.flatnonzero(begins)

@@ -94,7 +94,7 @@ class _LabelledRows:
     gene: Codes
 
     def units(self, unit: ResamplingUnit) -> list[Codes]:
-        """For each resampled axis, the unit of every row: codes of shape (n_rows,)."""
+        """Return, for each resampled axis, the unit of every row: codes of shape (n_rows,)."""
         every_row: Codes = np.arange(len(self.pert), dtype=np.intp)
         axes = {"row": [every_row], "pert": [self.pert], "gene": [self.gene], "two-way": [self.pert, self.gene]}
         return axes[unit]

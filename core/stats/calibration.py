@@ -40,8 +40,8 @@ class Reliability:
     """The reliability curve, of bins with rows, and its summaries, of which 0 is perfect and which are NaN without rows.
 
     ece: expected calibration error, Σ share of rows · |mean probability - observed share| over bins; sampling noise alone
-    makes it positive. debiased: the same less what such noise adds to the absolute distances, at least 0. brier: mean squared
-    error of the probability.
+    makes it positive. debiased: ece minus the contribution of such noise to the absolute distances, at least 0. brier: mean
+    squared error of the probability.
     """
 
     n: int

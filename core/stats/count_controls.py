@@ -28,10 +28,10 @@ from core.stats.scores_and_labels import outcome_of
 
 @dataclass(frozen=True, slots=True)
 class CountMatched:
-    """Two scores beside that of all rows.
+    """Two scores to compare with the score of all rows.
 
-    without_single: of the rows whose gene has several rows. matched: over pairs of rows whose genes have the same number of
-    rows. single: number of labelled rows whose gene has no other row.
+    without_single: over rows whose gene has several rows. matched: over pairs of rows whose genes have the same number of rows.
+    single: number of labelled rows whose gene has no other row.
     """
 
     without_single: ScoreIntervals
@@ -44,10 +44,10 @@ ROWS_PER_PERT = 9  # matched rows that the sampling aims at for each perturbatio
 
 @dataclass(frozen=True, slots=True)
 class CountControls:
-    """How well counts alone predict labels.
+    """Scores of predicting labels from counts only.
 
-    count_only_de: DE of `count_only`. count_only_de_without_singletons: the same over genes with several rows.
-    rarer_up_dir: DIR of `rarer_gene`. singletons: rows whose gene occurs once; singletons_none: those labelled none.
+    count_only_de: DE of `count_only`. count_only_de_without_singletons: the same over genes with several rows. rarer_up_dir:
+    DIR of `rarer_gene`. singletons: rows whose gene occurs once; singletons_none: those labelled none.
     """
 
     count_only_de: Estimate

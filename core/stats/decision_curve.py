@@ -1,7 +1,7 @@
 """The decision curve: what acting on a probability is worth, at every price of a false alarm (Vickers and Elkin 2006).
 
 Who validates rows with a probability of at least t holds a hit to be worth (1 - t) / t false alarms. The net benefit at t
-is hits / n - false alarms / n · t / (1 - t): hits for each row, less what the false alarms cost.
+is hits / n - false alarms / n · t / (1 - t): hits per row, minus the cost of the false alarms.
 """
 
 from __future__ import annotations

@@ -115,11 +115,11 @@ def two_way_variance(row: Floats, pert: Floats, gene: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dependence:
-    """How k statistics vary together, by row, perturbation and gene.
+    """The covariances of k statistics, by row, perturbation and gene.
 
-    covariances: of shape (n_strata, k, k) for each of these units. perts, genes: numbers of clusters of shape (k, n_strata).
-    methods: how each unit's variance is computed, in words. pert, gene: the codes of the clusters, of shape (n_rows,). units:
-    what carries the statistics where rows alone do not, such as the groups of an average over groups; None: rows.
+    covariances: of shape (n_strata, k, k) for each of these units. perts, genes: numbers of clusters, of shape (k, n_strata).
+    methods: descriptions of how each unit's variance is computed. pert, gene: the codes of the clusters, of shape (n_rows,).
+    units: the units that carry the statistics if these are not rows, such as the groups of an average over groups; None: rows.
     """
 
     covariances: Mapping[Unit, Floats]
@@ -155,7 +155,7 @@ def estimates(
     weights: Sequence[Floats],
     limits: tuple[float, float] = (0.0, 1.0),
 ) -> list[list[Estimate]]:
-    """For each combination of statistics in `weights` and each stratum, its value with all intervals.
+    """Return, for each combination of statistics in `weights` and each stratum, its value with all intervals.
 
     The interval shown takes the smallest number of clusters of the statistics that are combined.
     """
@@ -165,7 +165,7 @@ def estimates(
 def estimates_from(
     influence: Influence, dependence: Dependence, weights: Sequence[Floats], limits: tuple[float, float] = (0.0, 1.0)
 ) -> list[list[Estimate]]:
-    """Return the same from covariances that are known."""
+    """Return the estimates from known covariances."""
     found: list[list[Estimate]] = []
     for combination in weights:
         variances = {unit: variance_of(combination, matrix) for unit, matrix in dependence.covariances.items()}
@@ -198,10 +198,10 @@ def _carriers_of(
     if len(influence.parts) != 2 * len(influence.values):
         return None
     numbers = {unit: effective_clusters(influence, weights, getattr(dependence, unit)) for unit in AXES}
-    # Each question has to rest on enough rows: those of DE say nothing of how far DIR, in the same mean, may be wrong.
+    # Each question needs enough rows: rows of DE give no information on the error of DIR in the same mean.
     parts = _by_question(influence, weights)
     constant = np.array([_is_constant(influence, part) for part in parts])
-    carrying = np.array([_carrying(influence, part, dependence.units) for part in parts])
+    carrying = np.array([_count_carriers(influence, part, dependence.units) for part in parts])
     numbers["row"] = np.where(constant, np.inf, carrying).min(axis=0)
     return lambda s: Carriers(
         {unit: float(variances[unit][s]) for unit in numbers},
@@ -210,7 +210,7 @@ def _carriers_of(
     )
 
 
-def _carrying(influence: Influence, weights: Floats, units: Codes | None) -> Floats:
+def _count_carriers(influence: Influence, weights: Floats, units: Codes | None) -> Floats:
     """Return what carries the influence (see `carrying_rows`), of shape (n_strata,); NaN for an average over too few groups.
 
     That they are too few is known before any score: a rule that asks the scores would choose among data sets.
@@ -236,7 +236,7 @@ def _is_constant(influence: Influence, weights: Floats) -> Bools:
 
 
 def _by_question(influence: Influence, weights: Floats) -> list[Floats]:
-    """Return the weights of the statistics that are about the same rows, such as the DE of two runs, 0 elsewhere."""
+    """Return the weights of statistics on the same rows, such as the DE of two runs, and 0 elsewhere."""
     found: list[Floats] = []
     for k in np.flatnonzero(weights):
         for part in found:

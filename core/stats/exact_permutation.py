@@ -1,4 +1,4 @@
-"""The exact permutation test of two small samples: do their means differ by more than the draw of the samples would?
+"""The exact permutation test of two small samples: do their means differ by more than chance explains?
 
 If both samples are draws of the same, every way to share out the pooled numbers over the two is as likely as the one that was
 seen (Fisher 1935; Pitman 1937). All ways are gone through, so the test is exact for any distribution, with ties too. With few
@@ -37,9 +37,9 @@ class PermutationTest:
 def permutation_test(a: ArrayLike, b: ArrayLike) -> PermutationTest:
     """Return the exact two-sided permutation test of whether the means of two samples differ.
 
-    a, b: finite numbers of shape (n_a,) and (n_b,). p is twice the smaller of the shares of ways whose difference is at least as
-    large, and at most as large, as the one that was seen, and 1 at most; this is the p of `scipy.stats.permutation_test`. Raise
-    InputError for other numbers, and for samples with more than MOST_WAYS ways.
+    a, b: finite numbers of shape (n_a,) and (n_b,). p is twice the smaller of two shares: of permutations with a difference at
+    least as large, and at most as large, as the observed one. p is at most 1; this is the p of `scipy.stats.permutation_test`.
+    Raise InputError for other numbers, and for samples with more than MOST_WAYS ways.
     """
     first, second = validate.numbers("a", a), validate.numbers("b", b)
     n, k = len(first) + len(second), len(second)

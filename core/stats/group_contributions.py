@@ -21,7 +21,9 @@ from core.stats.scores_and_labels import Task
 
 @dataclass(frozen=True, slots=True)
 class GroupDifference:
-    """The means of a number over two groups of rows, and that of `yes` less that of `no`; NaN for a group without a row."""
+    """The means of a number over two groups of rows, and the mean of `yes` minus the mean of `no`; NaN for a group without
+    rows.
+    """
 
     yes: Estimate
     no: Estimate
@@ -45,8 +47,8 @@ def contributions(task: Task, cells: Codes | None) -> Floats:
 def contribution_difference(task: Task, cells: Codes | None, yes: Bools, no: Bools, pert: Codes, gene: Codes) -> GroupDifference:
     """Return mean contributions of both groups' rows.
 
-    Yes, no: flags of shape (n_rows,), of rows that need not be all of the task's. The intervals know that the rows which others
-    are ranked against are a sample too.
+    Yes, no: flags of shape (n_rows,), of rows that need not be all of the task's. The intervals allow for the sampling of the
+    other class's rows too.
     """
     values = contributions(task, cells)
     groups = [_mean_of(values, group) for group in (yes, no)]
@@ -63,7 +65,7 @@ def _mean_of(values: Floats, group: Bools) -> Part:
 
 
 def _as_reference(task: Task, cells: Codes | None, group: Part, values: Floats) -> Part:
-    """Return each row's influence on a group's mean contribution as a row that the group's rows are ranked against; mean 0."""
+    """Return each row's influence on a group's mean contribution as a row of the other class; mean 0."""
     inside, n_cells = _cells_of(task, cells)
     influence, counts = np.zeros(len(values)), np.zeros(len(values), dtype=np.bool_)
     for positive in (True, False):
@@ -79,8 +81,9 @@ def _as_reference(task: Task, cells: Codes | None, group: Part, values: Floats) 
 
 
 def _against(task: Task, cells: Codes | None, rows: Bools) -> tuple[Floats, Floats]:
-    """Of each of `rows`: how many of the others are of the other class and in its cell, and how many it wins against; 0 of the
-    rest; both of shape (n_rows,)."""
+    """Return, for each of `rows`, the number of rows of the other class in its cell, and the number that it wins against; 0 of
+    the rest; both of shape (n_rows,).
+    """
     inside, n_cells = _cells_of(task, cells)
     positive, where = task.positive[rows], inside[rows]
     placed = placements(positive, task.values[rows], where, n_cells)
@@ -96,7 +99,7 @@ def _cells_of(task: Task, cells: Codes | None) -> tuple[Codes, int]:
 
 
 def _difference(groups: Sequence[Part], references: Sequence[Part], pert: Codes, gene: Codes) -> GroupDifference:
-    """Return both means and their difference; references: a part for each group that is added to it, or none."""
+    """Return both means and their difference; references: an optional part to add to each group."""
     parts = [*groups, *references]
     rows_of = [float(part.counts.sum()) for part in groups] + [0.0] * len(references)
     influence = Influence(

@@ -74,7 +74,7 @@ def _row_influence(placed: Placements, positive: Bools, stratum: Codes) -> Float
 
 
 def mean_influence(found: Sequence[Influence]) -> Influence:
-    """Return the mean over replicates of the same statistics on the same rows, without strata: each row's influence on the means.
+    """Return each row's influence on the means over replicates of the same statistics on the same rows, without strata.
 
     Replicates share their rows, so they are averaged before rows are clustered, not treated as independent.
     """
@@ -129,7 +129,7 @@ def effective_clusters(influence: Influence, weights: Floats, clusters: Codes) -
 
 
 def _scale(squares: Floats) -> Floats:
-    """In units of the largest, since the square of a square may be below the smallest number."""
+    """Scale to the largest value, because squared squares may underflow."""
     scaled: Floats = squares / (squares.max(initial=0.0) or 1.0)
     return scaled
 
@@ -151,7 +151,7 @@ def cluster_counts(influence: Influence, clusters: Codes) -> Floats:
 
 
 def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Floats, Codes]:
-    """For each part and unit, its summed influence and whether it has rows of that part; and each unit's stratum."""
+    """Return, for each part and unit, its summed influence and whether it has rows of that part; and each unit's stratum."""
     if clusters is None:
         return influence.parts, influence.members.astype(np.float64), influence.stratum
     n_clusters = clusters.max(initial=0) + 1
@@ -178,7 +178,7 @@ def _per_stratum(columns: Floats, stratum: Codes, n_strata: int) -> Floats:
 def variance_of(weights: Floats, covariances: Floats) -> Floats:
     """Return the variance of Σ weights · statistic, of shape (n_strata,), over the statistics whose weight is not 0.
 
-    What statistics that vary together leave of each other is 0 if rounding alone can have left it; NaN stays NaN.
+    A difference of statistics that vary together counts as 0 if rounding alone explains it; NaN stays NaN.
     """
     used = np.flatnonzero(weights)
     block = covariances[:, used[:, None], used]

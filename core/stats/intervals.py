@@ -1,4 +1,4 @@
-"""Intervals as records: the estimate, its 95% limits, and what was resampled or counted as independent."""
+"""Intervals as records: the estimate, its 95% limits, and the units resampled or treated as independent."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Scale = Literal["plain", "logit"]
 AXES: tuple[Unit, ...] = ("pert", "gene")
 Z95 = float(ndtri(0.975))
 FEWEST_CARRIERS = 6  # effective rows, below which the standard error of a score says too little of itself
-FEWEST_OF_DIFFERENCE = 8  # the same of a difference
+FEWEST_OF_DIFFERENCE = 8  # the same for a difference
 FEWEST_CLUSTERS = 4  # of three, two degrees of freedom do not tell whether an axis adds anything: they cover .91 to .99
-LEAST_EXCESS = 1e-9  # of an axis' variance, by which it has to exceed that of rows; what is less may be rounding
+LEAST_EXCESS = 1e-9  # least relative excess of an axis' variance over that of rows; a smaller one may be rounding
 NO_INTERVAL = "none: "
 TOO_FEW = f"{NO_INTERVAL}its standard error rests on too few rows"
 TOO_FEW_CLUSTERS = f"{NO_INTERVAL}its standard error rests on fewer than {FEWEST_CLUSTERS} perturbations or genes"
@@ -67,7 +67,7 @@ class Interval:
 
     @property
     def quantile(self) -> float:
-        """How many standard errors Student's t puts between the estimate and each limit."""
+        """The number of standard errors between the estimate and each limit, by Student's t."""
         return float(stdtrit(self.df, 0.975))
 
 
@@ -101,7 +101,8 @@ def widest_interval(
 
     by_unit: intervals of one estimate by row, perturbation, gene and both axes. n_perts, n_genes: clusters of its rows. The
     degrees of freedom are the smaller of the two less one; an axis of a single cluster is constant and left out. An estimate at
-    one of the `limits`, such as the AUROC of a perfect ranking, has a standard error of 0, which says nothing: NaN.
+    one of the `limits`, such as the AUROC of a perfect ranking, has a standard error of 0, which is meaningless, so the limits
+    are NaN.
     """
     unit = _unit_of_axes(n_perts > 1, n_genes > 1)
     axes = [n for n in (n_perts, n_genes) if n > 1]
@@ -127,7 +128,7 @@ class Carriers:
 
     @property
     def variance(self) -> float:
-        """What rows give, and what perturbations and genes add: the largest of the two-way and the one-way variances."""
+        """The variance of the shown interval: the largest of the two-way and the one-way variances."""
         return self.variances["row"] + sum(self._excess(unit) for unit in AXES)
 
     def degrees(self, *, is_difference: bool) -> float:
@@ -173,7 +174,7 @@ def auroc_interval(widest: Interval, found: Carriers, limits: tuple[float, float
 
 
 def why_no_interval(interval: Interval) -> str:
-    """Return why an AUROC has no interval, in words; empty if it has one, or there is no reason."""
+    """Return why an AUROC has no interval; "" if it has one, or if there is no reason."""
     return interval.method.removeprefix(NO_INTERVAL) if interval.method.startswith(NO_INTERVAL) else ""
 
 

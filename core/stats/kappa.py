@@ -1,7 +1,7 @@
-"""Cohen's kappa of two readers of the same texts: how much more often they agree than chance alone would give at their rates.
+"""Cohen's kappa of two readers of the same texts: their agreement beyond chance at their rates of answers.
 
-Cohen 1960; the variance is that of Fleiss, Cohen and Everitt (1969). It is written as the influence of every text, so that texts
-which share a perturbation or a gene can be clustered.
+Source: Cohen 1960; the variance is from Fleiss, Cohen and Everitt (1969). It is written as the influence of every text, so that
+texts that share a perturbation or a gene can be clustered.
 """
 
 from __future__ import annotations

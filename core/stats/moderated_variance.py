@@ -13,8 +13,8 @@ _LARGEST_DEGREES = 1e6  # instead of infinitely many
 def moderate_variances(variances: Floats, degrees: float) -> tuple[Floats, float]:
     """Return the moderated variances and the degrees of freedom that the prior adds.
 
-    variances: of shape (n_genes,), each of `degrees` degrees of freedom, on a scale on which they are alike; those that are NaN
-    or 0 take no part in the prior and come back as its mean. Source: Smyth (2004), Statistical Applications in Genetics and
+    variances: of shape (n_genes,), each of `degrees` degrees of freedom, on a scale on which they are alike; NaN and 0 do not
+    count for the prior, and its mean is returned for them. Source: Smyth (2004), Statistical Applications in Genetics and
     Molecular Biology 3:3, and fitFDist in limma.
     """
     usable = np.isfinite(variances) & (variances > 0)

@@ -1,7 +1,8 @@
-"""Scores at the base rate of the whole screen, where negatives were sampled: each stands for the pairs that were left out.
+"""Scores at the base rate of the whole screen, for sampled negatives: each one represents the omitted pairs.
 
-A dataset that keeps all effects and a few negatives of each gene has more effects than the screen. A negative row of a gene
-counts as many times as the gene has pairs without an effect for each that was kept, by the number of perturbations.
+A dataset that keeps all effects and a few negatives of each gene has more effects than the screen. The weight of a negative row
+of a gene is the gene's number of pairs without an effect (from the number of perturbations), divided by the number of its
+sampled ones.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def natural_weights(outcome: Outcome, pert: Codes, gene: Codes) -> Floats:
 
 
 def natural_rate(outcome: Outcome, weights: Floats) -> tuple[float, float]:
-    """Return the share of effects among labelled rows as they are, and weighted; NaN without one."""
+    """Return the share of effects among labelled rows, unweighted and weighted; NaN without labelled rows."""
     total = float(weights.sum())
     rate = float(outcome.effect[outcome.labelled].mean()) if outcome.labelled.any() else float("nan")
     return rate, float(weights[outcome.effect].sum()) / total if total else float("nan")
@@ -69,8 +70,9 @@ def weighted_influence(of: list[Task], weights: Floats, cells: Codes | None) -> 
 
 
 def _weighted_wins(task: Task, weights: Floats, cells: Codes) -> tuple[Floats, Floats, Floats]:
-    """For each row: the weight of rows of the other class in its cell that are in the right order with it, ties half; of all of
-    them; and what the cell's AUROC makes of these. All of shape (n_rows,)."""
+    """Return, for each row, the weight of rows of the other class in its cell that are in the right order with it, ties half;
+    of all of them; and what the cell's AUROC makes of these. All of shape (n_rows,).
+    """
     won, pairs, expected = np.zeros((3, len(weights)))
     for cell in np.unique(cells[task.rows]):
         rows = np.flatnonzero(task.rows & (cells == cell))

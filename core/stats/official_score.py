@@ -25,9 +25,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Metrics(Generic[T]):
-    """A result for DE, for DIR and for their mean, and the rows behind it.
+    """A result for DE, for DIR and for their mean, and the numbers of rows behind it.
 
-    n: rows; n_labelled: those with a known label; n_de: those with an effect.
+    n: rows; n_labelled: rows with a known label; n_de: rows with an effect.
     """
 
     n: int
@@ -97,7 +97,7 @@ def score_with_intervals(
 
 
 def score_of_rows(rows: ScoredRows) -> ScoreIntervals:
-    """Return the same of rows that are put together."""
+    """Return the score of rows combined in one record."""
     influence = influence_within_cells(rows.tasks(), rows.cells)
     de, direction, mean = (found[0] for found in estimates(influence, rows.pert, rows.gene, [DE, DIR, MEAN]))
     return ScoreIntervals(*rows.counts(), de, direction, mean)
@@ -117,7 +117,7 @@ class ScaledScore:
     """One question. score, floor, ceiling: AUROCs of the run, of the no-biology control and of the replicate on the same rows.
 
     value: (score − floor) / (ceiling − floor), NaN unless the ceiling is above the floor. low, high: its 95% interval by a
-    bootstrap of perturbations, in which all three are computed again; NaN where the ceiling is not surely above the floor.
+    bootstrap of perturbations that computes all three again; NaN unless the ceiling is clearly above the floor.
     """
 
     score: float
@@ -143,7 +143,7 @@ def scaled_scores(
         at = np.concatenate([rows[j] for j in rng.integers(len(rows), size=len(rows))])
         taken = [Scores(each.p_de[at], each.p_up[at]) for each in arms]
         drawn[i] = _values(outcome.take(at), taken, None if cells is None else cells[at])
-    de, direction = (_scaled(own[:, axis], drawn[:, :, axis]) for axis in (0, 1))
+    de, direction = (_scale(own[:, axis], drawn[:, :, axis]) for axis in (0, 1))
     return de, direction
 
 
@@ -151,8 +151,8 @@ def _values(outcome: Outcome, arms: Sequence[Scores], cells: Codes | None) -> Fl
     return np.array([point_values(outcome, scores, cells) for scores in arms])
 
 
-def _scaled(own: Floats, drawn: Floats) -> ScaledScore:
-    """own: of shape (3,); drawn: of shape (n_resamples, 3)."""
+def _scale(own: Floats, drawn: Floats) -> ScaledScore:
+    """Return the scaled score of one question. own: of shape (3,); drawn: of shape (n_resamples, 3)."""
     score, floor, ceiling = own.tolist()
     if not ceiling > floor:
         return ScaledScore(score, floor, ceiling, *[float("nan")] * 3)

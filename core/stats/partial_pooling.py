@@ -1,4 +1,4 @@
-"""The AUROC of each gene (or perturbation), raw and partially pooled: drawn to the mean as far as chance alone would scatter it.
+"""The AUROC of each gene (or perturbation), raw and partially pooled: shrunk to the mean in proportion to chance scatter.
 
 Empirical Bayes: the AUROC of group g varies by chance with variance v_g around its own true one, and the true ones with variance
 τ² around their mean μ. Of a raw AUROC a share τ² / (τ² + v_g) of its distance from μ is kept. v_g is Hanley and McNeil's
@@ -49,7 +49,7 @@ class PooledAurocs:
 
     @property
     def by_chance(self) -> float:
-        """The share of the raw AUROCs' scatter that chance alone explains, in [0, 1]; NaN without a group."""
+        """The share of the raw AUROCs' scatter explained by chance, in [0, 1]; NaN without a group."""
         noise = float((self.chance**2).mean()) if len(self.raw) else float("nan")
         return noise / (noise + self.spread**2)
 
@@ -78,7 +78,7 @@ def pooled_aurocs(task: Task, group: Codes, cells: Codes | None = None) -> Poole
 def _unbiased_variances(task: Task, stratum: Codes, placed: Placements) -> Floats:
     """Return the unbiased estimate of the variance of each stratum's AUROC, NaN without two rows of each class.
 
-    The squared AUROC less the mean product of two pairs that share no row, both of which have the squared true one in them.
+    It is the squared AUROC minus the mean product of two pairs without a common row; both include the squared true AUROC.
     """
     positive, n = task.positive[task.rows], len(placed.auroc)
     m, k = placed.positives, placed.negatives
@@ -121,7 +121,7 @@ def _posterior(raw: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
     means = precision @ raw / total
     squares = (precision * (raw - means[:, None]) ** 2).sum(axis=1)
     likelihood = (np.log(precision).sum(axis=1) - np.log(total) - squares) / 2
-    weight = _SPREADS * np.exp(likelihood - likelihood.max())  # all τ² as likely beforehand, whose limits hold best
+    weight = _SPREADS * np.exp(likelihood - likelihood.max())  # a flat prior for τ², which gives the most accurate limits
     return weight / weight.sum(), means, 1 / total
 
 

@@ -1,4 +1,4 @@
-"""What scores make of labels that are permuted inside groups: how much of an AUROC the groups alone explain."""
+"""Score labels permuted inside groups. This shows how much of an AUROC the groups explain."""
 
 from __future__ import annotations
 

@@ -78,5 +78,7 @@ def public_score_noise(labels: ArrayLike, scores: Scores, part: PublicPart, pert
 
 
 def public_change_noise(labels: ArrayLike, a: Scores, b: Scores, part: PublicPart, pert: ArrayLike, gene: ArrayLike) -> Resampled:
-    """Return the same for the difference b - a of two runs; `detectable_difference` of its se is what one part can detect."""
+    """Return the noise of the difference b - a of two runs; `detectable_difference` of its se is the smallest difference that
+    one part can detect.
+    """
     return bootstrap_difference(labels, a, b, part.plan(labels), pert, gene).mean

@@ -17,8 +17,8 @@ hold with few labels of a rare answer, where rate ± 2 standard errors is too sh
 - the limits are Wilson's (1927) for as many independent labels as would have this variance, with Student's t for the clusters
   (Korn and Graubard 1998; Franco et al. 2019), not symmetric ones around the rate.
 
-How often these intervals hold the truth: `soak/test_rubric_rates.py`. `ppi-python` does not serve: its interval of a mean takes
-weights, but no clusters, and is symmetric around the rate, which is too short for rare answers.
+How often these intervals hold the truth: `soak/test_rubric_rates.py`. `ppi-python` is not suitable: its interval of a mean
+supports weights but not clusters, and it is symmetric around the rate, which is too short for rare answers.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class JudgedTexts:
     """The answers of a judge and of people about texts, each array of shape (n_texts,).
 
     reading: 1 for the answer, 0 for another one, or the judge's probability of the answer; NaN if unread. says_yes: whether it is
-    the judge's answer. label: 1 or 0 by people, NaN without. weight: one over the probability with which the text was to be
-    labelled, on any scale; 0 without a label. pert, gene: codes.
+    the judge's answer. label: 1 or 0 by people, NaN without. weight: one over the probability of choosing the text for
+    labelling, on any scale; 0 without a label. pert, gene: codes.
     """
 
     reading: Floats
@@ -108,8 +108,8 @@ class JudgedTexts:
 class RateEstimate:
     """A rate with its interval.
 
-    influence: of every text on it, of shape (n_texts,), 0 for those that do not count. counts: flags of those that count. power:
-    λ. effective_n: the number of independent texts with the same information. All numbers are NaN without a text.
+    influence: of every text on the rate, of shape (n_texts,), 0 for texts that do not count. counts: flags of the texts that
+    count. power: λ. effective_n: the number of independent texts with the same information. All numbers are NaN without texts.
     """
 
     interval: Interval
@@ -130,17 +130,17 @@ def raw_rate(texts: JudgedTexts) -> RateEstimate:
 
 
 def sensitivity(texts: JudgedTexts) -> RateEstimate:
-    """Return the share of the answer among what people call the answer, as the judge read it."""
+    """Return the share of texts that the judge gives the answer, among texts that people give the answer."""
     return _weighted_share(texts, texts.says_yes, texts.weight * ((texts.label == 1) & texts.is_read))
 
 
 def specificity(texts: JudgedTexts) -> RateEstimate:
-    """Return the share of other answers among what people call another answer, as the judge read it."""
+    """Return the share of texts that the judge gives another answer, among texts that people give another answer."""
     return _weighted_share(texts, ~texts.says_yes, texts.weight * ((texts.label == 0) & texts.is_read))
 
 
 def labels_only_rate(texts: JudgedTexts) -> RateEstimate:
-    """Return the rate from the labels and their weights alone. Raise InputError without a label."""
+    """Return the rate from only the labels and their weights. Raise InputError without labels."""
     return _rate(texts, 0.0)
 
 
@@ -153,7 +153,7 @@ def corrected_rate(texts: JudgedTexts) -> RateEstimate:
 
 
 def rate_within(texts: JudgedTexts, part: Bools, rate: Callable[[JudgedTexts], RateEstimate]) -> RateEstimate:
-    """Return a rate of the chosen texts alone, with its influence over all."""
+    """Return a rate over only the chosen texts, with its influence over all texts."""
     found = rate(texts.take(part))
     influence, counts = np.zeros(len(texts)), np.zeros(len(texts), dtype=np.bool_)
     influence[part], counts[part] = found.influence, found.counts
@@ -161,9 +161,10 @@ def rate_within(texts: JudgedTexts, part: Bools, rate: Callable[[JudgedTexts], R
 
 
 def rate_difference(texts: JudgedTexts, a: RateEstimate, b: RateEstimate) -> Interval:
-    """Rate b less rate a of the same texts, or of two parts of them; paired, since rows, perturbations and genes are shared.
+    """Return rate b minus rate a of the same texts, or of two parts of them.
 
-    The limits come from those of both rates and their correlation (Zou and Donner 2008), so that they suit rare answers too.
+    It is paired, because rows, perturbations and genes are shared. The limits come from the limits of both rates and their
+    correlation (Zou and Donner 2008), so they also work for rare answers.
     """
     parts = [Part(b.interval.estimate, b.influence, b.counts), Part(-a.interval.estimate, -a.influence, a.counts)]
     shown = sum_of_parts(parts, texts.pert, texts.gene, (-1.0, 1.0)).shown
@@ -194,7 +195,9 @@ def _weighted_share(texts: JudgedTexts, flags: Bools, weight: Floats) -> RateEst
 
 
 def _readings_for_all(texts: JudgedTexts) -> Floats:
-    """Return the readings; an unread text has their mean, which brings no bias: any function of the texts may be the judge."""
+    """Return the readings; an unread text gets their mean. This causes no bias, because any function of the texts may be the
+    judge.
+    """
     read = texts.is_read
     return np.where(read, texts.reading, texts.reading[read].mean() if read.any() else 0.0)
 

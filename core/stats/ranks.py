@@ -1,4 +1,4 @@
-"""Mid-ranks and percentiles, defined once, and the only place where numbers are rounded before they are ranked."""
+"""Mid-ranks and percentiles. Only this module rounds numbers before ranking."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def midranks(values: ArrayLike) -> Floats:
 
 
 def ranks_from_top(values: ArrayLike) -> Floats:
-    """Return the same counted from the top, as pages show them: 1 for the largest value."""
+    """Return ranks counted from the top, as shown on pages: 1 for the largest value."""
     return midranks(-np.asarray(values, dtype=np.float64))
 
 

@@ -1,4 +1,4 @@
-"""What changed between two runs, row by row: contributions to the change in AUROC, rank movement, and agreement."""
+"""Changes between two runs, row by row: contributions to the change in AUROC, rank movement, and agreement."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def rank_movement(a: ArrayLike, b: ArrayLike) -> Floats:
 
 
 def agreement(a: Scores, b: Scores) -> Agreement:
-    """Return how similarly two runs rank the same rows."""
+    """Return the agreement of two runs' rankings of the same rows."""
     validate.same_length(a=a, b=b)
     both = ~np.isnan(a.p_up) & ~np.isnan(b.p_up)
     return Agreement(len(a), int(both.sum()), _spearman(a.p_de, b.p_de), _spearman(a.p_up[both], b.p_up[both]))

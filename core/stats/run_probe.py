@@ -1,9 +1,9 @@
-"""Whether a run orders rows by their labels, or against them, as nothing does that has not seen them.
+"""Test whether a run orders rows by their labels (or against them) so well that it must have seen them.
 
 A mean over the labels of a gene's other rows orders rows too: on screens with matched negatives one that leaves the row out
 is the wrong way round, and inside a gene it is exactly so. Such a mean is distinguished by pairs of rows that it cannot order:
-those whose genes (whose perturbations) have the same share of positives among as many other rows. What has seen the labels
-orders these pairs as well as any others.
+those whose genes (whose perturbations) have the same share of positives among as many other rows. A run that has seen the
+labels orders these pairs as well as any others.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Tail = Literal["", "labels", "inverted labels"]
 
 @dataclass(frozen=True, slots=True)
 class RunProbe:
-    """One task of one run; each value is an AUROC, NaN where it cannot be had, and near 0 where labels are inverted.
+    """One task of one run; each value is an AUROC, NaN if undefined, and near 0 if labels are inverted.
 
-    same_rates: among pairs of rows with the same rate in the other rows of their genes, the same of their perturbations, and
-    the same of their genes with about the same of their perturbations. edge: about the same of both, among the rows that are
-    ranked highest and lowest; of the shares `EDGES` of all rows the one whose value is farthest from chance. by_rates: no
-    AUROC, but the share of the scores' variance that both rates and their product explain.
+    same_rates: three AUROCs, among pairs of rows with equal rates in the other rows of their genes, with equal rates of their
+    perturbations, and with equal rates of their genes and similar rates of their perturbations. edge: with similar rates of
+    both, among the highest and lowest ranked rows; the value farthest from chance over the shares `EDGES` of all rows.
+    by_rates: not an AUROC, but the share of the scores' variance explained by both rates and their product.
     """
 
     n: int
@@ -45,7 +45,7 @@ class RunProbe:
     by_rates: float = 0.0
 
     def tail(self, value: float, low: float, high: float) -> Tail:
-        """Return what the run, with this AUROC and interval, has seen: its tail of the scale, "" for none."""
+        """Return the tail of the scale that contains the run's AUROC and interval; "" for none."""
         if self.n < LEAST_ROWS:
             return ""
         same = np.array(self.same_rates)
@@ -58,7 +58,7 @@ class RunProbe:
 
     @property
     def edge_tail(self) -> Tail:
-        """The same for the rows at either end, where a run that knows some of the labels puts these."""
+        """Return the tail for the rows at both ends, where a run puts rows whose labels it knows."""
         if self.by_rates >= MEAN_OF_LABELS:
             return ""
         if self.edge >= EDGE_LIMIT:
@@ -78,7 +78,7 @@ def probe_run(task: Task, pert: Codes, gene: Codes) -> RunProbe:
     known = [value for value in at_edges if not np.isnan(value)]
     same = (_auroc(positive, values, rates[0].cells), _auroc(positive, values, rates[1].cells), _auroc(positive, values, about))
     edge = max(known, key=lambda value: abs(value - 0.5), default=float("nan"))
-    return RunProbe(len(rows), same, edge, _explained(values, rates[0].rate, rates[1].rate))
+    return RunProbe(len(rows), same, edge, _explained_variance(values, rates[0].rate, rates[1].rate))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,8 +102,8 @@ class _Rates:
         return equal_groups(self.rate, n).astype(np.intp) - 1
 
 
-def _explained(values: Floats, first: Floats, second: Floats) -> float:
-    """Return the share of the variance of values that both rates and their product explain, among rows that have both rates."""
+def _explained_variance(values: Floats, first: Floats, second: Floats) -> float:
+    """Return the share of the values' variance explained by both rates and their product, among rows with both rates."""
     both = (first >= 0) & (second >= 0)
     values, first, second = values[both], first[both], second[both]
     total = float(((values - values.mean()) ** 2).sum()) if len(values) else 0.0

@@ -1,4 +1,4 @@
-"""The rows of a run as statistics need them: labels, scores, and what they share."""
+"""The rows of a run as input of statistics: labels, scores, and shared units."""
 
 from __future__ import annotations
 

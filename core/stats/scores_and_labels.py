@@ -1,4 +1,4 @@
-"""A run's two scores for each row, what the labels say of it, and the two tasks: DE and DIR."""
+"""A run's two scores for each row, the outcome of each row by its label, and the two tasks: DE and DIR."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def scores_from_submission(prediction_up: ArrayLike, prediction_down: ArrayLike,
 
 
 def ranked_scores(prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None) -> Scores:
-    """Return the scores that a run is ranked by wherever it is scored: its submitted numbers, rounded so that equal ones tie.
+    """Return the scores for ranking a run everywhere: its submitted numbers, rounded so that equal ones tie.
 
     As `scores_from_submission` otherwise; only the check of a file ranks the numbers unrounded, as the organisers do.
     """
@@ -64,9 +64,9 @@ def ranked_scores(prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Seq
 
 
 def submitted_parts(p_de: Floats, p_up: Floats) -> tuple[Floats, Floats]:
-    """Return prediction_up and prediction_down of probabilities of shape (n_rows,), both 0 where p_de is 0.
+    """Return prediction_up and prediction_down from probabilities of shape (n_rows,), both 0 if p_de is 0.
 
-    Never rounded: six decimals would make most of the probabilities of a model's log-probabilities equal.
+    They are never rounded: with six decimals, most probabilities from a model's log-probabilities would be equal.
     """
     up: Floats = np.where(p_de > 0, p_de * p_up, 0.0)
     return up, p_de - up
@@ -84,7 +84,7 @@ def scores_from_probabilities(p_de: ArrayLike, p_up: ArrayLike) -> Scores:
 
 
 def shared_rows(a: Scores, b: Scores) -> tuple[Scores, Scores]:
-    """Return both runs' scores, each missing in both if either lacks it, so that they are ranked over the same rows."""
+    """Return both runs' scores; a score missing in one run is missing in both, so that both rank the same rows."""
     no_de, no_up = np.isnan(a.p_de) | np.isnan(b.p_de), np.isnan(a.p_up) | np.isnan(b.p_up)
     first, second = (Scores(np.where(no_de, np.nan, each.p_de), np.where(no_up, np.nan, each.p_up)) for each in (a, b))
     return first, second
@@ -92,7 +92,7 @@ def shared_rows(a: Scores, b: Scores) -> tuple[Scores, Scores]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What the labels say of each row, as flags of shape (n_rows,).
+    """The outcome of each row by its label, as flags of shape (n_rows,).
 
     labelled: the label is known; effect: up, down or de; up: up; directed: up or down.
     """

@@ -1,8 +1,8 @@
 """How much a score gains from a setting that was chosen on the rows it is measured on.
 
-Perturbations and genes are each cut into k parts. A test cell holds the rows of one part of each; its setting is chosen on
-the rows outside both, so that a row and those that share its perturbation or its gene have no say in it. One cut is noisy:
-the gain is the mean over many cuts, shown with its range.
+Perturbations and genes are each cut into k parts. A test cell holds the rows of one part of each; its setting is chosen on the
+rows outside both, so that a row, and rows with its perturbation or gene, cannot affect the choice. One cut is noisy: the gain
+is the mean over many cuts, shown with its range.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from core.stats.scores_and_labels import Scores
 
 @dataclass(frozen=True, slots=True)
 class CutPlan:
-    """How many times both axes are cut into how many parts, and the random seed."""
+    """The number of cuts of both axes, the number of parts, and the random seed."""
 
     cuts: int = 30
     k: int = 5
@@ -41,8 +41,8 @@ DEFAULT_CUTS = CutPlan()
 class Optimism:
     """The gain of the settings for DE and DIR, chosen apart, in the mean of both AUROCs; NaN if no cut has a value.
 
-    tuned: the value of the settings that are best on all rows; out_of_fold: of those chosen for each test cell on the rows
-    outside both of its parts; both over the pairs of rows inside test cells, means over the cuts. optimism: tuned minus
+    tuned: the value of the settings that are best on all rows; out_of_fold: of the settings chosen for each test cell on the
+    rows outside both of its parts; both over the pairs of rows inside test cells, means over the cuts. optimism: tuned minus
     out_of_fold; low, high: its range over the cuts, whose number is `cuts`.
     """
 
@@ -93,7 +93,7 @@ def selection_optimism(
 
 
 def _on_shared_rows(settings: Sequence[ScoredRows]) -> list[ScoredRows]:
-    """Return the settings with p_up missing in all where it is missing in one."""
+    """Return the settings, with p_up missing in all of them if it is missing in one."""
     missing = np.any([np.isnan(each.scores.p_up) for each in settings], axis=0)
     return [replace(each, scores=Scores(each.scores.p_de, np.where(missing, np.nan, each.scores.p_up))) for each in settings]
 
@@ -141,7 +141,7 @@ class _RankedTask:
         return self._count_by_cell(part, n_parts, among_earlier=False)
 
     def _count_by_cell(self, part: Codes, n_parts: int, *, among_earlier: bool) -> Floats:
-        """Return pairs of positives with the negatives of their cell, or of the cells before it."""
+        """Return pairs of positives with the negatives of their cell, or of earlier cells."""
         hits, misses = (self._count(rows, part, n_parts, self.cell) for rows in (self.positive, ~self.positive))
         return np.asarray(hits @ (np.cumsum(misses, axis=1) - misses if among_earlier else misses).T)
 

@@ -56,7 +56,7 @@ class ShareProbe:
 
     @property
     def has_seen_labels(self) -> bool:
-        """Whether the vectors know these labels."""
+        """Whether the vectors contain information from these labels."""
         if self.fixed:
             return self.correlation >= LEAST_OF_FIXED and self.excess >= LEAST_FISHER
         return self.excess >= LEAST_EXCESS
@@ -95,7 +95,7 @@ def probe_shares(rows: UnitRows, vectors: Floats, rng: np.random.Generator) -> S
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shares:
-    """Shares of both halves of each cut, of shape (n_units, 2 · HALVES), less their mean; 0 for a unit that one half lacks.
+    """Shares of both halves of each cut, of shape (n_units, 2 · HALVES), minus their mean; 0 for a unit that one half lacks.
 
     known: what is predicted from; target: the other half's. both: flags of units with rows in both halves.
     """
@@ -130,7 +130,7 @@ def _halves(rows: UnitRows, n_units: int, rng: np.random.Generator) -> _Shares:
 
 
 def _against_ceiling(shares: _Shares, predicted: Floats) -> ShareProbe:
-    """Compare the shares that predictions explain with those that any prediction without the target's noise could.
+    """Compare the share that predictions explain with the most that a prediction without the target's noise can explain.
 
     By Cauchy and Schwarz cov(prediction, target)² / var(prediction) is at most the variance of the true rates, which is the
     mean product of the halves. The influence of a unit on the difference gives its standard error.
@@ -155,7 +155,7 @@ def _against_ceiling(shares: _Shares, predicted: Floats) -> ShareProbe:
 
 
 def _ridge(columns: Floats, targets: Floats) -> Floats:
-    """Return Leave-one-out predictions of targets of shape (n_units, k) by ridge regression, each with its best penalty."""
+    """Return leave-one-out predictions of targets of shape (n_units, k) by ridge regression, each with its best penalty."""
     n_units, n_columns = columns.shape
     if n_columns < n_units:
         values, turned = np.linalg.eigh(columns.T @ columns)
@@ -181,7 +181,7 @@ def _ridge(columns: Floats, targets: Floats) -> Floats:
 
 
 def _all_columns(shares: _Shares, columns: Floats) -> Iterator[ShareProbe]:
-    """Compare what a regression of whole shares on all columns leaves of them with their noise, of which it has to leave all.
+    """Compare the residual of a regression of whole shares on all columns with their noise, which it should leave unexplained.
 
     Shares that are turned into many columns are lost in a ridge that learns from half of the rows. What least squares leaves,
     by its degrees of freedom, is what no sum of the columns explains, however many there are. The noise is the variance of a
@@ -210,8 +210,8 @@ def _all_columns(shares: _Shares, columns: Floats) -> Iterator[ShareProbe]:
 def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats, Floats]:
     """Return predictions of each target by the best-correlated columns, by the best one, and by bins of the best-fitting one.
 
-    A leak in one of many columns is lost in a ridge, and one that is no line in both. These are fitted on every unit, which the
-    ceiling allows: it holds for whatever was learned from the half that is predicted from.
+    A ridge regression misses a leak in one of many columns, and both miss a non-linear leak. These predictors are fitted on
+    every unit. The ceiling allows this, because it applies to anything learned from that half of the data.
     """
     centred = targets - targets.mean(axis=0)
     bins = np.stack([equal_groups(column, _BINS) for column in columns.T], 1).astype(np.intp) - 1
@@ -251,7 +251,7 @@ def _fit(known: Floats, target: Floats, asked: Floats) -> Floats:
 
 
 def _probe_fixed(rows: UnitRows, columns: Floats, rng: np.random.Generator) -> ShareProbe:
-    """Predict what the number of rows does not tell of the shares, across folds of units."""
+    """Predict the part of the shares that the number of rows does not explain, across folds of units."""
     n_units = len(columns)
     share, counts = rows.shares(np.ones(len(rows), dtype=np.bool_), n_units)
     alike = equal_groups(counts, max(1, n_units // _ROWS_ALIKE)).astype(np.intp) - 1
@@ -268,9 +268,9 @@ def _probe_fixed(rows: UnitRows, columns: Floats, rng: np.random.Generator) -> S
 
 
 def _means(columns: Floats, group: Codes, known: Bools) -> Floats:
-    """For each unit the means of columns of shape (n_units, n_columns) among the known units of its group.
+    """Return, for each unit, the means of columns of shape (n_units, n_columns) over the other known units of its group.
 
-    Means with the unit itself in them would tell what it is from the others: they sum to 0.
+    Means that include the unit would reveal its value, because the values sum to 0.
     """
     n_groups, at = int(group.max()) + 1, np.flatnonzero(known)
     sums = csr_array((np.ones(len(at)), (group[at], at)), shape=(n_groups, len(group))) @ columns

@@ -1,6 +1,6 @@
 """The sign-flip test of paired differences whose rows come in clusters: is their mean above 0?
 
-Where the two members of every pair could as well have been exchanged, each difference is as likely with the other sign. Rows of
+If the two members of every pair are exchangeable, each difference is equally likely with the other sign. Rows of
 a cluster are flipped together, so they may depend on each other; clusters may not. The test is exact for any number of clusters
 and any distribution (Fisher 1935; Winkler and others, NeuroImage 2014, for exchangeable blocks).
 """
@@ -16,7 +16,7 @@ from core.stats import validate
 from core.stats.arrays import Codes, Floats, sum_by_group
 
 MOST_ENUMERATED = 12  # clusters: 4,096 patterns of signs
-DRAWN = 9_999  # patterns of signs, where there are too many to go through
+DRAWN = 9_999  # number of random sign patterns, if there are too many to try all
 _AT_A_TIME = 1_000  # patterns
 _SAME = 1e-12  # of the sum of absolute cluster sums: two sums that are equal but for rounding tie
 
@@ -37,8 +37,8 @@ def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, rng: np.random.G
     """Return the one-sided test of whether paired differences are above 0 on average, flipping whole clusters.
 
     differences: finite numbers of shape (n_rows,). clusters: names or codes of shape (n_rows,). p is the share of all patterns of
-    signs, the observed one among them, whose sum is at least as large; of more than 2^12 patterns, `drawn` random ones are taken
-    and p is (1 + those at least as large) / (1 + drawn). Raise InputError for other numbers.
+    signs, the observed one among them, whose sum is at least as large; if there are more than 2^12 patterns, `drawn` random
+    ones are used, and p is (1 + number at least as large) / (1 + drawn). Raise InputError for other numbers.
     """
     values, codes = validate.numbers("differences", differences), validate.codes("clusters", clusters)
     validate.same_length(differences=values, clusters=codes)
@@ -58,7 +58,7 @@ def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, rng: np.random.G
 
 
 def _cluster_sums(values: Floats, codes: Codes) -> Floats:
-    """Return the sums of the clusters' differences without those that are 0, which no flip changes."""
+    """Return the nonzero sums of the clusters' differences; flips do not change zeros."""
     sums = sum_by_group(codes, int(codes.max()) + 1, values)
     found: Floats = sums[np.abs(sums) > _SAME * np.abs(values).max()]
     return found

@@ -73,7 +73,7 @@ def by_slice(
 def slice_difference(rows: ScoredRows, first: Bools, second: Bools) -> Metrics[Estimate]:
     """Return the score of the rows `second` less that of the rows `first`, flags of shape (n_rows,), with all intervals.
 
-    Rows of both that share a perturbation or a gene vary together, which the intervals know.
+    Rows of both that share a perturbation or a gene vary together; the intervals allow for this.
     """
     sides = [replace(task, rows=task.rows & side) for side in (first, second) for task in rows.tasks()]
     influence = influence_within_cells(sides, rows.cells)

@@ -9,7 +9,7 @@ each row is scored from the vectors and the labels of the group's other rows, by
 
 The scores are compared inside groups, and inside units: which of a gene's perturbations moved it. What is only known of a
 unit as a whole, its rate, says nothing inside the unit (`share_probe` judges rates), and a group's own rate says nothing in
-either. A score has to reach its limit in both, and to lie above permuted vectors in both.
+either. A score must reach its limit in both, and be above permuted vectors in both.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class ProbedScore:
 
     @property
     def value(self) -> float:
-        """What has to reach the limit, the smaller AUROC; NaN if either is."""
+        """The smaller AUROC, which is compared with the limit; NaN if either is NaN."""
         return float(np.minimum(self.in_groups, self.in_units))
 
     @property
     def reaches_limit(self) -> bool:
-        """Whether there are rows enough, and both AUROCs reach the limit."""
+        """Whether there are enough rows and both AUROCs reach the limit."""
         return self.n >= LEAST_ROWS and self.value >= self.limit
 
     @property
@@ -85,7 +85,7 @@ class WithinProbe:
 
     @property
     def has_seen_labels(self) -> bool:
-        """Whether either kind says so."""
+        """Whether either kind of probe finds that the vectors contain information from these labels."""
         return any(score.has_seen_labels for score in self.scores)
 
 

@@ -90,7 +90,7 @@ def brier_score(rows: ScoredRows, probability: Floats) -> ClassLoss:
 
 
 def directed_hits(rows: ScoredRows, probability: Floats, ks: Sequence[int]) -> tuple[TopK, ...]:
-    """Of the k rows with the highest probability of one direction: the share that changed in that direction."""
+    """Return the share of rows that changed in one direction, among the k rows with its highest probability."""
     known, happened = classes_of(rows.outcome)
     likelier = probability[:, :2].argmax(axis=1)
     right = happened[np.arange(len(likelier)), likelier]

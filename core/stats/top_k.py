@@ -1,4 +1,4 @@
-"""Precision and enrichment among the k rows that are scored highest: what a screen of k follow-ups would find."""
+"""Precision and enrichment among the k rows with the highest scores: the yield of a screen of k follow-ups."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def precision_at(rows: ScoredRows, ks: Sequence[int]) -> tuple[tuple[TopK, ...],
 
 
 def precision_of(task: Task, rows: ScoredRows, ks: Sequence[int]) -> tuple[TopK, ...]:
-    """Return the same of one task over these rows."""
+    """Return precision and enrichment of one task over these rows."""
     return tuple(_at(task, rows, validate.whole_number("k", k, 1)) for k in ks)
 
 
@@ -70,7 +70,7 @@ def _at(task: Task, rows: ScoredRows, k: int) -> TopK:
 
 
 def _ranked_values(task: Task, rows: ScoredRows) -> Floats:
-    """Return the values that rows of the task are ranked by, over all cells."""
+    """Return the values for ranking the task's rows, over all cells."""
     values = task.values[task.rows]
     if rows.cells is None:
         return values

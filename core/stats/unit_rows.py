@@ -1,4 +1,4 @@
-"""The rows of one task as the probes of a gene space see them: by what has a vector, and by the other axis."""
+"""The rows of one task as input for the probes of a gene space: by units with a vector, and by the other axis."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class UnitRows:
         return UnitRows(self.positive[rows], self.unit[rows], self.other[rows])
 
     def renumbered(self) -> UnitRows:
-        """Return the same rows with codes of which all are used."""
+        """Return the rows with consecutive codes, all of them used."""
         unit, other = (np.unique(codes, return_inverse=True)[1] for codes in (self.unit, self.other))
         return UnitRows(self.positive, unit, other)
 
     def some_of_other(self, n_rows: int, rng: np.random.Generator) -> UnitRows:
-        """Return all rows of as many codes of the other axis, drawn at random, as have `n_rows` rows, of one at least."""
+        """Return all rows of random codes of the other axis, up to `n_rows` rows, but of at least one code."""
         if len(self) <= n_rows:
             return self
         sizes = sum_by_group(self.other, int(self.other.max()) + 1)

@@ -1,4 +1,4 @@
-"""One check for each kind of argument; each message states what was got and what was expected."""
+"""One check for each kind of argument. Each message gives the received and the expected value."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Limits(Protocol):
 
 
 def side_of(change: Limits) -> Side:
-    """Return where the interval of a difference lies: above 0, below 0, on both sides ("open"), or nowhere ("none")."""
+    """Return the side of a difference's interval: above 0, below 0, both ("open"), or "none" without an interval."""
     if math.isnan(change.low) or math.isnan(change.high):
         return "none"
     return "above" if change.low > 0 else "below" if change.high < 0 else "open"
@@ -48,10 +48,10 @@ def verdict_of(change: Interval, smallest: float) -> Verdict:
 
 
 def times_to_decide(change: Interval, smallest: float) -> float:
-    """Return how many times as many rows would decide an undecided difference if its estimate stays where it is.
+    """Return the factor by which rows must grow to decide an undecided difference, if its estimate stays the same.
 
-    The limit that stands in the way has to come nearer: the lower one to above 0 where the estimate is worth having, else the
-    upper one to below `smallest`. inf where more than MOST_TIMES_AS_MANY times as many are needed.
+    One limit must move closer: the lower one above 0 if the estimate matters, otherwise the upper one below `smallest`. Return
+    inf above MOST_TIMES_AS_MANY.
     """
     worth_having = change.estimate >= smallest
     reach = change.estimate - change.low if worth_having else change.high - change.estimate

@@ -28,8 +28,8 @@ Axis = Literal["pert", "gene"]
 class WithinTask:
     """One AUROC inside groups.
 
-    macro: the mean over the groups with both classes. by_pairs: the same weighted by their numbers of pairs. groups: number
-    of groups with both classes; one_class: of those with rows of one class only, or with no pair inside a cell.
+    macro: the mean over groups with both classes. by_pairs: this mean weighted by numbers of pairs. groups: number of groups
+    with both classes; one_class: number of groups with rows of only one class, or without a pair inside a cell.
     """
 
     macro: Estimate
@@ -164,5 +164,5 @@ def _between_groups(distance: Floats, weights: Floats) -> Floats:
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
-    """part / whole, 0 where `whole` is."""
+    """Return part / whole, 0 if `whole` is 0."""
     return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)

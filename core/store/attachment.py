@@ -73,7 +73,7 @@ class Attachment:
 
     @contextmanager
     def alone(self, mode: Mode, file: Path | None = None) -> Iterator[None]:
-        """The file, or another, attached by who holds the write lock."""
+        """The file, or another file, attached by the holder of the write lock."""
         self.let_go()
         self._attach(mode, file)
         try:
@@ -140,7 +140,7 @@ class Attachment:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the file is attached although there are no readers."""
+        """Whether the file stays attached without readers."""
         return self._kept is not None and self._readers == 0
 
 
@@ -181,7 +181,7 @@ class _KeptFile:
         return True
 
     def is_unchanged(self) -> bool:
-        """Return whether nothing was committed to the file since, and it stands in its place. Only under the lock."""
+        """Return whether the file is in its place and nothing was committed to it since. Call only under the lock."""
         try:
             return self._state == self._read_state()
         except OSError:
@@ -230,7 +230,7 @@ def closed_connection(folder: Path, scratch: Path, memory_mb: int, *more: Path) 
         "enable_progress_bar = false",  # DuckDB draws one on standard output where it takes a process for an interactive one
         f"temp_directory = {quote_path(scratch / 'duckdb')}",
         f"memory_limit = '{memory_mb}MB'",
-        "allocator_background_threads = true",  # else what it has freed stays with the process: 200 MB after a large reading
+        "allocator_background_threads = true",  # otherwise freed memory stays with the process: 200 MB after a large reading
         f"allowed_directories = [{allowed}]",
         "enable_external_access = false",
         "lock_configuration = true",

@@ -23,10 +23,10 @@ _JOINED = "JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p
 def _query(part: str, table: TableSchema) -> str:
     """Return all rows of a run in one table, its parameter $run."""
     of_run = f"q.id IN (SELECT {part} FROM row_{part} WHERE run = $run)" if table.shared else "q.run = $run"
-    return f"{_selected(part, table)} WHERE {of_run} ORDER BY {_order_of(part)}"
+    return f"{_selection(part, table)} WHERE {of_run} ORDER BY {_order_of(part)}"
 
 
-def _selected(part: str, table: TableSchema) -> str:
+def _selection(part: str, table: TableSchema) -> str:
     columns = ", ".join(_select_columns(column) for column in table.columns)
     joined = _JOINED if any(column.of_pair for column in table.columns) else ""
     return f"SELECT {columns} FROM {part} q {joined}"
@@ -43,7 +43,7 @@ def _select_columns(column: Column) -> str:
 
 
 _QUERIES = {part: _query(part, table) for part, table in TABLES.items()}
-_SELECTED = {part: _selected(part, table) for part, table in TABLES.items()}
+_SELECTED = {part: _selection(part, table) for part, table in TABLES.items()}
 
 
 class Part(Protocol):

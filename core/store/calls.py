@@ -31,7 +31,7 @@ def insertions_of(run: str, rows: Mapping[str, Sequence[Call]]) -> list[Insertio
 
 
 def identity(key: str, request: str, reply: str) -> str:
-    """Return the id of an exchange. The request's key alone would not do, since a repeated request may get another reply."""
+    """Return the id of an exchange. The request's key is not enough, because a repeated request may get another reply."""
     digest = hashlib.sha256()
     for part in (key, request, reply):
         digest.update(f"{len(part)} {part}".encode())

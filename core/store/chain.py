@@ -42,7 +42,7 @@ CHAINS = (LEDGER, AUDIT_LOG)
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The end of a chain. hash: of its last entry, GENESIS if there is none."""
+    """The end of a chain. hash: of its last entry, or GENESIS."""
 
     entries: int
     hash: str
@@ -125,7 +125,7 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """The finding in words."""
+        """A description of the finding."""
         name = self.chain[:1].upper() + self.chain[1:]
         if self.broken_from is not None:
             at = f" ({self.at:%Y-%m-%d %H:%M:%S})" if self.at else ""
@@ -179,7 +179,7 @@ def _read(cursor: Cursor, chain: Chain) -> list[dict[str, Any]]:
 
 
 def _check(chain: Chain, rows: Sequence[Row]) -> Finding:
-    """Return the result of checking a chain alone."""
+    """Return the result of checking a single chain."""
     found = _summarize(chain, rows)
     previous = GENESIS
     for number, row in enumerate(rows, start=1):
@@ -213,7 +213,7 @@ def _fits(row: Row, position: int | None = None, own: Row | None = None) -> bool
 
 
 def _explain(rows: Sequence[Row], number: int, previous: str) -> tuple[int, Damage, str]:
-    """Return from which entry on a chain is broken, by what, and how that shows. number: of the first entry that does not fit."""
+    """Return the first broken entry of a chain, the cause, and the evidence. number: of the first entry that does not fit."""
     row, others = rows[number - 1], rows[number:]
     if row["hash"] is None:
         return number, "inserted", "it has no hash"

@@ -1,4 +1,4 @@
-"""What every change leaves behind: a line in the audit log, and counters by which caches know that they are out of date."""
+"""Record every change: a line in the audit log, and counters that tell caches when they are out of date."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def bump(cursor: Cursor, *scopes: str) -> None:
     "ledger", "rubrics" (the user's own), "labels" (and samples of texts), and "run:ID" for the rows of one run: those of runs
     that are made from it move along, since how they are scored follows from their parents.
     """
-    for scope in (*scopes, *_made_from(cursor, [scope for scope in scopes if scope.startswith(_OF_RUN)])):
+    for scope in (*scopes, *_find_descendants(cursor, [scope for scope in scopes if scope.startswith(_OF_RUN)])):
         cursor.execute("INSERT INTO version VALUES (?, 1) ON CONFLICT (scope) DO UPDATE SET n = n + 1", [scope])
 
 
-def _made_from(cursor: Cursor, scopes: list[str]) -> list[str]:
-    """Return the scopes of all runs that are made from the runs of these scopes."""
+def _find_descendants(cursor: Cursor, scopes: list[str]) -> list[str]:
+    """Return the scopes of all runs made from the runs of these scopes."""
     if not scopes:
         return []
     found = list(scopes)

@@ -148,7 +148,9 @@ class Store:
 
     @contextmanager
     def _hold_lock(self, mode: Mode) -> Iterator[None]:
-        """Hold the lock; where no lock file can be written, a reader goes without: DuckDB's own lock keeps writers away."""
+        """Hold the lock. If no lock file can be written, a reader works without one, because DuckDB's own lock keeps writers
+        away.
+        """
         if mode == "READ_ONLY" and not os.access(self.file.parent, os.W_OK):
             yield
             return

@@ -46,7 +46,7 @@ def add(cursor: Cursor, dataset: Dataset) -> None:
 
 
 def list_all(cursor: Cursor) -> list[Dataset]:
-    """Return every dataset, the demo last, else by name."""
+    """Return every dataset by name, the demo last."""
     rows = cursor.execute(f"SELECT {_COLUMNS} FROM dataset ORDER BY origin = 'simulated', name").fetchall()
     return [
         Dataset(key, name, kind, organism, context, origin, headline, LabelMarks(*marks))
@@ -60,7 +60,7 @@ def find(cursor: Cursor, name: str) -> Dataset:
 
 
 def default(cursor: Cursor) -> Dataset | None:
-    """Return the only dataset that is not the demo, else bmdm, else the first; None in an empty workspace."""
+    """Return the only dataset except the demo, otherwise bmdm, otherwise the first; None in an empty workspace."""
     known = list_all(cursor)
     real = [d for d in known if d.origin != "simulated"]
     if len(real) == 1:

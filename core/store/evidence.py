@@ -98,9 +98,9 @@ def distinct_tools(cursor: Cursor, run: str) -> Mapping[str, int]:
 
 
 def count_differing_rows(cursor: Cursor, a: str, b: str) -> tuple[int, int] | None:
-    """Return how many rows of two runs asked the same of the same tools, and how many of these got another answer.
+    """Return the number of rows where two runs asked the same tools the same questions, and the number with different answers.
 
-    None if none did.
+    None without such rows.
     """
     seen = "SELECT s.pair_id, e.tool, e.key, e.id FROM row_evidence s JOIN evidence e ON e.id = s.evidence WHERE s.run = ?"
     found = one(

@@ -1,4 +1,4 @@
-"""The audit's findings in a run's briefs: made again from what the store holds, and counted."""
+"""The audit's findings in a run's briefs: computed again from the store, and counted."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _as_stored(value: Any, kind: str) -> Any:
 
 
 def list_all(cursor: Cursor) -> list[Entry]:
-    """Return every entry, in the order in which they were written."""
+    """Return every entry, in the order of writing."""
     rows = cursor.execute(f"SELECT {', '.join(_COLUMNS)} FROM hypothesis ORDER BY position").fetchall()
     return [_record(row) for row in rows]
 

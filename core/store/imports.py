@@ -1,4 +1,4 @@
-"""Which files were imported, and which of their rows could not be read."""
+"""Records of imported files, and of their unreadable rows."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One imported file. dataset is an id, None for spaces and packs; run is None for files that hold no run; rows and
-    rejected are counts."""
+    """One imported file. dataset is an id, None for spaces and packs; run is None for files without a run; rows and rejected
+    are counts.
+    """
 
     id: str
     sha256: str
@@ -57,7 +58,7 @@ def of_kind(cursor: Cursor, dataset: str, kind: str) -> list[str]:
 
 
 def replace_conflicts(cursor: Cursor, source: str, conflicts: Sequence[Rejected], rows: int) -> None:
-    """Set how many rows of an import stand, and which of them contradict other files ("conflicting label")."""
+    """Set the number of rows of an import, and its rows that contradict other files ("conflicting label")."""
     cursor.execute("DELETE FROM rejected_row WHERE import = ? AND reason = 'conflicting label'", [source])
     _add_rejected(cursor, source, conflicts)
     cursor.execute(

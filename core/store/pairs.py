@@ -22,7 +22,7 @@ def add(cursor: Cursor, dataset: str, pairs: Sequence[Pair], source: str) -> Non
 
 
 def replace(cursor: Cursor, dataset: str, pairs: Sequence[Pair], sources: Sequence[str]) -> None:
-    """Replace all pairs of a dataset; those that a person typed stay, unless they are among the new ones. sources: the import
+    """Replace all pairs of a dataset; pairs typed by a person stay, unless they are among the new ones. sources: the import
     that each of them came with."""
     cursor.execute("DELETE FROM pair WHERE dataset = ? AND split <> ?", [dataset, ASKED])
     _delete_asked(cursor, dataset, pairs)
@@ -82,7 +82,7 @@ def labels(cursor: Cursor, dataset: str) -> dict[str, str | None]:
 
 
 def find(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair | None:
-    """Return the row of a perturbation and a gene, one of the dataset's own before one that a person typed; None without one."""
+    """Return the row of a perturbation and a gene, preferring the dataset's own over one typed by a person; None if missing."""
     found = one(
         cursor,
         """SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND pert = ? AND gene = ?
@@ -93,7 +93,7 @@ def find(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair | None:
 
 
 def by_id(cursor: Cursor, dataset: str, pair_id: str) -> Pair | None:
-    """Return the row of an id, one that a person typed included; None without one."""
+    """Return the row with this id, including rows typed by a person; None if missing."""
     query = "SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND pair_id = ?"
     return _pair(one(cursor, query, [dataset, pair_id]))
 
@@ -160,7 +160,7 @@ def delete_import(cursor: Cursor, source: str) -> int:
 
 
 def symbol(cursor: Cursor, name: str) -> tuple[str, str | None]:
-    """Return how a gene is named ("named", "RIKEN clone", …), and its description if there is one."""
+    """Return the kind of a gene's name ("named", "RIKEN clone", …), and its description if there is one."""
     row = one(cursor, "SELECT naming, description FROM gene WHERE symbol = ?", [name])
     return (row[0], row[1]) if row else (symbol_kind(name), None)
 

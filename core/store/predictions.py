@@ -48,11 +48,11 @@ MOST_ERRORS: Order = "most failed tool calls first"
 LONGEST: Order = "longest trace first"
 BY_STEPS: tuple[Order, ...] = (MOST_STEPS, MOST_TOOLS, MOST_ERRORS, LONGEST)
 _EVENTS = "FROM trace_event t WHERE t.run = q.run AND t.pair_id = q.pair_id"
-# What an order counts of a row, an SQL expression, where that is not P(DE).
+# The SQL expression that an order sorts by, if it is not P(DE).
 _QUANTITIES: dict[Order, str] = {
     "P(up | DE), high first": "q.p_up_given_de",
     "P(up | DE), low first": "q.p_up_given_de",
-    # The probability that the run gives to what is not the label.
+    # The run's probability of any outcome except the label.
     CONFIDENTLY_WRONG: """1 - CASE p.label WHEN 'up' THEN q.prediction_up WHEN 'down' THEN q.prediction_down
       WHEN 'none' THEN 1 - q.prediction_up - q.prediction_down WHEN 'de' THEN q.prediction_up + q.prediction_down END""",
     MOST_ARGUED: f"""(SELECT count(DISTINCT t.role) {_EVENTS}
@@ -300,12 +300,12 @@ def row_and_runs(cursor: Cursor, run: str, pair_id: str) -> tuple[dict[str, Any]
 
 
 def _rowid_by_run(cursor: Cursor, pair_id: str) -> dict[str, int]:
-    """Run id → the number that its prediction of a pair has in the table now, by the index of ids."""
+    """Return run id → the current row number of its prediction of a pair, found by the index of ids."""
     return dict(cursor.execute("SELECT run, rowid FROM prediction WHERE pair_id = ?", [pair_id]).fetchall())
 
 
 def _select_predicting_runs(cursor: Cursor, dataset: str, run_ids: Iterable[str]) -> list[str]:
-    """Return those of some runs that predict rows of a dataset, oldest first."""
+    """Return the runs, among some, that predict rows of a dataset, oldest first."""
     rows = cursor.execute(
         """SELECT id FROM run WHERE dataset = ? AND list_contains(?, id) AND NOT list_contains(?, method)
            ORDER BY created_at, name""",
@@ -354,8 +354,9 @@ def runs_with(cursor: Cursor, dataset: str, pair_id: str) -> list[str]:
 
 
 def shared_row_counts(cursor: Cursor, run: str) -> dict[str, int]:
-    """Run id → number of rows in common with a run, for the other runs of its dataset that have any, readings left out; oldest
-    first."""
+    """Return run id → number of rows in common with a run, for other runs of its dataset with common rows, without readings;
+    oldest first.
+    """
     rows = cursor.execute(
         """SELECT o.id, count(*) FROM run r JOIN run o ON o.dataset = r.dataset AND o.id <> r.id
            JOIN prediction q ON q.run = r.id JOIN prediction p ON p.run = o.id AND p.pair_id = q.pair_id

@@ -58,7 +58,7 @@ def records(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> list[dict
 
 
 def data_frame(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> pd.DataFrame:
-    """Return every row, as `.df()` gives it, but without an object for every text, which take gigabytes of a million rows.
+    """Return every row, like `.df()`, but without an object for every text, which would take gigabytes for a million rows.
 
     Whole numbers of which some are missing are of pandas' type Int32. Lists of words are arrays of texts; rows with the same
     words share one.
@@ -78,7 +78,7 @@ def data_frame(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> pd.Dat
 
 
 def _word_arrays(lists: pa.ChunkedArray) -> NDArray[np.object_]:
-    """Return an array of words for each list, one for all lists of the same words; none of the words holds a blank."""
+    """Return an array of words for each list, shared by lists of the same words; words contain no spaces."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -134,7 +134,7 @@ def _json_texts(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 class Insertion(NamedTuple):
-    """Rows for a table, laid out as the store holds them. ignore_existing: rows whose key is there already are ignored."""
+    """Rows for a table, in the layout of the store. ignore_existing: ignore rows with an existing key."""
 
     table: str
     rows: pa.Table
@@ -173,5 +173,5 @@ def insert_all(cursor: Cursor, insertions: Iterable[Insertion]) -> None:
             conflict = " ON CONFLICT DO NOTHING" if ignore_existing else ""
             cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming{conflict}").fetchall()
         finally:
-            with suppress(duckdb.Error):  # in a transaction that failed; the cause is what is raised
+            with suppress(duckdb.Error):  # in a failed transaction; the original cause is raised
                 cursor.unregister("incoming")

@@ -27,7 +27,7 @@ MOST_UNPACKED = 200  # times the bytes that it came in, as of the zips in core/d
 _LEAST_UNPACKED = 1 << 24  # bytes that any store may unpack to
 _BYTES = {"BOOLEAN": 1, "SMALLINT": 2, "INTEGER": 4, "BIGINT": 8, "DOUBLE": 8, "TIMESTAMP": 8, "VARCHAR": 1, "VARCHAR[]": 16}
 _SHOWN = 60  # characters of a name
-# What a database holds beside tables: word, DuckDB's list of them, the column with the name, and that with what it says.
+# Objects of a database other than tables: word, DuckDB's list of them, the column of names, and the column of definitions.
 _OTHERS = (
     ("view", "duckdb_views", "view_name", "sql"),
     ("macro", "duckdb_functions", "function_name", "macro_definition"),
@@ -41,7 +41,7 @@ _OTHERS = (
 
 @dataclass(frozen=True, slots=True)
 class _Objects:
-    """What a database holds. tables: name → how it is made, those of its main schema. others: "view v" → how it is made."""
+    """The objects of a database. tables: name → definition, in the main schema. others: "view v" → definition."""
 
     tables: Mapping[str, str]
     others: Mapping[str, str] = field(default_factory=dict)
@@ -89,7 +89,7 @@ def find_foreign(cursor: Cursor) -> list[str]:
 
 
 def _copy(connection: Cursor, said: str, packed_bytes: int) -> list[str]:
-    """Copy the tables of the source into those of an empty database; return what was left out."""
+    """Copy the tables of the source into the tables of an empty database. Return the names of omitted objects."""
     migrations.upgrade(connection, Path(said), to=1)
     found = _objects(connection, "source")
     version = _version(connection, found, said)

@@ -55,7 +55,7 @@ def put(cursor: Cursor, rubric: Rubric, author: str) -> bool:
 
 
 def list_own(cursor: Cursor) -> list[Rubric]:
-    """Return the rubrics that people added, in the order in which they did."""
+    """Return the rubrics added by people, in the order of adding."""
     rows = cursor.execute("SELECT content FROM rubric ORDER BY added_at, name").fetchall()
     return [parse(Rubric, content, "rubric") for (content,) in rows]
 
@@ -68,7 +68,7 @@ def texts(cursor: Cursor, run: str, rubric: Rubric, pair_ids: Sequence[str] | No
     whole row's content joins its events, each under a line "ROLE (kind)"; roles and stages then choose among the events. flags,
     briefs, has_dossier: as of `core.audit.rule_text.RuleText`.
     """
-    where, values = _asked(run, rubric)
+    where, values = _event_condition(run, rubric)
     if pair_ids is not None:
         where, values = f"{where} AND list_contains(?, e.pair_id)", [*values, list(pair_ids)]
     return cursor.execute(_texts_query(rubric, where), values).df().assign(has_dossier=has_evidence(cursor, run))
@@ -77,7 +77,7 @@ def texts(cursor: Cursor, run: str, rubric: Rubric, pair_ids: Sequence[str] | No
 def text_batches(cursor: Cursor, run: str, rubric: Rubric) -> Iterator[pd.DataFrame]:
     """Yield all of `texts`, the texts of some rows at a time; a run without any yields once, nothing."""
     has_dossier, found = has_evidence(cursor, run), False
-    for batch in split_events(cursor, *_asked(run, rubric), "p.position, e.seq"):
+    for batch in split_events(cursor, *_event_condition(run, rubric), "p.position, e.seq"):
         found = True
         yield cursor.execute(_texts_query(rubric, batch.condition), batch.values).df().assign(has_dossier=has_dossier)
     if not found:
@@ -86,12 +86,12 @@ def text_batches(cursor: Cursor, run: str, rubric: Rubric) -> Iterator[pd.DataFr
 
 def rows_with_texts(cursor: Cursor, run: str, rubric: Rubric) -> set[str]:
     """Return the ids of the rows that have a text which a rubric asks about."""
-    where, values = _asked(run, rubric)
+    where, values = _event_condition(run, rubric)
     return {key for (key,) in cursor.execute(f"SELECT DISTINCT e.pair_id FROM {OF_PAIRS} WHERE {where}", values).fetchall()}
 
 
-def _asked(run: str, rubric: Rubric) -> tuple[str, list[object]]:
-    """Return the condition on the events of a run that a rubric asks about, and its parameters."""
+def _event_condition(run: str, rubric: Rubric) -> tuple[str, list[object]]:
+    """Return the SQL condition for the events of a run that a rubric asks about, and its parameters."""
     conditions = ["e.run = ?", "list_contains(?, e.kind)"]
     values: list[object] = [run, list(KINDS[rubric.unit])]
     for column, chosen in (("role", rubric.roles), ("stage", rubric.stages)):

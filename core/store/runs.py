@@ -107,7 +107,7 @@ def find(cursor: Cursor, name: str) -> Run:
 
 
 def find_predicting(cursor: Cursor, name: str) -> Run:
-    """Return the same for what needs predictions: raises InputError for a reading, which has none."""
+    """Return the run for uses that need predictions. Raise InputError for a reading, which has none."""
     return refuse_reading(find(cursor, name))
 
 
@@ -196,7 +196,7 @@ def names_using_import(cursor: Cursor, source: str) -> list[str]:
 
 
 def names_without_rows(cursor: Cursor, dataset: str) -> list[str]:
-    """Return names of the runs that predict a row which their dataset (id) has lost."""
+    """Return names of the runs with predictions of rows missing from their dataset (id)."""
     rows = cursor.execute(
         """SELECT DISTINCT r.name FROM run r JOIN prediction q ON q.run = r.id
            ANTI JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id WHERE r.dataset = ? ORDER BY 1""",

@@ -1,4 +1,4 @@
-"""Records of gene spaces and knowledge packs: names, kinds and where they come from. Their contents are files."""
+"""Records of gene spaces and knowledge packs: names, kinds and origins. Their contents are files."""
 
 from __future__ import annotations
 

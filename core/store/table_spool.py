@@ -36,7 +36,7 @@ class TableSpool:
 
 
 class SpooledTexts(Sequence[str]):
-    """Texts in their order, some thousand of which are in memory at a time."""
+    """Texts in order, with some thousand in memory at a time."""
 
     def __init__(self, batches: Iterable[pa.ChunkedArray]) -> None:
         self._spool = TableSpool()
@@ -59,7 +59,7 @@ class SpooledTexts(Sequence[str]):
     @overload
     def __getitem__(self, at: slice) -> list[str]: ...
     def __getitem__(self, at: int | slice) -> str | list[str]:
-        """Return the text of a place, or those of a slice."""
+        """Return the text at a position, or the texts of a slice."""
         if isinstance(at, slice):
             return [self[i] for i in range(*at.indices(len(self)))]
         i = range(len(self))[at]

@@ -25,7 +25,7 @@ _JSON_MARKS = re.compile(r'[{}\[\]"]+|(?:\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))+')
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """What to look for in all runs of a dataset: a phrase, and of which run (id) and role to list hits; empty is any."""
+    """A search in all runs of a dataset: a phrase, and the run (id) and role of the listed hits; "" for any."""
 
     phrase: str
     run: str = ""
@@ -52,15 +52,16 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """counts: (run, role) → how many texts hold the phrase, the oldest run first. hits: those that are listed, one of each run
-    in turn."""
+    """The result of a search. counts: (run, role) → number of texts with the phrase, the oldest run first. hits: the listed
+    ones, one from each run in turn.
+    """
 
     counts: dict[tuple[str, str], int]
     hits: list[Hit]
 
     @property
     def texts(self) -> int:
-        """How many texts hold the phrase."""
+        """The number of texts with the phrase."""
         return sum(self.counts.values())
 
 
@@ -95,7 +96,7 @@ def pattern_of(phrase: str) -> str:
 
 
 def json_pattern_of(phrase: str) -> str:
-    """Return the same for text stored as JSON, where letters beyond ASCII, quotation marks and line breaks are escaped."""
+    """Return the pattern for text stored as JSON, which escapes letters beyond ASCII, quotation marks and line breaks."""
     return _JSON_SPACE.join("".join(map(_json_letter, word)) for word in phrase.split())
 
 
@@ -125,7 +126,7 @@ def search(cursor: Cursor, dataset: str, wanted: TextQuery) -> Found:
 
 
 def _find_groups(cursor: Cursor, runs: Sequence[str], wanted: TextQuery) -> list[_Group]:
-    """Return the texts that hold the phrase, by run and role."""
+    """Return the texts with the phrase, by run and role."""
     of_runs = f"run IN ({', '.join('?' * len(runs))})"
     traces = f"""SELECT run, role, count(*), min(rowid, ?) FROM trace_event WHERE {of_runs} AND {contains("content")}
                  GROUP BY run, role ORDER BY role"""
@@ -142,7 +143,7 @@ def _find_groups(cursor: Cursor, runs: Sequence[str], wanted: TextQuery) -> list
 
 
 def _share_out(places: Sequence[_Place], limit: int) -> list[_Place]:
-    """As many places as the limit allows: every run's first one in the order of `places`, then every run's second one, …"""
+    """Return places up to the limit: every run's first one in the order of `places`, then every run's second one, …"""
     in_run: defaultdict[str, int] = defaultdict(int)
     ranked = []
     for i, place in enumerate(places):
@@ -186,5 +187,5 @@ def _words_around(before: str, hit: str, after: str, read: Callable[[str], str])
 
 
 def _read_json(fragment: str) -> str:
-    """Return a piece of JSON as a person reads it: without its marks and escapes, of which the ends may hold a part."""
+    """Return a fragment of JSON as readable text, without its marks and escapes; both ends may cut one of these."""
     return replace_surrogates(_JSON_MARKS.sub(lambda mark: json.loads(f'"{mark[0]}"') if mark[0][0] == "\\" else "", fragment))

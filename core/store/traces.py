@@ -40,7 +40,7 @@ _NUMBERS = count()
 
 _TABLE = TABLES["trace_event"]
 R = TypeVar("R")
-# How a tool's answer begins that says the call failed, where the file has no mark for it; read in any case.
+# The start of a tool's answer about a failed call, for files without a mark for it; case is ignored.
 FAILED = r"^\s*(?:error\b|execution error\b|traceback \(|exception\b|http error\b|timed? ?out\b)"
 
 
@@ -222,7 +222,7 @@ def calls_tools(cursor: Cursor, run: str) -> bool:
     return bool(cursor.execute(query, [run]).fetchall()[0][0])
 
 
-# Kinds of events in whose texts kinds of arguments are looked for; those that argue come first.
+# Kinds of events to search for kinds of arguments; arguing ones come first.
 TEXT_KINDS = ("brief", "rebuttal", "answer", "thought", "text", "verdict")
 
 
@@ -254,7 +254,7 @@ def texts(cursor: Cursor, run: str, kind: str, role: str = "") -> tuple[pd.DataF
 
 
 def split_events(cursor: Cursor, where: str, values: Sequence[Any], order: EventOrder) -> Iterator[EventBatch]:
-    """Yield the events e that a condition chooses, in an order, as many at a time as hold BATCH_BYTES of texts.
+    """Yield the events e selected by a condition, in an order, in batches of about BATCH_BYTES of texts.
 
     In file order the condition may name what `OF_PAIRS` joins. A batch is registered with the cursor until the next one is
     requested.
@@ -269,14 +269,14 @@ def split_events(cursor: Cursor, where: str, values: Sequence[Any], order: Event
     start, base = 0, 0
     for end in map(int, ends):
         if sizes[end - 1] - base >= BATCH_BYTES or end == len(events):
-            with _registered(cursor, events[start:end]) as name:
+            with _register(cursor, events[start:end]) as name:
                 condition = f"e.rowid BETWEEN ? AND ? AND e.rowid IN (SELECT event FROM {name})"  # the range passes most over
                 yield EventBatch(condition, (int(events[start:end].min()), int(events[start:end].max())))
             start, base = end, int(sizes[end - 1])
 
 
 @contextmanager
-def _registered(cursor: Cursor, events: Any) -> Iterator[str]:
+def _register(cursor: Cursor, events: Any) -> Iterator[str]:
     """Register events with a cursor under a unique name."""
     name = f"chosen_events_{next(_NUMBERS)}"
     cursor.register(name, pa.table({"event": events}))

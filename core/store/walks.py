@@ -64,7 +64,7 @@ def of_walk(cursor: Cursor, dataset: str, walk: str) -> list[Stop]:
 
 
 def find(cursor: Cursor, key: str) -> Stop | None:
-    """Return the stop of an id; None if there is none."""
+    """Return the stop with this id, or None."""
     row = one(cursor, f"SELECT {_COLUMNS} FROM walk_stop WHERE id = ?", [key])
     return None if row is None else _read(row)
 

@@ -1,9 +1,9 @@
-"""A submission's zip from finished rows: the same input gives the same bytes; and what the traces of a fusion lack.
+"""Make a submission's zip from finished rows, and complete the traces of a fusion. The same input gives the same bytes.
 
-In tracks B and C a row's trace is the JSON of core.datasets.packaged_trace, which holds the whole row except its evidence and
-calls. Track A's columns hold less: each seed's texts and two numbers, and the row's two numbers and two counts.
-They have no place for flags, tool calls, events of no seed, and the role, kind, tokens, latency and other facts of a seed's
-events; several texts of a seed share one cell, with an empty line between them.
+In tracks B and C, a row's trace is the JSON of core.datasets.packaged_trace: the whole row except its evidence and calls. Track
+A's columns contain less: each seed's texts and two numbers, and the row's two numbers and two counts. They omit flags, tool
+calls, events without a seed, and the role, kind, tokens, latency and other facts of a seed's events. Several texts of a seed
+share one cell, with an empty line between them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from core.types import Flag, Prediction, RowResult, TraceEvent, Track
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What goes into a zip.
+    """The contents of a zip.
 
     rows: in the order of submission. model: "" is written as `none`. method: for the traces. prompt: None leaves prompt.txt
-    out. tools: file name → source. distinct_tools: row → number of tools that it used; for any other row those that its
-    trace names are counted.
+    out. tools: file name → source. distinct_tools: row → number of tools used; for other rows, the tools in the trace are
+    counted.
     """
 
     track: Track
@@ -59,7 +59,7 @@ def as_csv(contents: Contents) -> bytes:
     """
     columns = LAYOUTS[contents.track].columns
     out = io.StringIO(newline="")
-    writer = csv.writer(out)  # ends lines in CR LF, so that it quotes a lone CR inside a trace
+    writer = csv.writer(out)  # ends lines with CR LF, so that it quotes a single CR inside a trace
     writer.writerow(columns)
     for row in contents.rows:
         cells = _cells(row, contents)
@@ -89,12 +89,12 @@ def _cells(row: RowResult, contents: Contents) -> dict[str, str]:
 
 
 def _tools_in_trace(row: RowResult) -> set[str]:
-    """Return the tools that a row's trace names."""
+    """Return the tools named in a row's trace."""
     return {event.role for event in row.events if event.kind == "tool_call"}
 
 
 def _trace(row: RowResult, contents: Contents) -> str:
-    """Return the row's trace; `none` for a row without events if the track's other columns hold everything else."""
+    """Return the row's trace; `none` for a row without events if the track's other columns contain everything else."""
     prediction = row.prediction
     total = prediction.prediction_up + prediction.prediction_down
     p_up = prediction.prediction_up / total if total else None
@@ -112,7 +112,7 @@ def _trace(row: RowResult, contents: Contents) -> str:
 
 
 def _seed_cells(row: RowResult) -> Iterator[tuple[str, str]]:
-    """Yield the columns of the seeds. A seed without an answer gets the submitted mean, which leaves that mean unchanged."""
+    """Yield the columns of the seeds. A seed without an answer gets the submitted mean, so that the mean stays the same."""
     answers = {seed: answer for seed in SEEDS if (answer := _answer(row, seed)) is not None}
     prediction = row.prediction
     for seed in SEEDS:
@@ -130,7 +130,7 @@ def _of_seed(row: RowResult, seed: int) -> list[TraceEvent]:
 
 
 def _answer(row: RowResult, seed: int) -> tuple[float, float] | None:
-    """Return a seed's two numbers, None if its events hold none."""
+    """Return a seed's two numbers, None if its events have none."""
     for event in reversed(_of_seed(row, seed)):
         up, down = event.meta.get("prediction_up"), event.meta.get("prediction_down")
         if up is not None and down is not None:
@@ -139,14 +139,14 @@ def _answer(row: RowResult, seed: int) -> tuple[float, float] | None:
 
 
 def repeated_rows(rows: Sequence[RowResult]) -> tuple[str, ...]:
-    """Return the ids of rows in which some seed of track A has no answer of its own."""
+    """Return the ids of track A rows where some seed has no answer of its own."""
     return tuple(row.prediction.pair_id for row in rows if any(_answer(row, seed) is None for seed in SEEDS))
 
 
 def find_changes(content: bytes, contents: Contents) -> list[Problem]:
-    """Return a problem that names the rows that a packaged file does not preserve; it would be a bug.
+    """Return a problem with the rows that a packaged file does not preserve, which would be a bug.
 
-    For track A only what its columns can hold is compared.
+    For track A, only the contents of its columns are compared.
     """
     try:
         table = read(content, "package")
@@ -160,7 +160,7 @@ def find_changes(content: bytes, contents: Contents) -> list[Problem]:
     ]
     if not differ:
         return []
-    message = f"{len(differ):,} rows would not come back as they are: {list_names(differ)}"
+    message = f"{len(differ):,} rows would change when read back: {list_names(differ)}"
     return [Problem("round_trip", "error", tuple(differ), message)]
 
 
@@ -177,7 +177,7 @@ def _is_preserved(row: RowResult, back: RowResult | None, track: Track) -> bool:
 
 
 def add_base_events(rows: Sequence[RowResult], base: Mapping[str, RowResult]) -> list[RowResult]:
-    """Put the base run's events before those of a fusion, whose own trace holds only the arithmetic."""
+    """Put the base run's events before a fusion's own events, which contain only the arithmetic."""
     return [
         replace(row, events=(*base[row.prediction.pair_id].events, *row.events)) if row.prediction.pair_id in base else row
         for row in rows
@@ -185,9 +185,9 @@ def add_base_events(rows: Sequence[RowResult], base: Mapping[str, RowResult]) ->
 
 
 def explain_fusion(rows: Sequence[RowResult]) -> list[RowResult]:
-    """Explain the difference if a row's trace states other probabilities than were submitted, and clear the row's flag.
+    """Explain the difference if a row's trace and submission have different probabilities, and clear the row's flag.
 
-    The explanation is an event with both. A row whose trace states no probabilities is unchanged.
+    The explanation is an event with both. A row without probabilities in its trace is unchanged.
     """
     return [_explain_row(row) if Flag.TRACE_DIFFERS in row.prediction.flags else row for row in rows]
 

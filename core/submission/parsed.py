@@ -1,6 +1,6 @@
-"""A parsed submission: the zip, the sheet inside, its rows, and what is known about the run behind it.
+"""A parsed submission: the zip, the sheet inside, its rows, and facts about the run behind it.
 
-What cannot be read is a finding, never an exception.
+Unreadable content is a finding, never an exception.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Row = str | int  # an id, or a line number (from 1)
 
 
 class Finding(NamedTuple):
-    """A problem of a submission: the rows that it concerns (none if it concerns the file) and a message."""
+    """A problem of a submission: the affected rows (none for the whole file) and a message."""
 
     rows: Sequence[Row]
     message: str
@@ -35,15 +35,14 @@ Faults = dict[str, list[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class RunProvenance:
-    """Everything a rule may ask about the run; the defaults are those of a run about which nothing is known.
+    """Facts about the run for the rules. The defaults describe an unknown run.
 
-    prompt: the text that was run, None if unknown. prompt_fault: why it cannot be shown that today's text is that text, "" if
-    it can or no prompt is needed. sampling: (temperature, top_p) of the calls. models: names of all models that were used,
-    those of the parents included. learned: what was learned from the competition's labels, each as a phrase that names its run.
-    shots: measured pairs in each prompt. changed: what differs between the code that ran and today's, "" if nothing.
-    left_out: rows of the run that are not among those submitted. repeated: rows in which a seed gave no answer, so that
-    the mean over the others stands in its columns. fewer_seeds: rows
-    of the run, or of its parents, with that flag.
+    prompt: the text that was run, None if unknown. prompt_fault: why today's text may differ from it, "" if they are equal or
+    no prompt is needed. sampling: (temperature, top_p) of the calls. models: names of all models used by the run and its
+    parents. learned: phrases on what was learned from the competition's labels, each naming its run. shots: number of measured
+    pairs in each prompt. changed: differences between the code of the run and today's, "" for none. left_out: rows of the run
+    missing from the submission. repeated: rows where a seed gave no answer and its columns contain the mean of the others.
+    fewer_seeds: rows of the run, or of its parents, with that flag.
     """
 
     run: str = ""
@@ -66,8 +65,8 @@ UNKNOWN_RUN = RunProvenance()
 class Sheet:
     """A CSV: its header and the rows that could be read.
 
-    header: without outer blanks; equal names are all listed. columns: the first of each name. lines: where each row
-    starts. unreadable: ids of rows that could not be read whole.
+    header: names without outer spaces, including duplicates. columns: the first of each name. lines: the line where each row
+    starts. unreadable: ids of rows that could not be read completely.
     """
 
     header: tuple[str, ...]
@@ -82,19 +81,19 @@ class Sheet:
         return tuple((key.strip() and key) or line for key, line in zip(ids, self.lines, strict=True))
 
     def cells(self, *columns: str) -> Iterator[tuple[Row, tuple[str, ...]]]:
-        """Yield row and cells of columns; nothing if one of them is missing."""
+        """Yield row and cells of columns; nothing if a column is missing."""
         if all(name in self.columns for name in columns):
             yield from zip(self.names, zip(*(self.columns[name] for name in columns), strict=True), strict=True)
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A submission's file, as far as it could be read.
+    """A submission's file, or its readable parts.
 
     expected: ids in order. zipped: whether it is a zip. paths: of all members; None if they cannot be read, or for a bare
     CSV. folder: the members' folder, "" for the top. members: bytes of submission.csv, prompt.txt and tools/*.py, by path within
-    that folder. sheet: None if it cannot be read. results: rows as an import would read them. faults: rule → its
-    findings when the file was opened.
+    that folder. sheet: None if it cannot be read. results: rows as read by an import. faults: rule → its findings when the file
+    was opened.
     """
 
     name: str
@@ -115,7 +114,7 @@ class File:
         return self.members[PROMPT].decode("utf-8", "replace") if PROMPT in self.members else None
 
     def cells(self, *columns: str) -> Iterator[tuple[Row, tuple[str, ...]]]:
-        """Return row and cells of columns; nothing without a sheet, or if one of them is missing."""
+        """Yield row and cells of columns; nothing without a sheet, or if a column is missing."""
         return iter(()) if self.sheet is None else self.sheet.cells(*columns)
 
     @property
@@ -130,7 +129,7 @@ def is_tool(path: str) -> bool:
 
 
 def parse_submission(content: bytes, name: str, layout: Layout, expected: Sequence[str], provenance: RunProvenance) -> File:
-    """Parse a CSV or a zip as far as it can be read."""
+    """Parse the readable parts of a CSV or a zip."""
     faults: Faults = {}
     base = File(name, layout, tuple(expected), provenance, is_zip(content))
     table, unpacked = (content, base) if not base.zipped else _unzip(content, base, faults)
@@ -145,7 +144,7 @@ def parse_submission(content: bytes, name: str, layout: Layout, expected: Sequen
 
 
 def _unzip(content: bytes, file: File, faults: Faults) -> tuple[bytes | None, File]:
-    """Return the bytes of the submission in a zip, None unless there is exactly one, and the file with its members."""
+    """Return the bytes of the submission in a zip (None unless there is exactly one) and the file with its members."""
     try:
         paths, found = unpack(content, file.name, _is_wanted)
     except UnsafeFile as error:
@@ -172,7 +171,7 @@ def _is_wanted(path: str) -> bool:
 
 
 def _read_sheet(content: bytes, file: File, faults: Faults) -> Sheet | None:
-    """Return the sheet of a CSV file; None, with a fault, where the content is no such file."""
+    """Return the sheet of a CSV file; None, with a fault, if the content is not CSV."""
     try:
         refuse_wide_encodings(content[:4], file.name)
         raw = next((cells for cells in csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"))) if cells), [])
@@ -210,7 +209,7 @@ def _count_rows(rows: Sequence[object]) -> str:
 
 
 def _unreadable_ids(content: bytes, lines: set[int], column: int) -> frozenset[str]:
-    """Return ids of the rows that start on these lines, as far as they can be read."""
+    """Return the readable ids of the rows that start on these lines."""
     if not lines:
         return frozenset()
     reader = csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"), newline=""))
@@ -223,7 +222,7 @@ def _unreadable_ids(content: bytes, lines: set[int], column: int) -> frozenset[s
 
 
 def _rename_repeated_columns(content: bytes, header: tuple[str, ...]) -> bytes:
-    """Return the same file with repeated column names changed, so that the first column of each name can be read."""
+    """Return the file with repeated column names changed, so that the first column of each name can be read."""
     if len(set(header)) == len(header):
         return content
     lines = content.splitlines(keepends=True)

@@ -1,10 +1,9 @@
-"""The functions of the competition's starter kit, with the same names and meanings; the wording of prompts is our own.
+"""The functions of the competition's starter kit, with the same names and meanings, but our own prompts.
 
-Reads answers in prose as the starter kit does: by options ("B)") and by words ("up-regulation", "no significant change").
-
-It is wider than `core.llm.parsing`, which runs obey and which reads no prose, and narrower than the kit where the kit is wrong: a
-word that is denied ("no upregulation") is not an answer, nor is the letter of a name ("vitamin C"). `docs/starter_kit.md` lists
-every difference that is known.
+Answers in prose are read as in the starter kit: by options ("B)") and by words ("up-regulation", "no significant change"). This
+accepts more than `core.llm.parsing`, which is used for runs and reads no prose. It accepts less than the kit where the kit is
+wrong: a negated word ("no upregulation") is not an answer, nor is the letter of a name ("vitamin C"). `docs/starter_kit.md`
+lists all known differences.
 """
 
 from __future__ import annotations
@@ -73,17 +72,17 @@ _DENIES_AFTER = re.compile(
 )
 
 
-Example = Mapping[str, str]  # of pert, gene, label
+Example = Mapping[str, str]  # keys: pert, gene, label
 Default = TypeVar("Default")
 NO_ANSWER = (0.333, 0.333)
 LABELS = tuple(map(str, HARD))
 
 
 def format_prompt(pert: str, gene: str, examples: Sequence[Example] | None = None, cell_desc: str | None = None) -> str:
-    """Return the prompt about a pair, as `prompt_only` sends it by default.
+    """Return the prompt about a pair, the same as the default of `prompt_only`.
 
-    examples: measured pairs to show in it. cell_desc: a description of the cells, by default that of the kit's mouse macrophages.
-    Raise InputError for an example without pert, gene or label, or with a label that is not up, down or none.
+    examples: measured pairs to show in the prompt. cell_desc: a description of the cells, by default of the kit's mouse
+    macrophages. Raise InputError for an example without pert, gene or label, or with a label other than up, down or none.
     """
     shown = "\n".join(map(_format_example, examples or ()))
     return fill(
@@ -109,10 +108,10 @@ def _format_example(example: Example) -> str:
 def format_prompts_from_csv(
     csv_path: str | Path, examples: Sequence[Example] | None = None, cell_desc: str | None = None
 ) -> pd.DataFrame:
-    """Return the prompt of every row of a file with the columns id, pert and gene, in its order: columns id, prompt.
+    """Return the prompt of every row of a file with the columns id, pert and gene, in the file's order: columns id, prompt.
 
-    Other columns are not read. examples, cell_desc: as in `format_prompt`. Raise InputError for a file without these columns, and
-    for one with a row that cannot be read or lacks one of them.
+    Other columns are ignored. examples, cell_desc: as in `format_prompt`. Raise InputError if a column is missing, and if a row
+    cannot be read or is incomplete.
     """
     path = Path(csv_path)
     table = Table(io.BytesIO(read_file(path, MAX_BYTES)), str(path))
@@ -130,10 +129,10 @@ def format_prompts_from_csv(
 
 
 def parse_answer(text: str | None, default: Default = NO_ANSWER) -> tuple[float, float] | Default:  # type: ignore[assignment]
-    """Return (up, down) of what a reply answers, by a letter or in words: up (1, 0), down (0, 1), none (0, 0).
+    """Return (up, down) for the answer in a reply, given by a letter or in words: up (1, 0), down (0, 1), none (0, 0).
 
-    `default` if it answers nothing, two things or takes its answer back, and for None. Values differ from the starter kit's only
-    where `docs/starter_kit.md` says why.
+    Return `default` for None, and if the reply has no answer, has two answers or retracts its answer. Values differ from the
+    starter kit's only as explained in `docs/starter_kit.md`.
     """
     found = read_answer(text) if text else None
     return default if found is None else HARD[found]
@@ -143,7 +142,7 @@ def parse_answers(
     texts: Sequence[str | None],
     default: Default = NO_ANSWER,  # type: ignore[assignment]
 ) -> list[tuple[float, float] | Default]:
-    """Return `parse_answer` of each."""
+    """Return the result of `parse_answer` for each text."""
     return [parse_answer(text, default) for text in texts]
 
 
@@ -153,13 +152,15 @@ def build_submission(
     predictions_down: Sequence[float],
     output_path: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Return columns id, prediction_up, prediction_down; written as CSV if a path is given, instead of an existing file.
+    """Return columns id, prediction_up, prediction_down; if a path is given, write them as CSV, replacing an existing file.
 
     Raise InputError if the three differ in length.
     """
     lengths = [len(ids), len(predictions_up), len(predictions_down)]
     if len(set(lengths)) > 1:
-        raise InputError(f"got {lengths[0]:,} ids, {lengths[1]:,} and {lengths[2]:,} predictions; expected as many of each")
+        raise InputError(
+            f"got {lengths[0]:,} ids, {lengths[1]:,} and {lengths[2]:,} predictions; expected the same number of each"
+        )
     frame = pd.DataFrame(dict(zip(IDENTITY, (list(ids), list(predictions_up), list(predictions_down)), strict=True)))
     if output_path is not None:
         write_file(frame.to_csv(index=False).encode(), Path(output_path), replace=True)
@@ -167,10 +168,10 @@ def build_submission(
 
 
 def read_answer(text: str) -> Label | None:
-    """Return the label that a reply names, None if it names none, two, or takes its answer back.
+    """Return the label named in a reply, None for no label, two labels or a retracted answer.
 
-    What is marked as the answer counts (`core.llm.parsing.label`); without a mark, and where marks differ, what stands behind the
-    last "Answer:" or on the last line; else the whole text, as in the starter kit.
+    A marked answer counts first (`core.llm.parsing.label`). Without a mark, or with different marks, the text after the last
+    "Answer:" or on the last line counts; otherwise the whole text, as in the starter kit.
     """
     reply = final_text(text).text
     if reply is None:
@@ -189,13 +190,13 @@ def read_answer(text: str) -> Label | None:
 
 
 def _answer_part(text: str) -> str:
-    """Return what follows the last "Answer:", else the last line that is not empty."""
+    """Return the text after the last "Answer:", or the last line that is not empty."""
     marks = list(_ANSWER.finditer(text))
     return text[marks[-1].end() :].strip() if marks else text.strip().rpartition("\n")[2]
 
 
 def _named_in(text: str) -> set[Label]:
-    """Return the labels that a part of a text names; none if what follows the first of them takes it back."""
+    """Return the labels named in a part of a text; none if the text after the first label retracts it."""
     letters = [(each.start(), each[1] or each[2]) for each in _OPTION.finditer(text)]
     letters += [(each.start(), each[1]) for each in _LETTER_LINE.finditer(text)]
     places = {(at, OPTIONS[letter.upper()]) for at, letter in letters}
@@ -215,6 +216,6 @@ def _named_in(text: str) -> set[Label]:
 
 
 def _is_denied(text: str, word: re.Match[str]) -> bool:
-    """Return whether the clause of a word says that it is not so."""
+    """Return whether the clause around a word negates it."""
     begin = max(chain((each.end() for each in _CLAUSE.finditer(text, 0, word.start())), (0,)))
     return bool(_DENIES_BEFORE.search(text, begin, word.start()) or _DENIES_AFTER.match(text, word.end()))

@@ -1,4 +1,4 @@
-"""What each track's submission consists of: columns in their order, members of the zip, and limits."""
+"""The format of each track's submission: columns in order, members of the zip, and limits."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from core.types import Track
 
 CSV, PROMPT, TOOLS = "submission.csv", "prompt.txt", "tools/"  # members of a zip
 SEEDS = (42, 43, 44)  # of track A
-NO_TRACE = "none"  # the text of an empty trace, since no cell may be empty
-MODEL = "gpt-oss-120b"  # the only one that tracks A and B allow
+NO_TRACE = "none"  # the text of an empty trace, because no cell may be empty
+MODEL = "gpt-oss-120b"  # the only model allowed in tracks A and B
 
 IDENTITY = ("id", "prediction_up", "prediction_down")
 PLAIN_TRACE = "reasoning_trace"
@@ -23,8 +23,8 @@ class Layout:
     """One track.
 
     columns: of submission.csv, in order. predictions: pairs of columns, P(up) and P(down), the submitted ones first.
-    traces, counts: columns with text, and with whole numbers. has_tools: whether the zip holds tools/*.py.
-    most_prompt_tokens: None if the track sets no such limit.
+    traces, counts: columns with text, and with whole numbers. has_tools: whether the zip contains tools/*.py.
+    most_prompt_tokens: None if the track has no such limit.
     """
 
     track: Track

@@ -1,7 +1,7 @@
-"""Gene symbols and names of perturbations as laboratories write them.
+"""Read gene symbols and names of perturbations as laboratories write them.
 
-p_values       columns whose names say that they hold p-values or ranks
-spelling       blanks, and texts that stand for a missing value
+p_values       names of columns with p-values or ranks
+spelling       spaces, and texts that mean a missing value
 controls       values that look like controls
-perturbations  what each value of a perturbation column means: controls, genes, combinations, guides
+perturbations  the meaning of each value of a perturbation column: controls, genes, combinations, guides
 """

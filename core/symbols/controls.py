@@ -1,11 +1,13 @@
-"""Values of a perturbation column that look like controls: non-targeting, NT, ctrl, safe-targeting, with or without a number."""
+"""Recognise values of a perturbation column that look like controls: non-targeting, NT, ctrl, safe-targeting, with or without a
+number.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-SEVERAL: Final = re.compile(r"\s*(?:__|[+;,|&])\s*|(?<=\d)_(?=[A-Za-z])")  # between the parts of a name; NegCtrl0_NegCtrl1
+SEVERAL: Final = re.compile(r"\s*(?:__|[+;,|&])\s*|(?<=\d)_(?=[A-Za-z])")  # separates the parts of a name: NegCtrl0_NegCtrl1
 _SEPARATORS = re.compile(r"[\s_\-./#()]+")
 _NUMBERED = (  # may be followed by a number, or begin with sg
     *("nontargeting", "nontarget", "nontargetting", "nontargetingcontrol", "nontargetcontrol", "nontargetingguide", "notarget"),
@@ -44,12 +46,12 @@ _PLAIN = {
 }
 _GUIDE = "sgrna|grna|shrna|sirna|guide|sg|sh|si|g"
 _WORD = "|".join(sorted(_NUMBERED, key=len, reverse=True))
-# At most three words (NT_NT): where words are made of words, more could be distinguished in 2^n ways.
+# At most three words (NT_NT): words made of words can be split in 2^n ways.
 _PATTERN = re.compile(rf"p?(?:(?:{_GUIDE})?(?:{_WORD})(?:{_GUIDE})?\d*){{1,3}}(?:cells?|site\d*)?")
 
 
 def looks_like_control(text: str) -> bool:
-    """Return whether a clean value names controls: usual words in any spelling, numbered or not."""
+    """Return whether a clean value names controls, with the usual words in any spelling, numbered or not."""
     if _names_control(text):  # AAVS1_sg2 is one name
         return True
     parts = [part for part in SEVERAL.split(text) if part]

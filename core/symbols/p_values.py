@@ -1,4 +1,6 @@
-"""Columns whose names say that they hold p-values or ranks, for which smaller is more; logarithms of p, if none is above 0."""
+"""Recognise columns of p-values or ranks by name. For them, smaller means stronger; also for logarithms of p if none is above
+0.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,13 @@ _TEST: Final = re.compile(
 )
 _PARTS: Final = ("pval", "qval", "padj", "adjp", "pvalue", "qvalue", "fdr", "fwer")
 _LOGARITHM: Final = re.compile(r"log|^nlp|^mlp")
-# log p alone may be a log-probability, for which larger is more.
+# "log p" alone may be a log-probability, for which larger means stronger.
 _LOG_P: Final = re.compile(r"log10[pq]$|log(?:2|10|e)?(?:pv|qv|pval\w*|qval\w*|padj\w*|adjp\w*|fdr)$")
 _COMPLEMENT: Final = re.compile(r"1\s*[-_]\s*p|one_?minus|inv")
 
 _NAME_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _RANKS: Final = {"rank", "ranks", "ranking", "rankings"}
-_NO_RANKS: Final = {  # shares and scores made of ranks, statistics of them, what is turned round already, and what is no rank
+_NO_RANKS: Final = {  # shares, scores and statistics of ranks, reversed ranks, and words that do not mean ranks
     *("pct", "percent", "percentile", "percentage", "perc", "quantile", "norm", "normed", "normalized", "normalised", "scaled"),
     *("score", "scores", "scored", "stat", "statistic", "metric", "prob", "probability", "log", "auc", "mrr", "sum", "sums"),
     *("inv", "inverse", "inverted", "neg", "negative", "rev", "reverse", "reversed", "reciprocal", "desc", "descending", "minus"),
@@ -49,7 +51,7 @@ _NO_RANKS: Final = {  # shares and scores made of ranks, statistics of them, wha
 
 
 def is_p_value_name(name: str) -> bool:
-    """Return whether a column's name says that it holds p-values, adjusted or not: p, pval, p_value, padj, P.Value, fdr, q."""
+    """Return whether a column is named like p-values, adjusted or not: p, pval, p_value, padj, P.Value, fdr, q."""
     folded = name.strip().lower()
     squeezed = "".join(_WORDS.findall(folded))
     if _LOGARITHM.search(squeezed) or _COMPLEMENT.search(folded):
@@ -59,12 +61,12 @@ def is_p_value_name(name: str) -> bool:
 
 
 def is_log_p_name(name: str) -> bool:
-    """Return whether a column is named as logarithms of p-values, of either sign: log10p, neg_log10_pval, -log10(padj)."""
+    """Return whether a column is named like logarithms of p-values, of either sign: log10p, neg_log10_pval, -log10(padj)."""
     squeezed = "".join(_WORDS.findall(name.strip().lower()))
     return _LOG_P.search(squeezed) is not None
 
 
 def is_rank_name(name: str) -> bool:
-    """Return whether a column is named as ranks, of which 1 is the best: rank, ranking, rank_de, effect rank, deRank."""
+    """Return whether a column is named like ranks, where 1 is the best: rank, ranking, rank_de, effect rank, deRank."""
     parts = {part.lower() for part in _NAME_PARTS.findall(name)}
     return bool(parts & _RANKS) and not parts & _NO_RANKS

@@ -1,8 +1,8 @@
-"""What each value of a perturbation column means. One reading for cells, tables, target ranking and external scores.
+"""Read each value of a perturbation column, in the same way for cells, tables, target ranking and external scores.
 
 A value names controls, says nothing, or names one or several genes: "A", "A+ctrl", "A+B", "A_B", "A;B", guides such as
-"A_+_123.45-P1P2", "A_sg2", "A-1". What "_", "-", ":", "/" or a blank joins is taken apart only where every part is known:
-symbols such as HLA-A and NKX2-1 hold these too.
+"A_+_123.45-P1P2", "A_sg2", "A-1". Text with "_", "-", ":", "/" or a space is split only if every part is known, because symbols
+such as HLA-A and NKX2-1 contain these too.
 """
 
 from __future__ import annotations
@@ -22,32 +22,33 @@ from core.symbols.spelling import clean, is_missing
 Kind = Literal["control", "set aside", "missing", "genes"]
 How = Literal["", "guide", "combination", "spelling"]
 _MAY_JOIN: Final = ("_", "-", ":", "/", " ", ".")
-# Horlbeck's guides: gene, strand, position, transcript. Of Norman and others, "__" is between the guides of both positions.
+# Horlbeck's guides: gene, strand, position, transcript. In Norman and others, "__" separates the guides of the two positions.
 _STRANDED = re.compile(r"(?P<gene>[^+;|&]+?)_[+-]_\d+(?:\.\d+)?-[A-Za-z0-9.,]+(?:_\w+)?")
 _ALWAYS_JOIN = re.compile(r"\s*(?:[;,|&]|__+|(?<!_)\+|\+(?!_))\s*")
-_PART = re.compile(r"[\w.\-()\[\]/:*'° +]+")  # what may be a symbol, a guide or a control; else nothing was joined
+_PART = re.compile(r"[\w.\-()\[\]/:*'° +]+")  # a possible symbol, guide or control; otherwise nothing was joined
 _GUIDE_WORD = re.compile(
     r"(?:sg|g|(?i:sgrna|grna|guide|crrna))?[_\-. ]?\d{1,5}|[ACGT]{15,25}|P1P2|P1|P2|\+"
-    r"|(?i:ko|kd|knock[ -]?(?:out|down)|crispri|crisprko|shrna|sirna)\d{0,3}"  # what was done to the gene; no overexpression
+    r"|(?i:ko|kd|knock[ -]?(?:out|down)|crispri|crisprko|shrna|sirna)\d{0,3}"  # the kind of loss of the gene; not overexpression
 )
 _LETTERED = re.compile(r"(?P<gene>.+)_(?:sg|g)?(?P<letter>[A-Fa-f])")  # STAT1_A, STAT1_B
 _LISTED = re.compile(r"[\[({]\s*b?['\"].*['\"]\s*,?\s*[\])}]")  # ['STAT1', 'IRF1']
 _QUOTED = re.compile(r"b?(['\"])(.*?)\1")
 _GLUED = re.compile(r"(?P<gene>.+?)(?:sg|g|(?i:sgrna|grna|guide))\d{1,3}")
-# Before a gene; sgRNASEL is RNASEL by the second.
+# Prefixes of a gene; by the second pattern, sgRNASEL is RNASEL.
 _PREFIXES = (
     re.compile(r"(?:p_)?(?i:sgrna|grna|guide|shrna|sirna)[_\- ]?(?=[A-Za-z0-9])"),
     re.compile(r"(?:p_)?(?:sg|sh|si)[_\- ]?(?=[A-Za-z0-9])"),
 )
-_CONTROL_GENES: Final = ("CTRL", "Ctrl")  # a gene of people, and of mice
+_CONTROL_GENES: Final = ("CTRL", "Ctrl")  # the human and the mouse gene
 _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Perturbation:
-    """What a value means. genes: perturbed, sorted, none for controls. how: the value was read, "" if it is as it stands.
+    """The meaning of a value.
 
-    "set aside": it looks like a control, and other values were named as the controls.
+    genes: the perturbed ones, sorted, empty for controls. how: how the value was read, "" if literally; "set aside" for a value
+    that looks like a control if other values were named as the controls.
     """
 
     kind: Kind
@@ -71,13 +72,13 @@ class PerturbationNames:
     counts: Mapping[str, int] = field(default_factory=dict)
 
     def counted(self, kind: Kind, how: How | None = None) -> dict[str, int]:
-        """Return the values of a kind, read in a way if that is given, with their numbers of cells, most first."""
+        """Return the values of a kind (read as `how`, if given) with their numbers of cells, largest first."""
         found = {v: self.counts[v] for v, p in self.of_value.items() if p.kind == kind and how in (None, p.how)}
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     @property
     def controls(self) -> tuple[str, ...]:
-        """The values of the controls, those of most cells first."""
+        """The values of the controls, largest number of cells first."""
         return tuple(self.counted("control"))
 
     @property
@@ -87,11 +88,11 @@ class PerturbationNames:
 
     @property
     def singles(self) -> tuple[str, ...]:
-        """The genes that are perturbed alone, sorted."""
+        """The genes perturbed alone, sorted."""
         return tuple(sorted({p.genes[0] for p in self.of_value.values() if len(p.genes) == 1}))
 
     def lines(self, what: str = "cells") -> list[str]:
-        """Return what was decided, in lines for people, each with examples. what: is counted."""
+        """Describe the decisions in lines for people, each with examples. what: the things that are counted."""
         several = {value: self.counts[value] for value in self.multiple}
         groups = (
             ("controls", self.counted("control")),
@@ -104,7 +105,7 @@ class PerturbationNames:
         return [f"{title}: {_examples(values, what)}" for title, values in groups if values]
 
     def record(self) -> dict[str, dict[str, int]]:
-        """Return what was decided as plain data: controls, set_aside, missing → value → number."""
+        """Return the decisions as plain data: controls, set_aside, missing → value → number."""
         kinds: tuple[Kind, ...] = ("control", "set aside", "missing")
         return {kind.replace(" ", "_"): self.counted(kind) for kind in kinds}
 
@@ -123,11 +124,11 @@ def read_perturbations(
     *,
     need_controls: bool = True,
 ) -> PerturbationNames:
-    """Return what each value means.
+    """Return the meaning of each value.
 
     values: of every cell or row. genes: measured symbols, or a mapping of every spelling to its symbol. controls: the values of
-    the controls, or patterns with * and ?; without any, every value that looks like one. separator: what joins the genes of a
-    combination; then nothing else does. need_controls: raise InputError for controls that no value matches.
+    the controls, or patterns with * and ?; by default, every value that looks like a control. separator: the only text that
+    joins the genes of a combination. need_controls: raise InputError for controls that match no value.
     """
     counts = Counter(map(clean, values))
     reader = _Reader(counts, genes, tuple(controls), separator)
@@ -147,25 +148,26 @@ def _describe_unmatched(control: str, names: PerturbationNames) -> str:
 
 
 def matches_control(value: str, control: str) -> bool:
-    """Return whether a clean value is a control that was named, or fits its pattern of * and ?."""
+    """Return whether a clean value is this control, or matches its pattern of * and ?."""
     return value == clean(control) or fnmatchcase(value, control)
 
 
 @lru_cache(maxsize=1 << 16)
 def gene_of_condition(value: str) -> str:
-    """Return the one gene that a value names, where nothing is known of other values: A of "A+ctrl" and of A itself; "" for
-    controls and several genes."""
+    """Return the gene in a value, without looking at other values: A for "A+ctrl" and for "A"; "" for controls and several
+    genes.
+    """
     text = clean(value)
     if looks_like_control(text) and text not in _CONTROL_GENES:
         return ""
-    if len(_joined(text)) == 1 and not _STRANDED.fullmatch(text):
+    if len(_split_joined(text)) == 1 and not _STRANDED.fullmatch(text):
         return text
     genes = read_perturbations([text], ()).of_value[text].genes
     return genes[0] if len(genes) == 1 else ""
 
 
 class _Reader:
-    """Reads values against what is known: the measured genes, and the values that are plain symbols."""
+    """Reads values with the help of known symbols: the measured genes, and the values that are plain symbols."""
 
     def __init__(self, values: Iterable[str], genes: Mapping[str, str] | Iterable[str], controls: Sequence[str], separator: str):
         self._genes = dict(genes) if isinstance(genes, Mapping) else {gene: gene for gene in genes}
@@ -175,7 +177,7 @@ class _Reader:
             found.setdefault(spelled.casefold(), set()).add(symbol)
         self._folded = {folded: next(iter(symbols)) for folded, symbols in found.items() if len(symbols) == 1}
         alike = [value for value in values if looks_like_control(value) and value not in self._genes]
-        # CTRL is a gene as well: it is one if it is measured and something else stands for the controls
+        # CTRL is also a gene: it is read as one if it is measured and other values are controls
         self._genes_win = bool(controls or alike)
         plain = (v for v in values if v.isalnum() and not is_missing(v) and not self._is_control_like(v))
         self._known = dict(self._genes)
@@ -192,21 +194,21 @@ class _Reader:
             return _MISSING
         if self._separator:
             parts = [part.strip() for part in value.split(self._separator)]
-            return self._of([self._one(part)[0] for part in self._perturbing(parts)], "combination")
+            return self._of([self._one(part)[0] for part in self._drop_controls(parts)], "combination")
         return self._take_apart(value)
 
     def _is_control_like(self, value: str) -> bool:
         return looks_like_control(value) and not (self._genes_win and value in self._genes)
 
-    def _perturbing(self, parts: Iterable[str]) -> list[str]:
+    def _drop_controls(self, parts: Iterable[str]) -> list[str]:
         """Return the parts that are not controls."""
         return [p for p in parts if p and not self._is_control_like(p) and not any(matches_control(p, c) for c in self._controls)]
 
     def _take_apart(self, value: str) -> Perturbation:
         found, ways = list[str](), list[How]()
-        if all(map(is_missing, _joined(value))):  # nan+nan
+        if all(map(is_missing, _split_joined(value))):  # nan+nan
             return _MISSING
-        parts = self._perturbing(_joined(value))
+        parts = self._drop_controls(_split_joined(value))
         named = [part for part in parts if part in self._known or not _GUIDE_WORD.fullmatch(part)]
         for part in named if named and all(self._one(part)[0] in self._known for part in named) else parts:
             genes, how = self._several(part)
@@ -216,20 +218,22 @@ class _Reader:
         return self._of(found, "combination" if several else next(filter(None, ways), ""))
 
     def _several(self, part: str) -> tuple[list[str], How]:
-        """Return the genes of a part without + and its like, and how it was read; the part itself if not all is known."""
+        """Return the genes in a part without + and similar signs, and how it was read; the part itself if some of it is
+        unknown.
+        """
         name, how = self._one(part)
         if name in self._known:
             return [name], how
         for pieces in _pieces_of(part):
-            wanted = self._perturbing(pieces)
+            wanted = self._drop_controls(pieces)
             genes = [self._one(piece)[0] for piece in wanted if piece in self._known or not _GUIDE_WORD.fullmatch(piece)]
             if genes and all(gene in self._known for gene in genes):
                 return genes, "guide" if len(genes) < len(wanted) else ""
-        dashed = re.sub(r"[._]", "-", part)  # as R writes HLA-A: HLA.A
+        dashed = re.sub(r"[._]", "-", part)  # R writes HLA-A as HLA.A
         return ([dashed], "spelling") if dashed in self._known else ([name], how)
 
     def _one(self, text: str) -> tuple[str, How]:
-        """Return the gene of a guide or of a symbol in another spelling, and how it was read; the text itself for any other."""
+        """Return the gene of a guide or of a symbol in another spelling, and how it was read; otherwise the text itself."""
         if text in self._known:
             return text, ""
         for spelled, how in self._spellings(text):
@@ -241,7 +245,7 @@ class _Reader:
         return (stranded["gene"], "guide") if stranded else (text, "")
 
     def _spellings(self, text: str) -> Iterator[tuple[str, How]]:
-        """Yield what may be the symbol in a text, the text first."""
+        """Yield possible symbols in a text, the text itself first."""
         yield text, ""
         if stranded := _STRANDED.fullmatch(text):
             yield stranded["gene"], "guide"
@@ -264,8 +268,8 @@ class _Reader:
         return Perturbation("genes", named, how)
 
 
-def _joined(text: str) -> list[str]:
-    """Return what a text joins by +, ; and their like; the text alone if one of these could be no symbol."""
+def _split_joined(text: str) -> list[str]:
+    """Return the parts of a text joined by +, ; and similar signs; the whole text if one part cannot be a symbol."""
     if _LISTED.fullmatch(text):
         return [clean(part) for _, part in _QUOTED.findall(text)]
     parts = [text] if _STRANDED.fullmatch(text) else _ALWAYS_JOIN.split(text)
@@ -273,7 +277,7 @@ def _joined(text: str) -> list[str]:
 
 
 def _pieces_of(text: str) -> Iterator[list[str]]:
-    """Yield the ways to take a text apart at a character that symbols may hold too: everywhere, or in two."""
+    """Yield the ways to split a text at a character that symbols may also contain: at every one, or into two parts."""
     for joint in _MAY_JOIN:
         pieces = [piece for piece in text.split(joint) if piece]
         if len(pieces) > 1:

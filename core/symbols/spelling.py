@@ -1,6 +1,6 @@
-"""Texts of files without what nobody sees, and texts that stand for a missing value.
+"""Clean texts of files, and recognise texts that mean a missing value.
 
-Gene symbols that a spreadsheet has changed: MARCH1 to 1-Mar, 2310009E13Rik to 2.31E+13, SEPT2 to 43710.
+Also recognise gene symbols changed by a spreadsheet: MARCH1 to 1-Mar, 2310009E13Rik to 2.31E+13, SEPT2 to 43710.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _WORDS: Final = {
 
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad]")
 _BLANKS = re.compile(r"\s+")
-_DASHES = re.compile("[\u2010-\u2015\u2212\ufe63\uff0d]")  # hyphens that keep a line together, dashes, minus
-# A text as Python shows it, alone in a list or not: b'STAT1', 'STAT1', ['STAT1'], ('STAT1',)
+_DASHES = re.compile("[\u2010-\u2015\u2212\ufe63\uff0d]")  # non-breaking hyphens, dashes, minus
+# A text as printed by Python, alone or in a list of one: b'STAT1', 'STAT1', ['STAT1'], ('STAT1',)
 _SHOWN_BY_PYTHON = re.compile(r"[\[({]?\s*b?(['\"])(?P<text>[^'\"]+)\1\s*,?\s*[\])}]?")
 _MISSING = {"nan", "none", "na", "n/a", "#n/a", "<na>", "null", "nil", "nat", "missing", "0", "-1"}
 _MISSING |= {
@@ -56,8 +56,9 @@ _UNCALLED = re.compile(  # no guide detected, 2+ guides, unassigned cell, empty 
 
 
 def clean(text: str) -> str:
-    """Return a text without outer blanks and invisible characters; blanks inside, such as a no-break space, become one blank,
-    dashes of any kind become hyphens, and what Python puts around a text when it shows it (b'STAT1') goes."""
+    """Return a text without outer spaces and invisible characters. Inner spaces, such as a no-break space, become one space;
+    dashes of any kind become hyphens; and Python's quotes around a printed text (b'STAT1') are removed.
+    """
     if text.isascii() and text.isalnum():
         return text
     text = _BLANKS.sub(" ", _INVISIBLE.sub("", text)).strip()
@@ -80,18 +81,18 @@ def is_missing(text: str) -> bool:
 
 
 def spreadsheet_damage(symbol: str) -> str:
-    """Return what a spreadsheet, or a library that writes tables, has made of a symbol, in words; "" for what may be one."""
+    """Describe the damage to a symbol by a spreadsheet or a table library; "" if the text may be a symbol."""
     if symbol.lower() in _WORDS:
         return _WORDS[symbol.lower()]
     if symbol and not any(map(str.isalnum, symbol)):
         return "nothing that names a gene"
     if symbol.startswith("#"):
-        return "an error of a spreadsheet"
+        return "a spreadsheet error"
     if _DATE.fullmatch(symbol):
-        return "a date, which Excel makes of symbols such as MARCH1, MARC1 and SEPT2"
+        return "a date, made by Excel from symbols such as MARCH1, MARC1 and SEPT2"
     if _FLOAT.fullmatch(symbol):
-        return "a number, which Excel makes of symbols such as 2310009E13Rik"
+        return "a number, made by Excel from symbols such as 2310009E13Rik"
     if not _WHOLE.fullmatch(symbol):
         return ""
     is_day = len(symbol) == 5 and int(symbol) in _SERIALS
-    return "a day that Excel counts, made of a symbol such as SEPT2" if is_day else "a number (an Entrez id, perhaps)"
+    return "a day number, made by Excel from a symbol such as SEPT2" if is_day else "a number (an Entrez id, perhaps)"

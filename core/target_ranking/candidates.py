@@ -1,4 +1,4 @@
-"""Pools of candidate genes that a ranking is narrowed to beforehand, and what a random ranking of a pool scores."""
+"""Pools of candidate genes that limit a ranking, and the score of a random ranking within a pool."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SHOWN = 5
 def read_candidates(path: Path, conditions: Collection[str]) -> dict[str, frozenset[str]]:
     """Return the pool of genes of each condition.
 
-    The file is a JSON object of condition → list of genes, or one pool for all conditions: a JSON list, or a text of one gene a
-    line. Raise InputError for another content, an empty pool, a gene that stands twice in a pool, and a condition without one.
+    The file is a JSON object of condition → list of genes, or one pool for all conditions: a JSON list, or a text with one gene
+    per line. Raise InputError for other content, an empty pool, a gene twice in a pool, and a condition without a pool.
     """
     content = read_file(path, MOST_BYTES)
     values = _parse(content, path)
@@ -43,9 +43,9 @@ def _parse(content: bytes, path: Path) -> list[Any] | dict[str, Any]:
         is_json = text.lstrip().startswith(("[", "{"))
         values = parse_json(text) if is_json else [line.strip() for line in text.splitlines() if line.strip()]
     except ValueError as error:
-        raise InputError(f"{path.name}: cannot be read ({error}), expected JSON or one gene a line") from error
+        raise InputError(f"{path.name}: cannot be read ({error}), expected JSON or one gene per line") from error
     if not isinstance(values, list | dict) or not values:
-        raise InputError(f"{path.name}: holds no genes, expected a pool for each condition or one for all")
+        raise InputError(f"{path.name}: contains no genes, expected a pool for each condition or one for all")
     return values
 
 
@@ -53,14 +53,14 @@ def _pool(genes: object, where: str, name: str) -> frozenset[str]:
     if not isinstance(genes, list) or not genes or not all(isinstance(gene, str) and gene for gene in genes):
         raise InputError(f"{where}: {name}: got {genes!r:.80}, expected a list of genes")
     if len(set(genes)) < len(genes):
-        raise InputError(f"{where}: {name}: {len(genes) - len(set(genes)):,} genes stand twice, expected each once")
+        raise InputError(f"{where}: {name}: {len(genes) - len(set(genes)):,} genes are listed twice, expected each once")
     return frozenset(genes)
 
 
 def pool_matrix(
     pools: Mapping[str, Collection[str]], conditions: Sequence[str], genes: Sequence[str], where: str = "candidates"
 ) -> NDArray[np.bool_]:
-    """Return which genes are in the pool of each row's condition, of shape (n_rows, n_genes).
+    """Return flags of the genes in the pool of each row's condition, of shape (n_rows, n_genes).
 
     Raise InputError for a candidate that is not among the genes.
     """
@@ -70,8 +70,8 @@ def pool_matrix(
         unknown = sorted(set(pools[condition]) - set(positions))
         if unknown:
             raise InputError(
-                f"{where}: {condition}: {', '.join(unknown[:_SHOWN])} not among the {len(genes):,} genes measured, "
-                "expected genes that can be ranked"
+                f"{where}: {condition}: {', '.join(unknown[:_SHOWN])} not among the {len(genes):,} genes measured, expected "
+                "genes that can be ranked"
             )
         rows[condition] = np.zeros(len(genes), dtype=np.bool_)
         rows[condition][[positions[gene] for gene in pools[condition]]] = True
@@ -81,9 +81,9 @@ def pool_matrix(
 def random_level(
     conditions: Sequence[str], pools: Mapping[str, Collection[str]] | None, n_genes: int, ks: Sequence[int] = KS
 ) -> RankingScores:
-    """Return the expected metrics of a random order of the ranked genes, for each row: all of them tie.
+    """Return the expected metrics of a random order of the ranked genes for each row, where all genes tie.
 
-    conditions: of each row. pools: the candidates of each condition, None where all n_genes are ranked.
+    conditions: of each row. pools: the candidates of each condition, None if all n_genes are ranked.
     """
     known: dict[str, dict[Metric, float]] = {}
     for condition in dict.fromkeys(conditions):

@@ -1,4 +1,4 @@
-"""Structural ceilings: what no model can exceed that ranks only genes which were perturbed in training."""
+"""Structural ceilings: the highest metrics of models that rank only genes perturbed in training."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ NAMES: Final = {"relevant_hit": "relevant", "recall": "recall", "exact_hit": "ex
 class Ceilings:
     """The largest value of each metric in each test condition.
 
-    best: by metric and k, of each condition, exact. conditions: in the same order.
+    best: by metric and k, the exact value of each condition. conditions: in the same order.
     """
 
     best: Mapping[Metric, Sequence[Fraction]]
     conditions: tuple[str, ...]
 
     def value(self, metric: str, k: int | None = None, n_rows: Mapping[str, int] | None = None) -> float:
-        """Return the ceiling of a metric's mean over conditions. n_rows: how often each condition counts, None for once."""
+        """Return the ceiling of a metric's mean over conditions. n_rows: the number of rows of each condition, None for one."""
         weights = [1 if n_rows is None else n_rows.get(condition, 0) for condition in self.conditions]
         total = sum(weight * best for weight, best in zip(weights, self.best[metric, k], strict=True))
         return float(total / sum(weights)) if sum(weights) else float("nan")
@@ -47,7 +47,7 @@ class Ceilings:
         return f"{decimal}/{len(self.conditions)}"
 
     def steps(self) -> dict[str, dict[str, str]]:
-        """Return metric → k → ceiling, for each k from which on the ceiling is another."""
+        """Return metric → k → ceiling, for each k where the ceiling changes."""
         found: dict[str, dict[str, str]] = {}
         for metric, name in NAMES.items():
             ks = sorted(k for at, k in self.best if at == metric and k is not None)
@@ -65,12 +65,12 @@ def ceilings_of(
     ks: Sequence[int] = KS,
     n_genes: int | None = None,
 ) -> Ceilings:
-    """Return the ceilings of a split, from its conditions alone, at each of `ks` and at every smaller k where one rises.
+    """Return the ceilings of a split, computed from its conditions, at each of `ks` and at every smaller k where one rises.
 
-    Of a test condition with targets T, S of them trained (and, with candidates, in the condition's pool): relevant hit and MRR 1
-    if S is not empty; recall min(|S|, k) / |T|; exact hit 1 if S = T and |T| ≤ k. n_genes: that are ranked without candidates,
-    None if unknown. Genes without a score tie behind the trained ones, which adds what chance gives where k reaches them, as in a
-    small pool. Raise InputError for a test condition without a pool.
+    For a test condition with targets T, let S be the trained ones (in the condition's pool, if there are candidates). Relevant
+    hit and MRR are 1 if S is not empty; recall is min(|S|, k) / |T|; exact hit is 1 if S = T and |T| ≤ k. n_genes: number of
+    genes ranked without candidates, None if unknown. Genes without a score tie behind the trained ones; if k reaches them, as
+    in a small pool, they add chance hits. Raise InputError for a test condition without a pool.
     """
     most = max(len(targets_in(condition)) for condition in split.test)
     reach = [_reach_of(condition, split.trained_genes, candidates, n_genes) for condition in split.test]
@@ -83,7 +83,7 @@ def ceilings_of(
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """Of a condition: how many targets there are, and the ties in which the best model of trained genes has those it ranks."""
+    """The number of targets of a condition, and the ties of its ranked targets in the best model of trained genes."""
 
     n_targets: int
     ties: tuple[Tie, ...]

@@ -1,4 +1,4 @@
-"""Control cells that are matched to perturbed ones: a model sees what a perturbation changed, not what a batch did."""
+"""Match control cells to perturbed cells, so that a model sees the change by a perturbation and not by a batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.target_ranking.expression import Expression, ExpressionSet
 
-N_MATCHED: Final = 16  # control cells for each cell, as published
+N_MATCHED: Final = 16  # number of control cells for each cell, as published
 
 Codes = NDArray[np.intp]
 
@@ -21,7 +21,7 @@ class MatchedControls:
     """Control cells for each of n cells.
 
     cells: expression of shape (n_controls, n_genes). rows: of shape (n, k), the positions in `cells` of each cell's controls.
-    n_unmatched: of the n cells, those whose batch has no control cell and whose controls are of all batches.
+    n_unmatched: number of cells whose batch has no control cell; their controls come from all batches.
     """
 
     cells: Expression
@@ -48,8 +48,8 @@ def match_controls(
 ) -> MatchedControls:
     """Return `n_matched` random control cells of the same batch for each cell.
 
-    pool: the cells whose control cells are used, over the same genes. They differ from one another where a batch has as many, and
-    are repeated where it has fewer. Raise InputError if there is no control cell, and for other genes.
+    pool: the cells that supply the control cells, over the same genes. Controls of a cell are distinct if its batch has enough,
+    and repeated otherwise. Raise InputError if there is no control cell, and for other genes.
     """
     if cells.genes != pool.genes:
         raise InputError(
@@ -73,7 +73,7 @@ def match_controls(
 
 
 def as_matched(control: Control, n_cells: int) -> MatchedControls:
-    """Return matched controls as they are; a profile of shape (n_genes,) or (n_cells, n_genes) as one control for each cell."""
+    """Return matched controls unchanged, and a profile of shape (n_genes,) or (n_cells, n_genes) as one control for each cell."""
     if isinstance(control, MatchedControls):
         if len(control.rows) != n_cells:
             raise InputError(f"control cells of {len(control.rows):,} cells, expected those of {n_cells:,}")
@@ -82,12 +82,12 @@ def as_matched(control: Control, n_cells: int) -> MatchedControls:
         return MatchedControls(control[None], np.zeros((n_cells, 1), dtype=np.intp))
     if len(control) != n_cells:
         raise InputError(f"control profiles: {len(control):,}, expected one for each of {n_cells:,} cells")
-    cells, rows = np.unique(control, axis=0, return_inverse=True)  # cells of one batch often share theirs
+    cells, rows = np.unique(control, axis=0, return_inverse=True)  # cells of one batch often share their controls
     return MatchedControls(cells, rows.reshape(-1, 1).astype(np.intp))
 
 
 def subtract_controls(x: Expression, control: Control) -> Expression:
-    """Return the expression of cells less the mean of their controls, of shape (n_cells, n_genes)."""
+    """Return the expression of cells minus the mean of their controls, of shape (n_cells, n_genes)."""
     if isinstance(control, MatchedControls):
         return x - as_matched(control, len(x)).means()
     return x - control

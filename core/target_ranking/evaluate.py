@@ -1,4 +1,4 @@
-"""One table for all models: the same test cells, split, mask and unit, beside the random level and the structural ceiling."""
+"""One table for all models on the same test cells, split, mask and unit, with the random level and the structural ceiling."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from core.target_ranking.models.base import FittedModel
 from core.target_ranking.splits import PARTS, Split, require_conditions
 
 Pools = Mapping[str, frozenset[str]]
-TOP: Final = 20  # genes of a ranking that are kept for people to read
+TOP: Final = 20  # number of genes of a ranking to save for people
 CELLS_AT_ONCE: Final = 512
-STRATA: Final = ("all", "seen", "part seen", "unseen")  # conditions by how many of their targets were perturbed in training
+STRATA: Final = ("all", "seen", "part seen", "unseen")  # conditions by the number of their targets perturbed in training
 COLUMNS: Final = (
     *("model", "stratum", "metric", "k", "estimate", "low", "high", "random", "margin", "margin_low", "margin_high"),
     *("ceiling", "n", "conditions"),
@@ -45,32 +45,35 @@ GENE_COLUMNS: Final = ("model", "condition", "rank", "gene", "is_target")
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSettings:
-    """What is scored. unit: "condition" (the expression of its cells is averaged first) or "cell". seed: of matched controls."""
+    """The settings of scoring. unit: "condition" (the expression of its cells is averaged first) or "cell". seed: of matched
+    controls.
+    """
 
     mask: Mask = setting("none", "Genes that models may not see.", title="Mask")
-    unit: Unit = setting("condition", "What is ranked: averaged cells, or each cell.", title="Unit")
-    seed: int = setting(0, "Of the control cells that are matched to a cell.", title="Seed", key="evaluation_seed", least=0)
+    unit: Unit = setting("condition", "The unit of a ranking: averaged cells, or each cell.", title="Unit")
+    seed: int = setting(0, "Random seed of the control cells matched to a cell.", title="Seed", key="evaluation_seed", least=0)
     ks: tuple[int, ...] = KS
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """What is scored, and a file of the pools that rankings are narrowed to; None to rank all genes."""
+    """The settings of scoring, and a file of pools for the rankings; None to rank all genes."""
 
     settings: EvaluationSettings = field(default_factory=EvaluationSettings)
     candidates: Path | None = setting(
         None,
-        "Rank within pools: JSON of condition to genes, or one gene a line.",
+        "Rank within pools: JSON of condition to genes, or one gene per line.",
         metavar="FILE",
-        not_on_form="a page reads no file of this machine but the cells",
+        not_on_form="a page reads no file of this machine except the cells",
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """table: COLUMNS, k NaN for mrr, "condition" and "cell" never mixed. genes: GENE_COLUMNS, for each model and test condition
-    the first TOP genes and all targets, of rankings of averaged cells. ceilings: of the split. ranks_untrained: the models that
-    rank genes that no training condition perturbs."""
+    """The scores and rankings of models. table: COLUMNS, k NaN for mrr, "condition" and "cell" never mixed. genes:
+    GENE_COLUMNS, the first TOP genes and all targets of each model and test condition, from rankings of averaged cells.
+    ceilings: of the split. ranks_untrained: the models that also rank genes without a training perturbation.
+    """
 
     table: pd.DataFrame
     genes: pd.DataFrame
@@ -80,7 +83,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """What is ranked: cells or averaged conditions, with their controls."""
+    """The rows to rank: cells or averaged conditions, with their controls."""
 
     x: Expression
     controls: MatchedControls
@@ -98,8 +101,8 @@ def evaluate(
 ) -> Evaluation:
     """Return the evaluation of fitted models on the test conditions of a split.
 
-    cells: with the test conditions and the control cells. pools: the candidates of each test condition; None to rank all genes.
-    Raise InputError for models fitted on other genes, and for a split whose test conditions have no cells.
+    cells: the cells of the test conditions and the control cells. pools: the candidates of each test condition; None to rank
+    all genes. Raise InputError for models fitted on other genes, and for a split whose test conditions have no cells.
     """
     if not models:
         raise InputError("evaluation: got no model, expected at least one")
@@ -112,7 +115,7 @@ def evaluate(
     ceilings = ceilings_of(split, pools, settings.ks, len(cells.genes))
     tables, genes = [], []
     for at, (name, model) in enumerate(models.items()):
-        report(at / len(models), f"{name}: ranking the genes of {len(rows.conditions):,} {settings.unit}s")
+        report(at / len(models), f"{name}: ranking genes for {len(rows.conditions):,} {settings.unit}s")
         ranker = _Ranker(model, settings.mask, frozenset(hidden), pools)
         found = score_rankings(ranker.places(rows), rows.conditions, settings.ks)
         tables.append(_table_of(name, found, random, ceilings, split))
@@ -132,7 +135,7 @@ def _check(models: Mapping[str, FittedModel], cells: ExpressionSet, split: Split
 
 
 def _positions(cells: ExpressionSet, condition: str) -> list[int]:
-    """Return the columns of a condition's targets, as far as they are measured."""
+    """Return the columns of a condition's measured targets."""
     known = {gene: at for at, gene in enumerate(cells.genes)}
     return [known[gene] for gene in targets_in(condition) if gene in known]
 
@@ -160,7 +163,7 @@ def _average(cells: _Rows) -> _Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ranker:
-    """A model with what it may see and rank. hidden: the columns that the mask "targets" takes."""
+    """A model with the limits on what it sees and ranks. hidden: the columns hidden by the mask "targets"."""
 
     model: FittedModel
     mask: Mask
@@ -168,7 +171,7 @@ class _Ranker:
     pools: Pools | None
 
     def blocks(self, rows: _Rows) -> Iterator[tuple[slice, Floats, NDArray[np.bool_] | None]]:
-        """Yield scores of the rows in blocks, and which genes are ranked."""
+        """Yield the scores of the rows in blocks, and flags of the ranked genes."""
         for start in range(0, len(rows.conditions), CELLS_AT_ONCE):
             block = slice(start, start + CELLS_AT_ONCE)
             controls = rows.controls.take(np.arange(len(rows.conditions))[block])
@@ -178,7 +181,7 @@ class _Ranker:
             yield block, self.model.score(x, controls), among
 
     def places(self, rows: _Rows) -> list[list[Places]]:
-        """Return the places of each row's targets."""
+        """Return the ranks of each row's targets."""
         return [each for block, scores, among in self.blocks(rows) for each in place_targets(scores, rows.targets[block], among)]
 
 
@@ -225,7 +228,7 @@ def _genes_of(name: str, ranker: _Ranker, profiles: _Rows) -> pd.DataFrame:
 
 
 def _first_genes(scores: Floats, targets: Sequence[int], ranked: NDArray[np.bool_] | None, genes: Sequence[str]) -> pd.DataFrame:
-    """Return the first TOP genes that a model can score, and the targets: rank (inf outside of the pool), gene, is_target."""
+    """Return the first TOP genes that a model can score, and the targets: rank (inf outside the pool), gene, is_target."""
     can_rank = np.isfinite(scores) if ranked is None else np.isfinite(scores) & ranked
     order = np.argsort(-scores, kind="stable")
     shown = list(dict.fromkeys([*order[can_rank[order]][:TOP], *targets]))
@@ -241,6 +244,6 @@ def _ranks_untrained(model: FittedModel, split: Split) -> bool:
 
 
 def by_model(table: pd.DataFrame, metric: str, k: int | None, stratum: str = "all") -> pd.DataFrame:
-    """Return one row for each model: those of a metric at one k."""
+    """Return one row for each model, for a metric at one k."""
     at_k = table["k"].isna() if k is None else table["k"] == k
     return table[(table["metric"] == metric) & at_k & (table["stratum"] == stratum)].reset_index(drop=True)

@@ -1,8 +1,8 @@
-"""The expression of cells and their conditions, in memory: what models are trained on and what they rank genes from.
+"""The expression of cells and their conditions, in memory. Models are trained on it and rank genes from it.
 
 Names of conditions: "ctrl" for control cells, "A" for one perturbed gene, "A+B" for several.
 
-Masking: genes whose expression a model may not see when it ranks, since a knocked-down gene betrays itself.
+Masking hides the expression of genes from a model when it ranks, because a knocked-down gene reveals itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.errors import InputError
 
 CONTROL = "ctrl"
 SEPARATOR = "+"
-SHOWN = 5  # names in a message; further ones are counted
+SHOWN = 5  # number of names in a message; the rest is counted
 Expression = NDArray[np.float32]
 
 
@@ -29,7 +29,7 @@ class ExpressionSet:
 
     x: of shape (n_cells, n_genes), float32, log1p of counts per 10,000. genes: unique symbols. conditions: of shape
     (n_cells,), canonical (see `core.target_ranking.expression`). batches: of shape (n_cells,), one name for all without batches.
-    Raises InputError for other shapes, and for a condition with a gene that is not among the genes.
+    Raise InputError for other shapes, and for a condition with an unknown gene.
     """
 
     x: Expression
@@ -45,14 +45,14 @@ class ExpressionSet:
         require_targets(self.genes, np.unique(self.conditions))
 
     def targets_of(self, condition: str) -> tuple[int, ...]:
-        """Return the positions of a condition's perturbed genes; none for control cells. Raise InputError for another gene."""
+        """Return the positions of a condition's perturbed genes; () for control cells. Raise InputError for an unknown gene."""
         positions = {gene: at for at, gene in enumerate(self.genes)}
         require_targets(self.genes, [condition])
         return tuple(positions[gene] for gene in targets_in(condition))
 
     @property
     def is_control(self) -> NDArray[np.bool_]:
-        """Of shape (n_cells,): which cells are control cells."""
+        """Flags of the control cells, of shape (n_cells,)."""
         return np.asarray(self.conditions == CONTROL)
 
     @property
@@ -61,11 +61,11 @@ class ExpressionSet:
         return tuple(str(name) for name in np.unique(self.conditions) if name != CONTROL)
 
     def take(self, rows: NDArray[Any]) -> Self:
-        """Return the cells of these positions or flags."""
+        """Return the cells at these positions or flags."""
         return type(self)(self.x[rows], self.genes, self.conditions[rows], self.batches[rows])
 
     def of_conditions(self, conditions: Iterable[str], *, controls: bool = True) -> Self:
-        """Return the cells of these conditions, with the control cells unless they are not wanted."""
+        """Return the cells of these conditions, with the control cells unless `controls` is False."""
         wanted = np.isin(self.conditions, [*conditions, *([CONTROL] if controls else [])])
         return self.take(wanted)
 
@@ -77,8 +77,8 @@ def require_targets(genes: Iterable[str], conditions: Iterable[str]) -> None:
     if missing:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         raise InputError(
-            f"perturbed genes {', '.join(missing[:SHOWN])}{more}: not among the {len(known):,} genes measured, "
-            "expected every perturbed gene there, since it could not be ranked"
+            f"perturbed genes {', '.join(missing[:SHOWN])}{more}: not among the {len(known):,} genes measured, so they could "
+            "not be ranked; expected every perturbed gene there"
         )
 
 
@@ -90,15 +90,15 @@ def normalise(counts: NDArray[Any]) -> Expression:
 
 
 def targets_in(condition: str) -> tuple[str, ...]:
-    """Return the perturbed genes of a canonical condition; none for control cells."""
+    """Return the perturbed genes of a canonical condition; empty for control cells."""
     return () if condition == CONTROL else tuple(condition.split(SEPARATOR))
 
 
 def parse_condition(text: str, control: str = CONTROL) -> str:
     """Return the canonical name of a condition: symbols sorted and joined by "+"; "ctrl" for control cells.
 
-    control: what stands for control cells, alone or as a part, as in "A+ctrl". Raise InputError for an empty part and for a gene
-    that stands there twice.
+    control: the name of control cells, alone or as a part, as in "A+ctrl". Raise InputError for an empty part and for a
+    repeated gene.
     """
     stripped = text.strip()
     if stripped in (control, CONTROL):
@@ -119,16 +119,16 @@ def parse_conditions(texts: Sequence[str], control: str = CONTROL) -> list[str]:
 
 
 Mask = Literal["none", "strongest", "targets"]
-STRONGEST: Final = 10  # genes of the mask "strongest"
+STRONGEST: Final = 10  # number of genes in the mask "strongest"
 MASKS: Final[dict[Mask, str]] = {
     "none": "no gene is masked",
-    "strongest": f"the {STRONGEST} genes that differ most from control cells are masked, in every profile its own",
+    "strongest": f"in every profile, the {STRONGEST} genes that differ most from control cells are masked",
     "targets": "every gene that is perturbed in any condition is masked",
 }
 
 
 def read_mask(name: str) -> Mask:
-    """Return the name of a mask. Raise InputError for another."""
+    """Return the name of a mask. Raise InputError for an unknown one."""
     found = next((mask for mask in MASKS if mask == name), None)
     if found is None:
         raise InputError(f"mask: got {name!r}, expected {', '.join(MASKS)}")
@@ -136,11 +136,10 @@ def read_mask(name: str) -> Mask:
 
 
 def mask_expression(x: Expression, control: Expression, mask: Mask, perturbed: Collection[int]) -> Expression:
-    """Return expression of shape (n_rows, n_genes) in which masked genes have the value of the control cells.
+    """Return expression of shape (n_rows, n_genes), with masked genes set to the value of the control cells.
 
-    control: of the same shape. perturbed: positions of the genes that are perturbed in any condition of the split, which the
-    mask "targets" takes; those of the row's own condition alone would give it away. Of genes that differ equally, the first are
-    masked.
+    control: of the same shape. perturbed: positions of the genes perturbed in any condition of the split, used by the mask
+    "targets"; masking only those of the row's own condition would reveal it. If genes differ equally, the first are masked.
     """
     if mask == "none":
         return x

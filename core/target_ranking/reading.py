@@ -1,4 +1,4 @@
-"""Cells for target ranking: read from an AnnData file in blocks, or simulated."""
+"""Read cells for target ranking from an AnnData file in blocks, or simulate them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from core.fields.record import setting
 from core.target_ranking.expression import CONTROL, ExpressionSet, normalise, parse_conditions, require_targets
 
 LEAST_CELLS: Final = 10  # of a condition
-MOST_CELLS: Final = 200  # of a condition that are kept, and so many control cells for each of CONTROL_CONDITIONS
+MOST_CELLS: Final = 200  # of a condition; for control cells, this many times CONTROL_CONDITIONS
 CONTROL_CONDITIONS: Final = 10
 ONE_BATCH: Final = "all"
 SIMULATED: Final = ScreenSettings(
@@ -33,10 +33,11 @@ SIMULATED: Final = ScreenSettings(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellSource(ReadingSettings):
-    """Where cells come from. file: a path, "" for the simulator. batch: a column of obs, None to find it by name.
+    """The source of cells.
 
-    simulated: settings of the simulator, {} for SIMULATED. seed: of the simulator and of the choice of cells. least_cells,
-    most_cells: of a condition; of one with more, random cells are kept, and ten times as many control cells.
+    file: a path, "" for the simulator. batch: a column of obs, None to find it by name. simulated: settings of the simulator,
+    {} for SIMULATED. seed: of the simulator and of the choice of cells. least_cells, most_cells: of a condition. If a condition
+    has more cells, random ones are used; for control cells the limit is ten times as high.
     """
 
     file: str = ""
@@ -46,15 +47,15 @@ class CellSource(ReadingSettings):
         "A setting of the simulator, such as n_cells=5000.",
         name="screen",
         metavar="KEY=VALUE",
-        not_on_form="a screen that a page simulates is the usual one",
+        not_on_form="a page always simulates the default screen",
     )
     seed: int = 0
     least_cells: int = setting(
-        LEAST_CELLS, "A condition of fewer cells is an error.", title="Fewest cells of a condition", key="least_cells", least=1
+        LEAST_CELLS, "A condition with fewer cells is an error.", title="Fewest cells of a condition", key="least_cells", least=1
     )
     most_cells: int = setting(
         MOST_CELLS,
-        "Of a condition with more, so many random cells are used.",
+        "If a condition has more cells, this many random ones are used.",
         title="Most cells of a condition",
         key="most_cells",
         least=1,
@@ -62,13 +63,13 @@ class CellSource(ReadingSettings):
 
     @property
     def name(self) -> str:
-        """The source in words."""
+        """A description of the source."""
         return Path(self.file).name if self.file else f"simulated screen, seed {self.seed}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadCells:
-    """Cells, with what was chosen. facts: columns and numbers of cells, plain data. notes: what was left out, in sentences."""
+    """Cells, and how they were chosen. facts: columns and numbers of cells, plain data. notes: sentences on omitted cells."""
 
     cells: ExpressionSet
     facts: Mapping[str, Any]
@@ -78,7 +79,7 @@ class ReadCells:
 def read_source(source: CellSource) -> ReadCells:
     """Return the cells of a source.
 
-    Raise InputError, in the words of `core.cells.anndata_file` and for conditions that name unknown genes or have too few cells;
+    Raise the InputErrors of `core.cells.anndata_file`, and InputError for conditions with unknown genes or too few cells. Raise
     MissingPackage without anndata.
     """
     return _read_file(source) if source.file else _simulate(source)
@@ -117,7 +118,7 @@ def _read_file(source: CellSource) -> ReadCells:
 
 
 def _read_rows(file: CellFile, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Return the normalised expression of some cells, reading the file once in blocks."""
+    """Return the normalised expression of some cells; the file is read once, in blocks."""
     x = np.zeros((len(rows), len(file.genes)), dtype=np.float32)
     for block, values in file.blocks():
         at = np.flatnonzero((rows >= block.start) & (rows < block.stop))
@@ -128,13 +129,13 @@ def _read_rows(file: CellFile, rows: NDArray[np.intp]) -> NDArray[np.float32]:
 
 
 def _choose_cells(conditions: NDArray[np.str_], source: CellSource, where: str) -> NDArray[np.intp]:
-    """Return the positions of the cells that are kept, in order. Raise InputError for conditions of too few cells."""
+    """Return the positions of the chosen cells, in order. Raise InputError for conditions with too few cells."""
     names, of_cell, counts = np.unique(conditions, return_inverse=True, return_counts=True)
     few = [f"{name} ({n})" for name, n in zip(names, counts, strict=True) if n < source.least_cells]
     if few:
         more = f" and {len(few) - 5} more" if len(few) > 5 else ""
         raise InputError(
-            f"{where}: conditions of fewer than {source.least_cells} cells: {', '.join(few[:5])}{more}; take them out of the "
+            f"{where}: conditions with fewer than {source.least_cells} cells: {', '.join(few[:5])}{more}; remove them from the "
             "file, or allow fewer cells (--least-cells)"
         )
     if CONTROL not in names:
@@ -161,5 +162,5 @@ def _notes(found: Conditions) -> tuple[str, ...]:
     if set_aside := found.names.counted("set aside"):
         notes.append(f"{sum(set_aside.values()):,} cells that look like controls ({', '.join(set_aside)}) are left out.")
     if found.columns.batch is None:
-        notes.append("The file names no batch: control cells are matched over all cells.")
+        notes.append("The file has no batch column: control cells are matched over all cells.")
     return tuple(notes)

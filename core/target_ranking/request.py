@@ -1,4 +1,4 @@
-"""What a training of ranking models is asked for: cells, split, models. Plain data, kept with its results."""
+"""The request of a training of ranking models: cells, split, models. Plain data, saved with the results."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from core.target_ranking.models.base import REQUIREMENTS, FitSettings, RankingMo
 from core.target_ranking.reading import CellSource
 from core.target_ranking.splits import Split
 
-VERSION = 1  # of the file that holds a request
+VERSION = 1  # of the request's file
 
 
 @dataclass(frozen=True, slots=True)
 class SplitChoice:
-    """How conditions are split. kind: "compositional" or "hard", drawn with `seed`; "file" where `split` holds a published
-    one."""
+    """How to split conditions. kind: "compositional" or "hard", drawn with `seed`; "file" for a published one in `split`."""
 
     kind: str = setting(
         "hard", "A split drawn here.", kind="choice", choices=("hard", "compositional"), title="Split", key="split"
@@ -31,16 +30,18 @@ class SplitChoice:
 
 @dataclass(frozen=True, slots=True)
 class TrainingRequest:
-    """What is trained. models: the options that were given to each model, by name. seed: of the models."""
+    """What to train. models: the chosen options of each model, by name. seed: of the models."""
 
-    name: str = setting("targets", "What it will be called.", title="Name", missing="my screen", key="targets_name")
+    name: str = setting("targets", "The name of the target ranking.", title="Name", missing="my screen", key="targets_name")
     source: CellSource = field(default_factory=CellSource)
     split: SplitChoice = field(default_factory=SplitChoice)
     models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    seed: int = setting(0, "Of the split, of the models, of the choice of cells.", title="Seed", key="targets_seed", least=0)
+    seed: int = setting(
+        0, "Random seed of the split, the models and the choice of cells.", title="Seed", key="targets_seed", least=0
+    )
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain data from which `from_json` makes an equal record."""
+        """Return plain data. `from_json` makes an equal record from it."""
         values = {"version": VERSION, **to_json(self)}
         values["models"] = values.pop("models")
         values["source"] = _source_as_json(self.source)
@@ -50,18 +51,18 @@ class TrainingRequest:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Return the record that `as_json` was made from. Raise InputError for other data."""
+        """Return the record from the result of `as_json`. Raise InputError for other data."""
         if values.get("version") != VERSION:
             raise InputError(f"request of a target ranking: version {values.get('version')!r}, expected {VERSION}")
         given = {name: value for name, value in values.items() if name != "version"}
         source = given.get("source")
-        if isinstance(source, dict) and not isinstance(source.get("control"), list):  # one value, or none, in version 0.1
+        if isinstance(source, dict) and not isinstance(source.get("control"), list):  # in version 0.1, one value or none
             given["source"] = {**source, "control": [source["control"]] if source.get("control") else []}
         return from_json(cls, given, "request of a target ranking")
 
 
 def _source_as_json(source: CellSource) -> dict[str, Any]:
-    """Return a source as version 0.1 wrote it, with what it did not know where that is not as usual."""
+    """Return a source in the format of version 0.1, plus newer fields that differ from their defaults."""
     values = to_json(source)
     if len(source.control) < 2:
         values["control"] = source.control[0] if source.control else None
@@ -73,20 +74,20 @@ def _source_as_json(source: CellSource) -> dict[str, Any]:
 def make_request(
     chosen: Mapping[str, object], file: str, models: Mapping[str, Mapping[str, object]], split: Split | None = None
 ) -> TrainingRequest:
-    """Return the request of chosen settings. file: of cells, "" for the simulator. split: a published one."""
+    """Return the request for chosen settings. file: of cells, "" for the simulator. split: a published one."""
     made = make(TrainingRequest, chosen, models=models)
     choice = replace(made.split, seed=made.seed) if split is None else SplitChoice("file", made.seed, split)
     return replace(made, source=replace(made.source, file=file, seed=made.seed), split=choice)
 
 
 def missing_packages(model: RankingModel) -> tuple[str, ...]:
-    """Return the packages of a model that are not installed; imports none of them."""
+    """Return the packages of a model that are not installed, without importing any."""
     wanted: tuple[str, ...] = getattr(model, "packages", ())
     return tuple(package for package in wanted if find_spec(package) is None)
 
 
 def check_request(request: TrainingRequest) -> None:
-    """Raise InputError for unknown models, options and kinds of split, and for no model; MissingPackage."""
+    """Raise InputError for unknown models, options and kinds of split, and without a model. Raise MissingPackage."""
     if not request.models:
         raise InputError("target ranking: got no model, expected at least one")
     for name, options in request.models.items():

@@ -1,12 +1,12 @@
-"""The folder of a target ranking: what was asked for, the fitted models, and their evaluations.
+"""The folder of a target ranking: the request, the fitted models, and their evaluations.
 
-request.json   what was asked for; written first, never changed
-data.json      the split, and what was chosen of the cells
+request.json   the request; written first, never changed
+data.json      the split, and the choice of cells
 models/NAME/   a fitted model: safetensors and a manifest
-evaluations/KEY/  table.parquet, genes.parquet, and evaluation.json behind them, which says of what
-manifest.json  the models that are there, written last: a folder with one is complete
+evaluations/KEY/  table.parquet, genes.parquet, then evaluation.json with their description
+manifest.json  the fitted models; written last, so a folder with one is complete
 
-The process that trains keeps its own files beside these: heartbeat, control, log.txt, done.json, checkpoints.
+The training process writes its own files here too: heartbeat, control, log.txt, done.json, checkpoints.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ALL_GENES: Final = "all genes"
 
 @dataclass(frozen=True, slots=True)
 class SavedEvaluation:
-    """One evaluation that lies in a folder. facts: plain data, what was scored. table, genes: as `Evaluation` has them."""
+    """One evaluation saved in a folder. facts: plain data on what was scored. table, genes: as in `Evaluation`."""
 
     key: str
     facts: Mapping[str, Any]
@@ -49,7 +49,7 @@ class SavedEvaluation:
 
 @dataclass(frozen=True, slots=True)
 class RankingFolder:
-    """The folder that holds a target ranking's files."""
+    """The folder with a target ranking's files."""
 
     path: Path
 
@@ -71,11 +71,11 @@ class RankingFolder:
         write_json(self.path / "request.json", request.as_json())
 
     def request(self) -> TrainingRequest:
-        """Return what was asked for. Raise NotFound without it."""
+        """Return the request. Raise NotFound without one."""
         return TrainingRequest.from_json(_read(self.path / "request.json"))
 
     def write_data(self, split: Split, facts: Mapping[str, Any], notes: tuple[str, ...]) -> None:
-        """Write the split, and what was chosen of the cells."""
+        """Write the split and the choice of cells."""
         write_json(self.path / "data.json", {"split": to_json(split), "facts": dict(facts), "notes": list(notes)})
 
     def split(self) -> Split:
@@ -83,7 +83,7 @@ class RankingFolder:
         return from_json(Split, _read(self.path / "data.json")["split"], f"{self.path / 'data.json'}: split")
 
     def data(self) -> Mapping[str, Any]:
-        """Return facts and notes on the cells. Raise NotFound before they were read."""
+        """Return facts and notes on the cells. Raise NotFound before the cells are read."""
         return _read(self.path / "data.json")
 
     def model(self, name: str) -> Path:
@@ -91,7 +91,7 @@ class RankingFolder:
         return self.path / "models" / name
 
     def fitted(self) -> tuple[str, ...]:
-        """Return the names of the models that are fitted and whole, sorted."""
+        """Return the names of the completely saved models, sorted."""
         return tuple(sorted(path.parent.name for path in self.path.glob(f"models/*/{MODEL_MANIFEST}")))
 
     def load_models(self) -> dict[str, FittedModel]:
@@ -102,13 +102,13 @@ class RankingFolder:
         return {name: load_model(self.model(name)) for name in names}
 
     def write_manifest(self, facts: Mapping[str, Any]) -> None:
-        """Record that every model is there."""
+        """Write the manifest, which records that every model is complete."""
         write_json(self.path / MANIFEST, {"models": list(self.fitted()), **facts})
 
     def write_evaluation(self, settings: EvaluationSettings, pool: str, found: Evaluation) -> SavedEvaluation:
-        """Write an evaluation, its description last; an equal one of before is replaced.
+        """Write an evaluation, its description last.
 
-        pool: what narrows the ranking, ALL_GENES for nothing.
+        An earlier evaluation of the same settings is replaced. pool: the name of the pool, ALL_GENES for no pool.
         """
         settled = {"mask": settings.mask, "unit": settings.unit, "seed": settings.seed, "ks": list(settings.ks), "pool": pool}
         key = sha256_of(json.dumps(settled, sort_keys=True))[:KEY_DIGITS]
@@ -122,19 +122,19 @@ class RankingFolder:
         return SavedEvaluation(key, facts, found.table, found.genes)
 
     def evaluations(self) -> list[SavedEvaluation]:
-        """Return the evaluations that are whole, the latest last."""
+        """Return the complete evaluations, the latest last."""
         places = [path.parent for path in self.path.glob("evaluations/*/evaluation.json")]
         places.sort(key=lambda place: ((place / "evaluation.json").stat().st_mtime_ns, place.name))
         return [_read_evaluation(place) for place in places]
 
     def history(self) -> pd.DataFrame:
-        """Return the histories of the fitted models below one another, with a column model; the others are the model's own."""
+        """Return the histories of the fitted models in one table, with a column model; other columns depend on the model."""
         found = {name: load_history(self.model(name)) for name in self.fitted()}
         tables = [table.assign(model=name) for name, table in found.items() if len(table)]
         return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"model": []})
 
     def remove(self) -> None:
-        """Delete the folder if it is a target ranking's."""
+        """Delete the folder if it belongs to a target ranking."""
         if self.exists:
             shutil.rmtree(self.path)
 
@@ -147,7 +147,7 @@ def load_history(folder: Path) -> pd.DataFrame:
 
 
 def list_folders(path: Path) -> list[RankingFolder]:
-    """Return the target rankings in a folder, the latest begun first."""
+    """Return the target rankings in a folder, the latest started first."""
     found = [RankingFolder(entry) for entry in path.iterdir()] if path.is_dir() else []
     there = [folder for folder in found if folder.exists]
     return sorted(there, key=lambda folder: ((folder.path / "request.json").stat().st_mtime, folder.name), reverse=True)

@@ -1,4 +1,4 @@
-"""Splits of conditions into training, validation and test: a published file's, or one drawn with a seed."""
+"""Splits of conditions into training, validation and test: from a published file, or drawn with a seed."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from core.target_ranking.expression import CONTROL, parse_condition, targets_in
 Kind = Literal["compositional", "hard", "file"]
 PARTS: Final = ("train", "validation", "test")
 MOST_BYTES: Final = 50_000_000
-UNSEEN_GENES: Final = 16  # of the hard split, as published
-_TEST_SHARE, _VALIDATION_SHARE = 0.2, 0.1  # of the conditions that a part is drawn from
+UNSEEN_GENES: Final = 16  # in the hard split, as published
+_TEST_SHARE, _VALIDATION_SHARE = 0.2, 0.1  # shares of the conditions to draw from
 _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Canonical conditions of each part, sorted, without control cells. unseen_genes: perturbed in test conditions only.
+    """Canonical conditions of each part, sorted, without control cells.
 
-    kind: "file" for a published one, whose name `source` holds. seed: that it was drawn with, None if a file does not say.
+    unseen_genes: perturbed in test conditions only. kind: "file" for a published split, named in `source`. seed: of the draw,
+    None if unknown.
     """
 
     train: tuple[str, ...]
@@ -40,12 +41,12 @@ class Split:
 
     @property
     def trained_genes(self) -> frozenset[str]:
-        """The genes that are perturbed in a training condition, alone or with others."""
+        """The genes perturbed in a training condition, alone or with others."""
         return frozenset(gene for condition in self.train for gene in targets_in(condition))
 
     @property
     def name(self) -> str:
-        """The split in words."""
+        """A description of the split."""
         return self.source if self.kind == "file" else f"{self.kind}, seed {self.seed}"
 
 
@@ -61,8 +62,8 @@ class _PublishedSplit:
 def read_split(path: Path) -> Split:
     """Return the split of a published JSON file: train_conditions, val_conditions and test_conditions, unseen_genes and seed.
 
-    Raise InputError for another content, a condition of two parts or twice in one, a part without conditions, and an unseen gene
-    that a training or validation condition perturbs.
+    Raise InputError for other content, a condition in two parts or twice in one, a part without conditions, and an unseen gene
+    perturbed in a training or validation condition.
     """
     found = parse(_PublishedSplit, read_file(path, MOST_BYTES), path.name, unknown="ignore")
     train, validation, test = map(_canonical, (found.train_conditions, found.val_conditions, found.test_conditions))
@@ -78,7 +79,8 @@ def _canonical(conditions: Sequence[str]) -> tuple[str, ...]:
 def checked(split: Split) -> Split:
     """Return the split.
 
-    Raise InputError if a part has no conditions, if one stands in two places, or if an unseen gene is perturbed before the test.
+    Raise InputError if a part has no conditions, if a condition occurs twice, or if an unseen gene is perturbed in training or
+    validation.
     """
     where = split.source or f"split {split.name}"
     for part in PARTS:
@@ -87,19 +89,19 @@ def checked(split: Split) -> Split:
     counts = Counter(condition for part in PARTS for condition in getattr(split, part))
     twice = sorted(condition for condition, n in counts.items() if n > 1)
     if twice:
-        raise InputError(f"{where}: {_some(twice)} stands in more than one place, expected every condition once")
+        raise InputError(f"{where}: {_some(twice)} occurs more than once, expected every condition once")
     before = {gene for condition in (*split.train, *split.validation) for gene in targets_in(condition)}
     leaked = sorted(before & set(split.unseen_genes))
     if leaked:
-        raise InputError(f"{where}: unseen genes {_some(leaked)} are perturbed in training or validation, expected in test alone")
+        raise InputError(f"{where}: unseen genes {_some(leaked)} are perturbed in training or validation, expected only in test")
     return split
 
 
 def draw_split(conditions: Collection[str], kind: Kind, seed: int, unseen_genes: int = UNSEEN_GENES) -> Split:
     """Return a split of canonical conditions, drawn with a seed.
 
-    compositional: the test conditions are doubles, both genes of which are perturbed in other conditions. hard: `unseen_genes`
-    genes are never trained, alone or in doubles (at most a sixth of the perturbed genes); the test has every condition with one
+    compositional: the test conditions are doubles whose genes are both perturbed in other conditions. hard: `unseen_genes`
+    genes (at most a sixth of the perturbed genes) are never trained, alone or in doubles; the test has every condition with one
     of them, and doubles of trained genes. Raise InputError if the conditions do not allow it.
     """
     names = sorted(set(conditions) - {CONTROL})
@@ -109,8 +111,8 @@ def draw_split(conditions: Collection[str], kind: Kind, seed: int, unseen_genes:
         held_out = _composed_doubles(names, _TEST_SHARE, rng)
         if not held_out:
             raise InputError(
-                f"compositional split: none of the {len(names):,} conditions is a double whose genes are both perturbed in "
-                "others, expected some. Choose the hard split"
+                f"compositional split: none of the {len(names):,} conditions is a double with both genes perturbed in others, "
+                "expected some. Choose the hard split"
             )
     elif kind == "hard":
         unseen = _draw_unseen(names, unseen_genes, rng)
@@ -129,12 +131,12 @@ def _draw_unseen(names: Sequence[str], wanted: int, rng: np.random.Generator) ->
     genes = sorted({gene for name in names for gene in targets_in(name)})
     n = min(wanted, len(genes) // 6)
     if n < 1:
-        raise InputError(f"hard split: {len(genes)} perturbed genes, expected at least 6, a sixth of which is never trained")
+        raise InputError(f"hard split: {len(genes)} perturbed genes, expected at least 6, because a sixth is never trained")
     return tuple(sorted(str(gene) for gene in rng.choice(genes, n, replace=False)))
 
 
 def _composed_doubles(names: Sequence[str], share: float, rng: np.random.Generator) -> list[str]:
-    """Return draws conditions of several genes, each of which stays perturbed in a condition that is not drawn."""
+    """Draw conditions of several genes; each gene stays perturbed in a condition that is not drawn."""
     uses = Counter(gene for name in names for gene in targets_in(name))
     wanted = max(1, round(share * len(names)))
     drawn: list[str] = []
@@ -147,7 +149,7 @@ def _composed_doubles(names: Sequence[str], share: float, rng: np.random.Generat
 
 
 def _draw_validation(names: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
-    """Draw the validation conditions; those come first that leave each of their genes in a training condition."""
+    """Draw the validation conditions, preferring conditions that leave each of their genes in a training condition."""
     wanted = max(1, round(_VALIDATION_SHARE * len(names)))
     composed = _composed_doubles(names, _VALIDATION_SHARE, rng)
     rest = rng.permutation([name for name in names if name not in set(composed)])

@@ -1,6 +1,5 @@
-"""Tables of target rankings for people and for programs: ours, the published one beside it, and what is not comparable.
-
-The published table of target ranking, and what of it can be compared with ours.
+"""Tables of target rankings for people and for programs: ours, the published one, and the differences that prevent a
+comparison.
 """
 
 from __future__ import annotations
@@ -51,18 +50,18 @@ WORK: Final = {
 }
 NOT_COMPARABLE: Final = (
     "The transformer (scGPT) was scored on 5,369 single cells of the compositional split, without a mask; the three others on 38 "
-    "averaged conditions of the hard split, with a mask. Their columns answer different questions.",
-    "In the hard split 17 of 38 test conditions perturb no gene that was ever trained. A model that ranks only trained genes "
-    "reaches at most 21/38 = .5526 relevant hits, 14/38 = .3684 recall and 7/38 = .1842 exact hits, which is where xgboost "
-    "stands at k = 40.",
-    "A row of ours compares with a published one only on the same cells, split, mask and unit. How the published rankings break "
-    "ties is not stated.",
+    "averaged conditions of the hard split, with a mask. So the columns answer different questions.",
+    "In the hard split, 17 of 38 test conditions perturb no trained gene. A model that ranks only trained genes reaches at "
+    "most 21/38 = .5526 relevant hits, 14/38 = .3684 recall and 7/38 = .1842 exact hits. xgboost reaches these values at k = "
+    "40.",
+    "Compare our rows with published ones only for the same cells, split, mask and unit. The publication does not say how ties "
+    "are broken.",
 )
 
 
 METRICS: Final = {"relevant_hit": "relevant hit", "exact_hit": "exact hit", "recall": "recall", MRR: "MRR"}
 UNIT_WORDS: Final = {"condition": "conditions (cells averaged first)", "cell": "single cells"}
-WHAT_A_TIE_IS: Final = "Ties have their mid-rank, and count within k if that is at most k."
+WHAT_A_TIE_IS: Final = "Ties get their mid-rank, and count within k if it is at most k."
 
 
 def metric_text(metric: str, k: float | None) -> str:
@@ -77,9 +76,9 @@ def table_records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def wide_table(table: pd.DataFrame, metric: str, stratum: str = "all") -> pd.DataFrame:
-    """Return one row for each model of a metric: model, a column of text for each k.
+    """Return one row for each model for a metric: model, a column of text for each k.
 
-    Two last rows: the random level and the ceiling. For mrr there is one column, MRR.
+    The last two rows are the random level and the ceiling. For mrr there is one column, MRR.
     """
     part = table[(table["metric"] == metric) & (table["stratum"] == stratum)]
     lines = []
@@ -94,9 +93,9 @@ def wide_table(table: pd.DataFrame, metric: str, stratum: str = "all") -> pd.Dat
 
 
 def margin_table(table: pd.DataFrame, metric: str, k: int | None, strata: Mapping[str, str]) -> pd.DataFrame:
-    """Return one row for each stratum that has conditions: its words, conditions, and each model's margin over random as text.
+    """Return one row for each stratum with conditions: its description, conditions, and each model's margin over random as text.
 
-    strata: stratum → its words, in the order of the rows.
+    strata: stratum → its description, in the order of the rows.
     """
     at_k = table["k"].isna() if k is None else table["k"] == k
     part = table[(table["metric"] == metric) & at_k]
@@ -110,7 +109,7 @@ def margin_table(table: pd.DataFrame, metric: str, k: int | None, strata: Mappin
 
 
 def published_wide(metric: str) -> pd.DataFrame:
-    """Return the published values of a metric: model, a column of text for each k, and what was scored."""
+    """Return the published values of a metric: model, a column of text for each k, and a description of what was scored."""
     part = published_table()
     part = part[part["metric"] == metric]
     lines = []
@@ -124,14 +123,14 @@ def published_wide(metric: str) -> pd.DataFrame:
 
 
 def differences(facts: Mapping[str, Any], split_kind: str) -> list[str]:
-    """Return sentences on what in the published table is not comparable with an evaluation of these facts."""
+    """Return sentences on parts of the published table that are not comparable with an evaluation of these facts."""
     found = what_differs(str(facts["unit"]), split_kind, str(facts["mask"]))
     lines = [f"{model} (published): {text}." for model, text in found.items() if text]
     return [*NOT_COMPARABLE, *lines]
 
 
 def evaluation_text(saved: SavedEvaluation) -> str:
-    """Return what an evaluation scored, in words."""
+    """Describe what an evaluation scored."""
     rows = saved.table[saved.table["stratum"] == "all"].iloc[0]
     unit = UNIT_WORDS[saved.facts["unit"]]
     pool = "all genes ranked" if saved.facts["pool"] == ALL_GENES else f"ranked within the candidates of {saved.facts['pool']}"
@@ -140,9 +139,9 @@ def evaluation_text(saved: SavedEvaluation) -> str:
 
 
 def table_text(saved: SavedEvaluation, split_name: str) -> str:
-    """Return an evaluation as text for a terminal, with intervals, random level and ceilings."""
+    """Return an evaluation as text for a terminal, with intervals, the random level and ceilings."""
     parts = [f"split {split_name}: {evaluation_text(saved)}", WHAT_A_TIE_IS]
-    parts += [_aligned(wide_table(saved.table, metric)) for metric in METRICS]
+    parts += [_align(wide_table(saved.table, metric)) for metric in METRICS]
     margins = saved.table[(saved.table["metric"] == MRR)]
     lines = [
         f"{row.model}, {row.stratum} targets ({row.n:,}): MRR "
@@ -153,25 +152,25 @@ def table_text(saved: SavedEvaluation, split_name: str) -> str:
 
 
 def published_text() -> str:
-    """Return the published table as text for a terminal, with what is not comparable."""
-    return "\n\n".join(["published", *(_aligned(published_wide(metric)) for metric in METRICS), *NOT_COMPARABLE])
+    """Return the published table as text for a terminal, with notes on comparability."""
+    return "\n\n".join(["published", *(_align(published_wide(metric)) for metric in METRICS), *NOT_COMPARABLE])
 
 
 def ceilings_text(ceilings: Ceilings) -> str:
-    """Return ceilings as one line per metric; each holds from its k on."""
+    """Return ceilings, one line per metric; each value holds from its k on."""
     lines = [
         f"{metric}: " + ", ".join(f"{value} from k = {k}" for k, value in steps.items())
         for metric, steps in ceilings.steps().items()
     ]
-    return "\n".join(["ceilings of models that rank trained genes only", *lines])
+    return "\n".join(["ceilings for models that rank only trained genes", *lines])
 
 
 def _rows(table: pd.DataFrame) -> Iterator[Any]:
-    """Yield the rows with their columns as attributes, which pandas gives no types."""
+    """Yield the rows with their columns as attributes, because pandas gives them no types."""
     return table.itertuples(index=False)
 
 
-def _aligned(table: pd.DataFrame) -> str:
+def _align(table: pd.DataFrame) -> str:
     return str(table.fillna("").to_string(index=False, justify="left"))
 
 
@@ -195,7 +194,7 @@ def published_table() -> pd.DataFrame:
 
 
 def what_differs(unit: str, kind: str, mask: str) -> dict[str, str]:
-    """Returns, for each published model, in what its work differs from work of this unit, split and mask; "" if in nothing."""
+    """Return, for each published model, how its evaluation differs from this unit, split and mask; "" if it does not."""
     ours = {"unit": unit, "split": kind, "mask": mask}
     return {
         model: ", ".join(f"{name} {work[name]}, not {value}" for name, value in ours.items() if work[name] != value)

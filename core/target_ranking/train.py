@@ -1,4 +1,4 @@
-"""Fits the models of a request one after another, each saved as soon as it is fitted, so that a killed training goes on."""
+"""Fit the models of a request one after another. Each is saved as soon as it is fitted, so a killed training can continue."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ CHECKPOINTS: Final = "checkpoints"
 
 
 def prepare(request: TrainingRequest) -> tuple[ReadCells, Split]:
-    """Return the cells of a request and its split; writes nothing.
+    """Return the cells of a request and its split, without writing anything.
 
-    Raise InputError for settings, cells or a split that are wrong, and MissingPackage.
+    Raise InputError for wrong settings, cells or split, and MissingPackage.
     """
     check_request(request)
     read = read_source(request.source)
@@ -32,7 +32,7 @@ def prepare(request: TrainingRequest) -> tuple[ReadCells, Split]:
 
 
 def split_of(request: TrainingRequest, cells: ExpressionSet) -> Split:
-    """Return the published split of a request, or the one that is drawn from the conditions of the cells."""
+    """Return the published split of a request, or draw one from the conditions of the cells."""
     choice = request.split
     if choice.split is not None:
         return choice.split
@@ -40,9 +40,9 @@ def split_of(request: TrainingRequest, cells: ExpressionSet) -> Split:
 
 
 def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) -> None:
-    """Fit and save every model of a folder's request that is not there yet, then evaluate them on averaged conditions.
+    """Fit and save every missing model of a folder's request, then evaluate all models on averaged conditions.
 
-    report: is told the share that is done and what is being done. Raise what the models raise.
+    report: called with the share that is done and the current step. Raise the errors of the models.
     """
     request = folder.request()
     folder.write_data(split, read.facts, read.notes)
@@ -67,5 +67,5 @@ def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) 
 
 
 def _part_of(report: Report, start: float, share: float, name: str) -> Report:
-    """Return a report of one model's share of the work."""
+    """Return a report function for one model's share of the work."""
     return lambda done, what: report(start + share * min(max(done, 0.0), 1.0), f"{name}: {what}")

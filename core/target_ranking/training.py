@@ -1,4 +1,4 @@
-"""Training in epochs: an early stop on the validation MRR, and checkpoints from which a killed training goes on."""
+"""Train in epochs, with early stopping on the validation MRR, and with checkpoints to continue a killed training."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Learner(Protocol):
-    """What is trained. Its state is all that the next epoch depends on but the generator."""
+    """The model in training. Its state is everything that the next epoch depends on, except the generator."""
 
     def train_epoch(self, rng: np.random.Generator) -> float:
-        """Go once through the training cells and return the mean loss."""
+        """Train once on all training cells and return the mean loss."""
         ...
 
     def validate(self) -> float:
@@ -36,18 +36,19 @@ class Learner(Protocol):
         ...
 
     def state(self) -> Arrays:
-        """Return copies of the weights, under names that start with "weight.", and of the rest, such as the optimizer's."""
+        """Return copies of the weights, with names that start with "weight.", and of other state, such as the optimizer's."""
         ...
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Set what `state` returned; with weights alone, only these."""
+        """Restore the result of `state`, or only the weights if nothing else is given."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """epochs: at most. patience: epochs without a better validation MRR after which training stops. identity: of data, options
-    and seed; a checkpoint of another identity is not used."""
+    """Limits of a training. epochs: the most epochs. patience: training stops after this many epochs without a better
+    validation MRR. identity: of data, options and seed; a checkpoint with another identity is ignored.
+    """
 
     epochs: int
     patience: int
@@ -56,7 +57,7 @@ class TrainingPlan:
 
 @dataclass(slots=True)
 class _Progress:
-    """How far a training is. best: the weights of the epoch with the best validation MRR."""
+    """The progress of a training. best: the weights of the epoch with the best validation MRR."""
 
     history: list[list[float]] = field(default_factory=list)
     best: Arrays = field(default_factory=dict)
@@ -73,11 +74,10 @@ def train_epochs(
     folder: Path | None = None,
     report: Callable[[float, str], object] = lambda _share, _what: None,
 ) -> pd.DataFrame:
-    """Train until the plan is over, leave the learner with its best weights, and return the history: COLUMNS.
+    """Train to the end of the plan, set the learner to its best weights, and return the history: COLUMNS.
 
-    folder: where the checkpoint lies; None to keep none. On processors, a training that goes on from a checkpoint ends exactly as
-    one that was never stopped; a GPU draws dropout from a generator of its own. Raise InputError for a damaged checkpoint, and
-    OSError.
+    folder: of the checkpoint; None to save none. On a CPU, a training continued from a checkpoint ends exactly like one that
+    was never stopped; a GPU uses its own generator for dropout. Raise InputError for a damaged checkpoint, and OSError.
     """
     progress = _resume(learner, plan, rng, folder)
     while not progress.is_over(plan):
@@ -106,7 +106,9 @@ def _write(path: Path, learner: Learner, plan: TrainingPlan, rng: np.random.Gene
 
 
 def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator, folder: Path | None) -> _Progress:
-    """Return the progress of a checkpoint of the same identity, to which learner and generator are set; else that of a start."""
+    """Return the progress in a checkpoint of the same identity, and restore learner and generator from it; otherwise return a
+    fresh start.
+    """
     if folder is None or not (folder / CHECKPOINT).is_file():
         return _Progress()
     path = folder / CHECKPOINT

@@ -1,6 +1,6 @@
-"""kNN priors, evaluation protocols, rank fusion, and fusions taken apart. Arrays in, arrays out; streamed_priors alone has files.
+"""kNN priors, evaluation protocols, rank fusion and its inverse. Arrays in, arrays out; only streamed_priors reads files.
 
-labelled_rows         rows as codes, labelled rows, who may see whom   row_index         a dataset's rows as codes
+labelled_rows         rows as codes, labelled rows, which row may see which   row_index         a dataset's rows as codes
 similarity            cosines of genes in one space or several         knn               priors from similar rows
 label_sums            the weighted label sums behind priors
 protocols             test, leave one out, folds                       evaluation        a kNN's score and its null
@@ -10,9 +10,9 @@ fusion                rank-percentile fusion                           knn_setti
 weight_grid       scores over all weights
 live_knn              kNN priors while settings change                 live_fusion       scores while weights change
 cut_priors        priors of several cuts of folds
-cuts                  the mean of ten cuts, a space's number           permutation_null  the same with permuted vectors
+cuts                  the mean score over ten cuts             permutation_null  the same with permuted vectors
 gene_graph        a network over a dataset's symbols
 training_distance     how far rows are from the training rows
-constant_components   where a component of a fusion changes no order
-streamed_priors       predictions from one Parquet file to another, whatever their number of rows
+constant_components   components of a fusion that change no order
+streamed_priors       predictions from one Parquet file to another, in batches
 """

@@ -1,4 +1,4 @@
-"""Where a component of a fusion is constant: inside such a cell it changes no order, whatever its weight."""
+"""Find the cells in which a component of a fusion is constant. There it changes no order, whatever its weight."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from core.stats.ranks import round_for_ranks
 
 @dataclass(frozen=True, slots=True)
 class ConstantComponent:
-    """component: its place among those of the fusion, 0 for the base. what: which of its numbers. cells: in how many cells with
-    several rows it is constant, of_cells: how many such cells there are, rows: how many rows the constant ones have."""
+    """A component of a fusion with one value in some cells. component: its position in the fusion, 0 for the base. what: the
+    number that is constant. cells: number of constant cells; of_cells: number of cells with several rows; rows: number of rows
+    in the constant cells.
+    """
 
     component: int
     what: str
@@ -24,9 +26,9 @@ class ConstantComponent:
 
 
 def find_constant_components(de: Iterable[Floats], up: Iterable[Floats], cells: Codes | None) -> list[ConstantComponent]:
-    """Return the components that are constant in a cell at least; without cells all rows are one.
+    """Return the components that are constant in at least one cell. Without cells, all rows form one cell.
 
-    de, up: of each component, the base first, numbers of shape (n_rows,), NaN where it has none.
+    de, up: the numbers of each component, the base first, each of shape (n_rows,), NaN if missing.
     """
     found = []
     for what, columns in (("P(DE)", de), ("P(up | DE)", up)):
@@ -38,9 +40,9 @@ def find_constant_components(de: Iterable[Floats], up: Iterable[Floats], cells: 
 
 
 def count_constant_cells(values: Floats, cells: Codes) -> tuple[int, int, int]:
-    """Return the cells in which values are constant, the cells with several values, and the rows of the constant ones.
+    """Return the number of constant cells, of cells with several rows, and of rows in the constant cells.
 
-    values: of shape (n_rows,), NaN if there is none, which is left out; cells: codes of shape (n_rows,).
+    values: of shape (n_rows,); NaN is left out. cells: codes of shape (n_rows,).
     """
     known = ~np.isnan(values)
     _, levels = np.unique(round_for_ranks(values[known]), return_inverse=True)
@@ -54,7 +56,9 @@ def count_constant_cells(values: Floats, cells: Codes) -> tuple[int, int, int]:
 
 
 def constant_sentences(found: Sequence[ConstantComponent], names: Sequence[str]) -> list[str]:
-    """Return which component changes no order where, one sentence each. names: of the components, the base first."""
+    """Return one sentence for each constant component and the cells where it changes no order. names: of the components, base
+    first.
+    """
     return [f"{names[each.component]} has one {each.what} {_where(each)}: there its weight changes no order." for each in found]
 
 

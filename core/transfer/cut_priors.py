@@ -1,16 +1,16 @@
 """The priors of a kNN under several cuts of the folds, with the vectors as they are or permuted among the covered symbols.
 
-What does not depend on the cut, the similarities above all, is computed once. Spaces that are built from these labels are
+Everything that does not depend on the cut, above all the similarities, is computed once. Spaces built from these labels are
 rebuilt for each cell of each cut.
 
-Priors under one cut of folds from a single sparse product, with the vectors of a space as they are or permuted.
+The priors under one cut of folds come from a single sparse product, with the vectors of a space as they are or permuted.
 
-The labels of the knowledge base are counted by part of the perturbations, part of the genes, class and gene. Counts times
-weights are weighted counts around every gene, and a row's label sums are those of all parts but its own two: nothing is
-subtracted, so that a sum of nothing is exactly 0. Where vectors are permuted among the genes, the counts move to other
-vectors and the weights between vectors stay. The priors are those of `core.transfer.knn`, to rounding; these do without
-nearest neighbours and without the product of both axes. Everything is written for the gene axis; for the perturbation axis
-the two are exchanged.
+The labels of the knowledge base are counted by part of the perturbations, part of the genes, class and gene. Multiplying counts
+by weights gives the weighted counts around every gene. A row's label sums add up all parts except its own two. Nothing is
+subtracted, so an empty sum is exactly 0. To permute the vectors among the genes, the counts move to other vectors and the
+weights between vectors stay. The priors equal those of `core.transfer.knn`, except for rounding. Nearest neighbours and the
+product of both axes are not supported. The code is written for the gene axis; for the perturbation axis, the two axes are
+swapped.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from core.transfer.protocols import (
 )
 from core.transfer.similarity import PermutedSimilarity, Similarity
 
-CLASSES = 4  # of labels: none, changed, down, up; each of the flags counts the classes from its own on
-CHUNK_COLUMNS = 256  # weights of so many genes stay in the processor's caches while they are multiplied
+CLASSES = 4  # label classes: none, changed, down, up; each flag counts its own class and all later ones
+CHUNK_COLUMNS = 256  # the weights of this many genes fit in the processor's caches
 BATCH = 8  # permutations at a time
 
 
@@ -50,7 +50,7 @@ class WeightTable:
     """The weights between the genes of query rows and of a knowledge base, the same for every cut.
 
     genes: distinct codes, ascending, of shape (n_genes,). coverage: a code for the set of spaces that cover each gene.
-    by_power: for prior_de and for prior_up the weights, known by query genes, in chunks of query genes.
+    by_power: the weights for prior_de and for prior_up, known genes by query genes, in chunks of query genes.
     """
 
     genes: Codes
@@ -75,7 +75,7 @@ class FoldSums:
     gene_part: Codes
 
     def priors(self, keys: Sequence[Floats | None]) -> Iterator[Priors]:
-        """Yield the priors of the query rows for each permutation, by the random keys of all symbols; None: as they are."""
+        """Yield the priors of the query rows for each permutation. keys: random keys of all symbols; None: do not permute."""
         n = len(self.table.genes)
         for batch in batches(len(keys), BATCH):
             owners = [
@@ -101,7 +101,7 @@ class FoldSums:
         return [self._sums_outside(one, at) for one, at in zip(around, owners, strict=True)]
 
     def _sums_outside(self, weighted: Floats, at: Codes) -> Floats:
-        """Return the sums over the other parts than each query row's own; weighted: of shape (k, k, CLASSES, n_genes)."""
+        """Return the sums over all parts except each query row's own; weighted: of shape (k, k, CLASSES, n_genes)."""
         part = np.empty_like(self.gene_part)
         part[at] = self.gene_part
         by_pert_part = np.tensordot(_all_but_one(self.k), weighted, axes=1)
@@ -109,15 +109,15 @@ class FoldSums:
         return _flag_sums(outside[self.query_pert_part, at[self.query_gene]])
 
 
-SEEDS = tuple(range(10))  # of the cuts that the number of a space is the mean of
+SEEDS = tuple(range(10))  # of the cuts whose mean is the score of a space
 Keys = Floats | None  # one random number for each symbol, which permutes the vectors; None leaves them as they are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutPriors:
-    """The folds of one seed. cells: each query row's cell; base_rates: of the labelled rows that it may see.
+    """The folds of one seed. cells: each query row's cell; base_rates: of the labelled rows that each query row may see.
 
-    predict: yields the priors of the query rows for each of some permutations.
+    predict: yields the priors of the query rows for each permutation.
     """
 
     seed: int
@@ -127,7 +127,9 @@ class CutPriors:
 
 
 def prepare_cuts(knn: KnnInputs, k: int = 5, seeds: Sequence[int] = SEEDS) -> Iterator[CutPriors]:
-    """Yield each cut of perturbations and genes into k parts. Raise InputError for a space that may not be evaluated here."""
+    """Yield each cut of perturbations and genes into k parts. Raise InputError for a space that may not be evaluated on these
+    labels.
+    """
     leaks = bool(find_leaking_spaces(knn.spaces, knn.evaluated))
     table = None if leaks else _table_of(knn)
     if table is None and not leaks:
@@ -148,7 +150,7 @@ def prepare_cuts(knn: KnnInputs, k: int = 5, seeds: Sequence[int] = SEEDS) -> It
 def _table_of(knn: KnnInputs) -> WeightTable | None:
     """Return the weights between all genes (perturbations).
 
-    None where neighbours are ranked, both axes count or there are too many.
+    Return None if neighbours are ranked, if both axes count or if there are too many genes.
     """
     weighting = knn.similarity.weighting
     if weighting.k is not None or weighting.axis == "both":
@@ -201,7 +203,7 @@ def _permute_group(group: QueryGroup, knn: KnnInputs, keys: Floats) -> QueryGrou
 
 
 def _permute(similarity: Similarity | None, symbols: Codes, keys: Floats) -> Similarity:
-    """Return the similarity with the vectors of these symbols exchanged among those that the same spaces cover."""
+    """Return the similarity after permuting the vectors among symbols covered by the same spaces."""
     inner = require_similarity(similarity, "permuted")
     owner = np.arange(len(keys))
     owner[symbols] = symbols[permute_within(coverage_classes(inner.covers(symbols)), keys[symbols])]
@@ -220,20 +222,22 @@ def weight_table(queries: Rows, known: Rows, similarity: Similarity, powers: tup
 
 
 def coverage_classes(covered: Bools) -> Codes:
-    """Return a code for each symbol, equal for those that the same spaces cover; covered: of shape (n_spaces, n_symbols)."""
+    """Return a code for each symbol, equal for symbols covered by the same spaces; covered: of shape (n_spaces, n_symbols)."""
     codes: Codes = np.unique(covered, axis=1, return_inverse=True)[1].reshape(-1)
     return codes
 
 
 def permute_within(classes: Codes, keys: Floats) -> Codes:
-    """Whose vector each symbol gets if the symbols of a class exchange theirs as their random keys say; of shape (n_symbols,)."""
+    """Return the symbol whose vector each symbol gets, of shape (n_symbols,); random keys permute the vectors within each
+    class.
+    """
     permuted = np.empty(len(classes), dtype=np.intp)
     permuted[np.argsort(classes, kind="stable")] = np.lexsort((keys, classes))
     return permuted
 
 
 def fold_sums(table: WeightTable, queries: Rows, known: Knowledge, parts: Parts) -> FoldSums:
-    """Return the counts of a cut into `parts`, which name a part for every symbol of the rows."""
+    """Return the counts of a cut. parts: the part of every symbol of the rows."""
     k = _n_parts(parts)
     bins = _bins(known, parts, k)
     known_gene, query_gene = (np.searchsorted(table.genes, rows.gene) for rows in (known.rows, queries))
@@ -241,7 +245,7 @@ def fold_sums(table: WeightTable, queries: Rows, known: Knowledge, parts: Parts)
 
 
 def fold_base_rates(queries: Rows, known: Knowledge, parts: Parts) -> Priors:
-    """Return the priors of equal weights under a cut: the base rates of the labelled rows that each query row may see."""
+    """Return the priors of equal weights under a cut: the base rates of the labelled rows visible to each query row."""
     k = _n_parts(parts)
     counts = np.bincount(_bins(known, parts, k), minlength=k**2 * CLASSES).reshape(k, k, CLASSES).astype(np.float64)
     others = _all_but_one(k)

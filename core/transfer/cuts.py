@@ -1,8 +1,8 @@
-"""The number of a gene space with its settings: the mean of ten cuts of the folds, with the noise of the cuts in its intervals.
+"""The score of a gene space with its settings: the mean over ten cuts of the folds. Its intervals include the noise of the cuts.
 
-How perturbations and genes are cut is part of a score's noise (the DIR of a kNN moves by some hundredths), so one cut is the
-number of a run, not of a space. The influences of a row on the scores of the cuts are averaged before rows are clustered;
-the variance between cuts, divided by their number, is added.
+The cut of perturbations and genes adds noise to a score (the DIR of a kNN moves by some hundredths). So the score of one cut
+belongs to a run, not to a space. A row's influences on the scores of the cuts are averaged before rows are clustered; the
+variance between cuts, divided by their number, is added.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from core.transfer.evaluation import scores_with_stand_ins, without_stand_ins
 from core.transfer.labelled_rows import Rows
 from core.transfer.protocols import KnnInputs
 
-NAME = "mean of ten cuts (seeds 0–9)"  # of a space's number, wherever it is shown
+NAME = "mean of ten cuts (seeds 0–9)"  # the name of a space's score on every page
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
-    """The rows under the folds of one seed: their cells, their scores with stand-ins, and flags of those with a prior.
+    """The rows under the folds of one seed: their cells, their scores with stand-ins, and flags of rows with a prior.
 
-    covered_scores: the scores with p_up missing where no prior of up is known.
+    covered_scores: the scores, with p_up missing for rows without a prior of up.
     """
 
     seed: int
@@ -44,7 +44,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutScores:
-    """DE and DIR of each cut, inside its cells, of shape (n_cuts, 2), and their means with intervals."""
+    """DE and DIR of each cut, scored inside its cells, of shape (n_cuts, 2), and their means with intervals."""
 
     values: Floats
     score: ScoreIntervals
@@ -59,8 +59,8 @@ class CutScores:
 class MeanOfCuts:
     """The scores of a space over cuts into k parts with these seeds.
 
-    all_rows: base rates stand in if there is no prior; covered: over each cut's rows with a prior. coverage: their share,
-    the mean over cuts.
+    all_rows: over all rows, with base rates for rows without a prior. covered: over the rows with a prior in each cut.
+    coverage: the share of covered rows, the mean over cuts.
     """
 
     k: int
@@ -73,9 +73,9 @@ class MeanOfCuts:
 def predict_cuts(
     knn: KnnInputs, k: int = 5, seeds: Sequence[int] = SEEDS, progress: Callable[[float], object] | None = None
 ) -> list[Cut]:
-    """Return the query rows under each cut of perturbations and genes into k parts. progress: is told the share that is done.
+    """Return the query rows under each cut of perturbations and genes into k parts. progress: called with the share that is done.
 
-    Raise what `prepare_cuts` raises.
+    Raise the errors of `prepare_cuts`.
     """
     cuts: list[Cut] = []
     for cut in prepare_cuts(knn, k, seeds):
@@ -88,13 +88,13 @@ def predict_cuts(
 
 
 def cut_values(knn: KnnInputs, labels: ArrayLike, k: int = 5, seeds: Sequence[int] = SEEDS) -> Floats:
-    """Return DE and DIR of each cut over all rows, inside its cells, of shape (n_cuts, 2); labels: of the query rows."""
+    """Return DE and DIR of each cut over all rows, scored inside its cells, of shape (n_cuts, 2); labels: of the query rows."""
     outcome = outcome_of(labels)
     return np.array([point_values(outcome, cut.scores, cut.cells) for cut in predict_cuts(knn, k, seeds)])
 
 
 def score_cuts(labels: ArrayLike, rows: Rows, cuts: Sequence[Cut], k: int = 5) -> MeanOfCuts:
-    """Return the mean of cuts; labels: of shape (n_rows,). NaN if a cut has no pair of both classes inside its cells."""
+    """Return the mean over cuts; labels: of shape (n_rows,). NaN if a cut has no pair of both classes inside its cells."""
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, rows=rows)
     seeds = tuple(cut.seed for cut in cuts)
@@ -118,7 +118,7 @@ def _among(task: Task, chosen: Bools) -> Task:
 
 
 def _mean_score(by_cut: Sequence[Sequence[Task]], cells: Sequence[Codes], outcome: Outcome, rows: Rows, scored: str) -> CutScores:
-    """Return the mean over cuts of DE and DIR, each the same AUROC in every cut; outcome: of the rows that are counted."""
+    """Return the means of DE and DIR over cuts, with the same AUROC in every cut; outcome: of the rows that count."""
     found = [influence_within_cells(two, inside) for two, inside in zip(by_cut, cells, strict=True)]
     values = np.stack([each.values[:, 0] for each in found])
     mean = mean_influence(found)

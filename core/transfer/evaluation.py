@@ -1,4 +1,4 @@
-"""The score of a kNN's priors: base rates stand in for those that are missing, and its null stands beside it."""
+"""Score a kNN's priors beside a null. Base rates replace missing priors."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from core.transfer.knn import Priors
 from core.transfer.labelled_rows import Rows
 from core.transfer.protocols import KnnPrediction
 
-NOTHING_KNOWN = 0.5  # the stand-in for a row that may see no labelled row, or none with a direction
+NOTHING_KNOWN = 0.5  # the stand-in for a row that sees no labelled row, or none with a direction
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """The score of a kNN under a protocol.
 
-    coverage: share of rows with a prior; score: over all rows, base rates standing in for the priors that others lack;
-    covered: over the rows with a prior; null: of equal weights, over all rows.
+    coverage: share of rows with a prior; score: over all rows, with base rates in place of missing priors; covered: score over
+    the rows with a prior; null: score of equal weights, over all rows.
     """
 
     coverage: float
@@ -32,7 +32,7 @@ class Evaluation:
 
 
 def evaluate(labels: ArrayLike, rows: Rows, predicted: KnnPrediction) -> Evaluation:
-    """Return the score of the priors, and of the null; labels of shape (n_rows,)."""
+    """Return the score of the priors and of the null; labels of shape (n_rows,)."""
     return evaluate_priors(labels, rows, predicted.priors, predicted.null, predicted.cells)
 
 
@@ -54,20 +54,20 @@ def evaluate_priors(labels: ArrayLike, rows: Rows, priors: Priors, null: Priors,
 
 
 def scores_with_stand_ins(priors: Priors, null: Priors) -> Scores:
-    """Return the scores of all rows, as the run that holds the priors is scored: by its submitted numbers."""
+    """Return the scores of all rows, computed from the submitted numbers as for a run."""
     filled = fill_with_base_rates(priors, null)
     return ranked_scores(*submitted_parts(filled.de, filled.up))
 
 
 def without_stand_ins(scores: Scores, priors: Priors) -> Scores:
-    """Return the same scores with p_up missing in rows that have no prior of up, for a score over the rows with a prior."""
+    """Return the scores with p_up missing in rows without a prior of up, for a score over the rows with a prior."""
     return Scores(scores.p_de, np.where(np.isnan(priors.up), np.nan, scores.p_up))
 
 
 def fill_with_base_rates(priors: Priors, null: Priors) -> Priors:
-    """Return priors with stand-ins where none is known: the base rates of the labelled rows that the row may see.
+    """Return priors with missing ones replaced by the base rates of the labelled rows that the row may see.
 
-    null: the priors of equal weights, which are these base rates; where they are NaN too, NOTHING_KNOWN stands in.
+    null: the priors of equal weights, which are these base rates. If these are NaN too, NOTHING_KNOWN is used.
     """
     uncovered = ~priors.covered
     rate_de, rate_up = (np.where(np.isnan(rate), NOTHING_KNOWN, rate) for rate in (null.de, null.up))

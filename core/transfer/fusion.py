@@ -1,4 +1,4 @@
-"""Rank-percentile fusion: fused = Σ w · pct(component), for an effect and for its direction.
+"""Rank-percentile fusion: fused = Σ w · pct(component), separately for an effect and for its direction.
 
 Recover a component's percentiles from a base run and a fusion of the two: pct(other) = (fused - (1-w)·pct(base)) / w.
 """
@@ -19,16 +19,16 @@ from core.stats.ranks import nearest_percentiles, percentiles, percentiles_again
 from core.stats.scores_and_labels import Scores, ranked_scores, submitted_parts
 from core.types import STAND_INS, Flag
 
-SAME = 5e-6  # files have six decimals: a number closer to the base's percentile is the base's percentile
-FAR = 0.25  # of a step between percentiles; a wrong weight leaves half the rows farther away
+SAME = 5e-6  # files have six decimals: a number this close to the base's percentile counts as equal to it
+FAR = 0.25  # in steps between percentiles; with a wrong weight, half of the rows are farther away
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecoveredComponent:
     """The other component's percentiles, of shape (n_rows,), NaN for rows that it does not cover.
 
-    farthest: the largest distance, before rounding, from a number to the nearest possible percentile, in steps between
-    percentiles, for DE and for DIR.
+    farthest: the largest distance before rounding, for DE and for DIR, from a number to the nearest possible percentile, in
+    steps between percentiles.
     """
 
     p_de: Floats
@@ -41,7 +41,7 @@ class RecoveredComponent:
 
 
 Reference = Literal["population", "train"]
-TOLERANCE = 1e-9  # by which the sum of weights may exceed 1
+TOLERANCE = 1e-9  # the sum of weights may exceed 1 by this much
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class Component:
     """One run's scores on the rows of the base run, of shape (n_rows,), NaN for rows that it does not cover.
 
     reference_de, reference_up: its scores on labelled rows (a kNN's own fold priors), of any length; None if it has none.
-    weight_scale: by which its weight is multiplied in each row, of shape (n_rows,), in [0, 1]; None for 1. The base has none.
+    weight_scale: a factor of its weight in each row, of shape (n_rows,), in [0, 1]; None for 1. The base has none.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Component:
 class Percentiles:
     """Each component's percentiles, of shape (n_components, n_rows), NaN for rows that it does not cover.
 
-    weight_scale: by which the weights of all but the base are multiplied, of the same shape; None where all stay as they are.
+    weight_scale: factors of all weights except the base's, of the same shape; None if no weight is scaled.
     """
 
     de: Floats
@@ -72,14 +72,14 @@ class Percentiles:
     weight_scale: Floats | None = None
 
     def take(self, rows: NDArray[np.intp]) -> Percentiles:
-        """Return the same of some rows, in this order."""
+        """Return the percentiles of some rows, in this order."""
         scale = None if self.weight_scale is None else self.weight_scale[:, rows]
         return Percentiles(self.de[:, rows], self.up[:, rows], scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """Weights from 0 that sum to 1, of shape (n_components,), or (n_components, n_rows) for weights that differ by row."""
+    """Weights of at least 0 that sum to 1, of shape (n_components,), or (n_components, n_rows) if they differ by row."""
 
     de: Floats
     up: Floats
@@ -89,7 +89,7 @@ class Weights:
 class FusionResult:
     """The fused scores p_de and p_up, of shape (n_rows,), in (0, 1).
 
-    uncovered: flags of the rows for which some component has no score of an effect.
+    uncovered: flags of the rows where some component has no score of an effect.
     """
 
     p_de: Floats
@@ -97,19 +97,19 @@ class FusionResult:
     uncovered: Bools
 
     def scores(self) -> Scores:
-        """Return the scores as they are ranked once they are submitted."""
+        """Return the scores as they will be ranked after submission."""
         return ranked_scores(*submitted_parts(self.p_de, self.p_up))
 
 
 def component_of(
     name: str, wanted: Sequence[str], pair_ids: Sequence[str], p_de: ArrayLike, p_up: ArrayLike, flags: Sequence[Collection[str]]
 ) -> Component:
-    """Return a run's scores in the order of the wanted pair ids, NaN for rows that it lacks or for which a fallback stands in.
+    """Return a run's scores in the order of the wanted pair ids, NaN for missing rows and for fallbacks.
 
     pair_ids, p_de, p_up, flags: of the run's rows, all of one length.
     """
     de, up = (np.array(column, dtype=np.float64) for column in (p_de, p_up))
-    # Looking flags up in arrays, as frames hold them, is slow, and most rows have none.
+    # Most rows have no flags, and looking them up in arrays (which frames contain) is slow.
     flagged = [(row, frozenset(row_flags)) for row, row_flags in enumerate(flags) if len(row_flags)]
     de[[row for row, found in flagged if not found.isdisjoint((*STAND_INS, Flag.NO_DE))]] = np.nan
     up[[row for row, found in flagged if not found.isdisjoint((*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DIR))]] = np.nan
@@ -121,7 +121,7 @@ def component_of(
 
 
 def weights_of(others_de: ArrayLike, others_up: ArrayLike) -> Weights:
-    """Return the weights of all components from those of all but the first, the base, whose weight is the rest of 1.
+    """Return the weights of all components, the base first. The base gets what the weights of the others leave of 1.
 
     Each of shape (n_others,), or (n_others, n_rows) for weights that differ by row. Raise InputError for a weight below 0 or a
     sum above 1.
@@ -130,17 +130,19 @@ def weights_of(others_de: ArrayLike, others_up: ArrayLike) -> Weights:
 
 
 def shares_of(weights: ArrayLike) -> Floats:
-    """Return the weights of all but the base as they count, of shape (…, n_others): scaled to 1 where they sum to more."""
+    """Return the effective weights of all components except the base, of shape (…, n_others): scaled to sum to 1 if they exceed
+    it.
+    """
     array = np.asarray(weights, dtype=np.float64)
     shares: Floats = array / np.maximum(array.sum(axis=-1, keepdims=True), 1.0)
     return shares
 
 
 def percentiles_of(components: Sequence[Component], reference: Reference = "population") -> Percentiles:
-    """Return each component's percentiles, over the rows themselves or against its reference run.
+    """Return each component's percentiles, among the rows themselves or against its reference run.
 
-    Against a reference, a row's percentile does not depend on which other rows there are. Raise InputError for a component
-    without a reference.
+    Against a reference, a row's percentile does not depend on the other rows. Raise InputError for a component without a
+    reference.
     """
     if not components:
         raise InputError("components: got none; expected at least the base")
@@ -167,7 +169,7 @@ def _stack_scales(components: Sequence[Component]) -> Floats | None:
 def agreement_with_base(components: Percentiles) -> Floats:
     """Return how far each component agrees with the base in each row, of shape (n_components, n_rows), in [0, 1].
 
-    1 − |difference of their percentiles|, the mean of DE and DIR; 1 in a row that one of them does not cover.
+    Agreement is 1 − |difference of the percentiles|, averaged over DE and DIR; 1 in a row that one of them does not cover.
     """
     apart = np.stack([np.abs(each - each[0]) for each in (components.de, components.up)])
     known = ~np.isnan(apart)
@@ -176,9 +178,9 @@ def agreement_with_base(components: Percentiles) -> Floats:
 
 
 def weights_in_rows(components: Percentiles, weights: Weights) -> Weights:
-    """Return each row's weights, of shape (n_components, n_rows): all but the base's are scaled, and the base gets the rest.
+    """Return each row's weights, of shape (n_components, n_rows): the others' scaled, the base's the rest.
 
-    Without scales they are returned as they are.
+    Without scales: unchanged.
     """
     if components.weight_scale is None:
         return weights
@@ -187,7 +189,7 @@ def weights_in_rows(components: Percentiles, weights: Weights) -> Weights:
 
 
 def fuse(components: Percentiles, weights: Weights) -> FusionResult:
-    """Return the weighted mean of the percentiles, row by row, with the weights scaled where components say so.
+    """Return the weighted mean of the percentiles of each row, with the components' weight scales applied.
 
     The weight of a component that does not cover a row goes to the others in proportion. If no component with a weight covers the
     row, the result is the base's percentile, or 0.5 if the base does not cover it either.
@@ -198,7 +200,7 @@ def fuse(components: Percentiles, weights: Weights) -> FusionResult:
 
 
 def _weighted_mean(values: Floats, weights: Floats) -> Floats:
-    """Return the weighted mean over components, summed in a loop so that a row's bits do not depend on the number of rows."""
+    """Return the weighted mean over components. A loop sums them, so that a row's bits do not depend on the number of rows."""
     if len(weights) != len(values):
         raise InputError(f"weights: got {len(weights)}; expected one for each of {len(values)} components")
     total, weight = np.zeros((2, values.shape[1]))
@@ -225,24 +227,24 @@ def _named_columns(component: Component) -> list[tuple[str, Floats]]:
 def _percentiles_against_reference(component: Component, reference: Floats | None, values: Floats) -> Floats:
     if reference is None:
         raise InputError(
-            f"component {component.name}: has no reference run on labelled rows to take percentiles against; "
-            "expected one, or percentiles over the population"
+            f"component {component.name}: has no reference run on labelled rows for its percentiles; expected one, or "
+            "percentiles over the population"
         )
     return percentiles_against(reference, values)
 
 
 def decompose_fusion(base: Scores, fused: Scores, w_de: float, w_dir: float) -> RecoveredComponent:
-    """Return the component that was fused with the base at weights w_de and w_dir in (0, 1]; both runs of shape (n_rows,).
+    """Recover the component that was fused with the base at weights w_de and w_dir in (0, 1]; both runs of shape (n_rows,).
 
-    base: with its probabilities as they were ranked (from the trace: sums of rounded predictions break ties that the fusion had).
-    Raise InputError if the results are not percentiles: then the weights or the runs are not those of the fusion.
+    base: with the probabilities that were ranked (from the trace, because sums of rounded predictions break ties of the fusion).
+    Raise InputError if the results are not percentiles: then the weights or the runs differ from those of the fusion.
     """
     n = validate.same_length(base=base, fused=fused)
     for name, weight in (("w_de", w_de), ("w_dir", w_dir)):
         if not 0 < weight <= 1:
             raise InputError(f"{name}: got {weight}; expected a weight above 0, up to 1")
     base_de, base_up = percentiles(base.p_de), percentiles(base.p_up)
-    # A covered row may be level with the base in one of the two; p_up is a ratio of decimals, coarser where p_de is small.
+    # A covered row may tie with the base in one of the two; p_up is a ratio of decimals, coarser if p_de is small.
     covered = (np.abs(fused.p_de - base_de) >= SAME) | (np.abs(fused.p_up - base_up) * fused.p_de >= SAME)
     tasks = ("DE", fused.p_de, base_de, w_de), ("DIR", fused.p_up, base_up, w_dir)
     recovered, farthest = np.full((2, n), np.nan), []
@@ -253,7 +255,7 @@ def decompose_fusion(base: Scores, fused: Scores, w_de: float, w_dir: float) -> 
 
 
 def _snap_to_percentiles(name: str, values: Floats) -> tuple[Floats, float]:
-    """Return the nearest percentiles, and the largest distance to one.
+    """Return the nearest percentiles and the largest distance to one.
 
     Raise InputError if rounding does not explain that distance.
     """

@@ -1,4 +1,4 @@
-"""An undirected network of genes over a dataset's symbols, as a sparse matrix: which are joined, and by how many edges."""
+"""An undirected network of genes over a dataset's symbols, as a sparse matrix, with the length of paths between genes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from scipy.sparse.csgraph import connected_components
 from core.stats.arrays import Bools, Codes
 from core.transfer.labelled_rows import Rows
 
-SAME, FAR, NO_PATH = 0, 3, -1  # of `count_hops`: one gene; three edges or more; no path, or a symbol without an edge
+SAME, FAR, NO_PATH = 0, 3, -1  # values of `count_hops`: the same gene; three edges or more; no path, or a symbol without an edge
 HOPS = {SAME: "the same gene", 1: "1 hop", 2: "2 hops", FAR: "3 hops or more", NO_PATH: "no path"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GeneGraph:
-    """A network, and where a dataset's symbols are in it.
+    """A network, and the node of each of a dataset's symbols.
 
-    node: each symbol's node, of shape (n_symbols,); one that the network lacks has a node without edges. edges: 1 where two
-    nodes are joined, sparse and symmetric, of shape (n_nodes, n_nodes); nodes that are no symbol join others that are.
+    node: each symbol's node, of shape (n_symbols,); a symbol outside the network gets a node without edges. edges: 1 if two
+    nodes are joined, sparse and symmetric, of shape (n_nodes, n_nodes). Nodes that are not symbols of the dataset can lie on
+    paths between symbols.
     """
 
     node: Codes
@@ -30,7 +31,7 @@ class GeneGraph:
 
     @property
     def covered(self) -> Bools:
-        """Which symbols have an edge, of shape (n_symbols,)."""
+        """Flags of the symbols that have an edge, of shape (n_symbols,)."""
         return np.asarray(np.diff(self.edges.indptr)[self.node] > 0)
 
     def rows(self, rows: Rows) -> Rows:
@@ -38,29 +39,29 @@ class GeneGraph:
         return Rows(self.node[rows.pert], self.node[rows.gene])
 
     def are_joined(self, rows: Rows) -> Bools:
-        """Return which rows have an edge between their two symbols, of shape (n_rows,)."""
+        """Return flags of the rows with an edge between their two symbols, of shape (n_rows,)."""
         return np.asarray(self.edges[self.node[rows.pert], self.node[rows.gene]]).ravel() > 0
 
     def count_hops(self, rows: Rows) -> Codes:
-        """Return how many edges the shortest path between each row's symbols has: a key of HOPS, of shape (n_rows,)."""
+        """Return the number of edges on the shortest path between each row's symbols: a key of HOPS, of shape (n_rows,)."""
         starts, position = np.unique(self.node[rows.pert], return_inverse=True)
         gene, covered = self.node[rows.gene], self.covered
         component = connected_components(self.edges, directed=False)[1]
         joined = covered[rows.pert] & covered[rows.gene] & (component[self.node[rows.pert]] == component[gene])
         found: Codes = np.where(joined, FAR, NO_PATH)
         one_edge = self.edges[starts]
-        for hops, walks in ((2, one_edge @ self.edges), (1, one_edge)):  # a shorter path is written over a longer one
+        for hops, walks in ((2, one_edge @ self.edges), (1, one_edge)):  # a shorter path overwrites a longer one
             found[joined & (walks.toarray()[position, gene] > 0)] = hops
         found[joined & (self.node[rows.pert] == gene)] = SAME
         return found
 
     def between_symbols(self) -> Any:
-        """Return 1 where two different symbols of the dataset are joined, sparse, of shape (n_symbols, n_symbols)."""
+        """Return a sparse matrix of shape (n_symbols, n_symbols): 1 if two different symbols are joined."""
         return self.edges[self.node][:, self.node]
 
 
 def make_gene_graph(neighbours: Mapping[str, Iterable[str]], symbol_nodes: Sequence[str]) -> GeneGraph:
-    """Return the network of these neighbours (each edge from both of its ends, none of a node with itself).
+    """Return the network of these neighbours. Each edge is listed from both of its ends; no node is its own neighbour.
 
     symbol_nodes: the name of each symbol's node, of length n_symbols.
     """

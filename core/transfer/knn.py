@@ -1,11 +1,11 @@
-"""Priors of a row from labelled rows with similar genes, similar perturbations, or both.
+"""Compute a row's priors from labelled rows with similar genes, similar perturbations, or both.
 
 prior_de = Σ w·[effect] / Σ w and prior_up = Σ w·[up] / Σ w·[up or down], with w = similarity^power, over the labelled
 rows that the row may see.
 
-Weighted label sums for the product of two similarities, of genes and of perturbations.
+The two similarities, of genes and of perturbations, may also be multiplied.
 
-Σ w_gene[g, g'] · labels[g', p'] · w_pert[p, p'] is a matrix product from each side, since rows that a row may not see have
+Σ w_gene[g, g'] · labels[g', p'] · w_pert[p, p'] is a matrix product from each side, because rows that a row may not see have
 weight 0 on one axis.
 """
 
@@ -37,15 +37,15 @@ from core.transfer.similarity import Similarity
 class Weighting:
     """How similarities become weights.
 
-    power: above 0; de_power: another power for prior_de, None for the same. k: number of nearest genes (perturbations)
-    that count, None for all; only those with rows that the row may see are ranked, and ties with the k-th count too.
-    axis: which similarity counts; "both" multiplies the two, each limited to its own k nearest.
+    power: above 0; de_power: another power for prior_de, None for the same. k: number of nearest genes (perturbations) that
+    count, None for all. Only genes with rows that the row may see are ranked; ties with the k-th also count. axis: the
+    similarity that counts; "both" multiplies the two, each limited to its own k nearest.
     """
 
     power: float = setting(2.0, "Weight = similarity ^ power.", least=0)
     de_power: float | None = setting(None, "A different power for the prior of an effect.", missing="the same", least=0)
-    k: int | None = setting(None, "Use only so many nearest genes.", missing="all", least=0)
-    axis: Axis = setting("gene", "What has to be similar: gene, pert or both.", is_usage=True)
+    k: int | None = setting(None, "Use only this many nearest genes.", missing="all", least=0)
+    axis: Axis = setting("gene", "The similarity that counts: gene, pert or both.", is_usage=True)
 
     def __post_init__(self) -> None:
         for power in self.powers:
@@ -64,7 +64,7 @@ DEFAULT = Weighting()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Priors:
-    """The priors of rows: de, up of shape (n_rows,), NaN if no similar row is known; support: Σ w behind `de`, else 0."""
+    """The priors of rows: de and up of shape (n_rows,), NaN without a similar labelled row; support: Σ w behind `de`, or 0."""
 
     de: Floats
     up: Floats
@@ -90,7 +90,7 @@ class Similarities:
 def knn_priors(
     queries: Rows, known: Knowledge, similar: Similarities, weighting: Weighting = DEFAULT, parts: Parts | None = None
 ) -> Priors:
-    """Return the priors of each query row; parts: which labelled rows it may not see, None: it sees all of them."""
+    """Return the priors of each query row; parts: limits the labelled rows that it may see, None for all of them."""
     de_power, power = weighting.powers
     up_sums = weighted_label_sums(queries, known, similar, weighting, power, parts)
     de_sums = up_sums if de_power == power else weighted_label_sums(queries, known, similar, weighting, de_power, parts)
@@ -98,7 +98,7 @@ def knn_priors(
 
 
 def priors_of_sums(de_sums: Floats, up_sums: Floats) -> Priors:
-    """Return the priors of weighted label sums, each of shape (n_queries, 4): those for prior_de and those for prior_up."""
+    """Return the priors that follow from weighted label sums for prior_de and for prior_up, each of shape (n_queries, 4)."""
     de = _ratio(de_sums[:, EFFECT], de_sums[:, LABELLED])
     return Priors(de, _ratio(up_sums[:, UP], up_sums[:, DIRECTED]), de_sums[:, LABELLED])
 
@@ -106,7 +106,7 @@ def priors_of_sums(de_sums: Floats, up_sums: Floats) -> Priors:
 def weighted_label_sums(
     queries: Rows, known: Knowledge, similar: Similarities, weighting: Weighting, power: float, parts: Parts | None
 ) -> Floats:
-    """Σ w·flag for each flag of the labelled rows, of shape (n_queries, 4)."""
+    """Return Σ w·flag for each flag of the labelled rows, of shape (n_queries, 4)."""
     k = weighting.k
     if weighting.axis == "gene":
         return axis_sums(queries, known, require_similarity(similar.gene, "gene"), power, k, parts)
@@ -118,7 +118,7 @@ def weighted_label_sums(
 
 
 def require_similarity(similarity: Similarity | None, axis: str) -> Similarity:
-    """Return the similarity itself. Raise InputError if there is none for this axis."""
+    """Return the similarity. Raise InputError if it is None, naming the axis."""
     if similarity is None:
         raise InputError(f"similarity: got none for the {axis} axis; expected one, or another axis")
     return similarity
@@ -139,7 +139,7 @@ def two_axis_sums(
 ) -> Floats:
     """Return the label sums weighted by the product of the similarities of genes and of perturbations, of shape (n_queries, 4).
 
-    similarities: of genes and of perturbations. k: number of nearest of each that count, None for all.
+    similarities: of genes and of perturbations. k: number of nearest genes and perturbations that count, None for all.
     """
     swapped = None if parts is None else parts.swap_axes()
     genes, perts = label_sum_table(known, parts), label_sum_table(known.swap_axes(), swapped)

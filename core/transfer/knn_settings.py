@@ -1,4 +1,4 @@
-"""The settings of a kNN as plain data, as run specifications, links and command lines hold them."""
+"""The settings of a kNN as plain data for run specifications, links and command lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.transfer.row_index import RowIndex
 
 @dataclass(frozen=True, slots=True)
 class KnnSettings:
-    """The spaces (by name), the protocol, and how similarities become priors."""
+    """The spaces (by name), the protocol, and the similarity settings."""
 
     spaces: tuple[str, ...] = setting(
         (), "Gene spaces; several are averaged.", kind="spaces", flag="--space", metavar="S[,S2]", required=True
@@ -30,13 +30,13 @@ class KnnSettings:
             raise InputError(f"spaces: got {', '.join(self.spaces) or 'none'}; expected one or more, each once")
 
     def as_spec(self) -> dict[str, Any]:
-        """Return plain values, from which `read_knn_settings` builds the settings again."""
+        """Return plain values. `read_knn_settings` builds the settings from them again."""
         left_out = () if self.protocol.kind == "folds" else ("folds", "seed")
         values = {name: value for name, value in values_of(self).items() if name not in left_out}
         return values | {"spaces": list(self.spaces)}
 
     def describe(self) -> str:
-        """Return the settings in one line of words."""
+        """Return the settings as one line of text."""
         weighting, protocol = self.similarity.weighting, self.protocol
         parts = [
             " + ".join(self.spaces) + (", centred" if self.similarity.centre else ""),
@@ -54,7 +54,7 @@ class KnnSettings:
 
 
 def rows_to_predict(index: RowIndex, protocol: EvaluationProtocol) -> Codes:
-    """Return the positions of the labelled training rows under folds and loo, of all other rows under the protocol test.
+    """Return the positions of the rows to predict: labelled training rows under folds and loo, all other rows under test.
 
     Raise InputError for a dataset without such rows, or without labelled rows to learn from.
     """
@@ -67,9 +67,9 @@ def rows_to_predict(index: RowIndex, protocol: EvaluationProtocol) -> Codes:
 
 
 def read_knn_settings(spec: Mapping[str, Any]) -> KnnSettings:
-    """Return the settings in a run's specification, or in its options.
+    """Return the settings from a run's specification or options.
 
-    spaces may be a text with commas; 0 for k or de_power means none. Raise InputError for impossible settings.
+    spaces may be a comma-separated string; 0 for k or de_power means None. Raise InputError for impossible settings.
     """
     given = spec.get("options", spec)
     known = {option.name: given[option.name] for option in options_of(KnnSettings) if option.name in given}

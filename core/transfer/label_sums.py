@@ -1,9 +1,9 @@
-"""Weighted label sums: similarities belong to distinct genes, so the sums of all rows are one matrix product.
+"""Weighted label sums. Similarities belong to distinct genes, so one matrix product gives the sums of all rows.
 
-A row may not see its own part of the genes, whose weights are set to 0, nor its own part of the perturbations, whose rows
-are a small block that is subtracted. Where most would be subtracted, the other rows are summed instead. Genes are handled
-in chunks, so that memory does not grow with their square. Everything here is written for the gene axis; for the
-perturbation axis the two are exchanged.
+A row may not see its own part of the genes: their weights are set to 0. It may not see its own part of the perturbations
+either: their rows are a small block, which is subtracted. If the block is most of the rows, the other rows are summed instead.
+Genes are handled in chunks, so memory does not grow with the square of their number. The code is written for the gene axis; for
+the perturbation axis, the two axes are swapped.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from core.transfer.labelled_rows import Knowledge, Parts, Rows
 from core.transfer.similarity import Similarity
 
 CHUNK_WEIGHTS = 2**24  # weights in memory at a time: 128 MB
-BATCH_GROUPS = 128  # groups summed by one product, so that the weights are read once for all of them
-GATHER_COST = 16  # time to gather one element of a block, in elements of a matrix product
-CANCELLATION = 1e-4  # if a subtraction leaves a smaller share of a sum, that sum is computed again
+BATCH_GROUPS = 128  # groups in one product, so that the weights are read once for all of them
+GATHER_COST = 16  # time to gather one element of a block, relative to one element of a matrix product
+CANCELLATION = 1e-4  # a sum is computed again if a subtraction leaves less than this share of it
 STRETCH_ROWS = 2**17  # rows handled at a time: 4 MB of sums, which stay in the processor's caches
-TIE_FACTOR = 1 - 1e-9  # weights whose ratio is above this are ties: rounding makes them differ
+TIE_FACTOR = 1 - 1e-9  # weights tie if their ratio is above this: they differ by rounding only
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,14 +47,14 @@ class LabelSumTable:
         return self.gene[entries], self.sums[entries]
 
     def sums_outside(self, group: int) -> Floats:
-        """Return the label sums of the rows outside the group, of shape (n_known, 4); exact, since they are whole numbers."""
+        """Return the label sums of the rows outside the group, of shape (n_known, 4); exact, because they are whole numbers."""
         gene, sums = self.sums_inside(group)
         rest = self.totals.copy()
         rest[gene] -= sums
         return rest
 
     def max_genes_lost(self) -> int:
-        """Return the largest number of genes that have all their rows in a single group."""
+        """Return the largest number of genes whose rows all lie in a single group."""
         gone = self.sums[:, 0] == self.totals[self.gene, 0]
         return int(np.add.reduceat(gone, self.starts[:-1], dtype=np.intp).max(initial=0)) if len(gone) else 0
 
@@ -90,10 +90,10 @@ def axis_sums(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightChunk:
-    """The weights of some genes, and the query rows of these genes in the order of their groups.
+    """The weights of some genes, and the query rows of these genes, ordered by group.
 
-    rows: positions among the queries, of shape (n_rows,). weights: of shape (n_genes, n_known), 0 inside a gene's own
-    part. gene: each query row's row of `weights`; group: its group in the table, -1 if no known row is in its part.
+    rows: positions among the queries, of shape (n_rows,). weights: of shape (n_genes, n_known), 0 inside a gene's own part.
+    gene: the row of `weights` for each query row; group: its group in the table, -1 if its part has no known row.
     """
 
     rows: Codes
@@ -123,7 +123,9 @@ def weight_chunks(
 
 
 def distinct_codes(codes: Codes) -> tuple[Codes, Codes]:
-    """Return the distinct codes, ascending, and the position of each row's code among them; in linear time, unlike np.unique."""
+    """Return the distinct codes, ascending, and the position of each row's code among them. Unlike np.unique, this takes linear
+    time.
+    """
     seen = np.zeros(codes.max(initial=-1) + 1, dtype=np.bool_)
     seen[codes] = True
     return np.flatnonzero(seen), (np.cumsum(seen) - 1)[codes]
@@ -132,7 +134,7 @@ def distinct_codes(codes: Codes) -> tuple[Codes, Codes]:
 def _stable_sort(codes: Codes) -> tuple[Codes, Codes]:
     """Return the order that sorts codes stably, and the sorted codes.
 
-    Each code is sorted together with its position in one number, which takes a quarter of np.argsort's time.
+    Code and position are sorted together as one number, in a quarter of np.argsort's time.
     """
     bits = len(codes).bit_length()
     both = np.sort(codes << bits | np.arange(len(codes)))
@@ -146,7 +148,7 @@ def batches(n: int, size: int) -> Iterator[slice]:
 
 
 def _groups_of(pert: Codes, table: LabelSumTable, parts: Parts | None) -> Codes:
-    """Return each query row's group in the table, of shape (n_queries,); -1 if no known row is in its part."""
+    """Return each query row's group in the table, of shape (n_queries,); -1 if its part has no known row."""
     if parts is None:
         return np.full(len(pert), -1)
     group_of_part = np.full(parts.pert.max(initial=-1) + 1, -1)
@@ -155,14 +157,14 @@ def _groups_of(pert: Codes, table: LabelSumTable, parts: Parts | None) -> Codes:
 
 
 def slices_by_group(group: Codes) -> Iterator[tuple[int, slice]]:
-    """Yield each group and the slice of its rows; group: codes of rows in the order of their groups."""
+    """Yield each group and the slice of its rows; group: the groups of the rows, in ascending order."""
     starts = np.flatnonzero(np.diff(group, prepend=-2))
     for start, end in pairwise([*starts.tolist(), len(group)]):
         yield int(group[start]), slice(start, end)
 
 
 def _all_sums(chunk: WeightChunk, table: LabelSumTable) -> Floats:
-    """Return sums over all rows outside each row's group: the totals minus the group's block, or all other rows at once."""
+    """Return sums over all rows outside each row's group: the totals minus the group's block, or the sum of all other rows."""
     sums = np.empty((len(chunk.rows), 4))
     everything = chunk.weights @ table.totals
     for rows in _row_stretches(chunk.group):
@@ -203,7 +205,9 @@ def _stretch_sums(chunk: WeightChunk, table: LabelSumTable, everything: Floats, 
 
 
 def _nearest_sums(chunk: WeightChunk, table: LabelSumTable, thresholds: Floats) -> Floats:
-    """Return sums over the known rows outside each row's group whose weight is at least the row's threshold, the k-th largest."""
+    """Return sums over the known rows outside each row's group with at least the weight of the k-th largest, the row's
+    threshold.
+    """
     sums = np.empty((len(chunk.rows), 4))
     for group, rows in slices_by_group(chunk.group):
         others = table.sums_outside(group)
@@ -214,7 +218,7 @@ def _nearest_sums(chunk: WeightChunk, table: LabelSumTable, thresholds: Floats) 
 
 
 def zero_below(weights: Floats, thresholds: Floats) -> Floats:
-    """Return the rows of weights with 0 instead of weights below each row's threshold; changes `weights`."""
+    """Set the weights below each row's threshold to 0 in place, and return them."""
     weights *= weights >= thresholds[:, None]
     return weights
 

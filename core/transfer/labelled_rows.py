@@ -1,4 +1,4 @@
-"""Rows as codes, the labelled rows among them, and which of these a row may see."""
+"""Rows as codes, the labelled rows among them, and the labelled rows that a row may see."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LABELLED, EFFECT, DIRECTED, UP = range(4)  # the columns of `Knowledge.flags` an
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Rows as codes of shape (n_rows,): positions of their symbols in the arrays that similarities are made from."""
+    """Rows as codes of shape (n_rows,): positions of their symbols in the arrays behind the similarities."""
 
     pert: Codes
     gene: Codes
@@ -57,7 +57,7 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Which rows may see which: a row sees only rows whose perturbation and gene are both in other parts than its own.
+    """Limits on what a row may see: only rows whose perturbation and gene both lie in parts other than its own.
 
     pert, gene: the part of each symbol, of shape (n_symbols,).
     """

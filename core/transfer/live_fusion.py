@@ -1,4 +1,4 @@
-"""A fusion whose weights change on a page: what does not depend on the weights is computed once."""
+"""A fusion whose weights change on a page. Everything that does not depend on the weights is computed once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from core.transfer.labelled_rows import Rows
 
 @dataclass(frozen=True, slots=True)
 class MetricChange:
-    """One metric of the baseline (before) and of the fusion (after), and the paired change, each with all intervals."""
+    """One metric of the baseline (before) and of the fusion (after), with the paired change, each with all intervals."""
 
     before: Estimate
     after: Estimate
@@ -37,7 +37,7 @@ class FusionComparison(Metrics[MetricChange]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveFusion:
-    """A fusion whose weights can change; made by `live_fusion`. cells: scores count pairs inside them, None: all pairs."""
+    """A fusion whose weights can change; made by `live_fusion`. cells: pairs are scored inside them, None: all pairs."""
 
     rows: Rows
     outcome: Outcome
@@ -47,7 +47,7 @@ class LiveFusion:
     cells: Codes | None
 
     def score_at(self, weights: Weights) -> FusionComparison:
-        """Return the fusion at these weights: its scores, every metric with intervals, and the change against the baseline."""
+        """Return the fusion at these weights: its scores, all metrics with intervals, and the changes against the baseline."""
         fused = fuse(self.percentiles, weights)
         before, after = shared_rows(self.baseline, fused.scores())
         influence = influence_within_cells([*tasks(self.outcome, before), *tasks(self.outcome, after)], self.cells)
@@ -56,7 +56,7 @@ class LiveFusion:
         return FusionComparison(*row_counts(self.outcome, len(self.rows)), de, direction, mean, fused)
 
     def with_component(self, position: int, component: Component) -> LiveFusion:
-        """Return the same fusion with one component replaced, for instance after a change of its power; the baseline stays."""
+        """Return the fusion with one component replaced, for instance after a change of its power. Keep the baseline."""
         found = percentiles_of([component], self.reference)
         de, up = self.percentiles.de.copy(), self.percentiles.up.copy()
         de[position], up[position] = found.de[0], found.up[0]

@@ -22,8 +22,8 @@ from core.transfer.protocols import (
 )
 from core.transfer.similarity import ConstantSimilarity, Cosines, SimilarityMatrices, Space, unit_vectors
 
-MAX_SYMBOLS = 4_000  # a matrix of more takes more memory (128 MB) than it saves time
-MAX_MATRICES = 8  # cached at a time; the oldest is dropped
+MAX_SYMBOLS = 4_000  # a larger matrix takes too much memory (over 128 MB) for the time it saves
+MAX_MATRICES = 8  # in the cache at a time; the oldest is dropped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,13 +40,13 @@ class LiveKnn:
     cosines: dict[tuple[str, bool], Floats] = field(default_factory=dict)
 
     def priors(self, names: Sequence[str], similarity: SimilaritySettings) -> Priors:
-        """Return the priors by the ensemble of the named spaces."""
+        """Return the priors from the ensemble of the named spaces."""
         similar = self.similar(names, similarity)
         found = knn_priors(self.queries, self.known, similar, similarity.weighting, self.parts)
         return shrink_by_support(found, similarity, self.known, similar, self.parts)
 
     def null(self, similarity: SimilaritySettings) -> Priors:
-        """Return the priors of a space in which all symbols are equally similar."""
+        """Return the null priors: those of a space in which all symbols are equally similar."""
         return knn_priors(
             self.queries, self.known, Similarities(ConstantSimilarity(), ConstantSimilarity()), similarity.weighting, self.parts
         )
@@ -84,9 +84,9 @@ def live_knn(
     evaluated: str = "",
     cosines: dict[tuple[str, bool], Floats] | None = None,
 ) -> LiveKnn:
-    """Prepare kNN priors. Raise InputError for a space that was built from the labels it would be evaluated on.
+    """Prepare kNN priors. Raise InputError for a space built from the labels on which it would be evaluated.
 
-    cosines: the cache, which every live kNN over the same symbols and knowledge base may share.
+    cosines: the cache; live kNNs over the same symbols and knowledge base may share it.
     """
     for space in find_leaking_spaces(spaces, evaluated):
         raise InputError(

@@ -1,10 +1,10 @@
-"""The null of a gene space: the same space with its vectors permuted among the genes that it covers.
+"""The null of a gene space: the same space with the vectors of its genes permuted.
 
-The statistic is the number of the space itself, the mean of ten cuts over all rows. An empty space is no null for it: its
-score does not vary, while that of a space without biology does. Where several spaces are averaged, genes exchange the
-vectors of all of them together, among the genes that the same spaces cover.
+The statistic is the score of the space: the mean of ten cuts over all rows. An empty space cannot serve as null, because its
+score does not vary and the score of a space without biology does. If several spaces are averaged, a gene's vectors in all of
+them move together, among genes covered by the same spaces.
 
-All numbers of a kNN together: the mean of ten cuts with its null, and what one run of it scores under its own protocol.
+Also all numbers of a kNN: the mean of ten cuts with its null, and the score of one run under its own protocol.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from core.transfer.protocols import EvaluationProtocol, KnnInputs
 
 N_PERMUTATIONS = 99
 ROUNDING = 1e-12  # scores that differ by less are equal
-VERSION = 1  # of what `permutation_null` computes: a part of `content_key`
+VERSION = 1  # version of the results of `permutation_null`; part of `content_key`
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ def permutation_null(
     seed: int = 0,
     progress: Callable[[float], object] | None = None,
 ) -> PermutationNull:
-    """Return the null of a kNN over cuts into k parts; labels: of the query rows. progress: is told the share that is done.
+    """Return the null of a kNN over cuts into k parts; labels: of the query rows. progress: called with the share that is done.
 
-    Raise what `prepare_cuts` raises.
+    Raise the errors of `prepare_cuts`.
     """
     validate.whole_number("permutations", n, 1)
     outcome = outcome_of(labels)
@@ -80,8 +80,8 @@ def permutation_null(
 
 
 def content_key(knn: KnnInputs, labels: ArrayLike, k: int, n: int, seed: int) -> str:
-    """Return the SHA-256 of all that `permutation_null` depends on: vectors, rows, labels, settings, parts and permutations."""
-    # "setting" is what the similarities were called when the first nulls were kept: their keys stay.
+    """Return the SHA-256 of all inputs of `permutation_null`: vectors, rows, labels, settings, parts and permutations."""
+    # The similarities were called "setting" when the first nulls were saved: the keys stay the same.
     plain = {"version": VERSION, "setting": asdict(knn.similarity), "k": k, "n": n, "seed": seed, "cuts": SEEDS}
     digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
     arrays = [knn.queries.pert, knn.queries.gene, knn.known.rows.pert, knn.known.rows.gene, knn.known.flags]
@@ -106,8 +106,8 @@ def _test(observed: float, null: Floats) -> PermutationTest:
 class KnnNumbers:
     """The numbers of a kNN.
 
-    evaluation: as a run of this protocol, with this seed's cut, has them. cuts, null: of its space under folds; None under
-    another protocol, without labels, or if they were not computed.
+    evaluation: of one run under this protocol, with this seed's cut. cuts, null: of its space under folds; None under another
+    protocol, without labels, or if they were not computed.
     """
 
     protocol: EvaluationProtocol
@@ -117,16 +117,16 @@ class KnnNumbers:
 
     @property
     def score(self) -> ScoreIntervals:
-        """The number of the space, over all rows: the mean of the cuts if there are any."""
+        """The score of the space over all rows: the mean of the cuts if they were computed."""
         return self.evaluation.score if self.cuts is None else self.cuts.all_rows.score
 
     @property
     def covered(self) -> ScoreIntervals:
-        """The same over the rows with a prior."""
+        """The score over the rows with a prior."""
         return self.evaluation.covered if self.cuts is None else self.cuts.covered.score
 
     def test_against_null(self) -> tuple[PermutationTest, PermutationTest, PermutationTest] | None:
-        """Return DE, DIR and their mean against the permuted space; None if that was not computed."""
+        """Return DE, DIR and their mean against the permuted space; None if the null was not computed."""
         return None if self.cuts is None or self.null is None else self.null.test(means_of(self.cuts.all_rows))
 
 

@@ -1,4 +1,4 @@
-"""Which labelled rows a row's prior comes from, and what the prior would be without some of them."""
+"""The labelled rows behind a row's prior, and the prior without some of them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Provenance:
     """The neighbours of one row: every labelled row with a weight, heaviest first.
 
     neighbours: positions in the knowledge base, of shape (n,). similarity: of shape (n,), a product if both axes count.
-    per_space: of shape (n_spaces, n), NaN if a space does not cover both symbols; on the axis that counts, on the gene
-    axis if both do. weight, share: in prior_de; weight_up, share_up: in prior_up, 0 for rows without a direction. The
-    shares sum to 1, and weighted by the labels to the priors, which are NaN without neighbours.
+    per_space: of shape (n_spaces, n), NaN if a space does not cover both symbols; on the axis that counts, or on the gene axis
+    if both count. weight, share: in prior_de; weight_up, share_up: in prior_up, 0 for rows without a direction. The shares sum
+    to 1; weighted by the labels, they sum to the priors, which are NaN without neighbours.
     """
 
     neighbours: Codes
@@ -43,7 +43,8 @@ def explain_prior(
     parts: Parts | None = None,
     without: Codes | None = None,
 ) -> Provenance:
-    """Return the neighbours behind the prior of the row of these (perturbation, gene) codes; other arguments as in `knn_priors`.
+    """Return the neighbours behind the prior of a row, given by its (perturbation, gene) codes; other arguments as in
+    `knn_priors`.
 
     without: positions in the knowledge base of rows to leave out.
     """
@@ -63,10 +64,11 @@ def explain_prior(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeaviestSymbols:
-    """The symbols with the largest shares of one row's prior_de, largest first; a symbol's labelled rows count together.
+    """The symbols with the largest shares of one row's prior_de, largest first. A symbol's share is the sum over its labelled
+    rows.
 
-    symbols: codes; similarity, share: of the same shape (n,). counts: of shape (n, 4), the labelled rows that the row may
-    see: labelled, effect, directed, up. n_rows: labelled rows of all symbols with a weight.
+    symbols: codes; similarity, share: of the same shape (n,). counts: of shape (n, 4), the visible labelled rows: labelled,
+    effect, directed, up. n_rows: number of labelled rows of all symbols with a weight.
     """
 
     symbols: Codes

@@ -1,4 +1,4 @@
-"""Support: the sum of weights behind a row's prior, by which priors are shrunk and components weighted."""
+"""Shrink priors and weight components by support, the sum of weights behind a row's prior."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SupportRange:
     high: float
 
     def scale(self, support: ArrayLike) -> Floats:
-        """Support scaled from 0 (the least) to 1 (the largest) and cut there; 0 if the range is a point."""
+        """Return support scaled from 0 (the least) to 1 (the largest) and clipped; 0 if both are equal."""
         values = validate.numbers("support", support)
         width = self.high - self.low
         return np.clip((values - self.low) / width, 0.0, 1.0) if width > 0 else np.zeros(len(values))
@@ -47,7 +47,9 @@ def shrink_to_half(prior: ArrayLike, support: ArrayLike, reference: SupportRange
 
 
 def weights_by_support(low_weight: float, high_weight: float, support: ArrayLike, reference: SupportRange) -> Floats:
-    """Return a component's weight for each row, in [0, 1]: `low_weight` at the least support, `high_weight` at the largest."""
+    """Return a component's weight in each row, in [0, 1]: from `low_weight` at the least support to `high_weight` at the
+    largest.
+    """
     low, high = _share("low_weight", low_weight), _share("high_weight", high_weight)
     return low + (high - low) * reference.scale(support)
 

@@ -1,10 +1,10 @@
-"""Evaluation protocols of a kNN: which labelled rows a row may be predicted from, so that no row sees its own label.
+"""Evaluation protocols of a kNN. They limit the labelled rows behind each prediction, so that no row sees its own label.
 
 test: other rows are predicted from all labelled rows of the training split. loo (leave one out): a row never sees rows
-that share its perturbation or its gene. What it sees then differs from row to row, so that flat similarities are pushed
-against the labels that were taken away; the score must be read beside its null, equal weights. folds: perturbations and
-genes are each cut into k parts; a cell is predicted from the rows outside both of its parts and scored within itself,
-which has no such bias.
+that share its perturbation or its gene. The visible rows then differ from row to row, which pushes the priors of flat
+similarities away from the hidden labels. So compare the score with its null, equal weights. folds: perturbations and genes are
+each cut into k parts. A cell is predicted from the rows outside both of its parts and scored inside itself, which removes this
+bias.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ Kind = Literal["test", "loo", "folds"]
 
 @dataclass(frozen=True, slots=True)
 class EvaluationProtocol:
-    """A protocol; k and seed determine how folds are cut."""
+    """A protocol; k and seed determine the cut of the folds."""
 
     kind: Kind = setting("folds", "test, loo or folds.", name="protocol", is_usage=True)
-    k: int = setting(5, "How many parts perturbations and genes are each cut into, for folds.", name="folds")
+    k: int = setting(5, "The number of parts into which folds cut perturbations and genes.", name="folds")
     seed: int = setting(0, "The random seed of the folds.", least=0)
 
 
 @dataclass(frozen=True, slots=True)
 class SimilaritySettings:
-    """How similarities are computed and turned into priors.
+    """Settings for computing similarities and for turning them into priors.
 
-    centre: subtract the mean vector of the knowledge base's genes first. strength: in [0, 1], how far the best supported
+    centre: subtract the mean vector of the knowledge base's genes first. strength: in [0, 1], how strongly the best supported
     priors of an effect are shrunk towards 0.5 (see `core.transfer.prior_support`); 0 leaves them unchanged.
     """
 
@@ -48,7 +48,7 @@ class SimilaritySettings:
     centre: bool = setting(False, "Subtract the mean of the labelled genes first.")
     strength: float = setting(
         0.0,
-        "How far well supported priors of an effect are drawn to a half.",
+        "How strongly well supported priors of an effect shrink towards a half.",
         flag="--support-aware",
         command_help="Shrink well supported priors of an effect towards a half, 0 to 1; sets --de-power 1.",
     )
@@ -56,10 +56,10 @@ class SimilaritySettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnnInputs:
-    """What the priors of query rows are computed from, whatever the protocol.
+    """The inputs of the priors of query rows, the same for every protocol.
 
-    spaces: over the symbols that the rows' codes index. evaluated: the name of the labels that the priors will be scored
-    against. similar: the similarities of the spaces if they are known already.
+    spaces: over the symbols indexed by the rows' codes. evaluated: the name of the labels used to score the priors. similar:
+    the similarities of the spaces, if already computed.
     """
 
     queries: Rows
@@ -72,7 +72,7 @@ class KnnInputs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryGroup:
-    """Query rows that share a knowledge base, and what their priors are computed from.
+    """Query rows that share a knowledge base, and the inputs of their priors.
 
     rows: positions among the queries; known_positions: of `known` in the whole knowledge base; parts: as in `knn_priors`.
     """
@@ -88,8 +88,8 @@ class QueryGroup:
 class KnnPrediction:
     """Priors under a protocol, the null priors of equal weights, and the cells to score within (None: all pairs).
 
-    null: also the base rates of the labelled rows that each row may see, which stand in for priors that it lacks. groups:
-    the query rows by knowledge base; each row is in one of them.
+    null: equals the base rates of the labelled rows that each row may see; it replaces missing priors. groups: the query rows
+    by knowledge base; each row is in one group.
     """
 
     priors: Priors
@@ -99,7 +99,7 @@ class KnnPrediction:
 
 
 def parts_of(protocol: EvaluationProtocol, *rows: Rows) -> Parts | None:
-    """Return which of all these rows may see which; None if every row sees the whole knowledge base."""
+    """Return the parts that limit which of these rows see each other; None if every row sees the whole knowledge base."""
     if protocol.kind == "test":
         return None
     perts, genes = (np.concatenate(axis) for axis in zip(*((some.pert, some.gene) for some in rows), strict=True))
@@ -125,15 +125,15 @@ def predict_priors(
     similarity: SimilaritySettings = SimilaritySettings(),
     evaluated: str = "",
 ) -> KnnPrediction:
-    """Return what `predict_knn` returns for these inputs (see `KnnInputs`)."""
+    """Return the result of `predict_knn` for these inputs (see `KnnInputs`)."""
     return predict_knn(protocol, KnnInputs(queries, known, tuple(spaces), similarity, evaluated))
 
 
 def predict_knn(protocol: EvaluationProtocol, knn: KnnInputs) -> KnnPrediction:
-    """Return the priors of the query rows from the labelled rows of the knowledge base, by the ensemble of the spaces.
+    """Return the priors of the query rows from the labelled rows of the knowledge base, with the ensemble of the spaces.
 
-    Raise InputError for a space that was built from the labels that are evaluated, unless it can be rebuilt for each cell of
-    folds, and if a row would see its own label.
+    Raise InputError if a row would see its own label. Also raise it for a space built from the evaluated labels, unless it can
+    be rebuilt for each cell of folds.
     """
     queries, known, similarity = knn.queries, knn.known, knn.similarity
     parts = parts_of(protocol, queries, known.rows)
@@ -146,7 +146,7 @@ def predict_knn(protocol: EvaluationProtocol, knn: KnnInputs) -> KnnPrediction:
 
 
 def query_groups(protocol: EvaluationProtocol, knn: KnnInputs, parts: Parts | None) -> tuple[QueryGroup, ...]:
-    """Return the query rows by knowledge base: one group, or one for each cell if a space has to be rebuilt for it.
+    """Return the query rows grouped by knowledge base: one group, or one for each cell if a space must be rebuilt.
 
     Raise InputError for a space that may not be evaluated on these labels.
     """
@@ -174,10 +174,10 @@ def priors_of_groups(
 def shrink_by_support(
     unshrunk: Priors, similarity: SimilaritySettings, known: Knowledge, similar: Similarities, parts: Parts | None
 ) -> Priors:
-    """Return priors of an effect, shrunk towards 0.5 by their support, as `SimilaritySettings.strength` says.
+    """Return priors of an effect, shrunk towards 0.5 by their support and `SimilaritySettings.strength`.
 
-    Support is scaled over these rows; under the protocol test, over the labelled rows (leave one out), so that a test row's prior
-    does not depend on which other rows are predicted.
+    Support is scaled over these rows; under the protocol test, over the labelled rows (leave one out), so that a test row's
+    prior does not depend on the other rows to predict.
     """
     if similarity.strength == 0:
         return unshrunk
@@ -189,18 +189,18 @@ def shrink_by_support(
 
 
 def find_leaking_spaces(spaces: Sequence[Space], evaluated: str) -> list[Space]:
-    """Return the spaces that were built from the labels of this name, or from any labels if the name is empty."""
+    """Return the spaces built from the labels of this name, or from any labels if the name is empty."""
     return [space for space in spaces if space.built_from and evaluated in ("", space.built_from)]
 
 
 def similarities_of(spaces: Sequence[Space], known: Knowledge, similarity: SimilaritySettings) -> Similarities:
-    """Return the similarities of the spaces' ensemble, the same for both axes."""
+    """Return the similarities of the ensemble of spaces, the same for both axes."""
     ensemble = cosine_similarity(spaces, np.unique(known.rows.gene) if similarity.centre else None)
     return Similarities(ensemble, ensemble)
 
 
 def _cut_into_parts(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
-    """Return a part from 0 to k - 1 for every code in use, as equal in size as can be; -1 for the others."""
+    """Return a part from 0 to k - 1 for every code in use, of sizes as equal as possible; -1 for the others."""
     used = np.unique(codes)
     parts = np.full(codes.max(initial=-1) + 1, -1)
     parts[used] = rng.permutation(len(used)) % k
@@ -208,7 +208,7 @@ def _cut_into_parts(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
 
 
 def _groups_by_cell(knn: KnnInputs, parts: Parts, cells: Codes) -> tuple[QueryGroup, ...]:
-    """Return one group for each cell, with spaces rebuilt from the rows that the cell may see."""
+    """Return one group for each cell, with spaces rebuilt from the rows visible to the cell."""
     groups = []
     for cell in np.unique(cells):
         rows = np.flatnonzero(cells == cell)

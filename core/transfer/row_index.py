@@ -1,4 +1,4 @@
-"""A dataset's rows as codes that index one table of symbols, the same for perturbations and genes."""
+"""A dataset's rows as codes into one table of symbols, shared by perturbations and genes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class RowIndex:
     """All rows of a dataset, in file order.
 
-    symbols: distinct, in alphabetical order. labels: objects of shape (n_rows,), None if unknown. known: the labelled rows of the
-    training split, the only ones that a prediction may learn from; known_positions: their positions among all rows, in order.
-    positions: pair id → position.
+    symbols: distinct, in alphabetical order. labels: objects of shape (n_rows,), None if unknown. known: the labelled rows of
+    the training split; predictions learn from no others. known_positions: their positions among all rows, in order. positions:
+    pair id → position.
     """
 
     symbols: tuple[str, ...]
@@ -65,7 +65,7 @@ class RowIndex:
         return cls.build(dataset["pair_id"].tolist(), pert.tolist(), gene.tolist(), labels, splits)
 
     def with_symbols(self, symbols: Iterable[str]) -> RowIndex:
-        """Return the same rows over a table of symbols that includes these."""
+        """Return the index over a table of symbols that includes these."""
         more = sorted({*self.symbols, *symbols})
         place = {symbol: code for code, symbol in enumerate(more)}
         code = np.fromiter((place[symbol] for symbol in self.symbols), dtype=np.intp, count=len(self.symbols))
@@ -78,12 +78,12 @@ class RowIndex:
         return np.flatnonzero(_are_labelled(self.labels))
 
     def knows(self, row: int) -> bool:
-        """Return whether the row at this position is one that predictions learn from."""
+        """Return whether predictions may learn from the row at this position."""
         at = int(np.searchsorted(self.known_positions, row))
         return at < len(self.known_positions) and int(self.known_positions[at]) == row
 
     def positions_of(self, pair_ids: Sequence[str]) -> Codes:
-        """Return the positions of the rows of these ids. Raise InputError, which names the first unknown id."""
+        """Return the positions of the rows with these ids. Raise InputError for unknown ids, naming the first."""
         missing = [key for key in pair_ids if key not in self.positions]
         if missing:
             raise InputError(f"row {missing[0]!r}: not in this dataset ({len(missing):,} of {len(pair_ids):,} ids are not)")
@@ -95,7 +95,7 @@ class RowIndex:
 
 
 def _shared_texts(values: pd.Series[str]) -> NDArray[np.object_]:
-    """Return the texts of a column, equal ones as one object (a million objects take 60 MB); None for missing texts."""
+    """Return the texts of a column, with equal texts as one object (a million objects take 60 MB); None for missing texts."""
     import pandas as pd
 
     codes, distinct = pd.factorize(values)

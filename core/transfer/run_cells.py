@@ -1,8 +1,8 @@
-"""How a run is scored: over all rows, inside the cells of the folds that it was made under, or as leave-one-out.
+"""The scoring of a run: over all rows, inside the cells of its folds, or as leave-one-out.
 
-What learns from labels outside a row's own cell knows the base rate there, which differs from cell to cell; pairs of rows
-in two cells would let these rates into the score. So a run that was made under folds is scored inside their cells, and so
-is what is made from it.
+A predictor that learns from labels outside a row's cell learns a base rate, and this rate differs from cell to cell. Pairs of
+rows from two cells would carry these rates into the score. So a run made under folds is scored inside their cells, and so is
+every run made from it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ALL_ROWS = "all rows"
 
 
 class RunWithParents(Protocol):
-    """What of a run says how labels were kept away from it; see `core.types.RunRecord`."""
+    """The fields of a run that tell under which protocols it was made; see `core.types.RunRecord`."""
 
     @property
     def method(self) -> str: ...
@@ -34,9 +34,9 @@ class RunWithParents(Protocol):
 
 
 def protocols_of(run: RunWithParents, find: Callable[[str], RunWithParents | None]) -> tuple[EvaluationProtocol, ...]:
-    """Return the protocols that keep labels away from a run's rows: its own, those that it recorded, and those of its parents.
+    """Return the protocols that keep labels away from a run's rows: its own, its recorded ones, and its parents'.
 
-    find: a run by id, None if it is not there; then only what the run recorded of it counts.
+    find: returns a run by id, or None for a missing run; then only the recorded protocols count.
     """
     found = [EvaluationProtocol(**each) for each in (run.evaluation or {}).get("protocols", ())]
     if run.method == "knn":
@@ -50,7 +50,7 @@ def protocols_of(run: RunWithParents, find: Callable[[str], RunWithParents | Non
 
 
 def distinct_protocols(protocols: Iterable[EvaluationProtocol]) -> tuple[EvaluationProtocol, ...]:
-    """Return those protocols that matter to a score, each once: folds by k and seed, then leave one out."""
+    """Return the protocols that affect a score, each once: folds by k and seed, then leave one out."""
     used = {each if each.kind == "folds" else EvaluationProtocol(each.kind) for each in protocols if each.kind != "test"}
     return tuple(sorted(used, key=lambda each: (each.kind, each.k, each.seed)))
 
@@ -66,7 +66,7 @@ def with_seed(protocols: Iterable[EvaluationProtocol], seed: int) -> tuple[Evalu
 
 
 def describe_scoring(protocols: Sequence[EvaluationProtocol]) -> str:
-    """Return how a run of these protocols is scored, in words: "all rows", "inside 5×5 cells, cut 0", "leave-one-out"."""
+    """Describe the scoring of a run under these protocols: "all rows", "inside 5×5 cells, cut 0", "leave-one-out"."""
     folds = folds_among(protocols)
     if not folds:
         return "leave-one-out" if any(each.kind == "loo" for each in protocols) else ALL_ROWS
@@ -76,7 +76,9 @@ def describe_scoring(protocols: Sequence[EvaluationProtocol]) -> str:
 
 
 def cells_under(protocols: Sequence[EvaluationProtocol], index: RowIndex, positions: Codes) -> Codes | None:
-    """Return the cell of each row (position in the index), the same for rows in one cell of every cut; None without folds."""
+    """Return the cell of each row (position in the index); rows that share a cell in every cut get the same code. None without
+    folds.
+    """
     rows = index.rows.take(positions)
     cuts = [cells_of(each, rows, parts_of(each, rows, index.known.rows)) for each in folds_among(protocols)]
     return combine_codes(*cuts)

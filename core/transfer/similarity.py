@@ -1,4 +1,4 @@
-"""The similarity of two genes: their cosine, clipped at 0, in one space or as the mean over several."""
+"""The similarity of two genes: their cosine, clipped at 0, in one space or averaged over several."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from core import embeddings
 from core.errors import InputError
 from core.stats.arrays import Bools, Codes, Floats
 
-ROUNDING = 1e-12  # a cosine of 0 may be computed as this much, which must not make a neighbour
-NO_DIRECTION = 1e-6  # share of the length before centring; a shorter vector after it is rounding error
+ROUNDING = 1e-12  # rounding may turn a cosine of 0 into this; it must not count as a neighbour
+NO_DIRECTION = 1e-6  # a vector whose centring leaves a smaller share of its length is rounding error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Space:
     """One embedding space over the symbols of a dataset.
 
-    columns: of shape (n_symbols, n_columns), a row of NaN for a symbol that the space does not cover. built_from: the
-    labels that it was built from (dataset and label view), "" for none. rebuild: for a space built from labels, computes
-    the columns from only those labelled rows that are flagged True. entries: the place of each symbol's vector in the file,
-    -1 for none, where two symbols may be matched to one vector; None if every symbol has its own.
+    columns: of shape (n_symbols, n_columns), a row of NaN for a symbol that the space does not cover. built_from: the labels
+    behind the space (dataset and label view), "" for none. rebuild: for a space built from labels, computes the columns from
+    only the labelled rows flagged True. entries: the position of each symbol's vector in the file, -1 for none, if two symbols
+    may share a vector; None if every symbol has its own.
     """
 
     name: str
@@ -40,7 +40,7 @@ def space_over(
     orthologs: Mapping[str, str] | None = None,
     rebuild: Callable[[Bools], Floats] | None = None,
 ) -> Space:
-    """Return a gene space over these symbols, matched as `core.embeddings.symbol_matching` does; rebuild: see `Space`."""
+    """Return a gene space over these symbols, matched by `core.embeddings.symbol_matching`; rebuild: see `Space`."""
     index = embeddings.match_symbols(space, symbols, orthologs).index
     columns = np.where(index[:, None] >= 0, space.vectors[index].astype(np.float64), np.nan)
     return Space(space.name, columns, space.built_from_labels or "", rebuild, index)
@@ -54,17 +54,19 @@ class Similarity(Protocol):
         ...
 
     def per_space(self, queries: Codes, known: Codes) -> Floats:
-        """Return the similarity in each space, of shape (n_spaces, n_queries, n_known); NaN if it does not cover both symbols."""
+        """Return the similarity in each space, of shape (n_spaces, n_queries, n_known); NaN if the space does not cover both
+        symbols.
+        """
         ...
 
     def covers(self, symbols: Codes) -> Bools:
-        """Return which of the symbols each space covers, of shape (n_spaces, n_symbols)."""
+        """Return flags of the symbols that each space covers, of shape (n_spaces, n_symbols)."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitVectors:
-    """The vectors, scaled to length 1, of the symbols that a space covers.
+    """The vectors of the covered symbols, scaled to length 1.
 
     vectors: of shape (n_covered, n_columns). row: each symbol's row of `vectors`, of shape (n_symbols,), -1 without one.
     """
@@ -74,7 +76,7 @@ class UnitVectors:
 
 
 def unit_vectors(columns: ArrayLike, centre_on: Codes | None = None) -> UnitVectors:
-    """Return each symbol's vector scaled to length 1; a vector with NaN or without a direction covers no symbol.
+    """Return each symbol's vector, scaled to length 1. A symbol is not covered if its vector has NaN or no direction.
 
     columns: of shape (n_symbols, n_columns). centre_on: codes of the symbols (the genes of the knowledge base) whose mean vector
     is subtracted first; None for no centring.
@@ -128,9 +130,9 @@ class Cosines:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarityMatrices:
-    """Similarities from given matrices, one of shape (n_symbols, n_symbols) for each space, without values below 0.
+    """Similarities from matrices, one of shape (n_symbols, n_symbols) for each space, clipped at 0.
 
-    covered: of shape (n_spaces, n_symbols), which symbols each space covers; other entries of a matrix are ignored.
+    covered: flags of the symbols that each space covers, of shape (n_spaces, n_symbols); other entries of a matrix are ignored.
     """
 
     matrices: tuple[Floats, ...]
@@ -156,7 +158,7 @@ class SimilarityMatrices:
 
 @dataclass(frozen=True, slots=True)
 class ConstantSimilarity:
-    """Similarity 1 between all symbols: the null whose score shows a protocol's bias."""
+    """Similarity 1 between all symbols. As a null, its score shows the bias of a protocol."""
 
     def block(self, queries: Codes, known: Codes) -> Floats:
         """See `Similarity`."""
@@ -173,7 +175,7 @@ class ConstantSimilarity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PermutedSimilarity:
-    """Another similarity with the vectors exchanged among symbols; owner: whose vector each symbol gets, (n_symbols,)."""
+    """A similarity with its vectors permuted among symbols; owner: the symbol whose vector each symbol gets, (n_symbols,)."""
 
     similarity: Similarity
     owner: Codes
@@ -193,7 +195,7 @@ class PermutedSimilarity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnSimilarity:
-    """Another similarity in which each symbol has 1 with itself, whether a space covers it or not."""
+    """A similarity in which each symbol has similarity 1 to itself, even if no space covers it."""
 
     similarity: Similarity
 
@@ -228,7 +230,7 @@ def _lengths(vectors: Floats) -> Floats:
 
 def _clipped_cosine(units: UnitVectors, queries: Codes, known: Codes) -> Floats:
     left = _vectors_of(units, queries)
-    right = left if np.array_equal(queries, known) else _vectors_of(units, known)  # its own transpose: half the work
+    right = left if np.array_equal(queries, known) else _vectors_of(units, known)  # symmetric: half the work
     product: Floats = left @ right.T
     product *= product >= ROUNDING
     return product
@@ -247,7 +249,7 @@ def _block_of(matrix: Floats, queries: Codes, known: Codes) -> Floats:
 
 
 def _mean(total: Floats, covered: Bools, queries: Codes, known: Codes) -> Floats:
-    """Return the sum over spaces divided, in place, by the number that cover both symbols; covered: (n_spaces, n_symbols)."""
+    """Divide the sum over spaces, in place, by the number of spaces that cover both symbols; covered: (n_spaces, n_symbols)."""
     if len(covered) == 1:
         return total
     spaces = covered[:, queries].T.astype(np.float64) @ covered[:, known].astype(np.float64)

@@ -1,8 +1,8 @@
-"""Predictions for more pairs than fit in memory: from one Parquet file to another, in batches of rows.
+"""Predict more pairs than fit in memory, from one Parquet file to another, in batches of rows.
 
-Where every row may see all labelled rows, rows of one gene have one prior (of one perturbation, if perturbations are
-compared). So similarities are worked out once for each symbol, and a row takes what its symbol has: what it costs depends
-neither on the number of rows nor on that of genes.
+If every row may see all labelled rows, all rows of one gene have the same prior (or of one perturbation, if perturbations are
+compared). So similarities are computed once for each symbol, and a row takes the prior of its symbol. The cost of a row depends
+neither on the number of rows nor on the number of genes.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from core.transfer.labelled_rows import Axis, Rows
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, priors_of_groups, query_groups
 from core.transfer.similarity import ConstantSimilarity
 
-BATCH_ROWS = 1 << 19  # in memory at a time, and in each row group that is written
+BATCH_ROWS = 1 << 19  # in memory at a time, and in each row group of the output
 PAIR = ("pert", "gene")
 _CONSTANT = Similarities(ConstantSimilarity(), ConstantSimilarity())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SymbolPredictions:
-    """What the rows of each symbol get.
+    """The predictions for the rows of each symbol.
 
-    axis: whether a row's symbol is its gene or its pert. columns: of any types, a row for each symbol, in the order of
-    `symbols`. known: the labelled pairs, of which none may be among the rows.
+    axis: "gene" or "pert", the column with a row's symbol. columns: of any types, one row for each symbol, in the order of
+    `symbols`. known: the labelled pairs; none of them may be among the rows.
     """
 
     axis: Axis
@@ -48,8 +48,8 @@ class SymbolPredictions:
 def symbol_priors(knn: KnnInputs, symbols: Codes) -> tuple[Priors, Priors]:
     """Return the priors of rows with these symbols under the protocol test, and their base rates (see `KnnPrediction.null`).
 
-    knn: as for `predict_knn`; its queries are not looked at. Raise InputError if both axes are compared, and for a space that was
-    built from labels.
+    knn: as for `predict_knn`; its queries are ignored. Raise InputError if both axes are compared, and for a space built from
+    labels.
     """
     refuse_both_axes(knn.similarity.weighting)
     queries = Rows(symbols, symbols)
@@ -59,7 +59,7 @@ def symbol_priors(knn: KnnInputs, symbols: Codes) -> tuple[Priors, Priors]:
 
 
 def refuse_both_axes(weighting: Weighting) -> None:
-    """Raise InputError if both axes are compared, since a prior is then one of a pair."""
+    """Raise InputError if both axes are compared, because priors then differ from pair to pair."""
     if weighting.axis == "both":
         raise InputError("axis: got both; expected gene or pert for a file of pairs, so that similar symbols are found once")
 
@@ -67,7 +67,7 @@ def refuse_both_axes(weighting: Weighting) -> None:
 def distinct_symbols(source: Path, axis: Axis) -> list[str]:
     """Return the symbols in a file's column pert or gene, in alphabetical order.
 
-    Raise InputError for a file without both as text.
+    Raise InputError unless the file has both columns as text.
     """
     found: set[str] = set()
     for batch in _batches(source, (axis,)):
@@ -76,19 +76,19 @@ def distinct_symbols(source: Path, axis: Axis) -> list[str]:
 
 
 def stream_predictions(source: Path, out: Path, predictions: SymbolPredictions, batch_rows: int = BATCH_ROWS) -> int:
-    """Write a Parquet file with pert, gene and the columns of `predictions` for each row of another, in its order; how many.
+    """Write pert, gene and the columns of `predictions` for each row of a Parquet file, in its order. Return the number of rows.
 
-    The file has its name once it is whole. Raise InputError for an empty symbol, one that is not among the predictions', and a
-    labelled pair, and says in which row; OSError if the file cannot be written.
+    The file gets its name when it is complete. Raise InputError, naming the row, for an empty symbol, for a symbol without
+    predictions, and for a labelled pair. Raise OSError if the file cannot be written.
     """
     if out.exists() and out.samefile(source):
-        raise InputError(f"{out}: is the file of pairs itself; expected another to write to")
+        raise InputError(f"{out}: is the file of pairs itself; expected another output file")
     columns = predictions.columns.combine_chunks()
     known = _KnownPairs.of(predictions.known)
     text = pa.dictionary(pa.int32(), pa.string())
     schema = pa.schema([*((name, text) for name in PAIR), *columns.schema])
     rows = 0
-    with _written_whole(out) as partial, parquet.ParquetWriter(partial, schema) as writer:
+    with _write_whole(out) as partial, parquet.ParquetWriter(partial, schema) as writer:
         for batch in _batches(source, PAIR, batch_rows):
             symbols = {name: batch.column(name).cast(text) for name in PAIR}
             known.refuse(symbols, f"{source}, row", rows)
@@ -96,7 +96,7 @@ def stream_predictions(source: Path, out: Path, predictions: SymbolPredictions, 
             if (missing := np.flatnonzero(codes < 0)).size:
                 at = int(missing[0])
                 raise InputError(
-                    f"{source}, row {rows + at:,}: {symbols[predictions.axis][at]} was not there when it was first read"
+                    f"{source}, row {rows + at:,}: {symbols[predictions.axis][at]} was not in the file when it was first read"
                 )
             values = columns.take(pa.array(codes))
             writer.write_table(pa.table([*symbols.values(), *values.columns], schema=schema), row_group_size=batch_rows)
@@ -116,37 +116,37 @@ class _KnownPairs:
     def of(cls, pairs: Sequence[tuple[str, str]]) -> _KnownPairs:
         perts, genes = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
         places = [{symbol: i for i, symbol in enumerate(symbols)} for symbols in (perts, genes)]
-        # One more row and column, for the symbols that no labelled row has, whose code is -1.
+        # One more row and column for symbols without labelled rows, whose code is -1.
         is_known = np.zeros((len(perts) + 1, len(genes) + 1), dtype=np.bool_)
         for pert, gene in pairs:
             is_known[places[0][pert], places[1][gene]] = True
         return cls(perts, genes, is_known)
 
     def refuse(self, symbols: dict[str, pa.DictionaryArray], where: str, before: int) -> None:
-        """Raise InputError if one of the rows is a labelled pair. before: how many rows stand before them."""
+        """Raise InputError if one of the rows is a labelled pair. before: the number of earlier rows in the file."""
         seen = self.is_known[_codes(symbols["pert"], self.perts), _codes(symbols["gene"], self.genes)]
         if seen.any():
             at = int(seen.argmax())
             pair = " on ".join(str(symbols[name][at]) for name in PAIR)
-            raise InputError(f"{where} {before + at:,}: {pair} is a labelled row, which would see its own label; leave it out")
+            raise InputError(f"{where} {before + at:,}: {pair} is a labelled row and would see its own label; leave it out")
 
 
 def _codes(column: pa.DictionaryArray, symbols: Sequence[str]) -> Codes:
-    """Return each row's place among the symbols, -1 for another symbol."""
+    """Return the position of each row's symbol among the symbols, -1 for an unknown symbol."""
     places = pc.index_in(column.dictionary, value_set=pa.array(symbols, pa.string())).fill_null(-1)
     codes: Codes = places.to_numpy().astype(np.intp)[column.indices.to_numpy()]
     return codes
 
 
 def _batches(source: Path, names: Sequence[str], batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-    """Yield a file's rows as dictionaries of texts. Raise InputError unless all of them have the columns pert and gene."""
+    """Yield a file's rows as dictionaries of texts. Raise InputError unless the file has the columns pert and gene."""
     try:
         _check_columns(parquet.read_schema(source), source)
         walk_parquet(source, str(source), names)
         with parquet.ParquetFile(source, read_dictionary=list(PAIR)) as file:
             rows = 0
             for batch in file.iter_batches(batch_rows, columns=list(names)):
-                batch.validate(full=True)  # texts that are no UTF-8
+                batch.validate(full=True)  # finds texts that are not UTF-8
                 for name in names:
                     if batch.column(name).null_count:
                         at = batch.column(name).is_null().index(True).as_py()
@@ -169,8 +169,8 @@ def _check_columns(schema: pa.Schema, source: Path) -> None:
 
 
 @contextmanager
-def _written_whole(path: Path) -> Iterator[Path]:
-    """A name to write to, which becomes `path` when the block ends; what was written is deleted if it raises."""
+def _write_whole(path: Path) -> Iterator[Path]:
+    """Yield a temporary path. It becomes `path` when the block ends, and is deleted if the block raises."""
     with part_of(path) as part:
         yield part
         part.replace(path)

@@ -1,4 +1,4 @@
-"""How far a row's gene (or perturbation) is from those of the training rows: in a gene space, or in steps of a network."""
+"""The distance of a row's gene (or perturbation) to the training rows: in a gene space, or in steps of a network."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ Axis = Literal["gene", "pert"]
 QUARTERS = ("nearest quarter", "second quarter", "third quarter", "farthest quarter")
 STEPS = ("1 step", "2 steps", "3 steps or more")
 OUTSIDE = {"space": "not in the space", "network": "not in the network"}
-_BLOCK = 1024  # symbols at a time, so that the cosines of ten thousand need no gigabyte
+_BLOCK = 1024  # symbols at a time: the cosines of ten thousand would take almost a gigabyte
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Training:
-    """What a run could learn from on one axis. known: symbols of the training rows; part: of every symbol of the dataset, which
-    sees only those of other parts: under folds those of the cut, else each symbol is a part of its own. Codes of `index`.
+    """The symbols that a run could learn from, on one axis. known: symbols of the training rows, as codes of `index`. part: the
+    part of every symbol of the dataset: a symbol sees only symbols of other parts. Parts are those of the cut under folds;
+    otherwise each symbol is a part of its own.
     """
 
     index: RowIndex
@@ -36,9 +37,9 @@ class Training:
 
 
 def training_of(index: RowIndex, positions: Codes, axis: Axis, protocols: Sequence[EvaluationProtocol]) -> Training:
-    """Return what the rows at these positions of the index could learn from.
+    """Return the symbols that the rows at these positions of the index could learn from.
 
-    Protocols: of their run, the first cut of folds counts.
+    protocols: of the run of these rows; the first one with folds counts.
     """
     known, n = np.unique(getattr(index.known.rows, axis)), len(index.symbols)
     folds = next(iter(folds_among(protocols)), None)
@@ -51,7 +52,7 @@ def training_of(index: RowIndex, positions: Codes, axis: Axis, protocols: Sequen
 
 
 def nearest_cosine(columns: Floats, training: Training) -> Floats:
-    """Return each symbol's cosine with the nearest training symbol of another part, of shape (n_symbols,); NaN if not covered.
+    """Return each symbol's cosine to the nearest training symbol of another part, of shape (n_symbols,); NaN if not covered.
 
     columns: of shape (n_symbols, n_columns), see `similarity.Space`.
     """
@@ -72,9 +73,10 @@ def nearest_cosine(columns: Floats, training: Training) -> Floats:
 
 
 def steps_to_training(edges: Iterable[tuple[str, str, float]], training: Training) -> Codes:
-    """Return each symbol's steps to the nearest training symbol of another part, of shape (n_symbols,): 1, 2, or 3 for more.
+    """Return each symbol's steps to the nearest training symbol of another part, of shape (n_symbols,): 1, 2, or 3 for three or
+    more.
 
-    0 for a symbol without an edge. edges: symbols in any case, with a score that does not count here.
+    0 for a symbol without an edge. edges: pairs of symbols in upper or lower case; their scores are ignored.
     """
     at, links = _network(edges)
     known, part = training.known, training.part
@@ -92,7 +94,7 @@ def steps_to_training(edges: Iterable[tuple[str, str, float]], training: Trainin
 
 
 def slices_by_cosine(cosine: Floats) -> NDArray[np.object_]:
-    """Return each row's quarter of the rows by its cosine, nearest first; cosine: of shape (n_rows,), NaN if not covered."""
+    """Return each row's quarter by cosine, nearest first; cosine: of shape (n_rows,), NaN if not covered."""
     quarter = equal_groups(-cosine, len(QUARTERS))
     names = np.array([OUTSIDE["space"], *QUARTERS], dtype=object)
     found: NDArray[np.object_] = names[np.where(np.isnan(quarter), 0, np.nan_to_num(quarter)).astype(int)]
@@ -100,12 +102,12 @@ def slices_by_cosine(cosine: Floats) -> NDArray[np.object_]:
 
 
 def slices_by_steps(steps: Codes) -> NDArray[np.object_]:
-    """Return each row's number of steps in words; steps: of shape (n_rows,)."""
+    """Return each row's number of steps as text; steps: of shape (n_rows,)."""
     return np.array([OUTSIDE["network"], *STEPS], dtype=object)[steps]
 
 
 def _network(edges: Iterable[tuple[str, str, float]]) -> tuple[dict[str, int], csr_array]:
-    """Return the place of each symbol, and the symmetric matrix of links without those of a symbol with itself."""
+    """Return the position of each symbol, and the symmetric matrix of links between different symbols."""
     at: dict[str, int] = {}
     ends = [[at.setdefault(end.casefold(), len(at)) for end in (a, b)] for a, b, _ in edges if a.casefold() != b.casefold()]
     pairs = np.array(ends, dtype=np.intp).reshape(-1, 2)

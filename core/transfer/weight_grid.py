@@ -1,4 +1,4 @@
-"""The mean score over a grid of fusion weights, its plateau, and how optimistic the best value is.
+"""The mean score over a grid of fusion weights, its plateau, and the optimism of the best value.
 
 DE depends only on the weight of DE and DIR only on that of DIR, so two curves give the whole grid.
 """
@@ -28,7 +28,7 @@ GRID = tuple(np.round(np.linspace(0, 1, 21), 2).tolist())  # steps of 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridWeights:
-    """The weights of all components but the base on the grid, for DE and for DIR, each of shape (n_weights, n_others)."""
+    """The weights of all components except the base on the grid, for DE and for DIR, each of shape (n_weights, n_others)."""
 
     de: Floats
     dir: Floats
@@ -36,7 +36,7 @@ class GridWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightGrid:
-    """The scores at the weights `grid` of the component that moves.
+    """The scores at the weights `grid` of one component.
 
     de, dir: of shape (n_weights,). mean: of shape (n_weights, n_weights), weight of DE by weight of DIR. best: the
     position of its largest value; se: the standard error shown for that value; plateau: flags of the means within one
@@ -53,10 +53,10 @@ class WeightGrid:
 
 
 def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike, grid: Sequence[float] = GRID) -> GridWeights:
-    """Return the weights while one component takes each weight of the grid and the others keep theirs, as sliders do.
+    """Return the weights if one component takes each weight of the grid and the others keep theirs, as with sliders.
 
-    position: of the component that moves among all but the base. w_de, w_dir: of shape (n_others,). Weights that would sum to
-    more than 1 are scaled to 1.
+    position: of the changing component among all components except the base. w_de, w_dir: of shape (n_others,). Weights that
+    would sum to more than 1 are scaled to 1.
     """
 
     def move_weight(weights: ArrayLike) -> Floats:
@@ -68,15 +68,16 @@ def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike, grid: Sequence[fl
 
 
 def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, weights: GridWeights | None = None) -> WeightGrid:
-    """Return the grid of a fusion; weights: of all but the base at each point of it, None: of the single other component.
+    """Return the grid of a fusion. weights: of all components except the base at each point of the grid; None if there is a
+    single other component.
 
-    Raise InputError unless DE and DIR both have two classes.
+    Raise InputError unless DE and DIR each have two classes.
     """
     scores = _scores(live, grid, weights)
-    # Rounded, so that of weights that score the same the first is the best, whatever the order of their sums.
+    # Rounded, so that the first of equally good weights is the best, whatever the rounding of their sums.
     de, direction = round_for_ranks([_values(live.outcome, some, live.cells) for some in scores]).T
     if np.isnan([de, direction]).any():
-        raise InputError("labels: not both classes of DE and of DIR; expected labelled rows of each")
+        raise InputError("labels: not both classes of DE and of DIR; expected labelled rows of all of them")
     mean = round_for_ranks((de[:, None] + direction) / 2)
     i, j = int(de.argmax()), int(direction.argmax())
     best = influence_within_cells(tasks(live.outcome, Scores(scores[i].p_de, scores[j].p_up)), live.cells)
@@ -91,7 +92,7 @@ def weight_optimism(
     plan: CutPlan = DEFAULT_CUTS,
     progress: Callable[[float], object] | None = None,
 ) -> Optimism:
-    """Return the optimism of choosing both weights on the rows they are scored on; other arguments as for `weight_grid`.
+    """Return the optimism from choosing both weights on the rows that score them; other arguments as for `weight_grid`.
 
     progress: as for `selection_optimism`.
     """

@@ -48,9 +48,9 @@ class UploadLimits:
     def _refuse(self, who: str, more: int) -> str:
         """Return why `more` bytes of a person are refused; empty if they are accepted."""
         settings = self.settings
-        if settings.is_shared and self.arriving[who] + _stored(settings, who) + more > settings.upload_person_mb * _MB:
+        if settings.is_shared and self.arriving[who] + _stored_bytes(settings, who) + more > settings.upload_person_mb * _MB:
             return f"Your uploads would take more than {settings.upload_person_mb} MB. Close other tabs with uploads."
-        if self.arriving.total() + _stored(settings) + more > settings.upload_total_mb * _MB:
+        if self.arriving.total() + _stored_bytes(settings) + more > settings.upload_total_mb * _MB:
             return f"All uploads together would take more than {settings.upload_total_mb} MB. Try again later."
         return ""
 
@@ -85,7 +85,7 @@ class _Upload:
         return message
 
 
-def _stored(settings: Settings, who: str | None = None) -> int:
+def _stored_bytes(settings: Settings, who: str | None = None) -> int:
     """Return the bytes of uploads in sessions: a person's, or by default everybody's."""
     manager = uploaded_files()
     owned = None if who is None else {session.id for session in sessions() if owner_of(session, settings) == who}

@@ -141,7 +141,7 @@ def test_the_whole_debate_is_held_again(world: World) -> None:
     assert not any("base rates," in message["content"] for [_, message, *_] in world.prompts(found.changed.id, "de", "EFFECT"))
     # two against two: six ways, so p is 1/3 at least, and no change can be shown
     assert [each.can_show for each in found.answers] == [False, False]
-    assert "can show no change at 5%, however large: p is 0.67 at least. Ask more often." in again_lines(found)[4]
+    assert "can show no change at 5%, however large: p is at least 0.67. Ask more often." in again_lines(found)[4]
     with world.workspace.store.read() as db:
         seeds = {event["meta"].get("seed") for event in traces.of_row(db, found.changed.id, world.row)}
     assert seeds == {None, 1000, 2000}

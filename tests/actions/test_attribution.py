@@ -206,7 +206,7 @@ def test_what_cannot_be_asked_again_is_refused(asked: tuple[Workspace, Asked]) -
 
     with pytest.raises(StateError, match=r"run llm train .* its tools are unknown"):
         plan("llm train")
-    with pytest.raises(InputError, match="tools: 'pathways' is not among those of run judged 0, expected gene_class,"):
+    with pytest.raises(InputError, match="tools: 'pathways' is not a tool of run judged 0, expected gene_class,"):
         plan("judged 0", tools=("pathways",))
     with pytest.raises(InputError, match="repeats: got 0"):
         plan("judged 0", repeats=0)

@@ -216,10 +216,10 @@ def test_the_plan(screen: Workspace, tmp_path: Path) -> None:
     file.write_text(FUSED)
     wrong = core(folder, "plan", str(file))
     assert wrong.status == 1
-    assert "no runs to take variances from" in wrong.err
+    assert "no runs for estimating variances" in wrong.err
     file.write_text(FUSED + "[plan]\ncorrelation = 0.5\n")
     [before] = core_json(folder, "plan", str(file))["comparisons"]
-    assert before["basis"] == "llm train alone, taking the scores of both arms to correlate by 0.5"
+    assert before["basis"] == "llm train alone, assuming a correlation of 0.5 between the scores of both arms"
     assert before["components"]["cut"]["variance"] is None
     file.write_text(FUSED)
     benchmarks.run_benchmark(screen, parse_benchmark(FUSED.replace('"b"', '"a"').replace("power = 2", "power = 1")))

@@ -448,8 +448,8 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("names", "kind"),
     [
-        (["ENSG00000115415", "ENSG00000125347.14", "ENSMUSG00000026104"], "Ensembl's identifiers of genes"),
-        (["9606.ENSP00000354394", "9606.ENSP00000245414", "ENSP00000401303"], "Ensembl's identifiers of proteins"),
+        (["ENSG00000115415", "ENSG00000125347.14", "ENSMUSG00000026104"], "Ensembl gene identifiers"),
+        (["9606.ENSP00000354394", "9606.ENSP00000245414", "ENSP00000401303"], "Ensembl protein identifiers"),
         (["P42224", "P10914", "Q99836"], "UniProt's accessions"),
         (["NM_007315.4", "NM_002198", "XM_0123456"], "identifiers of RefSeq"),
         (["HGNC:11362", "HGNC:6116", "HGNC:7562"], "identifiers of a database"),
@@ -488,4 +488,4 @@ def test_what_was_left_out_is_named_for_a_space_that_is_here_already(workspace: 
     import_upload(workspace, cases.as_csv(["gene", "d0", "d1", "d2"], rows), "plain.csv")
     more = [(*row, 1_000 + i) for i, row in enumerate(rows)]
     again = import_upload(workspace, cases.as_csv(["gene", "d0", "d1", "d2", "n_cells"], more), "more.csv")
-    assert "here already, as plain; nothing changed; 1 columns left out that are no dimension (n_cells)" in again.message
+    assert "here already, as plain; nothing changed; 1 columns left out that are not dimensions (n_cells)" in again.message

@@ -101,7 +101,7 @@ def test_vectors_of_an_encoder_stand_in_for_words() -> None:
 
 def test_what_cannot_be_sorted_is_refused() -> None:
     nothing = Arguments(["A", "B"], ["p", "p"], ["g", "g"], np.array([0, 1]))
-    with pytest.raises(InputError, match="different texts with words that several share, expected 3"):
+    with pytest.raises(InputError, match="different texts with shared words, expected at least 3"):
         find_argument_kinds(nothing, KindSettings())
     for wrong, message in (
         ({"method": "dbscan"}, "expected kmeans, hdbscan"),

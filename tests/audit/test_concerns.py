@@ -19,8 +19,8 @@ FACTS = RunFacts(
     ("state", "text", "to_do"),
     [
         ("crashed", "crashed", "resume it on the page Run"),
-        ("stopped", "stopped", "mend the cause, then resume it on the page Run"),
-        ("budget", "token budget spent", "resume it on the page Run with a larger one"),
+        ("stopped", "stopped", "fix the cause, then resume it on the page Run"),
+        ("budget", "token budget spent", "resume it on the page Run with a larger budget"),
         ("interrupted", "interrupted", "resume it on the page Run"),
         ("cancelled", "cancelled", "resume it on the page Run, or leave it"),
     ],

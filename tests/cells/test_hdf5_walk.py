@@ -230,7 +230,7 @@ def test_a_file_is_searched_once_for_each_name_of_attributes(tmp_path: Path, mon
     with open_hdf5(path) as file:
         content = Searched(path.read_bytes())
         content.searches = []
-        monkeypatch.setattr(hdf5_walk, "_mapped", lambda _: nullcontext(content))
+        monkeypatch.setattr(hdf5_walk, "_map_file", lambda _: nullcontext(content))
         first = list(file.attribute_lengths("encoding-type", 1))
         searches = len(content.searches)
         assert first

@@ -26,7 +26,7 @@ def test_text_keeps_the_cosines_of_tf_idf_when_no_column_is_cut() -> None:
     assert space.columns == 3
     assert space.symbols == ("A", "B", "C", "D")
     assert space.notes == (
-        "3 columns, fewer than the 200 asked for, by randomized SVD with seed 0",
+        "3 columns, fewer than the requested 200, by randomized SVD with seed 0",
         "2 zero vectors dropped: E, F",
     )
     matrix = TfidfVectorizer(sublinear_tf=True, vocabulary=["kinase", "membrane", "ribosome"]).fit_transform(TEXTS.values())
@@ -118,7 +118,7 @@ def test_coresponse_of_perturbations() -> None:
 
 
 def test_coresponse_says_what_it_was_built_from() -> None:
-    with pytest.raises(InputError, match="got no name for the labels"):
+    with pytest.raises(InputError, match="got no name for its labels"):
         build_coresponse(PERT, GENE, LABELS, "co", built_from_labels="")
     with pytest.raises(InputError, match="no labelled row"):
         build_coresponse(["p"], ["A"], [None], "co", built_from_labels="demo")

@@ -87,13 +87,13 @@ def test_endpoint_gives_each_text_its_vector() -> None:
         (lambda _: (200, embeddings([[1.0], [2.0], [3.0]], [0, 0, 1])), "3 vectors for 3 texts, of lengths"),
         (lambda _: (200, embeddings([[1.0], [2.0, 3.0], [4.0]])), r"of lengths \[1, 2\]; expected one for each"),
         (lambda _: (200, embeddings([[], [], []])), "shape"),
-        (lambda _: (200, embeddings([])), "no list of vectors|0 vectors for 3 texts"),
-        (lambda _: (200, {}), "no list of vectors"),
-        (lambda _: (200, "fine"), "no list of vectors"),
+        (lambda _: (200, embeddings([])), "not a list of vectors|0 vectors for 3 texts"),
+        (lambda _: (200, {}), "not a list of vectors"),
+        (lambda _: (200, "fine"), "not a list of vectors"),
         (lambda _: (200, {"data": [{"index": None, "embedding": [1.0]}] * 3}), "3 vectors for 3 texts"),
-        (lambda _: (200, {"data": ["x", "y", "z"]}), "no list of vectors"),
-        (lambda _: (200, embeddings([["a"], ["b"], ["c"]])), "no list of vectors"),  # type: ignore[list-item]
-        (lambda _: (200, embeddings([[10**400], [2.0], [3.0]])), "no list of vectors"),
+        (lambda _: (200, {"data": ["x", "y", "z"]}), "not a list of vectors"),
+        (lambda _: (200, embeddings([["a"], ["b"], ["c"]])), "not a list of vectors"),  # type: ignore[list-item]
+        (lambda _: (200, embeddings([[10**400], [2.0], [3.0]])), "not a list of vectors"),
     ],
 )
 def test_an_answer_that_does_not_fit_is_an_input_error(answer: Answer, message: str) -> None:

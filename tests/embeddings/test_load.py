@@ -172,7 +172,7 @@ MALFORMED = {
     "parquet with symbols of numbers": (arrow(symbol=[1], x=[1.0]), "not text"),
     "parquet not in UTF-8": (arrow(symbol=pa.array([b"\xff"]).view(pa.string()), x=[1.0]), "UTF-8"),
     "zip cut short": (zipped(a=npy("(1,)"))[:-9], "npz"),
-    "npz with a promise": (zipped(a=npy("(99999999999999,)")), "says to hold 399,999,999,999,996 bytes"),
+    "npz with a promise": (zipped(a=npy("(99999999999999,)")), "claims 399,999,999,999,996 bytes"),
     "npz with half a promise": (zipped(a=npy("(5, 2)")), "says to hold 40 bytes, and has|cannot be read as npz"),
     "npz without symbols": (arrays_in(v=VECTORS), "expected one list of symbols and one matrix"),
     "npz of two matrices": (arrays_in(g=np.array(SYMBOLS), v=VECTORS, w=VECTORS), "one matrix"),

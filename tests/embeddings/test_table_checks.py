@@ -72,7 +72,7 @@ def test_columns_that_are_no_dimension_are_named_and_left_out(tmp_path: Path, na
     FRAME.assign(**{name: values}).rename_axis("gene").to_csv(tmp_path / "x.csv")
     found = load_space(tmp_path / "x.csv", "x")
     assert found.vectors.shape == (4, 3)
-    assert found.notes == (f"1 columns left out that are no dimension ({name}); --keep-column takes one along",)
+    assert found.notes == (f"1 columns left out that are not dimensions ({name}); --keep-column keeps one",)
     assert load_space(tmp_path / "x.csv", "x", kept=[name]).vectors.shape == (4, 4)
 
 
@@ -90,17 +90,17 @@ def test_whole_numbers_of_one_scale_are_dimensions(tmp_path: Path) -> None:
 @pytest.mark.parametrize("names", [["d0", "d1", "d2"], ["PC_1", "PC_2", "PC_3"], ["0", "1", "2"]])
 def test_a_table_on_its_side_is_refused(tmp_path: Path, names: list[str]) -> None:
     FRAME.T.set_axis(names, axis=0).to_csv(tmp_path / "x.csv")
-    with pytest.raises(InputError, match="the table lies on its side; expected a row for each gene"):
+    with pytest.raises(InputError, match="the table is transposed; expected a row for each gene"):
         load_space(tmp_path / "x.csv", "x")
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_a_table_on_its_side_is_refused_in_every_format(tmp_path: Path, suffix: str) -> None:
     path = write(FRAME.T, tmp_path / f"x{suffix}")
-    with pytest.raises(InputError, match=rf"x{re.escape(suffix)}: rows are called d0, d1, d2, columns STAT1, IRF1.*on its side"):
+    with pytest.raises(InputError, match=rf"x{re.escape(suffix)}: rows are called d0, d1, d2, columns STAT1, IRF1.*transposed"):
         load_space(path, "x")
     ids = FRAME.T.set_axis([f"ENSG{i:011d}" for i in range(4)], axis=1).set_axis(["dim 1", "dim 2", "dim 3"])
-    with pytest.raises(InputError, match="the table lies on its side"):
+    with pytest.raises(InputError, match="the table is transposed"):
         load_space(write(ids, path), "x")
 
 
@@ -114,7 +114,7 @@ def test_a_space_in_every_format(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize("symbols", [["100", "1", "2", "3"], ["1-Mar", "2-Sep", "1-Dec", "A"], ["2.31E+13", "1.0", "TRUE", "A"]])
 def test_a_table_without_symbols_is_refused(tmp_path: Path, symbols: list[str]) -> None:
     FRAME.set_axis(symbols, axis=0).rename_axis("gene").to_csv(tmp_path / "x.csv")
-    with pytest.raises(InputError, match=r"of 4 symbols are none, the first .*; expected gene symbols"):
+    with pytest.raises(InputError, match=r"of 4 symbols are not gene symbols, the first .*; expected gene symbols"):
         load_space(tmp_path / "x.csv", "x")
 
 
@@ -122,7 +122,7 @@ def test_rows_that_a_spreadsheet_made_are_named(tmp_path: Path) -> None:
     FRAME.set_axis(["STAT1", "1-Mar", "IRF1", "MYD88"], axis=0).rename_axis("gene").to_csv(tmp_path / "x.csv")
     found = load_space(tmp_path / "x.csv", "x")
     assert found.symbols == ("STAT1", "IRF1", "MYD88")
-    assert found.notes[0].startswith("1 rows left out whose symbol a spreadsheet made (1-Mar in row 2): a date")
+    assert found.notes[0].startswith("1 rows left out with symbols made by a spreadsheet (1-Mar in row 2): a date")
 
 
 @pytest.mark.parametrize("make", [list, tuple])

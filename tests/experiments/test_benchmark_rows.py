@@ -47,5 +47,5 @@ def test_rows_are_labelled_ones() -> None:
     assert choose_benchmark_rows(ROWS + TEST, RowsSpec(run="r"), ["Q_H", "P1_G1"]) == ("P1_G1",)
     with pytest.raises(InputError, match="none of run r has a label"):
         choose_benchmark_rows(ROWS + TEST, RowsSpec(run="r"), ["Q_H"])
-    with pytest.raises(InputError, match="a sample of 49, expected at most the 48"):
+    with pytest.raises(InputError, match="a sample of 49, expected at most the number of labelled rows, 48"):
         choose_benchmark_rows(ROWS + TEST, RowsSpec(sample=49), None)

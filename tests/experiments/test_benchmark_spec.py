@@ -95,7 +95,7 @@ def test_arms_differ_in_one_thing() -> None:
         check_arms(parse_benchmark(two))
     [difference] = check_arms(parse_benchmark(two.replace('placebo = "DIR"', "several = true")))
     assert len(difference.things) == 2
-    with pytest.raises(InputError, match="is the same as 'A'"):
+    with pytest.raises(InputError, match="is equal to 'A'"):
         check_arms(parse_benchmark(GOOD.replace("rounds = 2", "rounds = 1")))
 
 

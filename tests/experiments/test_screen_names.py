@@ -95,7 +95,7 @@ def test_a_guess_that_codes_bring_as_well_is_no_memory() -> None:
 def test_what_the_question_tells_cannot_be_known() -> None:
     found = asked({"cells": "K562"}, "", "cells", "authors")
     assert found.fields[0].n == 0
-    assert "not judged, since the rows' texts reveal it" in screen_lines(found)[1]
+    assert "not judged, because the rows' texts reveal it" in screen_lines(found)[1]
     assert screen_lines(found)[0].startswith("Whether the model can name the screen is unknown")
 
 

@@ -80,7 +80,7 @@ OTHERS = {
     "twice-de.csv": (lambda path: path.write_text(ROWS.replace("pert,gene", "PERT,Pert")), "columns 'PERT, Pert, label, split'"),
     "split.pkl": (
         lambda path: path.write_bytes(b"\x80\x04}\x94\x8c\x05train\x94]\x94s."),
-        "a split of conditions, as GEARS keeps it",
+        "a split of conditions, as saved by GEARS",
     ),
 }
 

@@ -110,5 +110,5 @@ def test_a_wrong_table_is_refused() -> None:
         weight_heatmap.figure(pd.concat([TABLE.head(8), TABLE.head(1)]), (0, 0), (0.5, 1), "text")
     with pytest.raises(InputError, match="weight_heatmap: got 0 rows"):
         weight_heatmap.figure(TABLE.head(0), (0, 0), (0.5, 1), "text")
-    with pytest.raises(InputError, match=r"weight_heatmap: best: got \(0.4, 1\); expected a pair of weights of the table"):
+    with pytest.raises(InputError, match=r"weight_heatmap: best: got \(0.4, 1\); expected a pair of weights in the table"):
         weight_heatmap.figure(TABLE, (0, 0), (0.4, 1), "text")

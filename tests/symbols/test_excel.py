@@ -13,7 +13,7 @@ from core.symbols.spelling import spreadsheet_damage
     [
         *((each, "a date") for each in ("1-Mar", "2-Sep", "Mar-01", "1-Dec-20", "3/1/2020", "2020-03-01", "1-mrz")),
         *((each, "a date") for each in ("1. Mrz", "2 Sep", "01. Mär", "1-mars", "Dez 01", "1/Mar/2024")),
-        *((each, "a number, which") for each in ("2.31E+13", "2,31E+13", "1.0")),
+        *((each, "a number, made") for each in ("2.31E+13", "2,31E+13", "1.0")),
         *(("43891", "a day"), ("7157", "Entrez"), ("TRUE", "truth"), ("nan", "missing"), ("#NAME?", "error")),
         *(("9/1", "a date"), ("WAHR", "truth"), ("<NA>", "missing"), ("-", "nothing"), ("?", "nothing")),
     ],

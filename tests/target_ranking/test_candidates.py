@@ -59,11 +59,11 @@ def test_a_pool_is_a_row_of_flags() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds no genes"),
-        ("{}", "holds no genes"),
+        ("", "contains no genes"),
+        ("{}", "contains no genes"),
         ("[3]", "expected a list of genes"),
         ('{"A": []}', "expected a list of genes"),
-        ('{"A": ["B", "B"]}', "1 genes stand twice"),
+        ('{"A": ["B", "B"]}', "1 genes are listed twice"),
         ('{"C": ["B"]}', "no candidates for 1 test conditions, such as A"),
         ("[", "cannot be read"),
     ],

@@ -72,7 +72,7 @@ def test_of_many_cells_some_are_kept_and_those_without_a_condition_left_out(tmp_
     assert set(found.cells.batches) == {"all"}
     assert found.notes == (
         "1 cells without a value in condition are left out.",
-        "The file names no batch: control cells are matched over all cells.",
+        "The file has no batch column: control cells are matched over all cells.",
     )
 
 
@@ -117,7 +117,7 @@ def few_cells(cells: Any) -> Any:
         (log_transformed, "looks log-transformed"),
         (duplicated, "stand there more than once"),
         (unknown_target, "perturbed genes Z: not among the 3 genes measured"),
-        (few_cells, r"conditions of fewer than 10 cells: A\+B \(6\)"),
+        (few_cells, r"conditions with fewer than 10 cells: A\+B \(6\)"),
     ],
 )
 def test_a_wrong_file_says_what_is_wrong(tmp_path: Path, change: Callable[[Any], Any], message: str) -> None:

@@ -91,7 +91,7 @@ def test_both_axes_have_no_prior_of_a_symbol() -> None:
         (["P2", None], ["S1", "S2"], "row 1: pert is empty"),
         (["P2", "P3", "P4"], ["S1", "S2", None], "row 2: gene is empty"),
         (["P0", "P1", "P1"], ["S1", "S0", "S1"], "row 2: P1 on S1 is a labelled row"),
-        (["P2", "P2"], ["S1", "X"], "row 1: X was not there when it was first read"),
+        (["P2", "P2"], ["S1", "X"], "row 1: X was not in the file when it was first read"),
     ],
 )
 @pytest.mark.parametrize("batch", [1, 100])

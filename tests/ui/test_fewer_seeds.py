@@ -59,7 +59,7 @@ def test_commands_count_them(made: Workspace, tmp_path: Path) -> None:
     problems = core_json(place, "package", "asked", "--track", "A", "--out", str(tmp_path / "a.zip"))["problems"]
     [told] = [problem for problem in problems if problem["rule"] == "fewer_seeds"]
     assert (told["severity"], sorted(told["rows"])) == ("warning", rows)
-    assert told["message"].startswith(f"{len(rows)} rows are means of fewer seeds than asked")
+    assert told["message"].startswith(f"{len(rows)} rows average fewer seeds than requested")
 
 
 @pytest.mark.soak
@@ -76,7 +76,7 @@ def test_check_finds_them_in_a_file_whose_run_is_unknown(made: Workspace, tmp_pa
 @pytest.mark.soak
 def test_overview_links_to_them(made: Workspace, visit: Visit) -> None:
     shown = text_of(visit(made, "overview"))
-    assert f"{len(partial(made))} of {ROWS} rows: a mean over fewer seeds or epochs than asked" in shown
+    assert f"{len(partial(made))} of {ROWS} rows: a mean over fewer seeds or epochs than requested" in shown
 
 
 @pytest.mark.soak

@@ -116,7 +116,7 @@ def test_on_ones_own_machine_there_is_a_limit_too(small_workspace: Workspace) ->
 def limits(monkeypatch: pytest.MonkeyPatch) -> UploadLimits:
     async def unused(*_: object) -> None: ...
 
-    monkeypatch.setattr(upload_limits, "_stored", lambda *_: 0)
+    monkeypatch.setattr(upload_limits, "_stored_bytes", lambda *_: 0)
     return UploadLimits(unused, Settings())
 
 

@@ -1,1 +1,1 @@
-"""Questions that a rule can answer. `registry` finds them: those of `built_in`, and a new file with `RULES`; each is a rubric."""
+"""Questions that a rule can answer; each is a rubric. `registry` finds the rules in `built_in` and in any file with `RULES`."""

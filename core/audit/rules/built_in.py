@@ -1,4 +1,4 @@
-"""The rules that come with PerturbDesk, as one table. Searches that several rules share are done once, by `RuleText`."""
+"""The rules that come with PerturbDesk, as one table. `RuleText` runs the searches that several rules share only once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NUMBERS = ("none", "one", "two", "three", "four or more")
 
 
 def _number_arguing(text: RuleText) -> str:
-    """Return how many roles have a brief that is not `short`; "" for a row without briefs."""
+    """Return the number of roles with a brief that is not `short`; "" for a row without briefs."""
     if not text.briefs:
         return ""
     arguing = {role for role, findings in text.briefs if "short" not in findings}
@@ -21,9 +21,9 @@ def _number_arguing(text: RuleText) -> str:
 
 
 def _cites(text: RuleText) -> str:
-    """Return yes if the text contains a term of the dossier, in any case.
+    """Return yes if the text contains a term of the dossier, ignoring case.
 
-    For a stored text without its dossier, return the finding from the time of storing; "" if the run has no dossier.
+    For a stored text without its dossier, return the finding saved with the text; "" if the run has no dossier.
     """
     if text.citable is None:
         return yes_if("cites" in text.findings) if text.has_dossier else ""
@@ -32,17 +32,17 @@ def _cites(text: RuleText) -> str:
 
 
 def _names_genes(text: RuleText) -> str:
-    """Return yes if the text contains both symbols of the pair's id as words, in any case. A symbol may contain underscores."""
+    """Return yes if the text contains both symbols of the pair's id as words, ignoring case. A symbol may contain underscores."""
     parts = text.pair_id.split("_")
     splits = [("_".join(parts[:at]), "_".join(parts[at:])) for at in range(1, len(parts))]
     return yes_if(any(all(_names(text.plain, symbol) for symbol in symbols) for symbols in splits))
 
 
 def _names(text: str, symbol: str) -> bool:
-    """Return whether a text contains a symbol as a word, in any case."""
+    """Return whether a text contains a symbol as a word, ignoring case."""
     if not (symbol and symbol.isascii() and text.isascii()):
         return re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", text, re.IGNORECASE) is not None
-    # The same without compiling a pattern for each symbol, which would take longer than several of the other rules together.
+    # Avoids compiling a pattern for each symbol, which would take longer than several other rules together.
     text, symbol = text.lower(), symbol.lower()
     at = text.find(symbol)
     while at >= 0:
@@ -107,9 +107,9 @@ RULES = (
         unit="row",
     ),
     Rule("genes", "Does the brief name the perturbation and the target gene?", _names_genes),
-    # A bracket must close behind the letter: a narrower pattern than that of `answers`.
+    # A bracket must follow the letter: a narrower pattern than that of `answers`.
     Rule("option", "Does the brief open with A), B) or C)?", lambda text: yes_if(text.opening_option != "")),
-    # Where the first sentence or one of the last two does; a brief may conclude for both sides or for neither.
+    # Looks at the first sentence and the last two; a brief may conclude for both sides or for neither.
     Rule(
         "other_side",
         "Does the brief conclude for the side it was not given?",

@@ -1,4 +1,4 @@
-"""The rules about claims: whether a brief claims something about two genes, and whether what a model read in it is a claim."""
+"""The rules about claims: whether a brief claims something about two genes, and whether a claim that a model read is right."""
 
 from __future__ import annotations
 

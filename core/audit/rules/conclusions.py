@@ -1,10 +1,10 @@
-"""Phrases by which a brief concludes for its own side or for the other.
+"""Phrases with which a brief concludes for its own side or for the other.
 
-They prefer to miss a brief than to accuse it wrongly. Of the published briefs that they find concluding for the other side, 100
-were read one by one (all that do not open with an option's letter, and a sample of the others): all 100 do. 96 of them are of UP
-or DOWN, 4 of EFFECT and none of NULL, so less is known of those two. Of those that they find concluding for their own side, the
-deciding sentences of 157 were read (a sample, 106 of which do not open with an answer; 16 are of UP): all 157 do. How many the
-phrases miss is unknown.
+The phrases would rather miss a brief than accuse it wrongly. Among the published briefs found to conclude for the other side,
+100 were read one by one (all that do not open with an option's letter, and a sample of the others): all 100 do. Of these, 96
+are by UP or DOWN, 4 by EFFECT and none by NULL, so less is known about EFFECT and NULL. Among the briefs found to conclude for
+their own side, the deciding sentences of 157 were read (a sample: 106 do not open with an answer, and 16 are by UP): all 157
+do. The number of missed briefs is unknown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FALLS = r"\b(?:down-?regulat\w+|decreas\w+|falls?|reduc(?:es|ed|e|tion)|lower\w
 _RESULT = (
     r"\b(?:results? in|leads? to|causes?|produces?|(?:is|are) (?:expected|predicted|likely) to|will|should)(?: [a-z]+){0,3}? "
 )
-# Sentences with these words weigh or report the other side and do not conclude for it.
+# Sentences with these words discuss or report the other side and do not conclude for it.
 _WEIGHS = (
     r"although|though|while|whereas|despite|rather than|instead|even if|rule out|cannot|absence|opponent|opposing|however|but"
     r"|yet|than|exceeds?|acknowledge|uncertain\w*|caveat|could|may|might|possib\w+|if"
@@ -35,7 +35,7 @@ _CLAIMS = {
     "up": rf"{_RESULT}(?:{_RISES})|\b(?:is|be|are) (?:[a-z]+ly )?(?:up-?regulated|increased|elevated|induced)\b",
     "down": rf"{_RESULT}(?:{_FALLS})|\b(?:is|be|are) (?:[a-z]+ly )?(?:down-?regulated|decreased|reduced|lowered)\b",
 }
-# Every phrase of a claim has one of these in it. Most texts have none, which takes a tenth of a search to see.
+# Every phrase of a claim contains one of these. Most texts contain none; checking that takes a tenth of a search.
 _RESULT_WORDS = ("result", "lead", "cause", "produce", "expected", "predicted", "likely", "will", "should")
 _CLAIM_WORDS = {
     "unchanged": ("no ", "not ", "unlikely to ", "unchanged", "unaffected", "unaltered"),
@@ -46,7 +46,7 @@ _CLAIM_WORDS = {
 
 
 class _Statement(NamedTuple):
-    """Phrases that state something, one of `words` in each, and words that make it no conclusion; of a sentence in lower case."""
+    """Phrases that state something, each with one of `words`, and words that rule out a conclusion; for a lower-case sentence."""
 
     words: tuple[str, ...]
     phrases: re.Pattern[str]
@@ -81,14 +81,14 @@ def concludes_for_own_side(text: RuleText) -> bool:
 
 
 def concludes_for_other_side(text: RuleText) -> bool:
-    """Return the same for the other side; a brief may conclude for both or for neither."""
+    """Return whether a brief concludes for the other side; it may conclude for both sides or for neither."""
     if text.role not in OPTIONS_AGAINST:
         return False
     return not text.named_options.isdisjoint(OPTIONS_AGAINST[text.role]) or _is_stated(text, _OTHER_SIDE[text.role])
 
 
 def own_side_sentence(text: RuleText) -> str:
-    """Return the last of the deciding sentences that states the side of a brief's role; "" without one."""
+    """Return the last deciding sentence that states the side of a brief's role; "" without one."""
     side = _OWN_SIDE.get(text.role)
     found = [each for each in text.sentences if each in text.deciding_sentences] if side else []
     return next((each for each in reversed(found) if side and _states(each.lower(), side)), "")

@@ -1,4 +1,4 @@
-"""What a rule is, the list of the rules of this room, and the answers of a rule or a pattern to a rubric."""
+"""Define a rule, list the rules of this package, and answer a rubric by a rule or a pattern."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A question that a rule answers. A new one is a line of `built_in.RULES`, or of the `RULES` of another file in this room.
+    """A question that a rule answers. Add one to `built_in.RULES`, or to the `RULES` of another file in this package.
 
-    answer: returns one of `answers`, or "" where the text says nothing about the question. answers, unit, roles, stages: as of a
+    answer: returns one of `answers`, or "" if the text does not answer the question. answers, unit, roles, stages: as in
     `Rubric`.
     """
 
@@ -39,22 +39,22 @@ class Rule:
 
     @property
     def rubric(self) -> Rubric:
-        """The rubric that it answers."""
+        """The rubric that this rule answers."""
         return Rubric(
             self.name, self.question, self.answers, unit=self.unit, roles=self.roles, stages=self.stages, rule=self.name
         )
 
 
 def yes_if(holds: bool) -> str:
-    """Return the answer to a question of yes or no."""
+    """Return the answer to a yes-or-no question."""
     return "yes" if holds else "no"
 
 
 @cache
 def rules() -> Mapping[str, Rule]:
-    """Return the rules by name, sorted: a new file with `RULES` is in without being listed anywhere.
+    """Return the rules by name, sorted.
 
-    Imports every file of this room.
+    This imports every file of the package, so a new file with `RULES` needs no listing.
     """
     modules = (importlib.import_module(f"{room.__name__}.{module.name}") for module in pkgutil.iter_modules(room.__path__))
     found: dict[str, Rule] = {rule.name: rule for module in modules for rule in getattr(module, "RULES", ())}
@@ -62,7 +62,7 @@ def rules() -> Mapping[str, Rule]:
 
 
 def rule_named(name: str) -> Rule:
-    """Return the rule of a name. Raise NotFound, with the known names, if there is no such rule."""
+    """Return the rule with this name. Raise NotFound, with the known names, if there is no such rule."""
     if name not in rules():
         raise NotFound(f"rule {name!r}: not known, expected one of {', '.join(rules())}")
     return rules()[name]
@@ -76,11 +76,11 @@ def built_in_rubrics() -> list[Rubric]:
 def answer_by_rule(
     rubric: Rubric, texts: pd.DataFrame, begun: float | None = None, symbols: Symbols | None = None
 ) -> pd.DataFrame:
-    """Return what the rule or the pattern of a rubric answers: pair_id, seq, role, stage, answer, p, one row per text, in order.
+    """Answer a rubric by its rule or pattern: pair_id, seq, role, stage, answer, p, one row per text, in order.
 
-    texts: as of `core.store.rubrics.texts`. answer is "" where the rule has none; p is NaN. begun: as in
-    `core.audit.pattern.search_pattern`. symbols: as of a `RuleText`. Raise InputError for a rubric without a rule and without a
-    pattern, for a pattern that does not end in time, and for an answer that the rubric lacks.
+    texts: from `core.store.rubrics.texts`. answer is "" if the rule has none; p is NaN. begun: as in
+    `core.audit.pattern.search_pattern`. symbols: as in `RuleText`. Raise InputError for a rubric without a rule and without a
+    pattern, for a pattern that takes too long, and for an answer that the rubric does not list.
     """
     if not rubric.is_answered_by_rule:
         raise InputError(f"rubric {rubric.name}: has no rule and no pattern, expected one; a model can answer it")
@@ -98,7 +98,7 @@ def answer_by_rule(
 
 
 def _rule_texts(texts: pd.DataFrame, symbols: Symbols | None) -> Iterator[RuleText]:
-    """Yield the rows of `core.store.rubrics.texts`, which may lack the columns that follow `findings`."""
+    """Yield the rows of `core.store.rubrics.texts`; the columns after `findings` may be missing."""
     names = ["content", "role", "stage", "pair_id", "pert", "gene", "findings"]
     more = [name for name in ("flags", "briefs", "has_dossier") if name in texts]
     for values in zip(*(texts[name] for name in (*names, *more)), strict=True):

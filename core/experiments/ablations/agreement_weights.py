@@ -1,7 +1,7 @@
-"""agreement_weights: does it matter which of two components counts where they disagree?
+"""agreement_weights: does it matter which of two disagreeing components counts more?
 
-The weights are fixed by a rule before any label is seen, and the ablation has no setting that could be tuned but the weight of
-the fusion that they are compared with: one pre-registered arm, and its mirror image as the control.
+A rule fixes the weights before any label is seen. The only tunable setting is the weight of the fusion used for comparison.
+There is one pre-registered arm, with its mirror image as the control.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MIRROR = "kNN counts where they disagree"
 
 
 def weights_by_agreement(weight: float, agreement: Floats, *, to_base: bool) -> Floats:
-    """Return a component's weight for each row: `weight` where it agrees with the base; towards 0, or towards 1, where not."""
+    """Return a component's weight for each row: `weight` if it agrees with the base, and closer to 0 (or 1) if it does not."""
     return weight * agreement if to_base else 1 - (1 - weight) * agreement
 
 
@@ -35,7 +35,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
     arms = [fused_arm(SAME, base, [predicted], [[weight] * len(predicted)], f"weight {weight:g}")]
     for name, to_base, end in ((REGISTERED, True, 0), (MIRROR, False, 1)):
         weights = [weights_by_agreement(weight, agreement, to_base=to_base) for agreement in agreements]
-        note = f"weight from {weight:g} where the ranks agree to {end} where they are opposite"
+        note = f"weight from {weight:g} for equal ranks to {end} for opposite ranks"
         arms.append(fused_arm(name, base, [predicted], [weights], note))
     arms.append(Arm(f"{base.name} alone", (base.scores,) * len(predicted)))
     table = score_arms(trial_of(material, base, predicted), arms, SAME)

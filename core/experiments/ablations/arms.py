@@ -1,4 +1,4 @@
-"""Ways to score the same rows ("arms"), scored alike in the same cells, each against one of them as baseline."""
+"""Ways to score the same rows ("arms"), in the same cells, each compared with one arm as baseline."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from core.texts import estimate_text
 from core.transfer.labelled_rows import Rows
 
 METRICS = ("DE", "DIR", "mean")
-_LISTED = 3  # arms that a sentence names
+_LISTED = 3  # most arms named in a sentence
 COLUMNS = ("arm", "metric", "estimate", "low", "high", "n", "change", "change_low", "change_high", "scored", "note")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """The rows that arms are scored on. labels: of shape (n_rows,); cells: of each cut, None for all pairs; scored: in words."""
+    """The rows for scoring arms. labels: of shape (n_rows,); cells: of each cut, None for all pairs; scored: a description."""
 
     labels: NDArray[np.object_]
     rows: Rows
@@ -36,7 +36,9 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arm:
-    """One way to score a trial's rows. scores: one for each cut, NaN for what the arm does not rank; note: what to know of it."""
+    """One way to score a trial's rows. scores: one for each cut, NaN for rows that the arm does not rank; note: a remark for
+    people.
+    """
 
     name: str
     scores: tuple[Scores, ...]
@@ -44,16 +46,16 @@ class Arm:
 
 
 def one_cut(name: str, scores: Scores, trial: Trial, note: str = "") -> Arm:
-    """Return an arm that is the same under every cut of a trial: it saw no label."""
+    """Return an arm that saw no label, so it is the same under every cut of a trial."""
     return Arm(name, (scores,) * len(trial.cells), note)
 
 
 def score_arms(trial: Trial, arms: Sequence[Arm], baseline: str | None = None) -> pd.DataFrame:
     """Return every arm's DE, DIR and mean over the cuts, with the interval shown, and its paired change from the baseline.
 
-    Return the columns COLUMNS, one row for each arm and metric that it ranks: estimate, low, high of the AUROC; n: the rows that
-    count; change, change_low, change_high: the arm less the baseline, NaN for the baseline itself and without one. The variance
-    between cuts, divided by their number, is in every interval.
+    Return the columns COLUMNS, one row for each arm and each metric that it ranks: estimate, low, high of the AUROC; n: number
+    of scored rows; change, change_low, change_high: the arm minus the baseline, NaN for the baseline itself and without a
+    baseline. The variance between cuts, divided by their number, is in every interval.
     """
     outcome = outcome_of(trial.labels)
     found = [
@@ -76,7 +78,7 @@ def score_arms(trial: Trial, arms: Sequence[Arm], baseline: str | None = None) -
 
 
 def _weights(arm: int, n_arms: int) -> Floats:
-    """Return the combinations that give an arm's DE, DIR and mean, of shape (3, 2 · n_arms)."""
+    """Return the weights that combine values into an arm's DE, DIR and mean, of shape (3, 2 · n_arms)."""
     weights = np.zeros((3, 2 * n_arms))
     weights[[0, 1], [2 * arm, 2 * arm + 1]] = 1.0
     weights[2, 2 * arm : 2 * arm + 2] = 0.5
@@ -112,13 +114,13 @@ def _line(arm: Arm, metric: str, value: Estimate, change: Estimate | None, score
 
 
 def mask_scores(scores: Scores, rows: NDArray[np.bool_]) -> Scores:
-    """Return scores with NaN outside of the chosen rows, so that an arm counts these alone."""
+    """Return scores with NaN outside the chosen rows, so that only these count."""
     return Scores(np.where(rows, scores.p_de, np.nan), np.where(rows, scores.p_up, np.nan))
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A number with its interval; NaN where it is unknown."""
+    """A number with its interval; NaN if unknown."""
 
     estimate: float
     low: float
@@ -137,15 +139,15 @@ class Measured:
 
 def score_of(table: pd.DataFrame, arm: str, metric: str = "mean") -> Measured:
     """Return an arm's score in a table of `score_arms`; NaN if it has none."""
-    return _measured(table, arm, metric, ("estimate", "low", "high"))
+    return _measured_of(table, arm, metric, ("estimate", "low", "high"))
 
 
 def change_of(table: pd.DataFrame, arm: str, metric: str = "mean") -> Measured:
     """Return an arm's change from the baseline in a table of `score_arms`."""
-    return _measured(table, arm, metric, ("change", "change_low", "change_high"))
+    return _measured_of(table, arm, metric, ("change", "change_low", "change_high"))
 
 
-def _measured(table: pd.DataFrame, arm: str, metric: str, columns: Sequence[str]) -> Measured:
+def _measured_of(table: pd.DataFrame, arm: str, metric: str, columns: Sequence[str]) -> Measured:
     found = table[(table["arm"] == arm) & (table["metric"] == metric)]
     numbers = found[list(columns)].to_numpy(dtype=np.float64)
     return Measured(*(numbers[0].tolist() if len(numbers) else (math.nan,) * 3))
@@ -157,7 +159,7 @@ def _list(texts: Sequence[str]) -> str:
 
 
 def describe_changes(table: pd.DataFrame, baseline: str, metric: str = "mean") -> str:
-    """Return which arms differ from the baseline in a metric, in one sentence, by the intervals of the paired changes."""
+    """Return one sentence on the arms that differ from the baseline in a metric, by the intervals of the paired changes."""
     name = {"mean": "the mean of DE and DIR", "DE": "DE", "DIR": "DIR"}[metric]
     known = table[(table["metric"] == metric) & table["change"].notna()]
     changes = {str(arm): change_of(table, str(arm), metric) for arm in known["arm"]}

@@ -1,4 +1,4 @@
-"""What an ablation is, and the list of the ablations of this room: a new one is a file with an `Ablation`."""
+"""The interface of an ablation, and the list of the ablations in this package. A new one is a file with an `Ablation`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from core.methods.base import Option, read_options
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What came out of an ablation.
+    """The result of an ablation.
 
-    table: one row for each arm and metric, with the columns of `arms.COLUMNS`. sentence: what came out, in plain words.
-    remarks: what to know before believing it. details: another table behind it, with columns that its remarks explain.
+    table: one row for each arm and metric, with the columns of `arms.COLUMNS`. sentence: the result in plain words. remarks:
+    sentences to read before trusting it. details: a further table; the remarks explain its columns.
     """
 
     table: pd.DataFrame
@@ -36,8 +36,8 @@ class Outcome:
 class Ablation:
     """One ablation.
 
-    title, question: for people. needs: keys of `material.NEEDS`. options: as of a method; make: computes it, given the material
-    and every option's value. find_lacking: what else its default settings need that is not there.
+    title, question: for people. needs: keys of `material.NEEDS`. options: like a method's; make: computes the outcome from the
+    material and every option's value. find_lacking: returns further missing inputs of its default settings.
     """
 
     name: str
@@ -49,12 +49,12 @@ class Ablation:
     find_lacking: Callable[[Material], list[str]] = lambda _: []
 
     def missing(self, material: Material) -> list[str]:
-        """Return what is not there of what it needs with its default settings, and how to get it."""
+        """Return the missing inputs of an ablation with its default settings, and how to get them."""
         return [*find_missing(self.needs, material), *self.find_lacking(material)]
 
 
 def run(ablation: Ablation, material: Material, settings: Mapping[str, object]) -> Outcome:
-    """Compute an ablation. Raise InputError for impossible settings, MissingInput for what is not in the workspace."""
+    """Compute an ablation. Raise InputError for impossible settings, and MissingInput for inputs missing from the workspace."""
     values = read_options(ablation.options, settings)
     missing = find_missing(ablation.needs, material)
     if missing:
@@ -77,7 +77,7 @@ def ablations() -> Mapping[str, Ablation]:
 
 
 def ablation_named(name: str) -> Ablation:
-    """Return the ablation of a name. Raise NotFound with the known names."""
+    """Return the ablation with this name. Raise NotFound with the known names."""
     known = ablations()
     if name not in known:
         raise NotFound(f"ablation {name!r}: not known, expected one of {', '.join(known)}")

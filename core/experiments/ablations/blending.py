@@ -19,8 +19,8 @@ from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
 from core.transfer.knn import Priors
 from core.transfer.protocols import KnnInputs, SimilaritySettings
 
-BASE = Option("base", "run", "", "A run on labelled rows; by default the oldest that a model made.")
-WEIGHT = Option("weight", "float", 0.5, "The weight of what is fused with the base.", least=0.0, most=1.0)
+BASE = Option("base", "run", "", "A run on labelled rows; by default the oldest one made by a model.")
+WEIGHT = Option("weight", "float", 0.5, "The weight of the component fused with the base.", least=0.0, most=1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,7 @@ class Base:
 
 
 def base_of(material: Material, name: str) -> Base:
-    """Return the run of a name, by default the oldest that a model made on labelled rows. Raise NotFound, MissingInput."""
+    """Return the run with this name, by default the oldest run of a model on labelled rows. Raise NotFound, MissingInput."""
     run = material.labelled_run(name)
     found = run.take(np.array([label is not None for label in run.labels], dtype=np.bool_))
     return Base(run.run.name, found.positions, found.scores, found.cells)
@@ -42,7 +42,7 @@ def base_of(material: Material, name: str) -> Base:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predicted:
-    """The priors of a base's rows under one cut, and the cells to score in."""
+    """The priors of a base's rows under one cut, and the cells for scoring."""
 
     cells: Codes
     priors: Priors
@@ -85,5 +85,5 @@ def fused_arm(
 
 
 def on_rows(arm: Arm, rows: Sequence[Bools]) -> Arm:
-    """Return the arm on the chosen rows of each cut alone."""
+    """Return the arm restricted to the chosen rows of each cut."""
     return Arm(arm.name, tuple(mask_scores(scores, chosen) for scores, chosen in zip(arm.scores, rows, strict=True)), arm.note)

@@ -1,4 +1,4 @@
-"""calibration_ties: what recalibration and rounding can and cannot change, and how far ties could move a score."""
+"""calibration_ties: the effect of recalibration and rounding, and the largest effect of ties on a score."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _bounds(task: Task, cells: Codes | None) -> TieBounds:
 
 
 def _flatten(p: Floats) -> Floats:
-    """Return halves the log odds."""
+    """Return probabilities with half the log odds."""
     odds = np.sqrt(p / np.maximum(1 - p, 1e-300))
     flat: Floats = odds / (1 + odds)
     return flat
@@ -73,11 +73,11 @@ def _map(scores: Scores, function: Any) -> Scores:
 
 
 def _break(scores: Scores, effect: Bools, up: Bools) -> Scores:
-    """Return ranks in which every tie is broken in favour of the flagged rows."""
-    return Scores(_ordered(scores.p_de, effect), _ordered(scores.p_up, up))
+    """Return ranks with every tie broken in favour of the flagged rows."""
+    return Scores(_rank_with_ties(scores.p_de, effect), _rank_with_ties(scores.p_up, up))
 
 
-def _ordered(values: Floats, first: Bools) -> Floats:
+def _rank_with_ties(values: Floats, first: Bools) -> Floats:
     return np.where(np.isnan(values), np.nan, np.unique(values, return_inverse=True)[1] + 0.5 * first)
 
 
@@ -86,6 +86,6 @@ ABLATION = Ablation(
     title="Calibration no-op and tie ceiling",
     question="Can recalibrating a run change its score, and how much do its ties hide?",
     needs=("labels", "run"),
-    options=(Option("run", "run", "", "A run on labelled rows; by default the oldest that a model made."),),
+    options=(Option("run", "run", "", "A run on labelled rows; by default the oldest one made by a model."),),
     make=_make,
 )

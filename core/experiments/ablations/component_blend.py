@@ -1,4 +1,4 @@
-"""component_blend: two components in one fusion, on the rows that both cover, and the same components on another base."""
+"""component_blend: fuse two components, on the rows covered by both, and add the same components to another base."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
 
 
 def _cross(base: Base, run: RunRows) -> Base:
-    """Return the scores of another run on the base's rows, NaN where it has none."""
+    """Return the scores of another run on the base's rows, NaN for missing rows."""
     at = {int(position): i for i, position in enumerate(run.positions)}
     rows = np.array([at.get(int(position), -1) for position in base.positions])
     if (rows < 0).all():
@@ -54,13 +54,13 @@ def _cross(base: Base, run: RunRows) -> Base:
 ABLATION = Ablation(
     name="component_blend",
     title="Component blend and cross base",
-    question="On rows that two components cover, is their blend better than one of them, and does it depend on the base?",
+    question="On rows covered by both components, is their blend better than one of them? Does it depend on the base?",
     needs=("labels", "space", "run"),
     options=(
         BASE,
         SPACES,
         WEIGHT,
-        Option("cross", "run", "", "Another run on the same labelled rows, in the place of the base."),
+        Option("cross", "run", "", "Another run on the same labelled rows, used as base instead."),
         CENTRE,
         CUTS,
     ),

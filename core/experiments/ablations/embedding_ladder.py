@@ -1,4 +1,4 @@
-"""embedding_ladder: every gene space by itself, and every ensemble of them."""
+"""embedding_ladder: every gene space alone, and every ensemble of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
     sentence = f"{best} has the highest mean, {score_of(table, best).text}."
     if len(arms) > 1:
         sentence += f" {describe_changes(table, arms[0].name)}"
-    remark = "The highest of several was chosen by the labels that score it, so its number is optimistic."
+    remark = "The labels chose the highest of several scores, so its value is optimistic."
     return Outcome(table, sentence, (remark,) if len(arms) > 1 else ())
 
 

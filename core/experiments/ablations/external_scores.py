@@ -1,4 +1,4 @@
-"""external_scores: scores that were computed elsewhere (in-silico deletion, public screens) against row counts alone."""
+"""external_scores: scores computed elsewhere (in-silico deletion, public screens) compared with row counts."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
     scores = [scores_on_labelled_rows(material, run) for run in runs]
     here = np.logical_and.reduce([~np.isnan(each.p_de) | ~np.isnan(each.p_up) for each in scores])
     if not here.any():
-        raise InputError("runs: no labelled row that all of them score, expected runs on the same rows")
+        raise InputError("runs: no labelled row is scored by all of them, expected runs on the same rows")
     counts = scores_from_probabilities(count_only(trial.rows.pert, trial.rows.gene), rarer_gene(trial.rows.gene))
     arms: list[Arm] = [one_cut(COUNTS, mask_scores(counts, here), trial, "knows no biology")]
     arms += [one_cut(run.run.name, mask_scores(each, here), trial) for run, each in zip(runs, scores, strict=True)]
     table = score_arms(trial, arms, COUNTS)
     n = int(here.sum())
-    remark = f"Scored on the {n:,} of {len(here):,} labelled rows that all of them score. Their training data are unknown."
+    remark = f"Scored on the {n:,} of {len(here):,} labelled rows covered by all runs. Their training data are unknown."
     sentence = " ".join(describe_changes(table, COUNTS, metric) for metric in ("DE", "DIR"))
     return Outcome(table, sentence, (remark,))
 
 
 def scores_on_labelled_rows(material: Material, run: RunRows) -> Scores:
-    """Return a run's scores on the labelled rows of the dataset, NaN where it has none."""
+    """Return a run's scores on the labelled rows of the dataset, NaN for missing rows."""
     de, up = np.full((2, len(material.index.pair_ids)), np.nan)
     de[run.positions], up[run.positions] = run.scores.p_de, run.scores.p_up
     known = material.index.known_positions
@@ -56,6 +56,6 @@ ABLATION = Ablation(
     title="External scores",
     question="Do scores from elsewhere (in-silico deletion, public screens) say more than how often a gene was measured?",
     needs=("labels", "external"),
-    options=(Option("runs", "runs", "", "Runs to look at; by default every external score on labelled rows."),),
+    options=(Option("runs", "runs", "", "Runs to compare; by default every external score on labelled rows."),),
     make=_make,
 )

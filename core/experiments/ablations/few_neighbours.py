@@ -1,4 +1,4 @@
-"""few_neighbours: how many measured genes a prior needs, as few-shot prompts show only K of them."""
+"""few_neighbours: the number of measured genes that a prior needs, because few-shot prompts show only K of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALL = "all genes"
 def _numbers(text: str) -> list[int]:
     names = split_names(text)
     if not names or len(names) > MOST or not all(name.isascii() and name.isdigit() and int(name) > 0 for name in names):
-        raise InputError(f"shots: got {text!r}, expected 1 to {MOST} whole numbers from 1, with commas between them")
+        raise InputError(f"shots: got {text!r}, expected 1 to {MOST} whole numbers of at least 1, separated by commas")
     return sorted({int(name) for name in names})
 
 
@@ -32,20 +32,22 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
         knn = Neighbours(spaces, Weighting(k=k), options["centre"])
         arms.append(knn_arm(f"{k} nearest", predict(material, knn, options["cuts"])))
     table = score_arms(trial, arms, ALL)
-    remark = "A gene contributes all its measured rows; a prompt of K measured pairs has fewer. A model may use them differently."
+    remark = (
+        "A gene contributes all its measured rows; a prompt with K measured pairs has fewer. A model may use them differently."
+    )
     return Outcome(table, describe_changes(table, ALL), (remark,))
 
 
 ABLATION = Ablation(
     name="few_neighbours",
     title="Few-shot K",
-    question="How many similar measured genes does a prior need before more of them add nothing?",
+    question="How many similar measured genes are enough for a prior?",
     needs=("labels", "space"),
     options=(
         SPACES,
-        Option("shots", "text", "1,2,4,8,16,32", "Values of K, with commas between them."),
+        Option("shots", "text", "1,2,4,8,16,32", "Values of K, separated by commas."),
         CENTRE,
-        Option("cuts", "int", 3, "How many cuts of perturbations and genes into 5 × 5 cells are averaged.", least=1, most=10),
+        Option("cuts", "int", 3, "Number of averaged cuts of perturbations and genes into 5 × 5 cells.", least=1, most=10),
     ),
     make=_make,
 )

@@ -1,4 +1,4 @@
-"""functional_neighbours: genes that share pathways or network partners, against genes that lie near in an embedding."""
+"""functional_neighbours: genes that share pathways or network partners, compared with genes close in an embedding."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from core.experiments.ablations.priors import CENTRE, CUTS, SPACES, Neighbours, 
 from core.stats.arrays import Floats
 from core.transfer.similarity import Space
 
-MOST_COMMON = 0.2  # a pathway of more than this share of the listed genes says nothing about any of them
+MOST_COMMON = 0.2  # a pathway with more than this share of the listed genes is ignored as too general
 MOST_SPACES = 5
 
 
 def membership_space(name: str, groups: Mapping[str, Sequence[str]], symbols: Sequence[str]) -> Space:
-    """Return a space with one column for each group, weighted by how rare it is (log of genes / members).
+    """Return a space with one column for each group, weighted by its rarity (log of genes / members).
 
-    groups: symbol → the groups that it belongs to; a symbol without any is not covered. The cosine of two symbols is what they
-    share, weighted.
+    groups: symbol → its groups; a symbol without groups is not covered. The cosine of two symbols is their weighted overlap.
     """
     members: dict[str, list[int]] = {}
     for i, symbol in enumerate(symbols):
@@ -39,7 +38,7 @@ def membership_space(name: str, groups: Mapping[str, Sequence[str]], symbols: Se
 
 
 def partners_of(packs: Packs) -> dict[str, list[str]]:
-    """Return each symbol with its partners in the network, itself among them, so that partners of each other share two."""
+    """Return each symbol with its partners in the network and itself, so that two partners share at least two entries."""
     found: dict[str, list[str]] = {}
     for a, b, _ in packs.edges or ():
         found.setdefault(a, [a]).append(b)

@@ -18,7 +18,7 @@ from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.types import EXTERNAL_SCORE
 
 ALL_PAIRS = "all rows"
-LITTLE = 0.05  # an AUROC whose whole interval lies as near to chance says almost nothing
+LITTLE = 0.05  # an AUROC with its whole interval this close to chance says almost nothing
 
 
 def walk_features(
@@ -28,8 +28,8 @@ def walk_features(
 
     Return one row for each pair: pert_in_net, gene_in_net, reachable (0 or 1: by a walk of at most `cut_off` edges), recip_dist
     (1 / edges of the shortest walk, 0 if none), connectivity (Σ over walks of damping^edges), kd_up_score (the same with the
-    product of the signs, reversed: what a loss of the regulator would raise) and pert_outdeg. Symbols that are not in the graph
-    have zeros.
+    product of the signs, reversed, because it predicts an increase after loss of the regulator) and pert_outdeg. Symbols
+    outside the graph have zeros.
     """
     nodes = {symbol: i for i, symbol in enumerate(sorted({symbol for pair in signs for symbol in pair}))}
     starts = {symbol: i for i, symbol in enumerate(sorted(set(pert) & set(nodes)))}
@@ -72,7 +72,10 @@ def _entries(matrix: Any, at: tuple[Any, Any], inside: Any) -> Floats:
 def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
     rows = material.rows
     packs = material.load_packs()
-    signs = {**(packs.signalling or {}), **(packs.signs or {})}  # what both know has the sign of the transcription factor
+    signs = {
+        **(packs.signalling or {}),
+        **(packs.signs or {}),
+    }  # if both packs have an edge, the sign of the transcription factor is used
     names = material.symbols(rows.pert), material.symbols(rows.gene)
     features = walk_features(signs, *names, options["cut_off"], options["damping"])
     trial = Trial(material.labels, rows, (None,), ALL_PAIRS)
@@ -104,7 +107,7 @@ def _is_on_labelled_rows(material: Material, run: Any) -> bool:
 
 
 def _one_axis(values: pd.Series, name: str) -> Scores:
-    """Return a feature as the DE score, or the signed one as the DIR score; the other question has none."""
+    """Return a feature as the DE score, or the signed feature as the DIR score; the other score is missing."""
     numbers = values.to_numpy(dtype=np.float64)
     nothing = np.full(len(numbers), np.nan)
     if name == "kd_up_score":
@@ -113,7 +116,7 @@ def _one_axis(values: pd.Series, name: str) -> Scores:
 
 
 def _on_rows(found: Any, own: Mapping[str, int], n: int) -> tuple[Scores, Floats]:
-    """Return an external score on the labelled rows, NaN where it has none, and its ranks."""
+    """Return an external score on the labelled rows, NaN for missing rows, and its ranks."""
     de, up = np.full((2, n), np.nan)
     positions = [own.get(key, -1) for key in found.frame["pair_id"]]
     kept = np.array(positions) >= 0
@@ -123,7 +126,7 @@ def _on_rows(found: Any, own: Mapping[str, int], n: int) -> tuple[Scores, Floats
 
 
 def _agreement(own: Floats, other: Floats) -> dict[str, float]:
-    """Return how alike a feature of ours and a column of a file rank the rows that both have: n and Spearman's correlation."""
+    """Return the number of shared rows, and Spearman's correlation of our feature and a file's column on them."""
     both = ~np.isnan(other)
     frame = pd.DataFrame({"own": own[both], "other": other[both]}).rank()
     return {"n": int(both.sum()), "spearman": float(frame["own"].corr(frame["other"]))}
@@ -143,13 +146,13 @@ def _remarks(features: pd.DataFrame, lines: list[dict[str, Any]]) -> tuple[str, 
     remarks = [
         inside
         + f"{features['gene_in_net'].mean():.0%} their gene; {(features['pert_outdeg'] > 0).mean():.0%} a perturbation that "
-        "regulates anything. Rows outside score 0, and tie."
+        "regulates anything. Rows outside score 0 and tie."
     ]
     if lines:
         least = min(each["spearman"] for each in lines)
         remarks.append(
             f"Row by row, features of a file and ours of the same name correlate by Spearman's {least:.2f} or more (see the "
-            "details): a file from another graph ranks other rows first, though both may have similar scores."
+            "details): a file from another graph ranks other rows first, even if both have similar scores."
         )
     return tuple(remarks)
 

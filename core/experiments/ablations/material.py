@@ -1,4 +1,4 @@
-"""What an ablation reads: the labelled rows of a dataset, its gene spaces, its runs, and knowledge packs."""
+"""The inputs of an ablation: the labelled rows of a dataset, its gene spaces, its runs, and knowledge packs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from core.types import EXTERNAL_SCORE, MADE_ELSEWHERE
 
 
 class MissingInput(StateError):
-    """What an ablation needs is not in the workspace; says what, and how to get it."""
+    """An input of an ablation is not in the workspace. The message names it, and how to get it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """index: every row of the dataset. space_names, runs: what is there; load_space, load_run: one of them by name, over the
-    symbols of the index. labelled_runs: the ids of runs on labelled rows. pack_names: which knowledge packs about genes of the
-    dataset's organism are there, by their names among `Packs`; load_packs: reads them.
+    """The inputs available in a workspace. index: every row of the dataset. space_names, runs: the available ones; load_space,
+    load_run: load one by name, over the symbols of the index. labelled_runs: the ids of runs on labelled rows. pack_names: the
+    knowledge packs about genes of the dataset's organism, by their names in `Packs`; load_packs: reads them.
     """
 
     dataset: Dataset
@@ -63,7 +63,7 @@ class Material:
         return [self.index.symbols[int(code)] for code in codes]
 
     def spaces(self, names: str) -> list[Space]:
-        """Return the spaces that an option names, with commas between them; all of them without a name. Raise NotFound."""
+        """Return the spaces named in an option, separated by commas; all spaces by default. Raise NotFound."""
         wanted = split_names(names) or list(self.space_names)
         unknown = [name for name in wanted if name not in self.space_names]
         if unknown:
@@ -71,11 +71,11 @@ class Material:
         return [self.load_space(name) for name in wanted]
 
     def chosen_runs(self, names: str) -> list[RunRows]:
-        """Return the runs that an option names, with their rows. Raise NotFound."""
+        """Return the runs named in an option, with their rows. Raise NotFound."""
         return [self.load_run(name) for name in split_names(names)]
 
     def labelled_run(self, name: str) -> RunRows:
-        """Return the run of a name, else the oldest one that predicts labelled rows and that a language model made.
+        """Return the run with this name, by default the oldest run of a language model on labelled rows.
 
         Raise NotFound, MissingInput.
         """
@@ -84,19 +84,17 @@ class Material:
         made = ("knn", "fusion", "recovered", *MADE_ELSEWHERE)
         found = next((run for run in self.runs if run.id in self.labelled_runs and run.method not in made), None)
         if found is None:
-            raise MissingInput(
-                "needs a run on labelled rows that a model made; import a submission on them, or start a run there"
-            )
+            raise MissingInput("needs a model's run on labelled rows; import a submission on them, or start a run there")
         return self.load_run(found.id)
 
 
 def load_run(store: Store, name: str) -> RunRows:
-    """Return the rows of the run of a name or id, as it is scored. Raise NotFound."""
+    """Return the rows of the run with this name or id, as scored. Raise NotFound."""
     with store.read() as db:
         return load_scored_rows(db, name)
 
 
-# Need → whether it is there, and how to get it.
+# Need → whether the input is available, and how to get it.
 NEEDS: Mapping[str, tuple[Callable[[Material], bool], str]] = MappingProxyType(
     {
         "labels": (lambda m: len(m.index.known) > 0, "labelled rows: import the challenge's train.csv"),
@@ -120,5 +118,5 @@ NEEDS: Mapping[str, tuple[Callable[[Material], bool], str]] = MappingProxyType(
 
 
 def find_missing(needs: Sequence[str], material: Material) -> list[str]:
-    """Return what is not there of some needs, and how to get it."""
+    """Return the missing needs, and how to get them."""
     return [NEEDS[need][1] for need in needs if not NEEDS[need][0](material)]

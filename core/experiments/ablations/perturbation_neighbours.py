@@ -1,4 +1,4 @@
-"""perturbation_neighbours: labels borrowed from partner perturbations, alone and beside similar genes."""
+"""perturbation_neighbours: use labels of partner perturbations, alone and together with similar genes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GENES = "similar genes"
 
 
 def network_similarity(edges: Any, symbols: tuple[str, ...]) -> SimilarityMatrices:
-    """Return scores / 1000 between partners, 1 between a symbol and itself; a symbol without a partner here is not covered."""
+    """Return scores / 1000 between partners, and 1 for a symbol and itself. A symbol without a partner here is not covered."""
     at = {symbol: i for i, symbol in enumerate(symbols)}
     matrix: Floats = np.zeros((len(symbols), len(symbols)))
     for a, b, score in edges:
@@ -34,7 +34,7 @@ def network_similarity(edges: Any, symbols: tuple[str, ...]) -> SimilarityMatric
 
 
 def _mean_rank(name: str, one: Arm, other: Arm, weight: float) -> Arm:
-    """Return the weighted mean of two arms' percentiles, cut by cut; `weight` is the other's."""
+    """Return the weighted mean of two arms' percentiles for each cut; `weight` belongs to `other`."""
     scores = []
     for a, b in zip(one.scores, other.scores, strict=True):
         axes = [(1 - weight) * percentiles(x) + weight * percentiles(y) for x, y in ((a.p_de, b.p_de), (a.p_up, b.p_up))]
@@ -63,11 +63,11 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
 ABLATION = Ablation(
     name="perturbation_neighbours",
     title="Labels of partner perturbations",
-    question="Do the labels of perturbations that interact with the row's own help, alone or beside similar genes?",
+    question="Do labels of interacting perturbations help, alone or together with similar genes?",
     needs=("labels", "space", "edges"),
     options=(
         SPACES,
-        Option("weight", "float", 0.5, "The weight of the perturbation side if both count.", least=0.0, most=1.0),
+        Option("weight", "float", 0.5, "The weight of similar perturbations if genes count too.", least=0.0, most=1.0),
         CENTRE,
         CUTS,
     ),

@@ -1,4 +1,4 @@
-"""kNN priors of labelled rows under several cuts of the folds, from which most ablations make their arms."""
+"""kNN priors of labelled rows under several cuts of the folds, the basis of most ablations' arms."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySet
 from core.transfer.similarity import Space
 
 K = 5
-CUTS = Option("cuts", "int", 10, "How many cuts of perturbations and genes into 5 × 5 cells are averaged.", least=1, most=10)
+CUTS = Option("cuts", "int", 10, "Number of averaged cuts of perturbations and genes into 5 × 5 cells.", least=1, most=10)
 CENTRE = Option("centre", "flag", False, "Subtract the mean vector of the labelled genes first.")
-SPACES = Option("spaces", "spaces", "", "Gene spaces, with commas between them; all if none is named.")
+SPACES = Option("spaces", "spaces", "", "Gene spaces, separated by commas; all by default.")
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """How a kNN is made; `similar` stands instead of the spaces' own similarities."""
+    """The definition of a kNN; `similar` replaces the spaces' own similarities."""
 
     spaces: tuple[Space, ...] = ()
     weighting: Weighting = DEFAULT
@@ -43,7 +43,7 @@ def make_trial(material: Material, n_cuts: int) -> Trial:
 
 
 def describe_cuts(n_cuts: int) -> str:
-    """Return how rows are scored under so many cuts, in words."""
+    """Describe the scoring of rows under this many cuts."""
     return f"inside {K}×{K} cells, " + ("cut 0" if n_cuts == 1 else f"mean of {n_cuts} cuts")
 
 
@@ -55,6 +55,6 @@ def predict(material: Material, knn: Neighbours, n_cuts: int) -> list[tuple[Prio
 
 
 def knn_arm(name: str, predicted: Sequence[tuple[Priors, Priors]]) -> Arm:
-    """Return the arm of priors; base rates stand in where none is known, and the note says for how many rows."""
+    """Return the arm of priors. Base rates replace missing priors, and the note counts these rows."""
     covered = np.mean([priors.covered.mean() for priors, _ in predicted])
     return Arm(name, tuple(scores_with_stand_ins(*each) for each in predicted), f"covers {covered:.0%} of rows")

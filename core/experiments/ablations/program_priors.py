@@ -1,4 +1,4 @@
-"""program_priors: what the curated program of a target gene says, and whether the labels bear it out."""
+"""program_priors: compare the expected direction of a target gene's curated program with the labels."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def program_counts(labels: Any, programs: list[str]) -> pd.DataFrame:
 
 
 def _rates(trial: Trial, code: Codes, seed: int, strength: float) -> Scores:
-    """Return each program's rates among the rows that a row may see, mixed with `strength` pseudo-rows at their base rate."""
+    """Return each program's rates among the rows visible to a row, mixed with `strength` pseudo-rows at their base rate."""
     outcome, rows = outcome_of(trial.labels), trial.rows
     parts = parts_of(EvaluationProtocol("folds", K, seed), rows, rows)
     assert parts is not None
@@ -82,7 +82,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
 
 
 def describe_expectations(counts: pd.DataFrame) -> str:
-    """Return which programs move as expected and which do not, with their counts of up and down."""
+    """Describe which programs move as expected and which do not, with their counts of up and down."""
     listed = counts[counts["expected"] != ""]
     if listed.empty:
         return "No target gene belongs to a curated program."

@@ -1,4 +1,4 @@
-"""Saved runs as arms: those that a person names, or those whose specifications differ in one option alone."""
+"""Saved runs as arms: runs named by a person, or runs that differ in only one option."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from core.stats.scored_rows import combine_codes
 from core.store.runs import Run
 from core.transfer.labelled_rows import Rows
 
-RUNS = Option("runs", "runs", "", "Runs to compare, the baseline first; by default those that differ only in this option.")
+RUNS = Option("runs", "runs", "", "Runs to compare, the baseline first; by default, runs that differ only in this option.")
 MOST = 12
 
 
 def runs_that_differ(material: Material, option: str) -> list[Run]:
-    """Return the largest group of runs on labelled rows whose specifications are equal but for one option, by its value.
+    """Return the largest group of runs on labelled rows with equal specifications except for one option, by its value.
 
-    Two runs of one value are not both there: the older one is. Empty if no two values are there.
+    If two runs have the same value, the older one is used. Return {} if there are no two values.
     """
     groups: dict[str, dict[str, Run]] = {}
     for run in material.runs:
@@ -39,9 +39,9 @@ def runs_that_differ(material: Material, option: str) -> list[Run]:
 
 
 def score_runs(material: Material, names: str, option: str, how: str) -> Outcome:
-    """Return scores runs on the labelled rows that all of them have, inside the cells of each, against the first.
+    """Score runs against the first one, on their common labelled rows, inside the cells of each.
 
-    how: a command that makes what is missing. Raise MissingInput without two runs, InputError for runs without a common row.
+    how: a command that makes the missing runs. Raise MissingInput without two runs, InputError for runs without a common row.
     """
     chosen = material.chosen_runs(names) or [material.load_run(run.id) for run in runs_that_differ(material, option)]
     if len(chosen) < 2:
@@ -59,7 +59,7 @@ def score_runs(material: Material, names: str, option: str, how: str) -> Outcome
 
 
 def _what_is_needed(option: str, how: str) -> str:
-    return f"two runs on the same labelled rows that differ only in {option}: make them with {how}, or name any two under runs"
+    return f"two runs on the same labelled rows that differ only in {option}: make them with {how}, or choose two with runs"
 
 
 def _title(rows: RunRows, option: str) -> str:
@@ -68,7 +68,7 @@ def _title(rows: RunRows, option: str) -> str:
 
 
 def _shared_rows(runs: Sequence[RunRows]) -> list[RunRows]:
-    """Return the rows of each run that every run has and that have a label, in the same order."""
+    """Return the common labelled rows of the runs, from each run, in the same order."""
     positions = set(map(int, runs[0].positions)).intersection(*(map(int, each.positions) for each in runs[1:]))
     labels = runs[0].index.labels
     kept = np.array(sorted(position for position in positions if labels[position] is not None), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""support_shrinkage: support-aware DE, which draws well supported priors of an effect towards a half."""
+"""support_shrinkage: support-aware DE, which shrinks well supported priors of an effect towards a half."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""support_strata: where a kNN has much support and where it has little."""
+"""support_strata: scores of a kNN for rows with much and with little support."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
     elif most.high < least.low:
         verdict = "rows with much support are ranked worse"
     names = " + ".join(space.name for space in spaces)
-    sentence = f"{names}: mean {least.text} in the quarter with the least support, {most.text} in that with the most: {verdict}."
-    return Outcome(table, sentence, ("The intervals of two strata are of different rows and are not paired.",))
+    sentence = (
+        f"{names}: mean {least.text} in the quarter with the least support, {most.text} in the quarter with the most: {verdict}."
+    )
+    return Outcome(table, sentence, ("The intervals of two strata come from different rows and are not paired.",))
 
 
 ABLATION = Ablation(

@@ -1,4 +1,4 @@
-"""support_weights: does a kNN earn more weight in a fusion where it has more support?"""
+"""support_weights: should a kNN have more weight in a fusion for rows with more support?"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
 ABLATION = Ablation(
     name="support_weights",
     title="Weights by support",
-    question="Should rows with much support weigh their neighbours more than rows with little?",
+    question="Should neighbours weigh more in rows with much support than in rows with little?",
     needs=("labels", "space", "run"),
     options=(BASE, SPACES, WEIGHT, CENTRE, CUTS),
     make=_make,

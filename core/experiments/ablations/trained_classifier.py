@@ -1,4 +1,4 @@
-"""trained_classifier: a classifier on [perturbation, gene, their product], against the kNN of the same vectors."""
+"""trained_classifier: a classifier on [perturbation, gene, their product], compared with the kNN of the same vectors."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from core.transfer.similarity import Space
 
 KNN, LOGISTIC, NETWORK = "kNN of the same vectors", "logistic regression", "network of one hidden layer"
 MOST_STEPS = 300
-FEWEST = 20  # labelled rows that a classifier is fitted on; with fewer the base rate stands in
+FEWEST = 20  # fewest labelled rows for fitting a classifier; with fewer, the base rate is used
 
 
 def features_of(spaces: list[Space], material: Material, columns: int) -> Floats:
-    """[perturbation, gene, perturbation · gene] of every labelled row, of shape (n_rows, 3 · columns); NaN where not covered.
+    """Return [perturbation, gene, perturbation · gene] of every labelled row, of shape (n_rows, 3 · columns); NaN if not covered.
 
     A space's first columns are its largest components; several spaces share the columns evenly.
     """
     each = max(1, columns // len(spaces))
-    vectors = np.concatenate([_scaled(space.columns[:, :each]) for space in spaces], axis=1)
+    vectors = np.concatenate([_scale(space.columns[:, :each]) for space in spaces], axis=1)
     pert, gene = vectors[material.rows.pert], vectors[material.rows.gene]
     found: Floats = np.concatenate((pert, gene, pert * gene), axis=1)
     return found
 
 
-def _scaled(columns: Floats) -> Floats:
-    """Return vectors divided by their mean length, so that spaces weigh alike; symbols without a vector stay NaN."""
+def _scale(columns: Floats) -> Floats:
+    """Return vectors divided by their mean length, so that spaces have equal weight; symbols without a vector stay NaN."""
     length = np.sqrt(np.square(columns).sum(axis=1))
     found: Floats = columns / np.nanmean(length)
     return found
 
 
 def predict_cells(trial: Trial, features: Floats, model: Any, seed: int) -> Scores:
-    """Return each row's scores from a model that is fitted on rows which share no part of perturbations or genes with its cell.
+    """Return each row's scores from a model fitted on rows outside both of its parts.
 
     model: returns an unfitted classifier of scikit-learn. Rows without features, and cells with too few rows, get base rates.
     """
@@ -63,7 +63,7 @@ def predict_cells(trial: Trial, features: Floats, model: Any, seed: int) -> Scor
 
 
 def _fit_and_predict(model: Any, features: Floats, covered: Bools, rows: tuple[Bools, Bools], positive: Bools) -> Floats:
-    """Return the probabilities of the rows inside, learned from the rows that they may see; base rates if there are none."""
+    """Return the probabilities of the rows inside a cell, learned from the visible rows; base rates if there are too few."""
     inside, seen = rows
     base = positive[seen].mean() if seen.any() else 0.5
     found: Floats = np.full(int(inside.sum()), base)
@@ -73,7 +73,7 @@ def _fit_and_predict(model: Any, features: Floats, covered: Bools, rows: tuple[B
     mean, spread = features[known].mean(axis=0), features[known].std(axis=0) + 1e-9
     fitted = model()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that stops early says so; its number of steps is a setting
+        warnings.simplefilter("ignore")  # a fit that stops early warns; the number of steps is a setting
         fitted.fit((features[known] - mean) / spread, positive[known])
         found[covered[inside]] = fitted.predict_proba((features[wanted] - mean) / spread)[:, 1]
     return found
@@ -108,12 +108,14 @@ ABLATION = Ablation(
     needs=("labels", "space"),
     options=(
         SPACES,
-        Option("columns", "int", 32, "Columns of each vector; the features are three times as many.", least=1, most=256),
+        Option(
+            "columns", "int", 32, "Number of columns of each vector; there are three times as many features.", least=1, most=256
+        ),
         Option("c", "float", 0.01, "Inverse strength of the logistic regression's penalty.", least=0.000001),
-        Option("hidden", "int", 32, "Units of the hidden layer.", least=1, most=256),
+        Option("hidden", "int", 32, "Number of units in the hidden layer.", least=1, most=256),
         Option("epochs", "int", 10, "Number of epochs.", least=1, most=200),
         CENTRE,
-        Option("cuts", "int", 1, "How many cuts of perturbations and genes into 5 × 5 cells are averaged.", least=1, most=10),
+        Option("cuts", "int", 1, "Number of averaged cuts of perturbations and genes into 5 × 5 cells.", least=1, most=10),
     ),
     make=_make,
 )

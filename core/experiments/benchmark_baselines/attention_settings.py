@@ -1,4 +1,4 @@
-"""The settings of the graph attention networks that are tried, and what is common to them."""
+"""The settings of the graph attention networks to try, and their shared constants."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ FEED_FORWARD = 1024  # units
 DROPOUT = 0.1
 WEIGHT_DECAY = 1e-6
 LEARNING_RATE = 1e-4
-VALIDATION_SHARE = 0.1  # of the training perturbations
+VALIDATION_SHARE = 0.1  # share of the training perturbations
 FULL = "full"  # the name of the published grid
 PUBLISHED_SIZES = tuple(product((1, 2, 4, 8), (64, 128, 256)))  # layers, width
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionGrid:
-    """Which networks are trained; the best on the validation perturbations predicts.
+    """The networks to train; the best one on the validation perturbations predicts.
 
-    sizes: (layers, width) of each, the width a multiple of HEADS. epochs: passes over the training rows at most; patience: passes
-    without a better validation score before a network stops. batch: rows of a step. seed: of the validation perturbations, the
-    weights and the order of rows.
+    sizes: (layers, width) of each, the width a multiple of HEADS. epochs: most passes over the training rows; patience:
+    training stops after this many passes without a better validation score. batch: number of rows in a step. seed: of the
+    validation perturbations, the weights and the order of rows.
     """
 
     sizes: tuple[tuple[int, int], ...] = PUBLISHED_SIZES
@@ -46,7 +46,7 @@ class AttentionGrid:
 
 
 def read_grid(text: str) -> AttentionGrid:
-    """Return the grid that is named: "full" for the published one, or sizes such as "1x64,2x128" (layers x width).
+    """Return the grid for a text: "full" for the published one, or sizes such as "1x64,2x128" (layers x width).
 
     Raise InputError.
     """

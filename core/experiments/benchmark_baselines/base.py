@@ -1,4 +1,4 @@
-"""What a baseline is, and the list of the baselines of this room: a new one is a file with a `KnowledgeBaseline`."""
+"""The interface of a baseline, and the list of the baselines in this package. A new one is a file with a `KnowledgeBaseline`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from core.stats.arrays import Bools, Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
-    """What a baseline says of each row to predict.
+    """A baseline's prediction for each row.
 
-    de, up: of shape (n_rows,), NaN for a row that it can say nothing about; up is None if it never says a direction. note: what
-    to know of how it came about.
+    de, up: of shape (n_rows,), NaN for a row without a prediction; up is None if the baseline never predicts a direction. note:
+    a remark on how the prediction was made.
     """
 
     de: Floats
@@ -30,7 +30,7 @@ class Prediction:
 
     @property
     def covered(self) -> Bools:
-        """Which rows it says something about."""
+        """Flags of the rows with a prediction."""
         return ~np.isnan(self.de)
 
 
@@ -38,8 +38,8 @@ class Prediction:
 class KnowledgeBaseline:
     """One baseline.
 
-    about: what it does, for people. place: its position among the others. find_lacking: what is not there of what it needs, in
-    words, "" for nothing; make: its prediction.
+    about: a description for people. place: its position among the baselines. find_lacking: describes missing inputs, "" for
+    none; make: makes the prediction.
     """
 
     name: str
@@ -51,7 +51,7 @@ class KnowledgeBaseline:
 
 @cache
 def knowledge_baselines() -> Mapping[str, KnowledgeBaseline]:
-    """Return the baselines by name, by their places."""
+    """Return the baselines by name, ordered by place."""
     modules = (importlib.import_module(f"{room.__name__}.{found.name}") for found in pkgutil.iter_modules(room.__path__))
     found = [each for module in modules for each in vars(module).values() if isinstance(each, KnowledgeBaseline)]
     return MappingProxyType({each.name: each for each in sorted(found, key=lambda each: each.place)})

@@ -16,9 +16,10 @@ WEIGHTING = Weighting(axis="both")
 
 
 def predict_by_space(material: Material, space: Space) -> Prediction:
-    """Return the priors of the rows to predict from all training rows (protocol test), by a product of both axes' similarities.
+    """Return the priors of the rows to predict from all training rows (protocol test), with the product of both axes'
+    similarities.
 
-    A symbol is like itself even where the space does not cover it: a gene's own training rows count for it, weighted by their
+    A symbol is similar to itself even if the space does not cover it, so a gene's own training rows count, weighted by their
     perturbations. Similar genes alone would give all perturbations of a gene the same score, an AUROC of 0.5 in each gene.
     """
     similar = OwnSimilarity(cosine_similarity([space]))
@@ -63,7 +64,7 @@ NETWORK = KnowledgeBaseline(
 )
 EDGE = KnowledgeBaseline(
     name="physical edge",
-    about="1 if an edge of the network joins perturbation and gene, else 0; it does not predict a direction",
+    about="1 if an edge of the network joins perturbation and gene, otherwise 0; no direction",
     place=20,
     find_lacking=lambda material: "" if material.genes.graph is not None else NO_NETWORK,
     make=_by_edge,

@@ -1,8 +1,7 @@
-"""graph attention network: trained on the training rows over the network of genes, the size chosen on held-out perturbations.
+"""graph attention network: trained on the training rows over the network of genes; its size is chosen on held-out perturbations.
 
-A graph attention network over genes: vectors of nodes from their neighbours, and the two answers for a pair of nodes.
-
-Every function is given the module torch, which is imported only where a network is trained.
+The network computes vectors of nodes from their neighbours, and the two answers for a pair of nodes. The module torch is an
+argument of every function, because it is imported only to train a network.
 """
 
 from __future__ import annotations
@@ -38,12 +37,14 @@ _SLOPE = 0.2  # of the leaky rectifier of attention (Veličković et al. 2018)
 
 
 NAME = "graph attention network"
-NOT_ASKED = "networks are trained only if asked for: `perturbdesk baselines --attention full`, or sizes such as 1x64"
+NOT_ASKED = "networks are trained only on request: `perturbdesk baselines --attention full`, or sizes such as 1x64"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """A trained network. score: the mean macro AUROC by gene on the validation perturbations; epochs: passes until then."""
+    """A trained network. score: the mean macro AUROC by gene on the validation perturbations; epochs: number of passes up to
+    it.
+    """
 
     layers: int
     width: int
@@ -54,7 +55,7 @@ class Trained:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Data:
-    """What networks are trained and chosen on. edges: see `node_vectors`; known, held_out: training and validation rows."""
+    """The data for training and choosing networks. edges: see `node_vectors`; known, held_out: training and validation rows."""
 
     edges: Any
     known: Knowledge
@@ -95,7 +96,7 @@ def _device(torch: Any) -> str:
 
 
 def _train(torch: Any, data: _Data, grid: AttentionGrid, layers: int, width: int) -> Trained:
-    """Return a network after the pass that scores best on the validation perturbations."""
+    """Return a network after the pass with the best score on the validation perturbations."""
     network = make_network(torch, data.n_nodes, layers, width).to(data.edges.device)
     optimizer = torch.optim.AdamW(network.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     order = np.random.default_rng(grid.seed)
@@ -117,7 +118,7 @@ def _train(torch: Any, data: _Data, grid: AttentionGrid, layers: int, width: int
 
 
 def _loss(torch: Any, network: Any, data: _Data, rows: Codes) -> Any:
-    """Return the cross-entropy of effects, and of directions where they are known, over some training rows."""
+    """Return the cross-entropy of effects, and of known directions, over some training rows."""
     part = data.known.take(rows)
     found = _answers(torch, network, data.edges, part.rows)
     flags = torch.as_tensor(part.flags, device=data.edges.device)
@@ -143,7 +144,9 @@ def _predict(torch: Any, network: Any, edges: Any, rows: Rows) -> tuple[Floats, 
 
 
 def _validate(torch: Any, network: Any, data: _Data) -> float:
-    """Return the mean over DE and DIR of the macro AUROC by gene; of one alone if the other has no gene with both classes."""
+    """Return the mean over DE and DIR of the macro AUROC by gene, or only one of them if the other has no gene with both
+    classes.
+    """
     held_out = data.held_out
     outcome = Outcome(*(held_out.flags[:, flag] for flag in (LABELLED, EFFECT, UP, DIRECTED)))
     scores = scores_from_probabilities(*_predict(torch, network, data.edges, held_out.rows))
@@ -173,7 +176,7 @@ def _make(material: Material) -> Prediction:
 
 
 def _is_known(material: Material, graph: GeneGraph) -> Bools:
-    """Return which rows have two symbols that the network of genes or training rows tell something about."""
+    """Return flags of the rows whose two symbols both occur in the network of genes or in training rows."""
     known = []
     for asked, seen in ((material.rows.pert, material.known.rows.pert), (material.rows.gene, material.known.rows.gene)):
         known.append(graph.covered[asked] | np.isin(asked, seen))
@@ -196,7 +199,7 @@ BASELINE = KnowledgeBaseline(
 
 
 def make_network(torch: Any, nodes: int, layers: int, width: int) -> Any:
-    """Return a network with a learned vector for each node; its weights are drawn from torch's generator."""
+    """Return a network with a learned vector for each node, with weights from torch's generator."""
     nn = torch.nn
 
     def layer() -> Any:
@@ -217,7 +220,7 @@ def make_network(torch: Any, nodes: int, layers: int, width: int) -> Any:
 def node_vectors(torch: Any, network: Any, edges: Any) -> Any:
     """Return the vector of every node, of shape (n_nodes, width).
 
-    edges: of shape (2, n_edges), the node that an edge leads to and the one it comes from; each node has one from itself.
+    edges: of shape (2, n_edges), the target and the source node of each edge; each node has an edge from itself.
     """
     vectors = network["vectors"].weight
     for layer in network["layers"]:

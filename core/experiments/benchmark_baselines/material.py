@@ -1,4 +1,4 @@
-"""What a baseline reads: the training rows and the rows to predict of a benchmark, a network of genes, and gene spaces."""
+"""The inputs of a baseline: the training rows and the rows to predict of a benchmark, a network of genes, and gene spaces."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ NO_NETWORK = "a knowledge pack of a network: import string_edges.json"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GeneKnowledge:
-    """What knowledge packs say of a benchmark's symbols; None for what no pack says.
+    """The knowledge in packs about a benchmark's symbols; None for missing knowledge.
 
-    graph: all edges of the network; close: those that make two genes close for a retrieval. text, network: gene spaces.
-    sources: where the packs come from, for people.
+    graph: all edges of the network; close: edges that make two genes close for a retrieval. text, network: gene spaces.
+    sources: the origins of the packs, for people.
     """
 
     graph: GeneGraph | None = None
@@ -42,16 +42,17 @@ class GeneKnowledge:
     sources: tuple[str, ...] = ()
 
     def covered(self) -> dict[str, Bools]:
-        """Return which symbols a pack says something about, of shape (n_symbols,), by what it says."""
+        """Return, by kind of knowledge, flags of the symbols covered by a pack, of shape (n_symbols,)."""
         found = {} if self.graph is None else {"network": self.graph.covered}
         return found if self.text is None else found | {"descriptions": np.asarray(np.isfinite(self.text.columns).all(axis=1))}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """symbols: of the codes. known: the training rows; rows, labels: those to predict, labels of shape (n_rows,).
+    """The inputs of baselines on one split.
 
-    attention: which graph attention networks are trained, None for none.
+    symbols: of the codes. known: the training rows; rows, labels: the rows to predict, labels of shape (n_rows,). attention:
+    the graph attention networks to train, None for none.
     """
 
     symbols: tuple[str, ...]
@@ -63,17 +64,17 @@ class Material:
 
     @property
     def outcome(self) -> Outcome:
-        """What the labels of the rows to predict say."""
+        """The outcomes of the rows to predict."""
         return outcome_of(self.labels)
 
     def base_rates(self) -> Priors:
-        """Return, for every row to predict, the training rows' share of effects, and of up among rows with a direction."""
+        """Return, for every row to predict, the share of effects among training rows, and of up among rows with a direction."""
         same = Similarities(ConstantSimilarity(), ConstantSimilarity())
         return knn_priors(self.rows, self.known, same)
 
 
 def predictable_splits(dataset: pd.DataFrame) -> list[str]:
-    """Return the splits of a dataset (`pairs.frame`) that can be predicted from its training rows: those with labels, sorted."""
+    """Return the labelled splits of a dataset (`pairs.frame`) that can be predicted from its training rows, sorted."""
     labelled = {str(split) for split in dataset["split"][dataset["label"].notna()].unique()}
     return sorted(labelled - {TRAIN}) if TRAIN in labelled else []
 
@@ -81,9 +82,9 @@ def predictable_splits(dataset: pd.DataFrame) -> list[str]:
 def make_material(
     index: RowIndex, splits: NDArray[np.object_], split: str, genes: GeneKnowledge, attention: AttentionGrid | None = None
 ) -> Material:
-    """Return the labelled rows of a split, to be predicted from those of the split `train`; splits: of every row of the index.
+    """Return the inputs to predict the labelled rows of a split from the split `train`; splits: of every row of the index.
 
-    Raise InputError without any, and for the training split, whose rows would be predicted from their own labels.
+    Raise InputError without labelled rows, and for the training split, whose rows would be predicted from their own labels.
     """
     if split == TRAIN:
         raise InputError(f"split {split!r}: its rows would be predicted from their own labels; expected another split")
@@ -98,9 +99,9 @@ def make_material(
 
 
 def read_gene_knowledge(packs: Packs, symbols: Sequence[str]) -> GeneKnowledge:
-    """Return what packs say of these symbols: the network, words of descriptions, and neighbourhoods in the network.
+    """Read knowledge about these symbols from packs: the network, words of descriptions, and neighbourhoods in the network.
 
-    Symbols are found by the packs' table of orthologs too. Both spaces are those that `embed text` and `embed network` make.
+    Symbols are also found by the packs' table of orthologs. Both spaces equal those of `embed text` and `embed network`.
     """
     names = GeneNames(packs.orthologs or {})
     text = network = graph = close = None
@@ -113,7 +114,7 @@ def read_gene_knowledge(packs: Packs, symbols: Sequence[str]) -> GeneKnowledge:
 
 
 def make_graphs(packs: Packs, symbols: Sequence[str]) -> tuple[GeneGraph, GeneGraph]:
-    """Return the network of all edges of a pack over these symbols, and that of the edges which make two genes close."""
+    """Return the network of all edges of a pack over these symbols, and the network of edges between close genes."""
 
     def make(least_score: int) -> GeneGraph:
         graph = graph_of_packs(packs, least_score)
@@ -123,7 +124,7 @@ def make_graphs(packs: Packs, symbols: Sequence[str]) -> tuple[GeneGraph, GeneGr
 
 
 def _space_over(space: embeddings.Space, symbols: Sequence[str], names: GeneNames) -> Space:
-    """Return the space over these symbols, each by its own name, else by the first other name that the space has."""
+    """Return the space over these symbols, each by its own name, or by the first other name in the space."""
     listed = {symbol.casefold() for symbol in space.symbols}
     others = {symbol: [name for name in names.of(symbol)[1:] if name.casefold() in listed] for symbol in symbols}
     return space_over(space, symbols, {symbol: found[0] for symbol, found in others.items() if found})
@@ -132,7 +133,7 @@ def _space_over(space: embeddings.Space, symbols: Sequence[str], names: GeneName
 def benchmark_of_lines(training: pd.DataFrame, scored: pd.DataFrame, split: str) -> pd.DataFrame:
     """Return the training rows of one dataset with the rows of a split of another, as one dataset; both are `pairs.frame`.
 
-    Symbols are matched by their spelling. The ids of training rows are marked, since both datasets may have a pair.
+    Symbols are matched by their spelling. The ids of training rows are marked, because a pair may be in both datasets.
     """
     seen = training[training["split"] == TRAIN]
     return pd.concat([seen.assign(pair_id="train:" + seen["pair_id"]), scored[scored["split"] == split]], ignore_index=True)

@@ -1,4 +1,4 @@
-"""What was published of the cell lines of PerturbQA, beside what the same idea scores here."""
+"""Published scores on the cell lines of PerturbQA, matched with the most similar baselines here."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ FILE = Path(__file__).with_name("published_scores.toml")
 class PublishedScore:
     """A published method on one cell line.
 
-    de, dir: macro AUROCs by gene, None where none was published. beside: the name of the baseline here that is most like it, ""
-    for none. differs: why the two are not the same, in words.
+    de, dir: macro AUROCs by gene, None if not published. beside: the name of the most similar baseline here, "" for none.
+    differs: a description of how the two differ.
     """
 
     method: str
@@ -27,13 +27,13 @@ class PublishedScore:
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """All published scores by cell line, in lower case. common: what holds for every comparison."""
+    """All published scores by cell line, in lower case. common: remarks on every comparison."""
 
     lines: dict[str, tuple[PublishedScore, ...]]
     common: str
 
     def of(self, dataset: str) -> tuple[PublishedScore, ...]:
-        """Return the published scores of a dataset by its name; none for one that is no published cell line."""
+        """Return the published scores of a dataset by its name; empty unless it is a published cell line."""
         return self.lines.get(dataset.casefold(), ())
 
 

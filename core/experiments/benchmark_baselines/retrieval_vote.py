@@ -1,8 +1,7 @@
-"""retrieval vote: what share of the retrieved training rows changed, and of those with a direction went up; no language model.
+"""retrieval vote: the share of retrieved training rows with an effect, and of up among directed ones, without a language model.
 
-What is retrieved for many rows at once: the label counts of each class of labelled rows, and the share that a draw expects.
-
-The classes, their order and their budgets are those of `core.evidence.retrieval`, which draws rows one by one.
+Labels are counted for many rows at once: the counts in each class of labelled rows, and the expected share in a draw. The
+classes, their order and their budgets are those of `core.evidence.retrieval`, which draws rows one by one.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _ROLES = {"perturbation": "pert", "gene": "gene"}
 
 
 class Tier(NamedTuple):
-    """A class of labelled rows: how its symbols are related to a row's (same, close, any), and the budget that counts."""
+    """A class of labelled rows: the relation of its symbols to a row's (same, close, any), and its budget."""
 
     pert: str
     gene: str
@@ -32,7 +31,7 @@ class Tier(NamedTuple):
 
 
 def _tier(preference: str, budget: Budget) -> Tier:
-    """Return the class that is called, say, "same gene, close perturbation"."""
+    """Return the class with a name such as "same gene, close perturbation"."""
     relation = {_ROLES[role]: how for how, role in (part.split() for part in preference.split(", "))}
     return Tier(relation["pert"], relation["gene"], budget)
 
@@ -41,9 +40,9 @@ TIERS = tuple(_tier(preference, budget) for preference, budget in BUDGET_OF.item
 
 
 def tier_label_sums(queries: Rows, known: Knowledge, close: Any) -> Floats:
-    """Return how many labelled rows of each class have each flag, for each row, of shape (n_tiers, n_queries, 4).
+    """Return the number of labelled rows in each class with each flag, for each row, of shape (n_tiers, n_queries, 4).
 
-    close: sparse and symmetric, of shape (n_symbols, n_symbols), not 0 where two symbols of the codes are close.
+    close: sparse and symmetric, of shape (n_symbols, n_symbols), not 0 if two symbols are close.
     """
     (perts, pert), (genes, gene) = distinct_codes(queries.pert), distinct_codes(queries.gene)
     (own_perts, own_pert), (own_genes, own_gene) = distinct_codes(known.rows.pert), distinct_codes(known.rows.gene)
@@ -78,7 +77,7 @@ def _sums_of(labels: Any, near_pert: tuple[Any, Any], near_gene: tuple[Any, Any]
 
 
 def _near(close: Any, rows: Codes, columns: Codes) -> Any:
-    """Return 1 where two symbols are close and not the same, sparse, of shape (n_rows, n_columns)."""
+    """Return a sparse matrix of shape (n_rows, n_columns): 1 if two symbols are close and not the same."""
     part = close[rows][:, columns].tocoo()
     kept = (part.data != 0) & (rows[part.coords[0]] != columns[part.coords[1]])
     ends = part.coords[0][kept], part.coords[1][kept]
@@ -86,16 +85,16 @@ def _near(close: Any, rows: Codes, columns: Codes) -> Any:
 
 
 def _same(rows: Codes, columns: Codes) -> Any:
-    """Return 1 where two symbols are the same, sparse, of shape (n_rows, n_columns)."""
+    """Return a sparse matrix of shape (n_rows, n_columns): 1 if two symbols are the same."""
     _, at, where = np.intersect1d(rows, columns, assume_unique=True, return_indices=True)
     return csr_array((np.ones(len(at)), (at, where)), shape=(len(rows), len(columns)))
 
 
 def expected_share(sums: Floats, counted: int, positive: int, budgets: Mapping[Budget, int]) -> Floats:
-    """Return the share of positive rows that a random draw from each class, in their order and within the budgets, expects.
+    """Return the expected share of positive rows in a random draw from the classes, in order and within the budgets.
 
-    sums: as of `tier_label_sums`. counted, positive: the flags of the rows that are drawn from, and of those among them that are
-    positive. Return an array of shape (n_queries,), NaN where nothing is retrieved.
+    sums: from `tier_label_sums`. counted, positive: the flags of the rows to draw from, and of the positive ones among them.
+    Return an array of shape (n_queries,), NaN if nothing is retrieved.
     """
     taken, found = np.zeros((2, sums.shape[1]))
     left = {budget: np.full(sums.shape[1], float(most)) for budget, most in budgets.items()}
@@ -110,12 +109,12 @@ def expected_share(sums: Floats, counted: int, positive: int, budgets: Mapping[B
 
 
 BUDGETS: Mapping[Budget, int] = dict.fromkeys(get_args(Budget), DEFAULT_BUDGET)
-# Labels of other genes say how often those change, which differs from gene to gene more than between perturbations.
+# Labels of other genes tell how often those genes change, and this varies more between genes than between perturbations.
 GENE_BUDGETS: Mapping[Budget, int] = {"pert": 0, "gene": DEFAULT_BUDGET, "both": 0}
 
 
 def vote(material: Material, budgets: Mapping[Budget, int]) -> Prediction:
-    """Return the labels that a retrieval with these budgets expects, each retrieved row counting alike."""
+    """Return the expected labels of a retrieval with these budgets; retrieved rows have equal weights."""
     graph = material.genes.close
     assert graph is not None
     known = Knowledge(graph.rows(material.known.rows), material.known.flags)
@@ -128,7 +127,7 @@ def vote(material: Material, budgets: Mapping[Budget, int]) -> Prediction:
 
 
 def find_lacking(material: Material) -> str:
-    """Return what a vote lacks, in words; "" for nothing."""
+    """Describe the missing inputs of a vote; "" for none."""
     return NO_NETWORK if material.genes.close is None else ""
 
 
@@ -141,7 +140,7 @@ ALL_BUDGETS = KnowledgeBaseline(
 )
 OWN_GENE = KnowledgeBaseline(
     name="retrieval vote, own gene",
-    about="the same with only the up to five rows of the gene, close perturbations first",
+    about="the same with at most five rows of the gene, close perturbations first",
     place=11,
     find_lacking=find_lacking,
     make=lambda material: vote(material, GENE_BUDGETS),

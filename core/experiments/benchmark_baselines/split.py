@@ -1,4 +1,4 @@
-"""Everything about the baselines of one split: those that know no biology, those that read knowledge, what was published."""
+"""All baselines of one split: without biology, with knowledge, and published."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from core.types import TRAIN
 class SplitBaselines:
     """All baselines of a split.
 
-    training: the name of the dataset that the training rows are from. rows: of the split. without_biology: what reads no
-    knowledge. table: what does; None for the training split, whose rows would be predicted from their own labels. sources: of
-    the knowledge. published: what was published of the cell line. marks: of the labels.
+    training: the name of the training rows' dataset. rows: of the split. without_biology: baselines that read no knowledge.
+    table: baselines that read knowledge; None for the training split, whose rows would be predicted from their own labels.
+    sources: of the knowledge. published: published scores on the cell line. marks: of the labels.
     """
 
     dataset: str
@@ -45,10 +45,10 @@ class SplitBaselines:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitInputs:
-    """The rows of a split and the training rows. dataset, training: the names of the datasets that each are from.
+    """The rows of a split and the training rows.
 
-    frame: as of `pairs.frame`. packs: what is known of genes. attention: see `Material`. expression: see `dataset_baselines`.
-    marks: of the labels that are scored.
+    dataset, training: the names of their datasets. frame: from `pairs.frame`. packs: knowledge about genes. attention: see
+    `Material`. expression: see `dataset_baselines`. marks: of the scored labels.
     """
 
     dataset: str

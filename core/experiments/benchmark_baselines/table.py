@@ -1,4 +1,4 @@
-"""All baselines of a split, scored alike: over its rows, over those that each covers, and by distance in the network."""
+"""Score all baselines of a split: over all rows, over the rows that each covers, and by distance in the network."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from core.transfer.evaluation import fill_with_base_rates, without_stand_ins
 from core.transfer.gene_graph import HOPS
 from core.transfer.knn import Priors
 
-Progress = Callable[[float], object]  # is told the share that is done
+Progress = Callable[[float], object]  # called with the share that is done
 
 
 @dataclass(frozen=True, slots=True)
 class HopScore:
-    """What a baseline scores on the rows whose symbols are so many steps apart in the network."""
+    """The score of a baseline on rows whose symbols are this many steps apart in the network."""
 
     baseline: str
     hops: str
@@ -34,7 +34,7 @@ class HopScore:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How much of the rows to predict a kind of knowledge covers: (covered, all) of perturbations, genes, and rows by both."""
+    """The coverage of the rows to predict by a kind of knowledge: (covered, all) of perturbations, genes, and rows by both."""
 
     knowledge: str
     perts: tuple[int, int]
@@ -52,7 +52,7 @@ class BaselineTable:
 
 
 def score_baselines(material: Material, progress: Progress = lambda _: None) -> BaselineTable:
-    """Return every baseline's score; one that cannot be computed says what it lacks, and the others are computed all the same."""
+    """Return every baseline's score. A baseline with missing inputs names them, and the others are still computed."""
     known = knowledge_baselines().values()
     rates = material.base_rates()
     by_hops = _rows_by_hops(material)
@@ -63,7 +63,7 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
         if predicted is None:
             baselines.append(Baseline(each.name, None, None, lacks=lacks))
         else:
-            # Its scores, base rates standing in where it says nothing; no direction if it never says one
+            # Its scores, with base rates for rows without a prediction; no direction if it never predicts one
             filled = fill_with_base_rates(_priors(predicted), rates)
             rows = ScoredRows(
                 material.outcome,
@@ -80,7 +80,7 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
 
 
 def _predict(baseline: KnowledgeBaseline, material: Material) -> tuple[Prediction | None, str]:
-    """Return a baseline's prediction, or what it lacks."""
+    """Return a baseline's prediction, or a description of its missing inputs."""
     if lacks := baseline.find_lacking(material):
         return None, lacks
     try:
@@ -109,7 +109,7 @@ def _baseline(name: str, predicted: Prediction, rows: ScoredRows) -> Baseline:
 
 
 def _rows_by_hops(material: Material) -> dict[str, Bools]:
-    """Return the rows of each distance that some rows have, by its name; empty without a network."""
+    """Return the rows at each distance, by its name; empty without a network."""
     if material.genes.graph is None:
         return {}
     hops = material.genes.graph.count_hops(material.rows)

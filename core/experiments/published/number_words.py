@@ -1,4 +1,4 @@
-"""The names of published numbers in words, part by part: `train.other_ids` is "train: ids other than pert_gene"."""
+"""Readable names of published numbers, part by part: `train.other_ids` is "train: ids other than pert_gene"."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PARTS: Mapping[str, str] = {
     "connected": "pairs that the graph connects",
     "constant": "a constant",
     "count_only_de": "rows of a gene counted, DE",
-    "count_only_de_without_singletons": "rows of a gene counted, genes of one row left out, DE",
+    "count_only_de_without_singletons": "rows of a gene counted, without genes of one row, DE",
     "coverage": "genes covered",
     "cross": "crossed",
     "cube": "change by the cube",
@@ -55,7 +55,7 @@ PARTS: Mapping[str, str] = {
     "rank": "change by ranks",
     "rarer_up_dir": "rarer genes up, DIR",
     "reachable": "reachable",
-    "repeated_ids": "ids that come twice",
+    "repeated_ids": "ids that occur twice",
     "root": "change by the root",
     "row": "by row",
     "scgpt": "scGPT",
@@ -82,5 +82,5 @@ PARTS: Mapping[str, str] = {
 
 
 def words_of(name: str) -> str:
-    """Return a published number's name in words, without its group; a part without words stays as it is."""
+    """Return a published number's readable name, without its group; a part without a text stays the same."""
     return ", ".join(PARTS.get(part, part) for part in name.split(".")[1:])

@@ -1,4 +1,4 @@
-"""The published numbers and the files that they are computed from, as `published_numbers.toml` lists them."""
+"""The published numbers and their source files, from `published_numbers.toml`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from core.experiments.published.number_words import words_of
 
 FILE = Path(__file__).with_name("published_numbers.toml")
 SourceKind = Literal["table", "run", "pack"]
-_OWN_KEYS = {"name", "published", "tolerance", "needs", "source"}  # of a number; the others are its module's
+_OWN_KEYS = {"name", "published", "tolerance", "needs", "source"}  # keys of a number; all other keys belong to its module
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file that numbers are computed from. kind: what it becomes in a workspace; get: the command that brings it."""
+    """A source file of numbers. kind: its kind in a workspace; get: the command to get it."""
 
     kind: SourceKind
     file: str
@@ -33,8 +33,8 @@ class SourceFile:
 class PublishedNumber:
     """One published number.
 
-    name: group.number. tolerance: by how much ours may differ. compute: a module of `core.experiments.published.computed`;
-    wanted: what that module is asked for. needs: keys of sources. source: who measured it, on what.
+    name: group.number. tolerance: the largest allowed difference. compute: a module of `core.experiments.published.computed`;
+    wanted: the arguments of that module. needs: keys of sources. source: who measured it, and on which data.
     """
 
     name: str
@@ -53,7 +53,7 @@ class PublishedNumber:
 
     @property
     def words(self) -> str:
-        """What it is a number of, without its group."""
+        """The readable name, without its group."""
         return words_of(self.name)
 
 
@@ -65,7 +65,9 @@ class Registry:
     sources: Mapping[str, SourceFile]
 
     def choose(self, only: str | None) -> tuple[PublishedNumber, ...]:
-        """Return the numbers whose name begins with `only` or matches it (`*`, `?`); None: all. Raise NotFound if none does."""
+        """Return the numbers with a name that starts with `only` or matches it (`*`, `?`); None: all. Raise NotFound without a
+        match.
+        """
         if not only:
             return self.numbers
         found = tuple(each for each in self.numbers if each.name.startswith(only) or fnmatchcase(each.name, only))

@@ -1,4 +1,4 @@
-"""Published numbers computed again, each beside the published one, with the reason where it differs or cannot be computed."""
+"""Compute published numbers again, and compare them, with the reason if a number differs or cannot be computed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from core.errors import DeskError
 from core.experiments.published.registry import PublishedNumber
 from core.experiments.published.sources import Computed, NotHere, Sources
 
-ROUNDING = 1e-9  # by which a difference may exceed the tolerance through the decimals of the published number
-Progress = Callable[[float, str], object]  # is told the share that is done, and what is next
+ROUNDING = 1e-9  # a difference may exceed the tolerance by this much, because published numbers are rounded
+Progress = Callable[[float, str], object]  # called with the share that is done, and the next step
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,17 @@ class Reproduced:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether ours is within the tolerance; None if it cannot be computed here."""
+        """Whether our number is within the tolerance; None if it cannot be computed here."""
         return None if self.ours is None else is_within(self.number, self.ours)
 
 
 def is_within(number: PublishedNumber, ours: float) -> bool:
-    """Return whether a number of ours is the published one within its tolerance."""
+    """Return whether our number equals the published one within its tolerance."""
     return abs(ours - number.published) <= number.tolerance + ROUNDING
 
 
 def reproduce(numbers: Sequence[PublishedNumber], sources: Sources, progress: Progress | None = None) -> tuple[Reproduced, ...]:
-    """Compute the numbers one after the other, from what the workspace has; nothing is saved."""
+    """Compute the numbers one after the other from the workspace, without saving anything."""
     found = []
     for i, number in enumerate(numbers):
         if progress is not None:
@@ -49,7 +49,7 @@ def reproduce(numbers: Sequence[PublishedNumber], sources: Sources, progress: Pr
 
 
 def reproduce_one(number: PublishedNumber, sources: Sources) -> Reproduced:
-    """Compute one number; a file, a package or a row that is missing is the reason why there is none."""
+    """Compute one number; a missing file, package or row becomes the reason for a missing number."""
     try:
         others = [key for key in number.needs if not sources.find(key).is_published]
         module = importlib.import_module(f"core.experiments.published.computed.{number.compute}")

@@ -1,4 +1,4 @@
-"""Reproduced numbers as the command line, the page and a report write them."""
+"""Reproduced numbers in the forms for the command line, the page and a report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORDS = {True: "agrees", False: "differs", None: "not computed"}
 
 
 def as_json(found: Sequence[Reproduced]) -> dict[str, Any]:
-    """Return `reproduce`: every number with its published value, ours, and why they differ."""
+    """Return the JSON `reproduce`: every number with its published value, ours, and why they differ."""
     return {
         "numbers": [
             {
@@ -33,8 +33,9 @@ def as_json(found: Sequence[Reproduced]) -> dict[str, Any]:
 
 
 def as_table(found: Sequence[Reproduced]) -> pd.DataFrame:
-    """One row for each number: group, number (in words), name, published, ours (NaN if not computed), tolerance, verdict, why,
-    source."""
+    """Return one row for each number: group, number (readable), name, published, ours (NaN if not computed), tolerance,
+    verdict, why, source.
+    """
     rows = [
         (
             *(each.number.title, each.number.words, each.number.name),
@@ -48,7 +49,7 @@ def as_table(found: Sequence[Reproduced]) -> pd.DataFrame:
 
 
 def describe(found: Reproduced) -> str:
-    """Return one number in a line."""
+    """Describe one number in a line."""
     number = found.number
     ours = "–" if found.ours is None else value_text(found.ours)
     within = f" ± {value_text(number.tolerance)}" if number.tolerance else ""
@@ -57,7 +58,7 @@ def describe(found: Reproduced) -> str:
 
 
 def summarize(found: Sequence[Reproduced]) -> str:
-    """Return how many agree, differ and could not be computed."""
+    """Return a sentence with the counts of numbers that agree, differ and could not be computed."""
     counts = {word: sum(WORDS[each.agrees] == word for each in found) for word in WORDS.values()}
     return (
         f"{counts['agrees']:,} of {len(found):,} published numbers agree, {counts['differs']:,} differ, "
@@ -66,7 +67,7 @@ def summarize(found: Sequence[Reproduced]) -> str:
 
 
 def value_text(value: float) -> str:
-    """Return a number as it is published: whole numbers with separators, others with up to four significant decimals."""
+    """Format a number like the published ones: whole numbers with separators, others with up to four significant decimals."""
     if value == int(value) and abs(value) < 1e9:
         return f"{int(value):,}"
     return f"{value:.4f}" if abs(value) >= 0.001 else f"{value:.1e}"

@@ -1,4 +1,4 @@
-"""What a workspace has of the files that published numbers were measured on; each part is made when it is first asked for."""
+"""The files behind published numbers that a workspace has. Each part is made on first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.store.runs import Run
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space, space_over
 
-# Builds a space of a kind (as `embed` does) from the pack of a name and hash, without recording it.
+# Builds a space of a kind (like `embed`) from the pack with a name and hash, without recording it.
 BuildSpace = Callable[[str, str, str], embeddings.Space]
 KINDS = {"text": ("text", "gene_desc"), "minilm": ("sentences", "gene_desc")}
 KINDS |= {"string": ("network", "string_edges"), "lps": ("response", "hagai_lps_prior")}
@@ -25,12 +25,12 @@ R = TypeVar("R")
 
 
 class NotHere(Exception):
-    """A file that a number is computed from is not in the workspace; the message says which, and how to get it."""
+    """A source file of a number is not in the workspace. The message names it, and how to get it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A number of ours. note: what is known of how it can differ from the published one, such as the noise of its cuts."""
+    """Our number. note: known reasons for a difference from the published one, such as the noise of its cuts."""
 
     value: float
     note: str = ""
@@ -38,9 +38,10 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class FoundSource:
-    """A source in a workspace. id: of the dataset or run, or the pack's name; sha256: of the file, None if it is unknown.
+    """A source in a workspace.
 
-    is_published: whether that content is the published one; only then must numbers come out the same.
+    id: of the dataset or run, or the pack's name; sha256: of the file, None if unknown. is_published: whether the content is
+    the published one; only then must numbers be equal.
     """
 
     id: str
@@ -50,7 +51,7 @@ class FoundSource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sources:
-    """The files at hand. cuts: over how many cuts of the folds means are taken, seeds from 0."""
+    """The available files. cuts: number of cuts of the folds in a mean, with seeds from 0."""
 
     store: Store
     files: Mapping[str, SourceFile]
@@ -63,7 +64,7 @@ class Sources:
         return self.once(("found", key), lambda: self._find(key))
 
     def once(self, key: tuple[Any, ...], make: Callable[[], R]) -> R:
-        """Return what `make` returns, made at the first call of this key."""
+        """Return the result of `make`, computed at the first call with this key."""
         if key not in self._known:
             self._known[key] = make()
         found: R = self._known[key]
@@ -75,7 +76,7 @@ class Sources:
         return self.once(("rows",), lambda: self._read(lambda db: pairs.frame(db, dataset)))
 
     def index(self) -> RowIndex:
-        """Return the same as codes."""
+        """Return the challenge's rows as codes."""
         return self.once(("index",), lambda: RowIndex.of_frame(self.rows()))
 
     def run(self, key: str) -> Run:
@@ -84,7 +85,7 @@ class Sources:
         return self._read(lambda db: runs.find_predicting(db, name))
 
     def run_rows(self, key: str) -> RunRows:
-        """Return the rows of a run as it is scored."""
+        """Return the rows of a run, as scored."""
         name = self.find(key).id
         return self.once(("run rows", key), lambda: self._read(lambda db: run_scores.load_scored_rows(db, name)))
 
@@ -94,11 +95,11 @@ class Sources:
         return self.once(("predictions", key), lambda: self._read(lambda db: predictions.frame(db, name)))
 
     def read(self, ask: Callable[[Cursor], R]) -> R:
-        """Return what `ask` reads from the store."""
+        """Return the result of `ask` on the store."""
         return self._read(ask)
 
     def space(self, name: str) -> Space:
-        """Return a space of KINDS over the challenge's symbols, built in memory. Raise MissingPackage without its encoder."""
+        """Return a space in KINDS over the challenge's symbols, built in memory. Raise MissingPackage without its encoder."""
         kind, pack = KINDS[name]
         source = self.find(pack)
 

@@ -1,4 +1,4 @@
-// In the app: the content comes once, as JSON behind its hash; weights and what the server computes come by an event.
+// In the app, the content comes once, as JSON behind its hash; weights and the server's results come by an event.
 
 const HASH_BYTES = 64;
 const explorers = new WeakMap();

@@ -1,4 +1,4 @@
-// The plane of weights: the mean by weight in DE and in DIR, its best, its plateau, and the point that the hand moves.
+// The plane of weights: the mean by weight in DE and in DIR, its best, its plateau, and a movable point.
 
 const SVG = "http://www.w3.org/2000/svg";
 const BOX = { left: 58, top: 8, width: 372, height: 278 }; // of the plot inside the drawing
@@ -22,7 +22,7 @@ function draw(parent, tag, attributes, text) {
 }
 
 class Plane {
-  // picture, svg: what stays while the hand moves, and above it the point, so that a step draws the point alone anew. move: called
+  // picture, svg: the fixed parts, with the point above them, so that each step redraws only the point. move: called
   // with the weights in DE and DIR at each step, and whether the hand let go; look: with those under the pointer.
   constructor([picture, svg], move, look) {
     this.picture = picture;
@@ -92,7 +92,7 @@ class Plane {
     draw(this.best, "text", text, `best ${found.most.toFixed(3)}`);
   }
 
-  // The point is there at once, for the next key, though it is drawn with the next frame.
+  // The new point counts at once for the next key, although it is drawn with the next frame.
   go(weights, isReleased) {
     this.at = weights;
     this.move(...weights, isReleased);

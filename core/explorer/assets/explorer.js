@@ -1,10 +1,10 @@
-// The explorer: verdict, scores, sliders, plane and the rows that move, all of them at every move of the hand.
+// The explorer: verdict, scores, sliders, plane and the rows that move. All of them follow every move.
 
-const SETTLE_MS = 300; // after the last key, before what the browser cannot compute is asked for
-const LOST_MS = 5000; // after which weights that were sent and not answered count as lost
+const SETTLE_MS = 300; // after the last key, before asking the server for results that the browser cannot compute
+const LOST_MS = 5000; // weights without an answer count as lost after this time
 
 class Explorer {
-  // root: the section of explorer.html. send: gets the weights once the hand rests, null where nobody listens.
+  // root: the section of explorer.html. send: called with the weights after the last move, null if nobody listens.
   constructor(root, content, send) {
     this.root = root;
     this.content = content;
@@ -13,7 +13,7 @@ class Explorer {
     this.fusion = new Fusion(content);
     this.position = 0;
     this.which = "de";
-    this.planes = new Map(); // by what the plane depends on
+    this.planes = new Map(); // by everything that the plane depends on
     this.find = (name) => root.querySelector(`.${name}`);
     this.plane = new Plane(root.querySelectorAll(".plane svg"), (...weights) => this.moveTo(...weights), (at) => this.look(at));
     this.fillHead();
@@ -56,7 +56,7 @@ class Explorer {
         const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, max: 1, step: STEP });
         const value = element("output", "");
         const title = `${possessive(name)} share in ${QUESTIONS[key]}`;
-        slider.setAttribute("aria-label", title); // without its value, which a screen reader says anyway
+        slider.setAttribute("aria-label", title); // without its value, because a screen reader says it anyway
         const label = element("label", "", element("span", "", title), value, slider);
         slider.addEventListener("input", () => this.set(key, i, Number(slider.value), i === this.position ? undefined : true));
         slider.addEventListener("change", () => this.settle());
@@ -70,7 +70,7 @@ class Explorer {
     }
   }
 
-  // What the plane moves, where there are several components, and the question whose ranks are listed.
+  // Choices: the component that the plane moves, if there are several, and the question whose ranks are listed.
   fillChoices() {
     if (this.others.length > 1) {
       this.find("moves").append(element("span", "", "Move the weights of"));
@@ -89,7 +89,7 @@ class Explorer {
     this.settle();
   }
 
-  // What the server says: weights that somebody chose elsewhere, the noise of cuts, the optimism, mixes, links.
+  // From the server: weights chosen elsewhere, the noise of cuts, the optimism, mixes, links.
   update(state) {
     const weights = JSON.stringify([state.de, state.up]);
     const isLate = this.sent && this.sent.weights !== weights && performance.now() - this.sent.at < LOST_MS;
@@ -121,7 +121,7 @@ class Explorer {
       button.type = "button";
       button.addEventListener("click", () => {
         this.weights = { de: mix.de.slice(), up: mix.up.slice() };
-        if (mix.noise !== undefined) this.state = { ...this.state, noise: mix.noise }; // where no server answers
+        if (mix.noise !== undefined) this.state = { ...this.state, noise: mix.noise }; // if there is no server
         this.schedule();
         this.settle();
       });
@@ -146,7 +146,7 @@ class Explorer {
     if (isReleased) this.settle();
   }
 
-  // Asks for what comes from the server, once the hand rests.
+  // Asks the server for its results after the last move.
   settle() {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
@@ -235,7 +235,7 @@ class Explorer {
     this.find("words").textContent = `No labels here. Rank correlation with ${this.content.baseline}: DE ${numberText(de)}, DIR ${numberText(dir)}.`;
   }
 
-  // The plane depends on the other components' weights, and is computed once they rest, a few columns in each frame.
+  // The plane depends on the other components' weights. It is computed after their last change, a few columns in each frame.
   showPlane() {
     const held = JSON.stringify([this.position, ...["de", "up"].map((key) => this.weights[key].with(this.position, 0))]);
     if (held === this.shownPlane) return;
@@ -276,7 +276,7 @@ class Explorer {
     this.look(null);
   }
 
-  // Says what the plane shows, and the mean under the pointer.
+  // Describes the plane, and the mean under the pointer.
   look(at) {
     const { found } = this;
     const caption = this.find("plane figcaption");
@@ -292,7 +292,7 @@ class Explorer {
   }
 }
 
-// Puts an explorer into a place; content and state as core/explorer/content.py and whoever shows them make them.
+// Puts an explorer into a place; content and state are made by core/explorer/content.py and its callers.
 function mountExplorer(place, content, send) {
   place.innerHTML = PAGE;
   return new Explorer(place.firstElementChild, content, send);

@@ -1,4 +1,4 @@
-// In a file: each place gets the content and the state that stand in the page beside it; no server answers.
+// In a file: each place gets the content and the state next to it in the page; there is no server.
 
 for (const place of document.querySelectorAll(".explorer-place")) {
   const { content, state } = JSON.parse(document.getElementById(`${place.id}-data`).textContent);

@@ -18,7 +18,7 @@ class Fusion {
       : null;
     this.before = { de: floats(content.before.de), up: floats(content.before.up) };
     this.fused = { de: new Float64Array(this.n), up: new Float64Array(this.n) }; // rank scores
-    this.scores = { de: new Float64Array(this.n), up: new Float64Array(this.n) }; // as they are ranked once they are submitted
+    this.scores = { de: new Float64Array(this.n), up: new Float64Array(this.n) }; // as they will be ranked after submission
     this.ranked = {};
     if (content.outcome) this.prepareScores();
   }
@@ -33,7 +33,7 @@ class Fusion {
     const task = (flag, positive, column) =>
       new Task(has(flag).map((counts, row) => counts * Number(!column || column[row] === column[row])), positive, cells, nCells);
     this.tasks = [task(LABELLED, effect, this.before.de), task(DIRECTED, up, this.before.up)];
-    this.wholeTasks = [task(LABELLED, effect), task(DIRECTED, up)]; // the plane does not depend on what the baseline lacks
+    this.wholeTasks = [task(LABELLED, effect), task(DIRECTED, up)]; // the plane does not depend on rows missing in the baseline
     this.codes = { row: Uint32Array.from({ length: n }, (_, row) => row) };
     for (const unit of ["pert", "gene"]) this.codes[unit] = decode(content[unit], Uint32Array);
     const members = this.membersOf(this.tasks);
@@ -62,7 +62,7 @@ class Fusion {
     return { values, parts };
   }
 
-  // Fuses at weights of all but the base, at most 1 together; fills `fused` and `scores`.
+  // Fuses at weights of all components except the base, which sum to at most 1; fills `fused` and `scores`.
   fuse(de, up) {
     const { fused, scores } = this;
     weightedMean(this.columns.de, this.scales, de, fused.de);
@@ -76,7 +76,7 @@ class Fusion {
     }
   }
 
-  // DE, DIR and mean of the baseline and of the fusion that was made last, and the change; noise: variances to add, see `widen`.
+  // DE, DIR and mean of the baseline and of the latest fusion, and the change; noise: variances to add, see `widen`.
   score(noise) {
     const { values: before, parts } = this.beforeParts;
     const after = this.partsOf(this.tasks, [this.scores.de, this.scores.up]);
@@ -107,11 +107,11 @@ class Fusion {
     );
   }
 
-  // What carries the variance of a combination of AUROCs, of DE and DIR in turn: see `Carriers` in core/stats/intervals.py.
+  // The units that carry the variance of a combination of AUROCs, for DE and DIR in turn: see `Carriers` in core/stats/intervals.py.
   carriersOf(weights, parts, values) {
     const squares = this.squaresOf(weights, parts);
     const clusters = UNITS.map((unit, i) => [unit, effectiveClusters(squares, this.codes[unit], this.clusters[i].n)]);
-    // Each question has to rest on enough rows.
+    // Each question needs enough rows.
     const questions = [0, 1].map((one) => weights.map((weight, k) => (k % 2 === one ? weight : 0)));
     const found = questions.filter((each) => each.some(Boolean)).map((each) => {
       const rows = carryingRows(this.squaresOf(each, parts));
@@ -132,12 +132,12 @@ class Fusion {
     return found.map((each) => each ** 2 / most);
   }
 
-  // The weights at place `i` of the grid of one component (its place among all but the base), as sliders would set them.
+  // The weights at position `i` of the grid of one component (its position among all except the base), as set by sliders.
   gridWeights(position, others, i) {
     return toShares(others.with(position, GRID[i]));
   }
 
-  // DE and DIR at place `i` of the grid.
+  // DE and DIR at position `i` of the grid.
   gridValues(position, weights, i) {
     this.fuse(this.gridWeights(position, weights.de, i), this.gridWeights(position, weights.up, i));
     return this.wholeTasks.map((task, k) => roundForRanks(task.auroc(k ? this.scores.up : this.scores.de)));
@@ -163,7 +163,7 @@ class Fusion {
     return { de, dir, mean, best, se, most, plateau: mean.map((line) => line.map((value) => value >= most - se)) };
   }
 
-  // The rows whose rank moves most, up or down, against the base, among those that it covers: [row, places], the farthest first.
+  // The rows whose rank moves most against the base, up or down, among the rows that it covers: [row, places], the farthest first.
   movers(key, n) {
     const base = this.columns[key][0];
     const ranked = (this.ranked[key] ??= this.rankBase(base));

@@ -1,9 +1,9 @@
-// The numbers of a fusion at any weights: what core/transfer/live_fusion.py and core/stats compute, to the last digits, but here
-// in the browser, so that they follow the hand. Knows no page.
+// The numbers of a fusion at any weights: the same as in core/transfer/live_fusion.py and core/stats, to the last digits, but here
+// in the browser, so that they follow the pointer. This file knows nothing of the page.
 
-const SCALE = 1e14; // numbers are ranked by 14 decimals
-const INTEGERS = 2 ** 52; // what is added to this and taken from it again is rounded, halves to even, as NumPy rounds
-const ROUNDING = 1e-12; // of AUROCs, and of the terms of a variance, below which nothing is left of it
+const SCALE = 1e14; // numbers are rounded to 14 decimals before ranking
+const INTEGERS = 2 ** 52; // adding this to a number and subtracting it again rounds the number, halves to even, like NumPy
+const ROUNDING = 1e-12; // of AUROCs, and of the terms of a variance; smaller results count as 0
 const [FEWEST_CARRIERS, FEWEST_OF_DIFFERENCE] = [6, 8]; // effective rows, as in core/stats/intervals.py
 const FEWEST_CLUSTERS = 4; // perturbations or genes, as there
 const LEAST_EXCESS = 1e-9; // of an axis' variance, as there
@@ -36,7 +36,7 @@ function inOrder(rows, values) {
   return Uint32Array.from(rows).sort((a, b) => values[a] - values[b]);
 }
 
-// One question, DE or DIR: which rows count, which of them are positive, and in which cell each is. Weights change none of it.
+// One question, DE or DIR: the rows that count, the positive ones, and the cell of each row. Weights change none of this.
 class Task {
   constructor(counts, positive, cells, nCells) {
     this.positive = positive;
@@ -45,12 +45,12 @@ class Task {
     this.positives = new Float64Array(nCells);
     this.negatives = new Float64Array(nCells);
     for (const row of this.rows) (positive[row] ? this.positives : this.negatives)[cells[row]]++;
-    this.starts = new Uint32Array(nCells + 1); // of each cell among the rows once they are sorted by cell
+    this.starts = new Uint32Array(nCells + 1); // start of each cell among the rows sorted by cell
     for (let cell = 0; cell < nCells; cell++) {
       this.starts[cell + 1] = this.starts[cell] + this.positives[cell] + this.negatives[cell];
     }
     this.pairs = sumOf(this.positives.map((n, cell) => n * this.negatives[cell]));
-    this.won = new Float64Array(counts.length); // by row: its pairs in the right order, ties counting half
+    this.won = new Float64Array(counts.length); // by row: its pairs in the right order; ties count half
     this.wonIn = new Float64Array(nCells); // the same of the positives of a cell
   }
 
@@ -72,7 +72,7 @@ class Task {
 
   place(order, values, cell) {
     const end = this.starts[cell + 1];
-    let below = 0; // negatives below the rows that are tied
+    let below = 0; // negatives below the tied rows
     let above = this.positives[cell];
     let won = 0;
     for (let first = this.starts[cell], last; first < end; first = last) {
@@ -90,7 +90,7 @@ class Task {
     return won;
   }
 
-  // What each row adds to the AUROC that was computed last, positives and negatives apart.
+  // The contribution of each row to the latest AUROC, separately for positives and negatives.
   influence(ofPositives, ofNegatives) {
     for (const row of this.rows) {
       const cell = this.cells[row];
@@ -167,7 +167,7 @@ function interval(value, se, quantile, [least, most]) {
 }
 
 // One number with its intervals. By rows, perturbations and genes; shown: the widest of these and of the two-way one, by
-// Student's t with Satterthwaite's degrees of freedom. carriers: effective numbers of units, and whether 0 is so by construction.
+// Student's t with Satterthwaite's degrees of freedom. carriers: effective numbers of units, and whether they are 0 by construction.
 function estimate(value, variances, { numbers, isConstant }, reach, limits) {
   const { row, pert, gene } = variances;
   const both = pert + gene - row;
@@ -175,7 +175,7 @@ function estimate(value, variances, { numbers, isConstant }, reach, limits) {
   const errors = [row, pert, gene, twoWay].map((each) => (Number.isFinite(value) ? Math.sqrt(each) : NaN));
   const known = errors.filter((each) => !Number.isNaN(each));
   let widest = known.length ? Math.max(...known) : NaN;
-  if (widest === 0 && (limits.includes(value) || !isConstant)) widest = NaN; // a perfect ranking says nothing of its error
+  if (widest === 0 && (limits.includes(value) || !isConstant)) widest = NaN; // a perfect ranking has no estimate of its error
   const isDifference = limits[0] !== 0;
   const areTooFew = reach.df !== null && reach.df + 1 < FEWEST_CLUSTERS;
   if (widest > 0 && (areTooFew || !(numbers.row >= (isDifference ? FEWEST_OF_DIFFERENCE : FEWEST_CARRIERS)))) widest = NaN;
@@ -196,7 +196,7 @@ function shownInterval(value, se, quantile, limits, isLogit) {
   return { low: 1 / (1 + Math.exp(half - odds)), high: 1 / (1 + Math.exp(-odds - half)), se };
 }
 
-// Satterthwaite's degrees of freedom: rows, and the axes that add to their variance, each by the units that carry it. In a
+// Satterthwaite's degrees of freedom: from rows and from the axes that add to their variance, each by the units that carry it. In a
 // difference rows count as infinitely many.
 function degreesOf({ row, pert, gene }, numbers, isDifference) {
   let [total, parts] = [row, isDifference ? 0 : row ** 2 / (3 * numbers.row)];
@@ -208,7 +208,7 @@ function degreesOf({ row, pert, gene }, numbers, isDifference) {
   return parts ? Math.max(total ** 2 / parts, 1) : Infinity;
 }
 
-// How many rows carry an influence, from its squares by row: (Σ x²)² / Σ x⁴; NaN without an influence.
+// The effective number of rows that carry an influence, from its squares by row: (Σ x²)² / Σ x⁴; NaN without an influence.
 function carryingRows(squares) {
   let [total, fourth] = [0, 0];
   for (const each of squares) {
@@ -218,7 +218,7 @@ function carryingRows(squares) {
   return fourth > 0 ? total ** 2 / fourth : NaN;
 }
 
-// How many clusters carry it, less what the squares of few rows scatter: see `effective_clusters` in core/stats/influence.py.
+// The effective number of clusters that carry it, corrected for the scatter of few rows: see `effective_clusters` in core/stats/influence.py.
 function effectiveClusters(squares, codes, n) {
   const sums = new Float64Array(n);
   let [total, fourth, spread] = [0, 0, 0];
@@ -232,7 +232,7 @@ function effectiveClusters(squares, codes, n) {
   return spread > 0 ? total ** 2 / spread : NaN;
 }
 
-// Whether AUROCs without any influence are so by construction: chance, or two equal rankings that are neither perfect nor reversed.
+// Whether AUROCs have no influence by construction: chance, or two equal rankings that are neither perfect nor reversed.
 function isConstant(weights, values) {
   const used = values.filter((_, k) => weights[k]);
   if (weights.every((weight) => weight >= 0)) return used.every((each) => Math.abs(each - 0.5) <= ROUNDING);
@@ -252,7 +252,7 @@ function widen(found, variance, limits) {
   };
 }
 
-// The probability that a difference is above 0; df: of its variance, else the clusters less one, null for the normal distribution.
+// The probability that a difference is above 0; df: of its variance, otherwise the number of clusters minus one; null for the normal distribution.
 function probabilityAbove0({ value, shown }, df) {
   if (Number.isNaN(shown.se)) return NaN;
   if (!shown.se) return (Math.sign(value) + 1) / 2;
@@ -283,7 +283,7 @@ function gammaRatio(b) {
   return factor * Math.sqrt(at) * (1 - z / 8 + z ** 2 / 128 + (5 * z ** 3) / 1024 - (21 * z ** 4) / 32768 - (399 * z ** 5) / 262144);
 }
 
-// Student's t that |T| exceeds in 5%. Newton's steps rise to it from the normal distribution's, which is the smallest.
+// The quantile of Student's t that |T| exceeds in 5%. Newton's method rises to it from the normal quantile, the smallest.
 function studentQuantile(df) {
   let t = Z95;
   if (df === Infinity) return t;
@@ -302,7 +302,7 @@ function normalBelow(z) {
   return 0.5 + (total * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
 }
 
-// The weighted mean of the components in each row, the weights of those that do not cover it shared out among the others.
+// The weighted mean of the components in each row, with the weights of components that do not cover it shared among the others.
 function weightedMean(columns, scales, others, into) {
   const shares = [0, ...others];
   for (let row = 0; row < into.length; row++) {

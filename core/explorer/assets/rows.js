@@ -1,4 +1,4 @@
-// The rows that move most, whose texts change with the weights.
+// The rows that move most; their texts change with the weights.
 
 const MOVERS = 12;
 
@@ -13,7 +13,7 @@ class Movers {
     this.fill();
   }
 
-  // key: of the question whose ranks are listed. links: addresses of a row, each to be followed by its id; null for none.
+  // key: of the question whose ranks are listed. links: addresses of a row, each completed by its id; null for none.
   draw(key, links) {
     const moved = this.fusion.movers(key, MOVERS);
     this.root.querySelector(".none").hidden = moved.length > 0;

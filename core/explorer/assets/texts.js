@@ -28,7 +28,7 @@ function shorten(text, length) {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
-// What a change of the mean says. isAlone: whether the baseline is the base run; isNothing: whether nothing is fused with it.
+// The text for a change of the mean. isAlone: whether the baseline is the base run; isNothing: whether nothing is fused with it.
 function verdictText(change, baseline, isAlone, isNothing) {
   const name = isAlone ? `${baseline} alone` : baseline;
   if (isAlone && isNothing) return `This is ${name}: nothing is fused with it.`;
@@ -39,7 +39,7 @@ function verdictText(change, baseline, isAlone, isNothing) {
   return change.shown.high < 0 ? `Worse than ${name}: ${numbers}.` : `Cannot be distinguished from ${name}: ${numbers}.`;
 }
 
-// Puts a button for each title into a place; the one at `at` is pressed. act: called with the place of the one that is chosen.
+// Puts a button for each title into a place; the button at `at` is pressed. act: called with the position of the chosen one.
 function addChoice(place, titles, at, act) {
   const buttons = titles.map((title, i) => {
     const button = element("button", "", title);

@@ -1,9 +1,9 @@
 "use strict";
 (() => {
   const PRINTED_PX = 680; // the width of an A4 page within its margins
-  const MOST_PX = 340; // high, of a figure whose height is free: two fit on a page with what they say
+  const MOST_PX = 340; // height of a figure with a free height: two fit on a page with their text
   const places = [...document.querySelectorAll(".chart")];
-  // One after the other, so that the page can be read while they are drawn.
+  // One after the other, so that people can read the page meanwhile.
   const drawNext = () => {
     const place = places.shift();
     if (!place) {

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const [WIDTH, HEIGHT] = [1280, 720]; // of a slide, as in the style sheet
-  const ENLARGED = 1.3; // a figure is drawn that much smaller, then enlarged: its text can be read from afar
+  const ENLARGED = 1.3; // a figure is drawn smaller by this factor, then enlarged, so that its text is readable from afar
   const slides = [...document.querySelectorAll(".slide")];
   const main = document.querySelector("main");
   let now = Math.min(Math.max(parseInt(location.hash.slice(1), 10) || 1, 1), slides.length) - 1;
@@ -19,7 +19,7 @@
     main.style.setProperty("--scale", Math.min(innerWidth / WIDTH, innerHeight / HEIGHT));
     slides.forEach((slide, i) => slide.classList.toggle("now", i === now));
     document.getElementById("place").textContent = `${now + 1} / ${slides.length}`;
-    if (location.protocol !== "about:") history.replaceState(null, "", `#${now + 1}`); // in a frame of a page it has no address
+    if (location.protocol !== "about:") history.replaceState(null, "", `#${now + 1}`); // a frame inside a page has no address
     for (const place of slides[now].querySelectorAll(".chart")) REPORT.draw(place, size(place));
   }
 

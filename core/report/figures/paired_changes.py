@@ -28,7 +28,7 @@ def of_pair(found: RunComparison, baseline: Run, run: Run) -> CaptionedFigure:
     caption = (
         f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both, {scored_text(found.scored)} · "
         f"{found.headline_name} · paired 95% intervals · "
-        f"P(better) {_judged(result).p_gt_0:.2f} {TWO_WAY} · shaded: changes of the mean too small to be detected with 80% power"
+        f"P(better) {_decisive(result).p_gt_0:.2f} {TWO_WAY} · shaded: changes of the mean too small to detect with 80% power"
     )
     chart, finding = paired_changes.figure(table, result.mean.detectable), verdict_title(found, baseline.name, run.name)
     return CaptionedFigure(_TITLE, subject, sentence, caption, chart, table, finding)
@@ -41,7 +41,7 @@ def verdict_title(found: RunComparison, a: str, b: str) -> str:
     return f"{said} on {n:,} labelled rows" if said else verdict.removesuffix(".")
 
 
-def _judged(result: Comparison) -> Difference:
+def _decisive(result: Comparison) -> Difference:
     """Return the difference that the comparison is judged by: of the mean, or of the one question that both runs answer."""
     return next(part for part in (result.mean, result.de, result.dir) if not math.isnan(part.change.value))
 

@@ -24,7 +24,7 @@ _TITLE = "What an argument is worth"
 def of_run(run: Run, found: Sequence[RubricWorth], scored: str) -> CaptionedFigure:
     """Return the worth of rubrics on a run, all tested together. scored: how the run is scored, in words."""
     table = _table_of(found)
-    sentence = conclusion(found[0]) if len(found) == 1 else _left_over(table)
+    sentence = conclusion(found[0]) if len(found) == 1 else _significance_text(table)
     caption = _caption(run.name, scored_text(scored), f"Holm over {int(table['p'].notna().sum())} tests")
     return CaptionedFigure(_TITLE, run.name, sentence, caption, plot.figure(table), table)
 
@@ -36,7 +36,7 @@ def of_runs(found: Mapping[str, tuple[Sequence[RubricWorth], str]]) -> Captioned
     table = table[["run", *tables[next(iter(tables))].columns]]
     scored = "; ".join(dict.fromkeys(scored_text(how) for _, how in found.values()))
     caption = _caption(f"{len(found)} runs", scored, "Holm over the tests of each run")
-    sentence = " ".join(f"{run}: {_left_over(each)}" for run, each in tables.items())
+    sentence = " ".join(f"{run}: {_significance_text(each)}" for run, each in tables.items())
     return CaptionedFigure(_TITLE, f"{len(found)} runs", sentence, caption, plot.runs_figure(table), table)
 
 
@@ -66,7 +66,7 @@ def _caption(whose: str, scored: str, corrected: str) -> str:
     )
 
 
-def _left_over(table: pd.DataFrame) -> str:
+def _significance_text(table: pd.DataFrame) -> str:
     left = table[table["p_holm"] < 0.05]
     if left.empty:
         least = table["p_holm"].min()

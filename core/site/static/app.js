@@ -1,18 +1,18 @@
-// The page: the address says which row is shown and which filters are on, so that a link brings a colleague to the same place.
+// The page. The address contains the shown row and the filters, so a link leads a colleague to the same place.
 "use strict";
 
 const REST_MS = 200; // after the last letter of a search
 const page = document.getElementById("page");
 const list = new RowList((place) => go({ row: site.rows.pair_id[place], about: "" }));
 const places = new Map(site.rows.pair_id.map((pairId, place) => [pairId, place]));
-let turn = 0; // of searches: one that is overtaken shows nothing
-let shown = null; // what stands on the page
+let turn = 0; // number of the latest search; an older one shows nothing
+let shown = null; // what the page shows
 
 function address() {
   return new URLSearchParams(location.hash.slice(1));
 }
 
-/** Goes to the address with these values changed; "" takes one out. */
+/** Goes to the address with these values changed; "" removes one. */
 function go(changes, { replace = false } = {}) {
   const values = address();
   for (const [name, value] of Object.entries(changes)) value ? values.set(name, value) : values.delete(name);
@@ -23,7 +23,7 @@ function go(changes, { replace = false } = {}) {
   follow();
 }
 
-/** Shows what the address says. */
+/** Shows the row and the filters in the address. */
 async function follow() {
   const values = address();
   writeFilters(values);
@@ -44,7 +44,7 @@ async function showRows() {
   status.textContent = found.length ? `${found.length.toLocaleString("en")} of ${all} rows` : `None of the ${all} rows matches.`;
 }
 
-/** Loads every text, and says how far it is; false if a later search has taken over or a file cannot be read. */
+/** Loads every text and shows the progress; false if a later search replaced this one or a file cannot be read. */
 async function loadAll(mine) {
   const bar = field("progress");
   const total = site.run.chunks;
@@ -70,7 +70,7 @@ async function loadAll(mine) {
   return true;
 }
 
-/** isFirst: whether nobody has chosen the row, so that it needs a word on what it is. */
+/** isFirst: whether nobody has chosen the row, so that it needs an explanation. */
 async function showPage(row, isFirst) {
   const sought = field("q").value.trim().toLowerCase();
   const key = JSON.stringify([row, sought, isFirst]);
@@ -143,14 +143,14 @@ function press(event) {
     c: () => copyLink([...page.querySelectorAll("nav button")].find((button) => button.title === "c") ?? {}),
   };
   if (!(event.key in acts)) return;
-  if (event.key.startsWith("Arrow") && event.target.closest?.("#page")) return; // they scroll what is read
+  if (event.key.startsWith("Arrow") && event.target.closest?.("#page")) return; // they scroll the text
   event.preventDefault();
   acts[event.key]();
 }
 
 function start() {
   if (!site.run || !site.rows) {
-    page.textContent = "The data of this page cannot be read: copy the whole folder again.";
+    page.textContent = "The data of this page cannot be read. Copy the whole folder again.";
     return;
   }
   fillFilters();

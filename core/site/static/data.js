@@ -1,4 +1,4 @@
-// The data, which lie in scripts since a page that is opened from disk may fetch nothing. Each script hands its part over.
+// The data are in scripts, because a page opened from disk may not fetch anything. Each script passes on its part.
 "use strict";
 
 const site = {
@@ -39,13 +39,13 @@ const site = {
     });
   },
 
-  /** The texts of the row at a place. */
+  /** The texts of the row at a position. */
   async textsOf(place) {
     const texts = await this.loadTexts(Math.floor(place / this.run.chunkRows));
     return texts[place % this.run.chunkRows];
   },
 
-  /** The texts of a row in one, in lower case, for the search; its chunk is loaded. */
+  /** All texts of a row as one string, in lower case, for the search; its chunk must be loaded. */
   searchText(place) {
     const row = this.texts[Math.floor(place / this.run.chunkRows)][place % this.run.chunkRows];
     if (row.searched === undefined) {

@@ -1,4 +1,4 @@
-// The rows that the filters leave, and their list, of which only the rows in sight are drawn.
+// The filtered rows and their list. Only the visible rows are drawn.
 "use strict";
 
 const ROW_PX = 34;
@@ -11,7 +11,7 @@ const ORDERS = {
 const NAMES = ["q", "all", "label", "call", "flag", "argued", "low", "high", "order"];
 const field = (name) => document.getElementById(name);
 
-/** What the filters say, "" for each that restricts nothing. */
+/** The values of the filters, "" for an inactive one. */
 function readFilters() {
   return Object.fromEntries(NAMES.map((name) => [name, field(name).type === "checkbox" ? (field(name).checked ? "on" : "") : field(name).value.trim()]));
 }
@@ -26,7 +26,7 @@ function writeFilters(values) {
   }
 }
 
-/** Fills the choices with what occurs in this run; a filter that cannot restrict anything is left out. */
+/** Fills the choices with the values in this run; a filter with a single value is left out. */
 function fillFilters() {
   const { rows, run } = site;
   const options = (name, any, choices) => {
@@ -49,7 +49,7 @@ function fillFilters() {
   field("low-title").textContent = `${run.p_de} from %`;
 }
 
-/** The places of the rows that the filters leave, in order. texts: whether to search all texts, which are loaded then. */
+/** The positions of the filtered rows, in order. texts: whether to search all texts, which must be loaded. */
 function matching(filters) {
   const { rows, run } = site;
   const sought = filters.q.toLowerCase();
@@ -72,12 +72,12 @@ function matching(filters) {
   return key ? places.sort((a, b) => value(a) - value(b) || a - b) : places;
 }
 
-/** The list; `opened` is called with a row's place in the file. */
+/** The list; `opened` is called with a row's position in the file. */
 class RowList {
   constructor(opened) {
     this.opened = opened;
     this.places = [];
-    this.chosen = -1; // a place in the file
+    this.chosen = -1; // a position in the file
     this.box = field("list");
     this.space = field("space");
     this.box.addEventListener("scroll", () => this.draw());
@@ -94,7 +94,7 @@ class RowList {
     this.choose(this.chosen);
   }
 
-  /** Marks the row that is shown and brings it into sight. */
+  /** Marks the shown row and scrolls to it. */
   choose(place) {
     this.chosen = place;
     const top = this.places.indexOf(place) * ROW_PX;
@@ -103,7 +103,7 @@ class RowList {
     this.draw();
   }
 
-  /** Opens the next row, or for -1 the one before. */
+  /** Opens the next row, or the previous one for -1. */
   step(by) {
     const at = this.places.indexOf(this.chosen);
     const next = at < 0 ? 0 : at + by;

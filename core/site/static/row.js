@@ -1,4 +1,4 @@
-// What stands beside the list: one row with all that was said about it, or the run.
+// The part beside the list: one row with all of its texts, or the run.
 "use strict";
 
 function bar(parts) {
@@ -92,7 +92,7 @@ function stageOf(stage, sought) {
   return make("section", { class: "stage" }, make("h3", {}, stage.title), ...rounds, ...stage.steps.map((step) => stepOf(step, sought)));
 }
 
-/** The nodes of a row that is shown: its texts are loaded. controls: of the row, such as next and previous. */
+/** The nodes of the shown row; its texts must be loaded. controls: of the row, such as next and previous. */
 function rowPage(place, texts, sought, controls) {
   const dossier = texts.dossier.map((card, n) => cardOf(card, n === 0, sought));
   const title = `Dossier: ${dossier.length} answer${dossier.length === 1 ? "" : "s"}`;
@@ -104,7 +104,7 @@ function rowPage(place, texts, sought, controls) {
     ...advocatesOf(texts.advocates),
     ...flagsOf(place),
     ...texts.stages.map((stage) => stageOf(stage, sought)),
-    texts.stages.length ? "" : make("p", {}, "This file kept no trace of this row."),
+    texts.stages.length ? "" : make("p", {}, "This file has no trace of this row."),
     make("section", {}, make("h3", {}, dossier.length ? title : "Dossier"), ...dossier, texts.noDossier ? make("p", {}, texts.noDossier) : ""),
     texts.arithmetic.length
       ? make("section", {}, make("h3", {}, "How these numbers were computed"), make("div", { class: "text lines" }, texts.arithmetic.join("\n")))
@@ -112,15 +112,15 @@ function rowPage(place, texts, sought, controls) {
   ];
 }
 
-/** The nodes that say what the run is, how it scores and whether its advocates argued. */
+/** The nodes with the description of the run, its scores, and whether its advocates argued. */
 function runPage() {
   const { run } = site;
   const facts = run.facts.flatMap(([title, value]) => [make("dt", {}, title), make("dd", {}, value)]);
   return [
     make("h2", {}, run.name),
-    make("section", {}, make("h3", {}, "Scores"), make("div", { class: "text lines figures" }, run.scores.join("\n") || "no row was predicted, so no score")),
+    make("section", {}, make("h3", {}, "Scores"), make("div", { class: "text lines figures" }, run.scores.join("\n") || "no row was predicted, so there is no score")),
     run.audit ? make("section", {}, make("h3", {}, "Did the advocates argue?"), make("p", {}, run.audit)) : "",
     make("section", {}, make("h3", {}, "Where this comes from"), make("dl", {}, ...facts)),
-    make("p", {}, "Choose a row in the list to read what was said about it. A link to a row can be copied and sent: it opens the same row with the same filters."),
+    make("p", {}, "Choose a row in the list to read its texts. You can copy and send a link to a row: it opens the same row with the same filters."),
   ];
 }

@@ -1,4 +1,4 @@
-// Text from models, papers and files becomes text nodes: a few marks of Markdown are drawn, nothing in it becomes HTML or a link.
+// Text from models, papers and files becomes text nodes. A few marks of Markdown are drawn; nothing becomes HTML or a link.
 "use strict";
 
 const EMPHASIS = /\*\*([^\s*](?:[^*\n]*[^\s*])?)\*\*|(?<![\w*])\*([^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])/g;
@@ -6,7 +6,7 @@ const ANSWER = /<(prob|answer)>([^<>\n]*)<\/\1>/gi;
 const THINKING = /<(\/?)think(?:ing)?>/gi;
 const MEANINGS = { prob: "probability given:", answer: "answer given:" };
 
-/** An element with attributes, whose children are nodes or texts; a class by the key `class`. */
+/** An element with attributes and children (nodes or texts); the key `class` sets its class. */
 function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(key, value);
@@ -14,12 +14,12 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
-/** A text with each hit of the words that were searched for marked. */
+/** A text with each hit of the search marked. */
 function marked(text, sought) {
   const nodes = [];
   const lower = text.toLowerCase();
   let from = 0;
-  // A letter whose small form is longer moves all places behind it: such a text is shown without marks.
+  // A letter with a longer lower-case form shifts all later positions, so such a text is shown without marks.
   let at = sought && lower.length === text.length ? lower.indexOf(sought) : -1;
   while (at >= 0) {
     nodes.push(text.slice(from, at), make("mark", {}, text.slice(at, at + sought.length)));
@@ -29,7 +29,7 @@ function marked(text, sought) {
   return [...nodes, text.slice(from)].filter((node) => node !== "");
 }
 
-/** A text with what a pattern finds written by one function, and the rest by another. */
+/** A text with the matches of a pattern written by one function, and the rest by another. */
 function replaced(pattern, text, found, rest) {
   const nodes = [];
   let from = 0;
@@ -52,7 +52,7 @@ function line(text, sought) {
   return replaced(EMPHASIS, text, strong, (rest) => words(rest, sought));
 }
 
-/** The paragraphs, headings and lists of a text that a model wrote. */
+/** The paragraphs, headings and lists of a model's text. */
 function markdown(text, sought) {
   const blocks = [];
   let kind = "";
@@ -79,7 +79,7 @@ function markdown(text, sought) {
   return make("div", { class: "text" }, ...blocks);
 }
 
-/** A probability in whole percent, half to even as the app rounds; an en dash if there is none. */
+/** A probability in whole percent, rounded half to even like in the app; an en dash if there is none. */
 function percent(p) {
   if (p === null) return "–";
   const exact = 100 * p;

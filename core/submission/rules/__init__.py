@@ -1,4 +1,4 @@
-"""Every problem of a submission, found before it is submitted: one small function per rule, in modules by what rules look at."""
+"""Find every problem of a submission before it is submitted. Each rule is a small function; modules group rules by subject."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["Problem", "cells", "check", "columns", "eligibility", "files", "fram
 def check(
     content: bytes, name: str, track: Track, expected: Sequence[str], provenance: RunProvenance | None = None
 ) -> list[Problem]:
-    """Return what is wrong or odd about a CSV or a zip, errors first; nothing is written, and no content raises an error.
+    """Return the problems of a CSV or a zip, errors first. Nothing is written, and no content raises an error.
 
-    expected: the ids of the rows to submit, in order. provenance: of the run behind it, if known. A bare CSV needs neither prompt
-    nor tools.
+    expected: the ids of the rows to submit, in order. provenance: of the run behind the file, if known. A bare CSV needs
+    neither prompt nor tools.
     """
     file = parse_submission(content, name, LAYOUTS[track], expected, provenance or UNKNOWN_RUN)
     found = [problem for rule in RULES.values() for problem in rule.problems(file)]
@@ -29,11 +29,11 @@ def check(
 
 
 def is_valid(problems: Iterable[Problem]) -> bool:
-    """Return whether none of them is an error."""
+    """Return whether none of the problems is an error."""
     return all(problem.severity != "error" for problem in problems)
 
 
 def frame(problems: Sequence[Problem]) -> pd.DataFrame:
-    """Return problems as a table: rule, severity, n (rows that are named), rows (a list), message."""
+    """Return problems as a table: rule, severity, n (number of rows), rows (a list), message."""
     names = ["rule", "severity", "n", "rows", "message"]
     return pd.DataFrame([[p.rule, p.severity, len(p.rows), list(p.rows), p.message] for p in problems], columns=names)

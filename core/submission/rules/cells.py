@@ -1,7 +1,4 @@
-"""Rules about ids and cells.
-
-Rules about the columns.
-"""
+"""Rules about ids, cells and columns."""
 
 from __future__ import annotations
 
@@ -19,8 +16,8 @@ from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import LAYOUTS
 
 _MOST_DECIMALS = 300  # of a number above 0
-_FEWEST_DECIMALS = 3  # a mean of seeds that is written with fewer is not called rounded
-# What pandas and other readers take for an empty cell.
+_FEWEST_DECIMALS = 3  # a mean of seeds with fewer decimals does not count as rounded
+# Words that pandas and other readers take for an empty cell.
 _NULL_WORDS = frozenset(
     {
         *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
@@ -35,7 +32,7 @@ def _ids(file: File) -> tuple[str, ...]:
 
 @rule("missing_ids", "error")
 def missing_ids(file: File) -> Iterator[Finding]:
-    """Expected ids that no row has."""
+    """Expected ids without a row."""
     if file.sheet is not None and "id" in file.sheet.columns:
         present = {*_ids(file), *file.sheet.unreadable}
         missing = [key for key in file.expected if key not in present]
@@ -54,15 +51,15 @@ def unknown_ids(file: File) -> Iterator[Finding]:
 
 @rule("duplicate_ids", "error")
 def duplicate_ids(file: File) -> Iterator[Finding]:
-    """Ids that several rows have."""
+    """Ids on several rows."""
     twice = [key for key, n in Counter(_ids(file)).items() if n > 1 and key.strip()]
     if twice:
-        yield Finding(twice, f"{len(twice):,} ids stand on several rows: {list_names(twice)}; expected each once")
+        yield Finding(twice, f"{len(twice):,} ids are on several rows: {list_names(twice)}; expected each once")
 
 
 @rule("id_order", "error")
 def id_order(file: File) -> Iterator[Finding]:
-    """Rows in another order than the list of ids; missing and unknown ones do not count."""
+    """Rows in another order than the list of ids, ignoring missing and unknown ids."""
     known, present = set(file.expected), set(_ids(file))
     actual = [key for key in dict.fromkeys(_ids(file)) if key in known]
     expected = [key for key in dict.fromkeys(file.expected) if key in present]
@@ -73,16 +70,14 @@ def id_order(file: File) -> Iterator[Finding]:
 
 @rule("empty_cells", "error")
 def empty_cells(file: File) -> Iterator[Finding]:
-    """Cells with nothing in them."""
+    """Cells without text."""
     for name in file.layout.columns:
-        yield from _bad_cells(
-            file, name, lambda text: not text.strip(), "empty, expected a value; `none` stands for an empty trace"
-        )
+        yield from _bad_cells(file, name, lambda text: not text.strip(), "empty, expected a value; `none` means an empty trace")
 
 
 @rule("null_words", "warning")
 def null_words(file: File) -> Iterator[Finding]:
-    """Words that other readers take for an empty cell; numbers have a rule of their own."""
+    """Words that other readers take for an empty cell; numbers have their own rule."""
     for name in ("id", *file.layout.traces, "model_name"):
         yield from _bad_cells(file, name, lambda text: text in _NULL_WORDS, "a word that many readers take for an empty cell")
 
@@ -116,7 +111,9 @@ def sum_above_one(file: File) -> Iterator[Finding]:
         over = [row for row, total in sums.items() if total > 1 + FILE_SUM_TOLERANCE]
         if over:
             most = max(over, key=sums.__getitem__)
-            yield Finding(over, f"{up} + {down}: {len(over):,} rows above 1, the most {sums[most]:.6g} at {list_names([most])}")
+            yield Finding(
+                over, f"{up} + {down}: {len(over):,} rows above 1, the largest {sums[most]:.6g} at {list_names([most])}"
+            )
 
 
 @rule("counts", "error")
@@ -168,9 +165,9 @@ def _probabilities(file: File) -> tuple[str, ...]:
 
 
 def _is_no_number(text: str) -> bool:
-    """Return whether a cell holds something, and no number with a decimal point.
+    """Return whether a cell is filled, but not with a number with a decimal point.
 
-    An import reads decimal commas, a check does not.
+    An import accepts decimal commas, a check does not.
     """
     return bool(text.strip()) and ("," in text or number_in(text) is None)
 
@@ -185,17 +182,17 @@ def _finite(text: str) -> bool:
 
 
 def _rounding(text: str) -> float:
-    """Return how far a rounded number may lie from what was rounded: half a unit of its last decimal."""
+    """Return the largest rounding error of a number: half a unit of its last decimal."""
     try:
         exponent = Decimal(text.strip()).as_tuple().exponent
-    except InvalidOperation:  # more digits in its exponent than a decimal has
+    except InvalidOperation:  # more digits in the exponent than a Decimal allows
         exponent = 0
     decimals = max(_FEWEST_DECIMALS, -exponent if isinstance(exponent, int) else 0)
     return FILE_SUM_TOLERANCE + 0.5 * 10.0 ** -min(decimals, _MOST_DECIMALS)
 
 
 def _bad_cells(file: File, column: str, is_bad: Callable[[str], bool], expected: str) -> Iterator[Finding]:
-    """Yield the rows whose cell of a column is bad, with the first cell in the message."""
+    """Yield the rows with a bad cell in a column, with the first cell in the message."""
     bad = [(row, text) for row, (text,) in file.cells(column) if is_bad(text)]
     if bad:
         row, text = bad[0]
@@ -210,7 +207,7 @@ def _cells_above(file: File, column: str, most: int) -> Iterator[Finding]:
 
 @rule("missing_columns", "error")
 def missing_columns(file: File) -> Iterator[Finding]:
-    """Columns of the track that are not there."""
+    """Missing columns of the track."""
     if file.sheet is not None:
         missing = [name for name in file.layout.columns if name not in file.sheet.header]
         if missing:
@@ -229,12 +226,12 @@ def column_order(file: File) -> Iterator[Finding]:
 
 @rule("duplicate_columns", "error")
 def duplicate_columns(file: File) -> Iterator[Finding]:
-    """A column that occurs more than once; the first is read."""
+    """Columns that occur more than once; the first is read."""
     if file.sheet is not None:
         header = file.sheet.header
         twice = [name for name in dict.fromkeys(header) if header.count(name) > 1]
         if twice:
-            yield Finding((), f"{list_names(twice)} more than once in the header, expected each column once")
+            yield Finding((), f"{list_names(twice)} occurs more than once in the header, expected each column once")
 
 
 @rule("other_track", "error")
@@ -256,4 +253,4 @@ def unexpected_columns(file: File) -> Iterator[Finding]:
         known = {name for layout in LAYOUTS.values() for name in layout.columns}
         odd = [name or "(without a name)" for name in dict.fromkeys(file.sheet.header) if name not in known]
         if odd:
-            yield Finding((), f"columns {list_names(odd)}, expected none beside {', '.join(file.layout.columns)}")
+            yield Finding((), f"columns {list_names(odd)}, expected only {', '.join(file.layout.columns)}")

@@ -1,4 +1,4 @@
-"""Rules about the run: the model, its sampling, what was learned from labels, and whether the prompt is the one that ran."""
+"""Rules about the run: its model, its sampling, its use of labels, and whether the prompt is the one that ran."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from core.submission.parsed import File, Finding, Row
 from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import MODEL, PROMPT
 
-# With any owner's name and in any number format; a model derived from it is another model.
+# With any owner and number format; a derived model is another model.
 _ALLOWED = re.compile(rf"(?:[\w.-]+/)*{re.escape(MODEL)}(?:[-_:.](?:mxfp4|bf16|fp8|fp16|gguf|latest))*", re.IGNORECASE)
 _SIZE = re.compile(r"(?<![A-Za-z0-9.])(?:([0-9]{1,3})x)?([0-9]{1,5}(?:\.[0-9]{1,3})?)([bm])(?![a-z0-9])", re.IGNORECASE)
-# "Pa -> Ga: up", "Pa_Ga,up": a pair beside its outcome.
+# "Pa -> Ga: up", "Pa_Ga,up": a pair with its outcome.
 _OUTPUT = re.compile(r"(?:[\w.-]++\s*(?:->|→|=>|⟶)\s*[\w.-]++|\b\w++_\w++)[ \t]*+[:=,\t][ \t]*+(?:up|down|none)\b", re.IGNORECASE)
 _TOOL_EVENTS = ("tool_call", "observation")
 
@@ -29,7 +29,7 @@ def _models(file: File) -> dict[str, list[Row]]:
 
 @rule("several_models", "warning")
 def several_models(file: File) -> Iterator[Finding]:
-    """Rows by another model than most."""
+    """Rows by another model than most rows."""
     models = _models(file)
     names = list(models)
     odd = [row for name in names[1:] for row in models[name]]
@@ -39,7 +39,7 @@ def several_models(file: File) -> Iterator[Finding]:
 
 @rule("other_model", "warning", "A", "B")
 def other_model(file: File) -> Iterator[Finding]:
-    """Rows by a model that the track does not allow."""
+    """Rows by a model not allowed in the track."""
     for name, rows in _models(file).items():
         if not _ALLOWED.fullmatch(name):
             yield Finding(rows, f"model_name: {name} on {len(rows):,} rows, expected {MODEL}")
@@ -47,7 +47,7 @@ def other_model(file: File) -> Iterator[Finding]:
 
 @rule("model_size", "warning", "C")
 def model_size(file: File) -> Iterator[Finding]:
-    """Rows by a model that is too large, or whose name does not say how large it is."""
+    """Rows by a model that is too large, or without a size in its name."""
     for name, rows in _models(file).items():
         size = parameters_b(name)
         if size is None:
@@ -57,14 +57,14 @@ def model_size(file: File) -> Iterator[Finding]:
 
 
 def parameters_b(name: str) -> float | None:
-    """Return the largest number of parameters, in billions, in a model's name ("Qwen3-4B", "8x7B", "270m"); None without."""
+    """Return the largest number of parameters, in billions, in a model's name ("Qwen3-4B", "8x7B", "270m"), or None."""
     sizes = [int(times or 1) * float(size) / (1 if unit in "bB" else 1_000) for times, size, unit in _SIZE.findall(name)]
     return max(sizes, default=None)
 
 
 @rule("long_answers", "warning", "C")
 def long_answers(file: File) -> Iterator[Finding]:
-    """Rows that took more tokens than an answer may have."""
+    """Rows with more tokens than an answer may have."""
     long = [result.prediction.pair_id for result in file.results if (result.prediction.tokens or 0) > C_NEW_TOKENS]
     if long:
         message = (
@@ -75,7 +75,7 @@ def long_answers(file: File) -> Iterator[Finding]:
 
 @rule("tools_in_c", "warning", "C")
 def tools_in_c(file: File) -> Iterator[Finding]:
-    """Rows in which a tool was used."""
+    """Rows that used a tool."""
     used = [
         result.prediction.pair_id
         for result in file.results
@@ -99,17 +99,17 @@ def sampling(file: File) -> Iterator[Finding]:
 
 @rule("second_model", "warning", "B")
 def second_model(file: File) -> Iterator[Finding]:
-    """Other language models that the run or its parents used."""
+    """Other language models used by the run or its parents."""
     others = [name for name in file.provenance.models if not _ALLOWED.fullmatch(name)]
     if others:
-        yield Finding((), f"{file.provenance.run}: also asked {', '.join(others)}, expected no language model but {MODEL}")
+        yield Finding((), f"{file.provenance.run}: also asked {', '.join(others)}, expected no language model except {MODEL}")
 
 
 @rule("learned", "warning", "B")
 def report_learned_inputs(file: File) -> Iterator[Finding]:
-    """What was learned from the competition's labels, by name."""
+    """Everything learned from the competition's labels, by name."""
     if file.provenance.learned:
-        note = "a trained model is not allowed, and labels that neighbours lend should be described"
+        note = "a trained model is not allowed, and the use of neighbours' labels should be described"
         yield Finding((), f"{file.provenance.run}: rests on {'; '.join(file.provenance.learned)}; {note}")
 
 
@@ -117,9 +117,7 @@ def report_learned_inputs(file: File) -> Iterator[Finding]:
 def outputs_in_prompt(file: File) -> Iterator[Finding]:
     """Measured outcomes in the prompt."""
     if file.provenance.shots:
-        yield Finding(
-            (), f"{file.provenance.run}: {file.provenance.shots} measured pairs in each prompt, expected no outcomes in it"
-        )
+        yield Finding((), f"{file.provenance.run}: {file.provenance.shots} measured pairs in each prompt, expected none")
     found = list(dict.fromkeys(_OUTPUT.findall(file.prompt or "")))
     if found:
         yield Finding((), f"{PROMPT}: {len(found):,} pairs with an outcome ({list_names(found)}), expected no outcome in it")
@@ -127,22 +125,22 @@ def outputs_in_prompt(file: File) -> Iterator[Finding]:
 
 @rule("prompt_differs", "error")
 def prompt_differs(file: File) -> Iterator[Finding]:
-    """A prompt.txt that is not the prompt that was run."""
+    """A prompt.txt that differs from the prompt that was run."""
     run, inside = file.provenance.prompt, file.prompt
     if run is not None and inside is not None and inside.strip() and _lines(run) != _lines(inside):
-        yield Finding((), f"{PROMPT}: another text than the one that was run ({len(inside):,} characters, {len(run):,} were run)")
+        yield Finding((), f"{PROMPT}: differs from the prompt that was run ({len(inside):,} characters, {len(run):,} were run)")
 
 
 @rule("prompt_unproven", "error")
 def prompt_unproven(file: File) -> Iterator[Finding]:
-    """A run whose prompt can no longer be proven."""
+    """A run whose prompt can no longer be verified."""
     if file.provenance.prompt_fault:
         yield Finding((), f"{PROMPT}: {file.provenance.prompt_fault}")
 
 
 @rule("code_changed", "warning")
 def code_changed(file: File) -> Iterator[Finding]:
-    """A run that was made by another version of the code."""
+    """A run made by another version of the code."""
     if file.provenance.changed:
         yield Finding((), f"{file.provenance.run}: {file.provenance.changed}")
 
@@ -157,10 +155,10 @@ def left_out(file: File) -> Iterator[Finding]:
 
 @rule("seeds_repeated", "warning", "A")
 def seeds_repeated(file: File) -> Iterator[Finding]:
-    """Rows in which a seed gave no answer, so that the mean over the others stands in its columns."""
+    """Rows where a seed gave no answer, so that its columns contain the mean of the others."""
     if file.provenance.repeated:
         rows = file.provenance.repeated
-        yield Finding(rows, f"{len(rows):,} rows in which a seed gave no answer; the mean over the others stands in its place")
+        yield Finding(rows, f"{len(rows):,} rows in which a seed gave no answer; the mean of the others replaces it")
 
 
 def _lines(text: str) -> list[str]:

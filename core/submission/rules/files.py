@@ -13,7 +13,14 @@ from core.submission.parsed import File, Finding, is_tool
 from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import CSV, MODEL, PROMPT, TOOLS
 
-OPENING = ("zip_damaged", "zip_unsafe", "no_submission", "encoding", "not_csv", "ragged")  # faults found when a file is opened
+OPENING = (
+    "zip_damaged",
+    "zip_unsafe",
+    "no_submission",
+    "encoding",
+    "not_csv",
+    "ragged",
+)  # rules whose faults are found when a file is opened
 _MOST_TOOL_BYTES = 1 << 20
 
 
@@ -31,7 +38,7 @@ _register_opening()
 
 @rule("unexpected_members", "warning")
 def unexpected_members(file: File) -> Iterator[Finding]:
-    """Members that the track's zip does not have."""
+    """Members that do not belong in the track's zip."""
     inside = f"{file.folder}/" if file.folder else ""
     expected = {CSV, PROMPT}
     odd = [
@@ -72,14 +79,14 @@ def prompt_uncounted(file: File) -> Iterator[Finding]:
     """A prompt that may be too long, if tiktoken cannot count its tokens."""
     size, most = max((len(prompt.encode()) for prompt in split_prompts(file.prompt or "")), default=0), _most(file)
     if size > most and _tokens(file) is None:
-        bound = f"at most {size:,} tokens, since no token is shorter than a byte; tiktoken is needed to count them"
+        bound = f"at most {size:,} tokens, because no token is shorter than a byte; install tiktoken to count them"
         yield Finding((), f"{PROMPT}: {bound}; expected at most {most:,}")
 
 
 def _tokens(file: File) -> int | None:
-    """Return the tokens of the longest prompt.
+    """Return the number of tokens of the longest prompt.
 
-    None if tiktoken cannot count them, or if none has enough bytes to exceed the limit.
+    Return None if tiktoken cannot count them, or if no prompt has enough bytes to exceed the limit.
     """
     long = [prompt for prompt in split_prompts(file.prompt or "") if len(prompt.encode()) > _most(file)]
     counts = [count_with_tiktoken(MODEL, prompt) for prompt in long]
@@ -93,7 +100,7 @@ def _most(file: File) -> int:
 
 @rule("tools_missing", "error", "B")
 def tools_missing(file: File) -> Iterator[Finding]:
-    """No Python file under tools/, or all of them empty."""
+    """No Python file under tools/, or only empty ones."""
     if file.paths is not None and not any(content.strip() for content in file.tools.values()):
         state = f"{len(file.tools)} files, all empty" if file.tools else "no Python file"
         yield Finding((), f"{TOOLS}: {state}, expected the source of every tool")
@@ -110,7 +117,7 @@ def too_many_tools(file: File) -> Iterator[Finding]:
 def tool_syntax(file: File) -> Iterator[Finding]:
     """Tools that Python cannot parse."""
     for path, content in file.tools.items():
-        if len(content) > _MOST_TOOL_BYTES:  # parsing takes fifty times as much memory
+        if len(content) > _MOST_TOOL_BYTES:  # parsing takes fifty times the memory
             yield Finding((), f"{path}: {len(content):,} bytes, expected at most {_MOST_TOOL_BYTES:,}")
             continue
         try:

@@ -1,4 +1,4 @@
-"""The registry of rules: each is a small function, in one of the modules beside this one, that yields what it finds."""
+"""The registry of rules. Each is a small function in a neighbouring module that yields its findings."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SHOWN = 5  # names in a message
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong (error) or odd (warning).
+    """One error or warning.
 
-    rows: the rows that it concerns, by id, or by line number if a row has no id; empty if it concerns the file.
+    rows: the affected rows, by id, or by line number if a row has no id; empty for the whole file.
     """
 
     rule: str
@@ -37,7 +37,7 @@ class Rule:
     find: Find
 
     def problems(self, file: File) -> Iterator[Problem]:
-        """Yield the problems of a file; none if the rule is not for the file's track."""
+        """Yield the problems of a file; nothing if the rule does not apply to the file's track."""
         if file.layout.track in self.tracks:
             for rows, message in self.find(file):
                 yield Problem(self.name, self.severity, tuple(dict.fromkeys(rows)), printable(message))
@@ -47,7 +47,7 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(name: str, severity: Severity, *tracks: Track) -> Callable[[Find], Find]:
-    """Register a rule of the named tracks, or of all tracks if none is named."""
+    """Register a rule for the named tracks, or for all tracks if none is named."""
 
     def register(find: Find) -> Find:
         if name in RULES:
@@ -59,6 +59,6 @@ def rule(name: str, severity: Severity, *tracks: Track) -> Callable[[Find], Find
 
 
 def list_names(names: Sequence[object]) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names, and the number of remaining ones."""
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     return printable(", ".join(map(str, names[:SHOWN])) + more)

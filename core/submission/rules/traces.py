@@ -1,4 +1,4 @@
-"""Rules about predictions as a whole and about traces: what is allowed, but readers should know."""
+"""Rules about all predictions together and about traces. They report things that are allowed but worth knowing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def constant_column(file: File) -> Iterator[Finding]:
 
 @rule("equal_columns", "warning")
 def equal_columns(file: File) -> Iterator[Finding]:
-    """Two prediction columns with the same values, which are not the same on every row."""
+    """Two equal prediction columns whose values vary between rows."""
     if file.sheet is not None:
         seen: dict[tuple[str, ...], str] = {}
         for name in (name for pair in file.layout.predictions for name in pair):
@@ -36,7 +36,7 @@ def equal_columns(file: File) -> Iterator[Finding]:
 
 @rule("ties", "warning")
 def ties(file: File) -> Iterator[Finding]:
-    """Many rows that share both numbers with another row."""
+    """Many rows with the same two numbers as another row."""
     both = list(file.cells(*file.layout.predictions[0]))
     often = Counter(cells for _, cells in both)
     tied = [row for row, cells in both if often[cells] > 1]
@@ -47,11 +47,11 @@ def ties(file: File) -> Iterator[Finding]:
 
 @rule("trace_differs", "warning")
 def trace_differs(file: File) -> Iterator[Finding]:
-    """Rows whose trace states other probabilities than the file, or whose answers say otherwise than their numbers."""
+    """Rows whose trace states other probabilities than the file, or whose answers contradict their numbers."""
     differ = [result.prediction.pair_id for result in file.results if Flag.TRACE_DIFFERS in result.prediction.flags]
     if differ:
         message = f"{len(differ):,} traces state probabilities that do not give the submitted numbers, "
-        message += f"the first {list_names(differ[:1])}; if they were fused afterwards, the trace should hold the arithmetic"
+        message += f"the first {list_names(differ[:1])}; if they were fused afterwards, the trace should show the arithmetic"
         yield Finding(differ, message)
     seeds = {
         (row := result.prediction.pair_id): [f"{row} {event.stage}" for event in result.events if "reads" in event.meta]
@@ -64,12 +64,12 @@ def trace_differs(file: File) -> Iterator[Finding]:
 
 @rule("fallbacks", "warning")
 def fallbacks(file: File) -> Iterator[Finding]:
-    """Rows without an answer of their own: .333/.333, or a fallback that the trace names."""
+    """Rows without an answer of their own: .333/.333, or a fallback named in the trace."""
     flags_of = {}
     for result in file.results:
         prediction = result.prediction
         flags = [flag for flag in prediction.flags if flag in FALLBACKS]
-        # Track A: seeds that disagree may average to a third; `read_submission` flags the others.
+        # Track A: disagreeing seeds may average to a third; `read_submission` flags the other rows.
         if not flags and file.layout.track != "A" and is_uniform(prediction.prediction_up, prediction.prediction_down):
             flags = [Flag.UNIFORM]
         if flags:
@@ -82,17 +82,19 @@ def fallbacks(file: File) -> Iterator[Finding]:
 
 @rule("fewer_seeds", "warning")
 def fewer_seeds(file: File) -> Iterator[Finding]:
-    """Rows whose numbers are means over fewer seeds than were asked, as far as the run or the trace says so."""
+    """Rows that average fewer seeds than requested, according to the run or the trace."""
     flagged = {result.prediction.pair_id for result in file.results if Flag.FEWER_SEEDS in result.prediction.flags}
     present = {result.prediction.pair_id for result in file.results}
     rows = sorted(flagged | (present & set(file.provenance.fewer_seeds)))
     if rows:
-        yield Finding(rows, f"{len(rows):,} rows are means of fewer seeds than asked: {list_names(rows)}")
+        yield Finding(rows, f"{len(rows):,} rows average fewer seeds than requested: {list_names(rows)}")
 
 
 @rule("seed_is_mean", "warning", "A")
 def seed_is_mean(file: File) -> Iterator[Finding]:
-    """Rows in which a seed's cells are the submitted mean while other seeds differ: where a seed gave no answer, say."""
+    """Rows where one seed's cells equal the submitted mean and other seeds differ, for instance because the seed gave no
+    answer.
+    """
     submitted, *seeds = file.layout.predictions
     known = set(file.provenance.repeated)
     rows = []
@@ -101,7 +103,7 @@ def seed_is_mean(file: File) -> Iterator[Finding]:
         if mean in answers and set(answers) != {mean} and row not in known:
             rows.append(row)
     if rows:
-        what = "where a seed gave no answer, it is a mean of fewer seeds than asked"
+        what = "if the seed gave no answer, the mean is over fewer seeds than requested"
         yield Finding(rows, f"{len(rows):,} rows in which a seed's numbers are the submitted mean; {what}: {list_names(rows)}")
 
 
@@ -121,7 +123,7 @@ def empty_traces(file: File) -> Iterator[Finding]:
 
 @rule("uncounted", "warning")
 def report_uncounted(file: File) -> Iterator[Finding]:
-    """Counts of 0 that must be wrong: of tokens beside a trace, of tools beside tool calls."""
+    """Counts of 0 that must be wrong: of tokens in a row with a trace, of tools in a row with tool calls."""
     for column in ("tokens_used", "prompt_tokens"):
         if column in file.layout.counts:
             field = "tokens" if column == "tokens_used" else column
@@ -140,7 +142,7 @@ def report_uncounted(file: File) -> Iterator[Finding]:
 
 @rule("prompt_tokens_vary", "warning", "B")
 def prompt_tokens_vary(file: File) -> Iterator[Finding]:
-    """Rows with other prompt_tokens than most rows: system prompt and tools are the same throughout a run."""
+    """Rows whose prompt_tokens differ from most rows: system prompt and tools are the same throughout a run."""
     found = [(row, text) for row, (text,) in file.cells("prompt_tokens") if text.strip()]
     most = Counter(text for _, text in found).most_common(1)
     odd = [row for row, text in found if text != most[0][0]]

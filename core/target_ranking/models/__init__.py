@@ -1,10 +1,10 @@
-"""Models that rank the perturbed genes from expression, one file each: training cells in, a score for every gene of a cell out.
+"""Models that rank genes from expression, one file each. They learn from training cells and score every gene of a cell.
 
-base                what a model is, and the list of the models of this room
-training_cells      what all of them are fitted and chosen on
+base                the interface of a model, and the list of the models in this package
+training_cells      the cells for fitting and choosing
 saved_model         their folders: safetensors and a manifest, written last
-pca_knn             nearest training cells in principal components
-random_forest       trees of scikit-learn, traversed as arrays once they are saved
+pca_knn             nearest training cells by principal components
+random_forest       trees of scikit-learn, saved as arrays
 xgboost_trees       gradient-boosted trees
 transformer         a transformer over tokens of binned expression: network, transformer_learner
 """

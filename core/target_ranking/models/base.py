@@ -1,4 +1,4 @@
-"""What a ranking model is, before and after it is fitted; and the list of the models of this room."""
+"""The interface of a ranking model before and after fitting, and the list of the models in this package."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from core.target_ranking.expression import Expression, ExpressionSet
 from core.target_ranking.models.saved_model import read_manifest
 
 Scores = NDArray[np.float64]
-Report = Callable[[float, str], object]  # the share that is done, and what is being done
+Report = Callable[[float, str], object]  # the share that is done, and the current step
 REQUIREMENTS = "requirements-targets.txt"
 
 
 @dataclass(frozen=True, slots=True)
 class FitSettings:
-    """How a model is fitted. options: by name, the others at their defaults. seed: of all that is drawn at random.
+    """Settings for fitting a model.
 
-    checkpoint: the folder in which a model that is trained in epochs keeps its state, so that a killed training goes on from
-    there; None to keep none.
+    options: by name; missing ones have their defaults. seed: of all random draws. checkpoint: the folder where a model trained
+    in epochs saves its state, so that a killed training can continue; None to save none.
     """
 
     options: Mapping[str, object] = field(default_factory=dict)
@@ -42,10 +42,10 @@ class FitSettings:
 
 @runtime_checkable
 class FittedModel(Protocol):
-    """A model that can rank.
+    """A fitted model, which can rank.
 
-    genes: the columns that it reads and ranks. rankable: of shape (n_genes,), which of them it can score. history: a row for each
-    epoch or step of choice, with what was measured; empty for none. notes: what a person should know of the fit, in sentences.
+    genes: the columns that it reads and ranks. rankable: flags of the genes that it can score, of shape (n_genes,). history:
+    one row of measurements for each epoch or step of choice; may be empty. notes: sentences for people about the fit.
     """
 
     @property
@@ -60,7 +60,7 @@ class FittedModel(Protocol):
     def notes(self) -> tuple[str, ...]: ...
 
     def score(self, x: Expression, control: Control) -> Scores:
-        """Return a score of every gene for every cell, higher for a likelier target; -inf for genes that it cannot score.
+        """Return a score of every gene for every cell, higher for a likelier target; -inf for genes that the model cannot score.
 
         x: of shape (n_cells, n_genes). control: the cells' matched controls, or profiles of shape (n_genes,) or (n_cells,
         n_genes). Raise InputError for other shapes.
@@ -68,27 +68,27 @@ class FittedModel(Protocol):
         ...
 
     def save(self, folder: Path) -> None:
-        """Write the model to a folder, the manifest last. Raise OSError."""
+        """Write the model to a folder, with the manifest last. Raise OSError."""
         ...
 
 
 @runtime_checkable
 class RankingModel(Protocol):
-    """A way to rank. A new one is a file in this room with a `MODEL`. about: one sentence for people."""
+    """A way to rank. To add one, write a file in this package with a `MODEL`. about: one sentence for people."""
 
     name: str
     about: str
     options: tuple[Option, ...]
 
     def fit(self, train: ExpressionSet, validation: ExpressionSet, settings: FitSettings, report: Report) -> FittedModel:
-        """Return the model that was fitted on training cells and chosen on validation cells.
+        """Return a model fitted on training cells and chosen on validation cells.
 
-        Raise InputError if either has no perturbed cell or the training cells no control, and MissingPackage.
+        Raise InputError if either set has no perturbed cell, or if the training cells have no control. Raise MissingPackage.
         """
         ...
 
     def load(self, folder: Path) -> FittedModel:
-        """Return a saved model, which scores exactly as it did. Raise NotFound, InputError and MissingPackage."""
+        """Return a saved model, which scores exactly as before. Raise NotFound, InputError and MissingPackage."""
         ...
 
 
@@ -98,7 +98,7 @@ def options_of(model: RankingModel, settings: FitSettings) -> dict[str, Any]:
 
 
 def check_columns(model: FittedModel, x: Expression) -> None:
-    """Raise InputError if expression has other columns than the model's genes, or values that are not finite."""
+    """Raise InputError if the columns differ from the model's genes, or if values are not finite."""
     if x.ndim != 2 or x.shape[1] != len(model.genes):
         raise InputError(f"{model.name}: expression of shape {x.shape}, expected (n_cells, {len(model.genes):,})")
     if not np.isfinite(x).all():
@@ -107,19 +107,19 @@ def check_columns(model: FittedModel, x: Expression) -> None:
 
 @cache
 def ranking_models() -> Mapping[str, RankingModel]:
-    """Return the models by name, sorted: a new file with a `MODEL` is in without being listed anywhere."""
+    """Return the models by name, sorted. A new file with a `MODEL` needs no listing."""
     modules = (importlib.import_module(f"{room.__name__}.{each.name}") for each in pkgutil.iter_modules(room.__path__))
     found: list[RankingModel] = [module.MODEL for module in modules if hasattr(module, "MODEL")]
     return MappingProxyType({model.name: model for model in sorted(found, key=lambda model: model.name)})
 
 
 def ranking_model_named(name: str) -> RankingModel:
-    """Return the model of a name. Raise NotFound, with the known names, if there is none."""
+    """Return the model with this name. Raise NotFound, with the known names, if there is none."""
     if name not in ranking_models():
         raise NotFound(f"ranking model {name!r}: not known, expected one of {', '.join(ranking_models())}")
     return ranking_models()[name]
 
 
 def load_model(folder: Path) -> FittedModel:
-    """Return the model saved in a folder, of whatever kind. Raise NotFound, InputError and MissingPackage."""
+    """Return the model saved in a folder, of any kind. Raise NotFound, InputError and MissingPackage."""
     return ranking_model_named(read_manifest(folder).model).load(folder)

@@ -1,13 +1,14 @@
 """The network of the transformer scorer: tokens of genes through a transformer, and the score of each gene.
 
-A token is the vector of a gene plus that of its bin of expression; a cell's sequence starts with a token of its own, whose
-output is the cell's embedding. What a perturbation did is the cell's outputs less the mean of its controls': the shift of the
-cell and of each gene. A gene's score is the product of the cell's shift, through a small head, with the gene's vector and shift,
-plus what its own shift says. All weights are shared by the genes, so that a gene is ranked whether or not it was a target in
-training.
-Every function is given the module torch, which is imported only where a network is trained or used.
+A token is the sum of two vectors, one for a gene and one for its bin of expression. A cell's sequence starts with an extra
+token; its output is the cell's embedding. The effect of a perturbation is the cell's outputs minus the mean of its controls':
+the shift of the cell and of each gene. The cell's shift passes through a small head and is multiplied with the gene's vector
+and shift; this product, plus a term from the gene's own shift, is the gene's score. Genes share all weights, so a gene can be
+ranked even if it was never a target in training. The module torch is an argument of every function, because it is imported only
+to train or use a network.
 
-Expression as the bins of a cell, so that a token says how strong a gene is among those of its cell, whatever its depth.
+Expression is binned within each cell, so that a token gives the strength of a gene among the cell's genes, whatever the cell's
+depth.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.target_ranking.expression import Expression
 
-N_BINS: Final = 51  # of them 0 for a gene that is not seen, as in scGPT
+N_BINS: Final = 51  # including bin 0 for a gene that is not expressed, as in scGPT
 
 
-SHARE_WITHOUT_PRODUCT: Final = 0.5  # of the examples in training
+SHARE_WITHOUT_PRODUCT: Final = 0.5  # share of the examples in training
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,11 @@ class NetworkShape:
 
 
 def make_network(torch: Any, shape: NetworkShape, n_features: int) -> Any:
-    """Return a network whose weights are drawn from torch's generator; genes come with `n_features` features."""
+    """Return a network with weights from torch's generator; genes have `n_features` features."""
     nn = torch.nn
     width = shape.width
     layer = nn.TransformerEncoderLayer(width, shape.heads, shape.hidden, shape.dropout, batch_first=True)
-    layer.self_attn.dropout = 0.0  # with it, processors work out the whole table of attention, which takes three times as long
+    layer.self_attn.dropout = 0.0  # with dropout, processors compute the whole attention table, which takes three times as long
     parts = {
         "gene": nn.Linear(n_features, width),
         "value": nn.Embedding(N_BINS, width),
@@ -78,7 +79,7 @@ def score_genes(torch: Any, network: Any, vectors: Any, cell_shift: Any, gene_sh
     offered = network["key"](vectors) + network["shift"](gene_shift)
     product = (asked * offered).sum(dim=2) / vectors.shape[1] ** 0.5
     if network.training:
-        # Vectors of genes can learn the trained targets by heart; where the product is missing, a gene's own shift has to do.
+        # Vectors of genes can memorise the trained targets; without the product, the model must use a gene's own shift.
         product = product * (torch.rand((len(product), 1), device=product.device) >= SHARE_WITHOUT_PRODUCT)
     return product + network["own"](gene_shift).squeeze(2)
 
@@ -92,7 +93,7 @@ def score_cells(torch: Any, network: Any, vectors: Any, bins: Any, controls: tup
     control_bins, rows = controls
     cell, gene = encode(torch, network, torch.cat((bins, control_bins)), vectors)
     n = len(bins)
-    # The mean over a cell's controls as a product, which makes no (n_cells, k, n_genes, width).
+    # The mean over a cell's controls as a product, which avoids an array of (n_cells, k, n_genes, width).
     shares = torch.zeros((n, len(control_bins)), device=bins.device)
     shares.scatter_add_(1, rows, torch.full(rows.shape, 1 / rows.shape[1], device=bins.device))
     mean_gene = (shares @ gene[n:].flatten(1)).unflatten(1, gene.shape[1:])
@@ -100,7 +101,7 @@ def score_cells(torch: Any, network: Any, vectors: Any, bins: Any, controls: tup
 
 
 def load_weights(torch: Any, network: Any, arrays: dict[str, NDArray[Any]]) -> None:
-    """Set weights of a network from arrays by name; others stay. Raise InputError for weights that it does not have."""
+    """Set weights of a network from arrays by name; other weights stay the same. Raise InputError for unknown weights."""
     try:
         given = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
         network.load_state_dict(network.state_dict() | given)
@@ -114,8 +115,9 @@ def weights_of(network: Any) -> dict[str, NDArray[Any]]:
 
 
 def bin_expression(x: Expression, n_bins: int = N_BINS) -> NDArray[np.int16]:
-    """Return the bin of each gene in its cell, of the shape (n_cells, n_genes): 0 where it is not expressed, otherwise 1 to
-    `n_bins` - 1 by the mid-rank among the genes of the cell that are, in bins of equal size as far as ties allow."""
+    """Return the bin of each gene in its cell, of shape (n_cells, n_genes): 0 if it is not expressed, otherwise 1 to `n_bins` -
+    1 by its mid-rank among the cell's expressed genes, in bins of equal size except for ties.
+    """
     from scipy.stats import rankdata
 
     expressed = x > 0

@@ -1,4 +1,4 @@
-"""pca_knn: the targets of the training cells that changed most alike, in principal components."""
+"""pca_knn: rank the targets of the training cells with the most similar change, in principal components."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ Floats32 = NDArray[np.float32]
 class FittedPcaKnn:
     """The training cells in principal components. See `FittedModel`.
 
-    mean: of shape (n_genes,). components: of shape (n_components, n_genes). directions: of the training cells, of shape (n_train,
-    n_components) and length 1. targets: flags of shape (n_train, n_genes). k: how many neighbours vote.
+    mean: of shape (n_genes,). components: of shape (n_components, n_genes). directions: unit vectors of the training cells, of
+    shape (n_train, n_components). targets: flags of shape (n_train, n_genes). k: number of neighbours that vote.
     """
 
     genes: tuple[str, ...]
@@ -56,7 +56,9 @@ class FittedPcaKnn:
         return np.asarray(self.targets.any(axis=0))
 
     def score(self, x: Expression, control: Control) -> Scores:
-        """Return 1/k of the sum of cosines, at least 0, to those of the k nearest training cells whose target is the gene."""
+        """Return 1/k of the sum of cosines (clipped at 0) to those of the k nearest training cells that have the gene as
+        target.
+        """
         check_columns(self, x)
         directions = _directions(subtract_controls(x, control), self.mean, self.components)
         scores = np.full(x.shape, -np.inf)
@@ -75,16 +77,17 @@ class FittedPcaKnn:
 
 
 def _directions(changes: Expression, mean: Floats32, components: Floats32) -> Floats32:
-    """Return changes in principal components at length 1, of shape (n_cells, n_components); without a length they stay 0."""
+    """Return changes in principal components, scaled to length 1, of shape (n_cells, n_components); zero vectors stay 0."""
     projected = (changes - mean) @ components.T
     length = np.linalg.norm(projected, axis=1, keepdims=True)
     return np.asarray(np.divide(projected, length, out=np.zeros_like(projected), where=length > 0), dtype=np.float32)
 
 
 def _count_votes(cosines: NDArray[np.floating], votes: Flags, most: int) -> Iterator[NDArray[np.float64]]:
-    """Yield the sums of the cosines, at least 0, over the nearest 1, 2, … `most` training cells in which each gene is a target.
+    """Yield, for the nearest 1, 2, … `most` training cells, the sums of cosines (clipped at 0) over the cells with each gene as
+    target.
 
-    cosines: of shape (n_cells, n_train); of equal ones the earlier cell is nearer. votes: of shape (n_train, n_genes).
+    cosines: of shape (n_cells, n_train); if cosines are equal, the earlier cell is nearer. votes: of shape (n_train, n_genes).
     """
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :most]
     total = np.zeros((len(cosines), votes.shape[1]))
@@ -95,17 +98,17 @@ def _count_votes(cosines: NDArray[np.floating], votes: Flags, most: int) -> Iter
 
 
 class PcaKnn:
-    """Nearest neighbours by the cosine of principal components; how many of both is chosen on the validation cells."""
+    """Nearest neighbours by the cosine of principal components; the numbers of both are chosen on the validation cells."""
 
     name = NAME
     about = "The targets of the nearest training cells by the cosine of principal components; both numbers chosen on validation."
     options: tuple[Option, ...] = (
-        Option("most_neighbours", "int", MOST_NEIGHBOURS, "The most neighbours that are tried, from 1.", least=1, most=1000),
+        Option("most_neighbours", "int", MOST_NEIGHBOURS, "The largest number of neighbours to try.", least=1, most=1000),
     )
 
     def fit(self, train: ExpressionSet, validation: ExpressionSet, settings: FitSettings, report: Report) -> FittedPcaKnn:
         """See `RankingModel`."""
-        from sklearn.decomposition import PCA  # imported here, since few processes fit a model
+        from sklearn.decomposition import PCA  # imported here because few processes fit a model
 
         most = min(options_of(self, settings)["most_neighbours"], int((~train.is_control).sum()))
         rng = np.random.default_rng(settings.seed)
@@ -121,7 +124,7 @@ class PcaKnn:
             report((at + 1) / (len(counts) + 1), f"{n} components")
             rows += _try_neighbours(cells, held_out, mean, axes[:n], most)
         history = pd.DataFrame(rows, dtype=np.float64)
-        best = history.iloc[int(history["validation_mrr"].argmax())]  # the first of equals: fewer components, fewer neighbours
+        best = history.iloc[int(history["validation_mrr"].argmax())]  # the first of ties: fewer components, fewer neighbours
         chosen = axes[: int(best["components"])]
         note = f"{len(chosen)} components and {int(best['neighbours'])} neighbours, chosen on {len(held_out.x):,} held-out cells."
         directions = _directions(changes, mean, chosen)

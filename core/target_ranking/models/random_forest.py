@@ -1,6 +1,6 @@
-"""random_forest: trees that classify a cell by its target, from the change of its expression.
+"""random_forest: classify a cell by its target, from the change of its expression.
 
-The trees of a random forest as arrays, which predict exactly what scikit-learn's do and can be saved without a pickle.
+The trees are arrays, which predict exactly the same as scikit-learn's and can be saved without a pickle.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from core.target_ranking.models.training_cells import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeArrays:
-    """The nodes of all trees, one tree behind the other.
+    """The nodes of all trees, one tree after the other.
 
-    roots: of shape (n_trees,), the node that each tree starts from. feature: the column that a node asks; -1 at a leaf.
-    threshold: a cell goes left if its value is at most this. left, right: nodes. leaf: at a leaf its row of `shares`. shares: of
-    the classes in a leaf, of shape (n_leaves, n_classes).
+    roots: the first node of each tree, of shape (n_trees,). feature: the column that a node tests; -1 at a leaf. threshold: a
+    cell goes left if its value is at most this. left, right: nodes. leaf: the row of `shares` for a leaf. shares: of the
+    classes in a leaf, of shape (n_leaves, n_classes).
     """
 
     roots: NDArray[np.int32]
@@ -72,7 +72,7 @@ class TreeArrays:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the trees that `arrays` returned."""
+        """Return the trees from the result of `arrays`."""
         return cls(**{field.name: arrays[field.name] for field in fields(cls)})
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -80,7 +80,7 @@ class TreeArrays:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def predict(self, x: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the mean over trees of class shares in a cell's leaf, of shape (n_cells, n_classes), as in scikit-learn."""
+        """Return the mean over trees of the class shares in a cell's leaf, of shape (n_cells, n_classes), as in scikit-learn."""
         total = np.zeros((len(x), self.shares.shape[1]))
         for root in self.roots:
             total += self.shares[self.leaf[self._find_leaves(x, int(root))]]
@@ -88,7 +88,7 @@ class TreeArrays:
         return total
 
     def _find_leaves(self, x: NDArray[np.float32], root: int) -> NDArray[np.int32]:
-        """Return the node of the leaf that each cell comes to in one tree; all cells go down a level at a time."""
+        """Return the leaf node of each cell in one tree; all cells go down one level at a time."""
         nodes = np.full(len(x), root, dtype=np.int32)
         moving = np.arange(len(x))
         while len(moving := moving[self.feature[nodes[moving]] >= 0]):
@@ -117,7 +117,7 @@ class FittedForest:
         return flag_columns(self.columns, len(self.genes))
 
     def score(self, x: Expression, control: Control) -> Scores:
-        """Return the probability of each target, the mean over trees of its share in the cell's leaf."""
+        """Return the probability of each target: the mean over trees of its share in the cell's leaf."""
         check_columns(self, x)
         return spread_scores(self.trees.predict(subtract_controls(x, control)), self.columns, len(self.genes))
 
@@ -138,7 +138,7 @@ class RandomForest:
 
     def fit(self, train: ExpressionSet, validation: ExpressionSet, settings: FitSettings, report: Report) -> FittedForest:
         """See `RankingModel`."""
-        from sklearn.ensemble import RandomForestClassifier  # imported here, since few processes fit a model
+        from sklearn.ensemble import RandomForestClassifier  # imported here because few processes fit a model
 
         options = options_of(self, settings)
         rng = np.random.default_rng(settings.seed)

@@ -1,6 +1,7 @@
-"""The folder of a fitted model: its arrays as safetensors, and the manifest, written last: a folder with one is complete.
+"""The folder of a fitted model: its arrays as safetensors, and the manifest.
 
-Nothing in it is a pickle; arrays are read as arrays, and bytes of other libraries lie among them as uint8.
+The manifest is written last, so a folder with one is complete. There is no pickle; bytes of other libraries are saved as uint8
+arrays.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedModel:
-    """What a folder holds. model: the name of the model. facts: what it was made from, plain data."""
+    """The contents of a folder. model: the name of the model. facts: plain data about its origin."""
 
     model: str
     genes: tuple[str, ...]
@@ -49,7 +50,7 @@ class SavedModel:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The manifest of a saved model. sha256: of its arrays."""
+    """The manifest of a saved model. sha256: hash of its arrays."""
 
     model: str
     genes: tuple[str, ...]
@@ -60,7 +61,7 @@ class Manifest:
 
 
 def write_model(folder: Path, saved: SavedModel) -> None:
-    """Write a model to a folder, which is made if it is not there; a manifest of before goes first. Raise OSError."""
+    """Write a model to a folder, creating it if missing; an earlier manifest is removed first. Raise OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MANIFEST).unlink(missing_ok=True)
     columns = {f"{_HISTORY}{name}": saved.history[name].to_numpy(np.float64) for name in saved.history}
@@ -85,7 +86,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of a saved model. Raise NotFound without one, and InputError for one of another format."""
     path = folder / MANIFEST
     if not path.is_file():
-        raise NotFound(f"{folder}: has no {MANIFEST}, so it is no complete ranking model")
+        raise NotFound(f"{folder}: has no {MANIFEST}, so it is not a complete ranking model")
     try:
         values = parse_json(read_file(path, MOST_MANIFEST_BYTES))
         if (values["format"], values["version"]) != (FORMAT, VERSION):
@@ -97,11 +98,11 @@ def read_manifest(folder: Path) -> Manifest:
             values["model"], texts["genes"], dict(values["facts"]), texts["notes"], texts["history"], values["files"][ARRAYS]
         )
     except (ValueError, TypeError, LookupError, RecursionError) as error:
-        raise InputError(f"{path}: is no manifest of a ranking model ({type(error).__name__}: {error})") from error
+        raise InputError(f"{path}: is not the manifest of a ranking model ({type(error).__name__}: {error})") from error
 
 
 def read_model(folder: Path, model: str) -> SavedModel:
-    """Return what `write_model` wrote. Raise NotFound, and InputError for another model or for arrays that were changed."""
+    """Return the model written by `write_model`. Raise NotFound, and InputError for another model or for changed arrays."""
     manifest = read_manifest(folder)
     if manifest.model != model:
         raise InputError(f"{folder}: holds a model {manifest.model!r}, expected {model}")

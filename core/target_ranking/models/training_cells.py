@@ -1,6 +1,6 @@
-"""The cells that ranking models are fitted on, and those that they are chosen on.
+"""The cells for fitting ranking models, and the cells for choosing among them.
 
-Ranking as classification, for models whose classes are the genes that training cells have as targets.
+Also ranking as classification, for models whose classes are the targets of training cells.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from core.target_ranking.controls import MatchedControls, match_controls
 from core.target_ranking.expression import Expression, ExpressionSet
 from core.target_ranking.metrics import MRR, place_targets, score_rankings
 
-MOST_VALIDATION_CELLS: Final = 1_000  # so that choosing takes less time than fitting
-SHARE_CHOSEN_ON: Final = 0.1  # of the training cells
+MOST_VALIDATION_CELLS: Final = 1_000  # limited, so that choosing takes less time than fitting
+SHARE_CHOSEN_ON: Final = 0.1  # share of the training cells
 Flags = NDArray[np.bool_]
 
 
@@ -26,7 +26,7 @@ Flags = NDArray[np.bool_]
 class PerturbedCells:
     """Perturbed cells with their controls.
 
-    x: of shape (n_cells, n_genes). targets: flags of the same shape, which genes are perturbed; at least one in each row.
+    x: of shape (n_cells, n_genes). targets: flags of the perturbed genes, of the same shape; at least one in each row.
     """
 
     x: Expression
@@ -37,7 +37,7 @@ class PerturbedCells:
 
     @property
     def changes(self) -> Expression:
-        """The expression less the mean of the controls."""
+        """The expression minus the mean of the controls."""
         return self.x - self.controls.means()
 
     def take(self, rows: NDArray[np.intp]) -> PerturbedCells:
@@ -49,7 +49,7 @@ class PerturbedCells:
 def take_perturbed(cells: ExpressionSet, pool: ExpressionSet, rng: np.random.Generator, what: str) -> PerturbedCells:
     """Return the perturbed cells of a set, matched with control cells of `pool`.
 
-    what: they are for, such as "training". Raise InputError if there is no perturbed cell or no control.
+    what: the use of the cells, such as "training". Raise InputError if there is no perturbed cell or no control.
     """
     perturbed = cells.take(~cells.is_control)
     if not len(perturbed.x):
@@ -72,21 +72,23 @@ def take_validation(validation: ExpressionSet, train: ExpressionSet, rng: np.ran
 def choice_cells(
     cells: PerturbedCells, held_out: PerturbedCells, rng: np.random.Generator
 ) -> tuple[PerturbedCells, PerturbedCells, tuple[str, ...]]:
-    """Return the cells to fit and to choose on, for a model that ranks only genes that training cells have as targets.
+    """Return the cells to fit and to choose on, for a model that ranks only targets of training cells.
 
-    These are the training and the validation cells, unless no validation cell has such a target: no choice would then change its
-    MRR, so a random tenth of the training cells takes their place, which a note says. Raise InputError for fewer than two
-    training cells in that case.
+    These are the training and the validation cells. If no validation cell has such a target, no choice would change its MRR;
+    then a random tenth of the training cells replaces them, with a note. Raise InputError for fewer than two training cells in
+    that case.
     """
     notes = notes_on_controls(cells)
     if (held_out.targets & cells.targets.any(axis=0)).any():
         return cells, held_out, notes
     if len(cells.x) < 2:
-        raise InputError(f"training cells: {len(cells.x)} perturbed, expected at least 2, since no validation cell can be ranked")
+        raise InputError(
+            f"training cells: {len(cells.x)} perturbed, expected at least 2, because no validation cell can be ranked"
+        )
     order = rng.permutation(len(cells.x))
     n_chosen = max(1, round(SHARE_CHOSEN_ON * len(order)))
     instead = f"{n_chosen:,} random training cells were held out to choose on instead."
-    note = f"No validation cell has a target that was trained; {instead}"
+    note = f"No validation cell has a trained target; {instead}"
     return cells.take(np.sort(order[n_chosen:])), cells.take(np.sort(order[:n_chosen])), (*notes, note)
 
 
@@ -97,14 +99,16 @@ def mean_reciprocal_rank(scores: NDArray[np.floating], cells: PerturbedCells) ->
 
 
 def notes_on_controls(cells: PerturbedCells) -> tuple[str, ...]:
-    """Return a sentence on cells whose batch has no control cell; none if there are none."""
+    """Return a sentence on cells whose batch has no control cell; () if there are none."""
     n = cells.controls.n_unmatched
-    text = f"{n:,} of {len(cells.x):,} cells are of batches without control cells and were compared with those of all batches."
+    text = (
+        f"{n:,} of {len(cells.x):,} cells are from batches without control cells and were compared with controls of all batches."
+    )
     return (text,) if n else ()
 
 
 def average_conditions(cells: PerturbedCells) -> PerturbedCells:
-    """Return the mean expression of the cells of each condition and batch, with the mean of their controls as the only one."""
+    """Return the mean expression of the cells of each condition and batch, with the mean of their controls as control."""
     names = np.unique(np.stack([cells.conditions.astype(str), cells.batches.astype(str)], axis=1), axis=0)
     groups = [np.flatnonzero((cells.conditions == condition) & (cells.batches == batch)) for condition, batch in names]
     control_means = cells.controls.means()
@@ -116,7 +120,7 @@ def average_conditions(cells: PerturbedCells) -> PerturbedCells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassRows:
-    """Rows of a classifier: a cell with several targets is a row for each, with that share of its weight.
+    """Rows of a classifier: a cell with several targets has one row for each, and its weight is divided among them.
 
     x: changes of expression, of shape (n_rows, n_genes). classes: positions in `columns`. weights: of shape (n_rows,). columns:
     the genes that are classes, ascending positions.
@@ -136,7 +140,7 @@ def make_class_rows(cells: PerturbedCells) -> ClassRows:
 
 
 def spread_scores(found: NDArray[np.floating], columns: NDArray[np.intp], n_genes: int) -> NDArray[np.float64]:
-    """Return scores of shape (n_cells, n_genes) from those of the classes; -inf for genes that are no class."""
+    """Return scores of shape (n_cells, n_genes) from the scores of classes; -inf for genes that are not a class."""
     scores = np.full((len(found), n_genes), -np.inf)
     scores[:, columns] = found
     return scores

@@ -1,13 +1,12 @@
-"""transformer: a transformer over tokens of binned expression, which also ranks genes that were never targets in training.
+"""transformer: a transformer over tokens of binned expression. It also ranks genes that were never targets in training.
 
-What a gene is to the transformer scorer, for genes with and without a training perturbation alike: how it varies with others.
+Features of a gene describe how it varies with other genes, whether or not it has a training perturbation. A learned vector of a
+gene that was never a target would only encode this fact.
 
-A learned vector for each gene would hold, for genes that were never targets, only that they were never targets.
+The scorer can start from a scGPT checkpoint; only its last four layers are then trained.
 
-The transformer scorer started from a scGPT checkpoint, of which all but the last four layers stay as they are.
-
-scGPT adds the embedding of a gene, normalised, to that of its bin, made by two layers from the bin's number, and scales the sum
-where it has a batch normalisation. Bins are whole numbers, so the table of the 51 bins is the same function.
+scGPT adds the normalised embedding of a gene to the embedding of its bin, which two layers compute from the bin's number. If
+there is a batch normalisation, it scales the sum. Bins are whole numbers, so a table of the 51 bins is the same function.
 Source: Cui et al. 2024 and the names of the weights in its published checkpoints.
 """
 
@@ -40,15 +39,16 @@ from core.target_ranking.training import TrainingPlan, train_epochs
 N_TRAINED_LAYERS: Final = 4  # the last ones
 CELL_TOKEN: Final = "<cls>"
 _ARGUMENTS: Final = {"width": "embsize", "heads": "nheads", "hidden": "d_hid", "layers": "nlayers"}
-_NORM_EPS: Final = 1e-5  # of torch's layer normalisation
-_BATCH_NORM_EPS: Final = 6.1e-5  # of scGPT's batch normalisation
+_NORM_EPS: Final = 1e-5  # as in torch's layer normalisation
+_BATCH_NORM_EPS: Final = 6.1e-5  # as in scGPT's batch normalisation
 Floats32 = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScgptStart:
-    """What a network starts from. features: the genes' vectors, of shape (n_genes, width), 0 for genes that the checkpoint lacks.
-    weights: of the network, by name, as far as the checkpoint has them."""
+    """The start of a network. features: the genes' vectors, of shape (n_genes, width), 0 for genes missing from the checkpoint.
+    weights: of the network, by name, those in the checkpoint.
+    """
 
     shape: NetworkShape
     features: Floats32
@@ -95,15 +95,15 @@ class Transformer:
     packages = ("torch",)  # beyond the app's
     about = "A transformer over tokens of binned expression (torch); it also ranks genes that were never targets in training."
     options: tuple[Option, ...] = (
-        Option("epochs", "int", 8, "How often each training cell is seen, at most.", least=1, most=10_000),
-        Option("patience", "int", 3, "Epochs without a better validation MRR after which training stops.", least=1),
+        Option("epochs", "int", 8, "The most times that each training cell is seen.", least=1, most=10_000),
+        Option("patience", "int", 3, "Training stops after this many epochs without a better validation MRR.", least=1),
         Option("batch", "int", 48, "Cells of a step.", least=1, most=4096),
-        Option("tokens", "int", 128, "Genes that the network sees at once.", least=8, most=8192),
+        Option("tokens", "int", 128, "Number of genes that the network sees at once.", least=8, most=8192),
         Option("learning_rate", "float", 2e-3, "Of the optimizer.", least=1e-7, most=1),
-        Option("width", "int", 32, "Numbers of a token, a multiple of the heads.", least=1, most=4096),
-        Option("layers", "int", 2, "Layers of the transformer.", least=1, most=64),
+        Option("width", "int", 32, "Width of a token, a multiple of the heads.", least=1, most=4096),
+        Option("layers", "int", 2, "Number of layers of the transformer.", least=1, most=64),
         Option("heads", "int", 4, "Heads of a layer.", least=1, most=64),
-        Option("dropout", "float", 0.1, "Share of a layer's outputs that is left out in training.", least=0, most=0.9),
+        Option("dropout", "float", 0.1, "Share of a layer's outputs to drop in training.", least=0, most=0.9),
         Option("scgpt", "text", "", "The folder of a scGPT checkpoint to start from, which sets width, layers and heads."),
     )
 
@@ -139,7 +139,7 @@ class Transformer:
 
 
 def _start(torch: Any, train: ExpressionSet, options: dict[str, Any], seed: int) -> tuple[Network, NetworkShape, tuple[str, ...]]:
-    """Return the network before training, and notes on what it starts from: a scGPT checkpoint, or new weights."""
+    """Return the network before training, and notes on its start: a scGPT checkpoint, or new weights."""
     if options["scgpt"]:
         start = read_start(Path(options["scgpt"]), train.genes, options["dropout"])
         network = _place(torch, start.shape, start.features, options["tokens"])
@@ -151,14 +151,14 @@ def _start(torch: Any, train: ExpressionSet, options: dict[str, Any], seed: int)
 
 
 def _place(torch: Any, shape: NetworkShape, features: NDArray[np.float32], tokens: int) -> Network:
-    """Return a network with new weights on the GPU if there is one, otherwise on processors."""
+    """Return a network with new weights, on the GPU if there is one, otherwise on the CPU."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     module = make_network(torch, shape, features.shape[1]).to(device)
     return Network(torch, module, torch.as_tensor(np.array(features), device=device), tokens)
 
 
 def _identity(train: ExpressionSet, validation: ExpressionSet, options: dict[str, Any]) -> str:
-    """Return the SHA-256 of the options and of the cells that a network is trained and validated on."""
+    """Return the SHA-256 of the options and of the training and validation cells."""
     digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode())
     for cells in (train, validation):
         digest.update("\n".join([*cells.genes, *cells.conditions.tolist(), *cells.batches.tolist()]).encode())
@@ -170,9 +170,10 @@ MODEL: RankingModel = Transformer()
 
 
 def make_gene_features(train: ExpressionSet, seed: int) -> NDArray[np.float32]:
-    """Return features of shape (n_genes, n_features): loadings on the first principal components of the training cells, whose
-    genes are standardised, then the mean expression and the share of cells that express the gene; each column standardised."""
-    from sklearn.decomposition import PCA  # imported here, since few processes train a model
+    """Return features of shape (n_genes, n_features): loadings on the first principal components of the training cells (with
+    standardised genes), the mean expression, and the share of cells that express the gene. Each column is standardised.
+    """
+    from sklearn.decomposition import PCA  # imported here because few processes train a model
 
     spread = train.x.std(axis=0)
     standardised = np.divide(train.x - train.x.mean(axis=0), spread, out=np.zeros_like(train.x), where=spread > 0)
@@ -184,9 +185,10 @@ def make_gene_features(train: ExpressionSet, seed: int) -> NDArray[np.float32]:
 
 
 def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptStart:
-    """Return what a scGPT checkpoint gives for some genes.
+    """Return the start from a scGPT checkpoint for some genes.
 
-    Raise what `read_scgpt_model` raises, and InputError if it has none of the genes, or lacks a weight or an argument.
+    Raise the errors of `read_scgpt_model`, and InputError if the checkpoint has none of the genes, or lacks a weight or an
+    argument.
     """
     model = read_scgpt_model(folder)
     wrong = [key for key in _ARGUMENTS.values() if type(model.arguments.get(key)) is not int]
@@ -197,13 +199,13 @@ def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptSta
     try:
         scale, offset = _batch_normalisation(model.tensors, shape.width)
         values = _value_vectors(model.tensors)
-        # The normalised embedding of each gene, 0 for a gene without one, and which genes have one
+        # The normalised embedding of each gene (0 without one), and flags of the genes with one
         rows = np.array([model.rows.get(gene, -1) for gene in genes])
         vectors = _normalise(model.tensors[SCGPT_KEY][np.maximum(rows, 0)], model.tensors, "encoder.enc_norm")
         features, found = np.where(rows[:, None] >= 0, vectors, 0).astype(np.float32), rows >= 0
         cell = _normalise(model.tensors[SCGPT_KEY][model.rows[CELL_TOKEN]][None], model.tensors, "encoder.enc_norm")
     except (LookupError, ValueError) as error:
-        raise InputError(f"{folder.name}: is no whole scGPT checkpoint ({type(error).__name__}: {error})") from error
+        raise InputError(f"{folder.name}: is not a complete scGPT checkpoint ({type(error).__name__}: {error})") from error
     weights = {
         "gene.weight": np.eye(shape.width, dtype=np.float32),
         "gene.bias": np.zeros(shape.width, dtype=np.float32),
@@ -215,7 +217,7 @@ def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptSta
 
 
 def freeze(module: Any, n_layers: int) -> None:
-    """Take the tokens and all but the last four layers of a network out of its training."""
+    """Exclude the tokens and all layers except the last four from training."""
     frozen = [module["gene"], module["value"], module["cell"], *module["encoder"].layers[: max(n_layers - N_TRAINED_LAYERS, 0)]]
     for part in frozen:
         for weight in part.parameters():
@@ -224,7 +226,7 @@ def freeze(module: Any, n_layers: int) -> None:
 
 def _notes(folder: Path, found: NDArray[np.bool_], shape: NetworkShape) -> tuple[str, ...]:
     if not found.any():
-        raise InputError(f"{folder.name}: has none of the {len(found):,} genes, expected symbols as those of the cells")
+        raise InputError(f"{folder.name}: has none of the {len(found):,} genes, expected the symbols of the cells")
     n_trained = min(N_TRAINED_LAYERS, shape.layers)
     start = f"Started from the scGPT checkpoint {folder.name}; the last {n_trained} of {shape.layers} layers were trained."
     lacking = f"{int((~found).sum()):,} of {len(found):,} genes are not in the checkpoint and have no vector of their own."
@@ -232,7 +234,9 @@ def _notes(folder: Path, found: NDArray[np.bool_], shape: NetworkShape) -> tuple
 
 
 def _value_vectors(tensors: Mapping[str, NDArray[Any]]) -> Floats32:
-    """Return the vector of each bin, of shape (N_BINS, width): linear, ReLU, linear, layer normalisation of its number."""
+    """Return the vector of each bin, of shape (N_BINS, width): linear, ReLU, linear and layer normalisation of the bin's
+    number.
+    """
     name = "value_encoder"
     hidden = np.arange(N_BINS, dtype=np.float32)[:, None] @ tensors[f"{name}.linear1.weight"].T + tensors[f"{name}.linear1.bias"]
     output = np.maximum(hidden, 0) @ tensors[f"{name}.linear2.weight"].T + tensors[f"{name}.linear2.bias"]
@@ -240,14 +244,14 @@ def _value_vectors(tensors: Mapping[str, NDArray[Any]]) -> Floats32:
 
 
 def _normalise(rows: NDArray[Any], tensors: Mapping[str, NDArray[Any]], name: str) -> Floats32:
-    """Return layer normalisation of rows by the weights of a name."""
+    """Return the layer normalisation of rows with the weights of this name."""
     centred = rows - rows.mean(axis=1, keepdims=True)
     scaled = centred / np.sqrt(rows.var(axis=1, keepdims=True) + _NORM_EPS)
     return np.asarray(scaled * tensors[f"{name}.weight"] + tensors[f"{name}.bias"], dtype=np.float32)
 
 
 def _batch_normalisation(tensors: Mapping[str, NDArray[Any]], width: int) -> tuple[Floats32, Floats32]:
-    """Return the scale and the shift of a token's numbers, each of shape (width,); 1 and 0 if a checkpoint has none."""
+    """Return the scale and the shift of a token's values, each of shape (width,); 1 and 0 if the checkpoint has none."""
     if "bn.weight" not in tensors:
         return np.ones(width, dtype=np.float32), np.zeros(width, dtype=np.float32)
     scale = tensors["bn.weight"] / np.sqrt(tensors["bn.running_var"] + _BATCH_NORM_EPS)
@@ -256,7 +260,7 @@ def _batch_normalisation(tensors: Mapping[str, NDArray[Any]], width: int) -> tup
 
 
 def _layers(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the weights of the layers; checkpoints of flash attention name the three projections Wqkv."""
+    """Return the weights of the layers. Checkpoints of flash attention name the three projections Wqkv."""
     prefix = "transformer_encoder."
     names = {name: name.replace(prefix, "encoder.").replace("Wqkv.", "in_proj_") for name in tensors if name.startswith(prefix)}
     return {new: tensors[name] for name, new in names.items()}

@@ -1,11 +1,9 @@
-"""How the transformer scorer is trained: its examples, its steps, and what it is validated on.
+"""Train the transformer scorer: its examples, steps, validation, loss, and the negatives of each cell.
 
-The loss of the transformer scorer, and the genes that each cell's targets are compared with.
-
-0.7 · mean softplus(negative − positive) over the pairs of a cell, + 0.1 · mean binary cross-entropy of the sigmoid over its
-positives and the same negatives, where a positive counts as many times as there are negatives to a positive, 50 at most; both
-averaged over cells. Every function is given the module torch, which is imported only where a network is trained.
-Source: docs/target_ranking.md, which has the published settings.
+The loss is 0.7 · mean softplus(negative − positive) over the pairs of a cell, + 0.1 · mean binary cross-entropy of the sigmoid
+over its positives and the same negatives. In the second term, the weight of a positive is the number of negatives per positive,
+at most 50. Both are averaged over cells. The module torch is an argument of every function, because it is imported only to
+train a network. Source: docs/target_ranking.md, which has the published settings.
 """
 
 from __future__ import annotations
@@ -30,7 +28,9 @@ MOST_POSITIVE_WEIGHT: Final = 50.0
 
 @dataclass(frozen=True, slots=True)
 class NegativeSettings:
-    """How many negatives a cell has. share_hard: of them, rounded, are the top-scored of `candidates` random genes."""
+    """The number of negatives of a cell. share_hard: the share of hard ones (rounded): the top-scored among `candidates` random
+    genes.
+    """
 
     n: int = 64
     share_hard: float = 0.05
@@ -40,18 +40,19 @@ class NegativeSettings:
 PUBLISHED_NEGATIVES: Final = NegativeSettings()
 
 
-MOST_VALIDATED: Final = 256  # cells; the averages of all conditions are ranked as well
-AVERAGED: Final = (1, 4, 16)  # cells in an example: people rank the genes of cells and of averaged conditions
+MOST_VALIDATED: Final = 256  # cells; the averages of all conditions are also ranked
+AVERAGED: Final = (1, 4, 16)  # cells averaged in an example, because people rank genes for cells and for averaged conditions
 MOST_GRADIENT: Final = 1.0
 WEIGHT_DECAY: Final = 0.01
-CELLS_AT_ONCE: Final = 256  # with their controls, which are encoded again for each block
+CELLS_AT_ONCE: Final = 256  # plus their controls, which are encoded again for each block
 Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
 class LearnerOptions:
-    """batch: examples of a step, all of one batch of the screen. tokens: genes that a step sees; those that are targets of an
-    example are always among them."""
+    """Options of training. batch: number of examples in a step, all from one batch of the screen. tokens: number of genes in a
+    step, always including the targets of its examples.
+    """
 
     batch: int
     tokens: int
@@ -60,7 +61,7 @@ class LearnerOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Network:
-    """A network with the features of the genes it reads, of shape (n_genes, n_features), a tensor. torch: the module."""
+    """A network with the features of its genes, a tensor of shape (n_genes, n_features). torch: the module."""
 
     torch: Any
     module: Any
@@ -70,12 +71,12 @@ class Network:
     def score(self, x: Expression, controls: MatchedControls) -> NDArray[np.float64]:
         """Return the score of every gene for every cell, of shape (n_cells, n_genes).
 
-        Genes go through in parts of about `tokens`.
+        Genes are scored in parts of about `tokens` genes.
         """
         self.module.eval()
         bins, control_bins = bin_expression(x), bin_expression(controls.cells)
         n_genes = x.shape[1]
-        # Neighbouring columns may be alike; every part is a random one, the same each time.
+        # Neighbouring columns may be similar, so every part is random, but the same each time.
         parts = np.array_split(np.random.default_rng(0).permutation(n_genes), -(-n_genes // self.tokens))
         scores = np.empty(x.shape)
         with self.torch.no_grad():
@@ -89,7 +90,7 @@ class Network:
         return scores
 
     def scores_of(self, bins: NDArray[Any], control_bins: NDArray[Any], rows: Codes, genes: Codes) -> Any:
-        """See `score_cells`; a tensor for the genes at some positions."""
+        """Return a tensor of scores for the genes at some positions; see `score_cells`."""
         device = self.features.device
         as_codes = [self.torch.as_tensor(array.astype(np.int64), device=device) for array in (bins, control_bins, rows, genes)]
         vectors = self.module["gene"](self.features[as_codes[3]])
@@ -114,18 +115,20 @@ class TransformerLearner:
         self.controls = [np.unique(cells.controls.rows[self.batch_of == batch]) for batch in range(self.batch_of.max() + 1)]
 
     def train_epoch(self, rng: np.random.Generator) -> float:
-        """Return one example for each training cell."""
+        """Train on one example for each training cell, and return the mean loss."""
         self.network.module.train()
         losses = [self._step(batch, rows, rng) for batch, rows in self._minibatches(rng)]
         return float(np.mean(losses))
 
     def validate(self) -> float:
-        """Return the mean over validation cells and averaged conditions, each kind counting half."""
+        """Return the mean MRR over validation cells and averaged conditions; each kind counts half."""
         found = [mean_reciprocal_rank(self.network.score(cells.x, cells.controls), cells) for cells in self.validated]
         return float(np.mean(found))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Weights, the two moments of each trained weight, the steps done, and torch's generator, which dropout draws from."""
+        """Return the weights, the two moments of each trained weight, the number of steps, and the state of torch's generator
+        (for dropout).
+        """
         found = {f"weight.{name}": array for name, array in weights_of(self.network.module).items()}
         for at, weight in enumerate(self.trained):
             moments = self.optimizer.state[weight]
@@ -133,7 +136,7 @@ class TransformerLearner:
         return found | {"generator": self.network.torch.get_rng_state().numpy().copy()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Set what `state` returned."""
+        """Restore the result of `state`."""
         torch = self.network.torch
         weights = {name.removeprefix("weight."): array for name, array in state.items() if name.startswith("weight.")}
         load_weights(torch, self.network.module, weights)
@@ -148,7 +151,7 @@ class TransformerLearner:
             }
 
     def _minibatches(self, rng: np.random.Generator) -> Iterator[tuple[int, Codes]]:
-        """Yield rows of one batch of the screen each, which share their controls; all rows once, in random order."""
+        """Yield groups of rows from one batch of the screen, which share controls; all rows once, in random order."""
         order = rng.permutation(len(self.cells.x))
         parts = [
             (batch, rows[start : start + self.options.batch])
@@ -160,7 +163,7 @@ class TransformerLearner:
             yield parts[at]
 
     def _step(self, batch: int, rows: Codes, rng: np.random.Generator) -> float:
-        """Return one step of the optimizer on the examples that start from some rows; return their loss."""
+        """Do one optimizer step on the examples that start from some rows, and return their loss."""
         torch, n_averaged = self.network.torch, int(rng.choice(AVERAGED))
         targets = self.cells.targets[rows]
         needed = np.flatnonzero(targets.any(axis=0))
@@ -184,7 +187,7 @@ class TransformerLearner:
 
 
 def _draw(members: Codes, n: int, rng: np.random.Generator, first: int | None = None) -> Codes:
-    """Return n random members, or all where there are fewer; `first` is among them if it is given."""
+    """Return n random members, or all if there are fewer; `first`, if given, is among them."""
     drawn = rng.permutation(members)[:n] if n > 1 or first is None else members[:0]
     return drawn if first is None else np.concatenate([[first], drawn[drawn != first][: n - 1]]).astype(np.intp)
 
@@ -197,13 +200,13 @@ def _average(x: Expression, groups: list[Codes]) -> Expression:
 def sample_negatives(
     scores: NDArray[Any], positive: NDArray[np.bool_], rng: np.random.Generator, settings: NegativeSettings = PUBLISHED_NEGATIVES
 ) -> NDArray[np.bool_]:
-    """Return flags of each cell's negatives, of the shape (n_cells, n_genes) of `scores` and of `positive`, which flags targets.
+    """Return flags of each cell's negatives, of shape (n_cells, n_genes), like `scores` and `positive` (flags of targets).
 
-    Hard ones are the best-scored of `candidates` random genes that are no targets; the others are drawn from the rest of the
-    genes that are no targets. A cell with fewer such genes than wanted has all of them. Raise InputError for other shapes.
+    Hard negatives are the best-scored of `candidates` random non-targets; the others are drawn from the remaining non-targets.
+    A cell with too few non-targets gets all of them. Raise InputError for other shapes.
     """
     if scores.shape != positive.shape:
-        raise InputError(f"scores of shape {scores.shape}, expected that of the targets, {positive.shape}")
+        raise InputError(f"scores of shape {scores.shape}, expected the shape of the targets, {positive.shape}")
     n_hard = round(settings.n * settings.share_hard)
     candidate = _drawn_genes(~positive, np.full(len(scores), settings.candidates), rng)
     places = np.argsort(np.argsort(-np.where(candidate, scores, -np.inf), axis=1, kind="stable"), axis=1)
@@ -213,29 +216,31 @@ def sample_negatives(
 
 
 def _drawn_genes(allowed: NDArray[np.bool_], wanted: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return flags of `wanted` (n_cells,) random genes of each cell among those allowed; of all, where there are fewer."""
+    """Return flags of random genes of each cell among the allowed ones, or of all if there are too few. wanted: their number,
+    of shape (n_cells,).
+    """
     keys = np.where(allowed, rng.random(allowed.shape), np.inf)
     places = np.argsort(np.argsort(keys, axis=1), axis=1)
     return np.asarray(allowed & (places < wanted[:, None]))
 
 
 def ranking_loss(torch: Any, scores: Any, positive: Any, negative: Any) -> Any:
-    """Return the loss of cells, a tensor without axes.
+    """Return the loss of cells, a scalar tensor.
 
-    scores: of shape (n_cells, n_genes). positive, negative: flags of the same shape; every cell needs one of each. Raises
-    InputError if a cell has none.
+    scores: of shape (n_cells, n_genes). positive, negative: flags of the same shape; every cell needs at least one of each.
+    Raise InputError if a cell has none.
     """
     n_positive, n_negative = positive.sum(dim=1), negative.sum(dim=1)
     if len(scores) == 0 or int(n_positive.min()) == 0 or int(n_negative.min()) == 0:
         raise InputError("ranking loss: a cell without targets or without other genes, expected at least one of each")
     softplus = torch.nn.functional.softplus
-    # Of each cell the few targets, so that no (n_genes, n_genes) table of pairs is made.
+    # Only the few targets of each cell, which avoids a table of pairs of shape (n_genes, n_genes).
     cell, target = positive.nonzero(as_tuple=True)
     differences = softplus(scores[cell] - scores[cell, target][:, None]) * negative[cell]
     of_target = differences.sum(dim=1) / (n_negative * n_positive)[cell]
     pair = of_target.sum() / len(scores)
     weight = (n_negative / n_positive).clamp(max=MOST_POSITIVE_WEIGHT)
-    # −log σ(s) = softplus(−s) of a target, −log(1 − σ(s)) = softplus(s) of another gene
+    # −log σ(s) = softplus(−s) for a target, −log(1 − σ(s)) = softplus(s) for another gene
     entropy = positive * softplus(-scores) * weight[:, None] + negative * softplus(scores)
     point = (entropy.sum(dim=1) / (n_positive + n_negative)).mean()
     return PAIR_WEIGHT * pair + POINT_WEIGHT * point

@@ -1,4 +1,4 @@
-"""xgboost: gradient-boosted trees that classify a cell by its target, from the change of its expression."""
+"""xgboost: classify a cell by its target with gradient-boosted trees, from the change of its expression."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from core.target_ranking.models.training_cells import (
 
 NAME: Final = "xgboost"
 CHECK_EVERY: Final = 5  # rounds
-PATIENCE: Final = 4  # checks without a better validation MRR
+PATIENCE: Final = 4  # number of checks without a better validation MRR
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,7 @@ class FittedXgboost:
 
 
 class Xgboost:
-    """Gradient-boosted trees; how many rounds is chosen on the validation cells."""
+    """Gradient-boosted trees; the number of rounds is chosen on the validation cells."""
 
     name = NAME
     packages = ("xgboost",)  # beyond the app's
@@ -70,8 +70,8 @@ class Xgboost:
     options: tuple[Option, ...] = (
         Option("rounds", "int", 60, "The most rounds; each has a tree for every target.", least=1, most=10_000),
         Option("depth", "int", 4, "The depth of a tree.", least=1, most=20),
-        Option("learning_rate", "float", 0.2, "What each tree counts.", least=1e-4, most=1),
-        Option("columns", "float", 0.25, "The share of genes that a tree may ask.", least=0.01, most=1),
+        Option("learning_rate", "float", 0.2, "The weight of each tree (learning rate).", least=1e-4, most=1),
+        Option("columns", "float", 0.25, "The share of genes that a tree may use.", least=0.01, most=1),
     )
 
     def fit(self, train: ExpressionSet, validation: ExpressionSet, settings: FitSettings, report: Report) -> FittedXgboost:
@@ -94,11 +94,11 @@ class Xgboost:
 
 
 def _boost(rows: ClassRows, held_out: PerturbedCells, options: dict[str, Any], report: Report) -> tuple[Any, pd.DataFrame]:
-    """Return the booster of the round that ranks validation cells best, and the history of the rounds that were checked."""
+    """Return the booster of the round that ranks validation cells best, and the history of the checked rounds."""
     library = require_package("xgboost", "a model of gradient-boosted trees", REQUIREMENTS)
     known = library.DMatrix(rows.x, label=rows.classes, weight=rows.weights)
     asked = library.DMatrix(held_out.changes)
-    # It keeps the margins of both from one round to the next.
+    # It caches the margins of both from one round to the next.
     booster = library.Booster(_parameters(len(rows.columns), options), [known, asked])
     history: list[dict[str, float]] = []
     best, best_rounds = -np.inf, 0
@@ -128,7 +128,7 @@ def _parameters(n_classes: int, options: dict[str, Any]) -> dict[str, Any]:
         "eta": options["learning_rate"],
         "colsample_bytree": options["columns"],
         "seed": options["seed"],
-        "nthread": len(os.sched_getaffinity(0)),  # more than there are processors wait for each other
+        "nthread": len(os.sched_getaffinity(0)),  # more threads than processors wait for each other
     }
 
 

@@ -1,17 +1,17 @@
-// One text after the other, answered by keys. The next few texts are here already, so that the next one shows at once; what
-// is answered waits in a queue, which the browser keeps too, until the server says that it has stored it. Nothing that gives
-// an answer away comes here before the text is answered.
+// One text after the other, answered by keys. The next few texts are already loaded, so that the next one shows at once.
+// Answers wait in a queue, also saved in the browser, until the server confirms that it has stored them. Nothing that reveals
+// an answer is sent here before the text is answered.
 
-const LOST_MS = 8000; // an answer that nobody has confirmed by then is sent again
+const LOST_MS = 8000; // an unconfirmed answer is then sent again
 const LEAST_PX = 220;
 const BELOW_PX = 32; // between the text and the window's lower edge
 const STORED = "perturbdesk-answers";
 const KEYS = [
   ["1 … 9", "the answer of that number"],
   ["y n", "yes, no"],
-  ["Backspace or u", "back to the text before; its answer is taken back"],
-  ["s", "skip: the text comes again at the end"],
-  ["p", "what else is known of the text before"],
+  ["Backspace or u", "back to the previous text, and remove its answer"],
+  ["s", "skip; the text comes again at the end"],
+  ["p", "more about the previous text"],
   ["?", "these keys"],
 ];
 
@@ -67,13 +67,13 @@ class Reader {
     setTimeout(() => this.send());
   }
 
-  // Another sample or another person: what an earlier visit of theirs could not send any more is sent first.
+  // Another sample or another person: answers that an earlier visit could not send are sent first.
   begin(data) {
     this.store = `${STORED}:${data.reader}:`;
     this.n = data.acknowledged;
     this.sent = 0;
     this.known = new Map(); // key → text
-    this.acts = new Map(); // key → what was last done with the text
+    this.acts = new Map(); // key → the last action on the text
     this.history = [];
     this.queue = [];
     for (const name of storedNames(this.store)) {
@@ -93,7 +93,7 @@ class Reader {
     return button;
   }
 
-  // What is to be read, as it will be when the queue is stored.
+  // The texts to read, as they will be when the queue is stored.
   upcoming() {
     const texts = [...this.data.texts];
     for (const { key, act } of this.queue) {
@@ -106,7 +106,7 @@ class Reader {
     return texts;
   }
 
-  // How many are read, once the queue is stored.
+  // The number of texts read, once the queue is stored.
   done() {
     const change = ({ act, was }) => (act === "answer" ? 1 : act === "back" && was === "answer" ? -1 : 0);
     return this.data.done + this.queue.reduce((sum, item) => sum + change(item), 0);
@@ -151,14 +151,14 @@ class Reader {
     this.send();
   }
 
-  // The browser keeps the queue as well: a page that is closed loses none of it.
+  // The browser saves the queue too, so closing the page loses nothing.
   keep() {
     try {
       const rest = this.queue.filter((item) => item.act !== "reveal");
       if (rest.length) localStorage.setItem(this.store + this.tab, JSON.stringify(rest));
       else localStorage.removeItem(this.store + this.tab);
     } catch {
-      // a browser that keeps nothing still sends it
+      // without browser storage, answers are still sent
     }
   }
 
@@ -217,16 +217,16 @@ class Reader {
 
   drawText(text, isMore) {
     this.part("about").hidden = !text;
-    this.part("text").textContent = text ? text.content : isMore ? "The next texts are coming …" : "Every text of this sample is read.";
+    this.part("text").textContent = text ? text.content : isMore ? "Loading the next texts …" : "You have read every text of this sample.";
     this.part("text").scrollTop = 0;
-    if (document.activeElement === document.body) this.part("text").focus({ preventScroll: true }); // whose keys scroll it
+    if (document.activeElement === document.body) this.part("text").focus({ preventScroll: true }); // so that its keys scroll it
     if (!text) return;
     const pair = element("span", "");
     pair.append(element("i", "", text.pert), " ⟶ ", element("i", "", text.gene));
     this.part("about").replaceChildren(pair, element("span", "role", [text.role, text.stage].filter(Boolean).join(" · ")));
   }
 
-  // What else is known of the text before, once someone asks for it, until they go on.
+  // More about the previous text, after the person asks for it, until they continue.
   drawBefore() {
     const found = this.data.revealed;
     const last = this.history.at(-1);
@@ -235,16 +235,16 @@ class Reader {
     this.part("before").hidden = !(isAsked || isWaiting);
     this.part("reveal").disabled = this.isStopped || last === undefined || this.acts.get(last) === "skip";
     if (!isAsked) {
-      this.part("before").replaceChildren(...(isWaiting ? ["The text before: …"] : []));
+      this.part("before").replaceChildren(...(isWaiting ? ["The previous text: …"] : []));
       return;
     }
     const list = element("dl", "");
     for (const [name, value] of found.lines) list.append(element("dt", "", name), element("dd", "", value));
-    this.part("before").replaceChildren(`The text before: ${found.title}`, list);
+    this.part("before").replaceChildren(`The previous text: ${found.title}`, list);
     this.fit();
   }
 
-  // The text ends where the window does.
+  // The text ends at the window's lower edge.
   fit() {
     const box = this.part("text");
     const main = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;

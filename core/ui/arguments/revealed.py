@@ -28,14 +28,14 @@ def describe(
         "title": " · ".join(filter(None, (f"{text['pert']} ⟶ {text['gene']}", text["role"]))),
         "lines": [
             ("your answer", label.answer),
-            ("the judge's answer", _judged(workspace, rubric, run, label)),
+            ("the judge's answer", _judgement_text(workspace, rubric, run, label)),
             ("label", label_text(numbers["label"])),
             ("prediction", predicted),
         ],
     }
 
 
-def _judged(workspace: Workspace, rubric: Rubric, run: Run, label: TextLabel) -> str:
+def _judgement_text(workspace: Workspace, rubric: Rubric, run: Run, label: TextLabel) -> str:
     """Return the answer of the rule or the newest reading in words, or why there is none."""
     try:
         answers, made_by = readings.answers(workspace, rubric, run.id)

@@ -76,7 +76,7 @@ def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str, o
         return
     texts = numbers.rate_texts(run.id, rubric, judged_by, answer)
     if texts.frame.empty:
-        show_empty(f"{as_text(run.name)} has no text that this rubric asks about ({as_text(_asked_of(rubric))}).")
+        show_empty(f"{as_text(run.name)} has no text that this rubric asks about ({as_text(_scope_text(rubric))}).")
         return
     found = numbers.rates(run.id, rubric, judged_by, answer)
     if found.whole.says_nothing:
@@ -191,8 +191,8 @@ def _show_list(run: Run, known: Sequence[Rubric]) -> None:
                     "rubric": links.page_address("arguments", dataset=run.dataset, run=run.id, rubric=rubric.name),
                     "question": rubric.question,
                     "answers": ", ".join(rubric.answers),
-                    "asked of": _asked_of(rubric),
-                    "answered by": _answered_by(run, rubric),
+                    "asked of": _scope_text(rubric),
+                    "answered by": _sources_text(run, rubric),
                 }
                 for rubric in known
             ]
@@ -201,14 +201,14 @@ def _show_list(run: Run, known: Sequence[Rubric]) -> None:
         tables.show_table(table, "rubrics", {"rubric": column})
 
 
-def _asked_of(rubric: Rubric) -> str:
+def _scope_text(rubric: Rubric) -> str:
     unit = {"brief": "briefs", "speech": "speeches", "verdict": "verdicts", "row": "whole rows", "claim": "claims of a reading"}[
         rubric.unit
     ]
     return " ".join(filter(None, (unit, f"of {', '.join(rubric.roles)}" if rubric.roles else "", ", ".join(rubric.stages))))
 
 
-def _answered_by(run: Run, rubric: Rubric) -> str:
+def _sources_text(run: Run, rubric: Rubric) -> str:
     """Return who answered a rubric about this run, in words."""
     n_models = len(choices.finished_readings(run, rubric))
     n_labels = len({(label.pair_id, label.seq) for label in loaders.labels(run.id, rubric) if label.given_by == "person"})

@@ -45,7 +45,7 @@ def show(context: PageContext, run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.markdown(f"### {pair_text(pair.pert, pair.gene)}", width="content")
         known = "" if pair.split != ASKED else " · a pair that the dataset does not have"
-        st.caption(as_text(f"{method_text(run.method)} · {_answered_by(run)}{known}"), width="content")
+        st.caption(as_text(f"{method_text(run.method)} · {_model_name(run)}{known}"), width="content")
     is_hidden = ask_expectation(context.workspace, run.id, pair.pair_id)
     row = following.show(context, run)
     if row is not None:
@@ -54,7 +54,7 @@ def show(context: PageContext, run: Run) -> None:
         further.show_judge(run)
 
 
-def _answered_by(run: Run) -> str:
+def _model_name(run: Run) -> str:
     return "simulated, no model" if run.model == SCRIPTED else str(run.model)
 
 

@@ -51,7 +51,7 @@ def _outcome(ending: Mapping[str, Any]) -> str:
         return ""
     up, down = ending["up"], ending["down"]
     shares = {"up": up, "down": down, "none": max(0.0, 1 - up - down)}
-    signs = {name: _coloured(theme.LABEL_SIGNS[name], theme.LABEL_COLOURS[name]) for name in shares}
+    signs = {name: _colour(theme.LABEL_SIGNS[name], theme.LABEL_COLOURS[name]) for name in shares}
     return _div("outcome", *(_div("part", f"{signs[name]} {name} {percent_text(p)}") for name, p in shares.items()))
 
 
@@ -64,7 +64,7 @@ def remarks(row: LiveRow) -> str:
 
 
 def _remark(text: str) -> str:
-    return _div("remark", _coloured("⚠", theme.WARNING), " ", html.escape(text))
+    return _div("remark", _colour("⚠", theme.WARNING), " ", html.escape(text))
 
 
 def cards(row: LiveRow, simulated: bool) -> str:
@@ -78,7 +78,7 @@ def cards(row: LiveRow, simulated: bool) -> str:
 
 
 def _card(item: Mapping[str, Any], simulated: bool) -> str:
-    head = _div("title", _coloured("✓", theme.CHOSEN), f"<span>{html.escape(_title(item))}</span>", _tag(simulated))
+    head = _div("title", _colour("✓", theme.CHOSEN), f"<span>{html.escape(_title(item))}</span>", _tag(simulated))
     lines, lists = describe.split_body(item["body"])
     text = " · ".join([*(line for line in lines if line.strip()), *(f"{len(entries):,} entries" for entries in lists)])
     return _div(
@@ -88,7 +88,7 @@ def _card(item: Mapping[str, Any], simulated: bool) -> str:
 
 def _card_of_nothing(items: Sequence[Mapping[str, Any]], simulated: bool) -> str:
     """Return the tools without an answer: they found nothing, or could not be reached."""
-    head = _div("title", _coloured("–", theme.NONE), f"<span>{len(items)} without an answer</span>", _tag(simulated))
+    head = _div("title", _colour("–", theme.NONE), f"<span>{len(items)} without an answer</span>", _tag(simulated))
     words = {"empty": "nothing found"}
     by_status: dict[str, list[str]] = {}
     for item in items:
@@ -121,11 +121,11 @@ def _speech(speech: Speech, simulated: bool) -> str:
     is_written = speech.ended_at is None
     text = html.escape(_beginning_of(speech.content))
     if is_written and not speech.content:
-        text = f'<span class="ask-thought">{html.escape(_waiting(speech))}</span>'
+        text = f'<span class="ask-thought">{html.escape(_waiting_text(speech))}</span>'
     number = f": {percent_text(speech.p)}" if speech.p is not None else ""
     colour = theme.ROLE_COLOURS.get(speech.role, theme.NONE)
     role = "Judge" if speech.role == JUDGE else speech.role
-    name = f"<span>{_coloured('▌', colour)}<b>{html.escape(role)}{number}</b></span>"
+    name = f"<span>{_colour('▌', colour)}<b>{html.escape(role)}{number}</b></span>"
     head = _div("title", name, _div("facts", _facts(speech)), _tag(simulated))
     return _div("speech", head, _div("text", text, "▍" if is_written else ""), _remark(speech.error) if speech.error else "")
 
@@ -137,7 +137,7 @@ def _beginning_of(text: str) -> str:
     return f"{text[:_LONGEST_TEXT]}… ({len(text):,} characters in all)"
 
 
-def _waiting(speech: Speech) -> str:
+def _waiting_text(speech: Speech) -> str:
     """Return the text shown until an answer's first word arrives."""
     if speech.reasoning:
         return f"thinking: {speech.reasoning}"
@@ -161,5 +161,5 @@ def _div(kind: str, *parts: str) -> str:
     return f'<div class="ask-{kind}">{"".join(parts)}</div>'
 
 
-def _coloured(sign: str, colour: str) -> str:
+def _colour(sign: str, colour: str) -> str:
     return f'<span style="color:{colour}">{sign}</span>'

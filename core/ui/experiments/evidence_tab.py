@@ -31,7 +31,7 @@ from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 _ABOUT = (
-    "Each tool is left out of the dossier in turn, and the same rows are asked again under the same seeds. Asking again with "
+    "Each tool is left out of the dossier in turn. The same rows are asked again under the same seeds. Asking again with "
     "the full dossier measures the noise."
 )
 _SAMPLE = 100

@@ -23,7 +23,7 @@ from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text, show_figure
 
 _ABOUT = (
-    "The same rows are asked again with coded names, with swapped names, with the row's two genes hidden, and with names "
+    "The same rows are asked again with coded names, swapped names, both genes of the row hidden, and names "
     "alone. The loss shows whether the score rests on names or on the dossier."
 )
 _SAMPLE = 300

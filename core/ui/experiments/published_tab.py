@@ -37,7 +37,7 @@ class _Progress:
 
 
 @st.cache_resource(show_spinner=False)
-def _asked() -> dict[str, _Progress]:
+def _requested_computations() -> dict[str, _Progress]:
     """Return the computations that visitors of this server requested, by the content of the files."""
     return {}
 
@@ -50,7 +50,7 @@ def _key() -> str:
 def show(context: PageContext) -> None:
     """Show the published numbers, beside ours once somebody has requested them."""
     st.caption(_ABOUT)
-    key, asked = _key(), _asked()
+    key, asked = _key(), _requested_computations()
     if key not in asked:
         if st.button("Compute the published numbers anew", icon=":material/replay:"):
             asked[key] = _Progress()
@@ -63,7 +63,7 @@ def show(context: PageContext) -> None:
 
 
 def _ask(key: str) -> Result:
-    workspace, state = read_workspace(), _asked()[key]
+    workspace, state = read_workspace(), _requested_computations()[key]
 
     def compute(give_way: Callable[[float], object]) -> Found:
         def report(share: float, name: str) -> None:
@@ -76,7 +76,7 @@ def _ask(key: str) -> Result:
 
 
 def _draw(key: str, whose: str) -> None:
-    found, state = _ask(key), _asked()[key]
+    found, state = _ask(key), _requested_computations()[key]
     if not found.ready:
         st.progress(state.share, as_text(f"computing {state.name}" if state.name else "waiting to start"))
         return

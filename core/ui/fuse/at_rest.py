@@ -31,7 +31,7 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
     if not choice.labelled:
         explorer.say_state(version, state, "rest")
         return
-    if _kept_noise(choice, baseline) is None and folds_among(fusion_controls.protocols_of(choice)):
+    if _find_noise(choice, baseline) is None and folds_among(fusion_controls.protocols_of(choice)):
         explorer.say_state(version, state | {"caution": _COMPUTING}, "first")
         flush()
     state["noise"] = states.noise_at(find_noise(choice, baseline), choice.settings().weights())
@@ -41,7 +41,7 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
 
 def find_noise(choice: FusionChoice, baseline: Run) -> CutNoise | None:
     """Return the noise of the cuts of the fusion on screen, computed once while only weights change; None if unknown."""
-    kept = _kept_noise(choice, baseline)
+    kept = _find_noise(choice, baseline)
     if kept is None:
         rows = fusion_controls.rows_of_baseline(choice, baseline)
         found = prepare_noise(CachedComponents(choice.dataset), choice.settings(), rows)
@@ -49,7 +49,7 @@ def find_noise(choice: FusionChoice, baseline: Run) -> CutNoise | None:
     return kept[1]
 
 
-def _kept_noise(choice: FusionChoice, baseline: Run) -> tuple[Any, CutNoise | None] | None:
+def _find_noise(choice: FusionChoice, baseline: Run) -> tuple[Any, CutNoise | None] | None:
     kept: tuple[Any, CutNoise | None] | None = st.session_state.get(_NOISE)
     return kept if kept is not None and kept[0] == fusion_controls.key_against(choice, baseline) else None
 

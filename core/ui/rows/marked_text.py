@@ -62,15 +62,15 @@ class _Writer:
     def line(self, text: str) -> str:
         """Return one line with bold and italic words and marked passages."""
         if self.passage is None:
-            return self._emphasised(text)
-        return _replace(self.passage, text, lambda found: f":violet-background[{self._emphasised(found[0])}]", self._emphasised)
+            return self._emphasise(text)
+        return _replace(self.passage, text, lambda found: f":violet-background[{self._emphasise(found[0])}]", self._emphasise)
 
-    def _emphasised(self, text: str) -> str:
+    def _emphasise(self, text: str) -> str:
         return _replace(_STRONG_OR_EMPHASIS, text, self._strong_or_emphasis, self.words)
 
     def words(self, text: str) -> str:
         """Return words without Markdown, and tags by their meaning."""
-        return _replace(TAG, text, self._answer, lambda rest: _replace(_THINKING, rest, _thinking, self._link_references))
+        return _replace(TAG, text, self._answer, lambda rest: _replace(_THINKING, rest, _thinking_mark, self._link_references))
 
     def _strong_or_emphasis(self, found: re.Match[str]) -> str:
         mark = "**" if found["strong"] else "*"
@@ -114,7 +114,7 @@ def _replace(
     return "".join([*parts, write_rest(text[end:])])
 
 
-def _thinking(found: re.Match[str]) -> str:
+def _thinking_mark(found: re.Match[str]) -> str:
     return ":gray[end of thinking]" if found[1] else ":gray[thinking:]"
 
 

@@ -1,12 +1,12 @@
 
-// An agent's trace. Every text is set as text; what is folded is a line of its own, and the bar above jumps to it.
+// An agent's trace. Every text is set as text. Folded parts have a line of their own, and the bar above jumps to them.
 
 const BAR_PX = 34;
 const NAME = /\bPMID:?\s{0,2}(\d{1,8})\b|[\p{L}\d][\p{L}\d.-]*/gu;
 
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".trace");
-  const steps = []; // every step that is drawn, those of called agents included: {step, details}
+  const steps = []; // every drawn step, including those of called agents: {step, details}
   const list = stepList(data.steps, data, steps, "");
   root.replaceChildren(answerOf(data), barOf(data, steps), toolsOf(data, steps), list);
 }
@@ -63,7 +63,7 @@ function partOf(part, number, data, steps) {
   return box;
 }
 
-// One bar a step, as high as what it took; a click goes there.
+// One bar per step, as high as its cost; a click goes to the step.
 function barOf({ unit }, steps) {
   const amounts = steps.map(({ step }) => (unit === "tokens" ? step.tokens ?? 0 : step.size));
   const most = Math.max(1, ...amounts);
@@ -104,10 +104,10 @@ function toolsOf({ tools }, steps) {
     for (const { details } of steps) details.open = !isOpen;
     unfold.textContent = isOpen ? "unfold all" : "fold all";
   });
-  return make("div", { class: "tools" }, choice, make("label", {}, errors, " only what failed"), unfold);
+  return make("div", { class: "tools" }, choice, make("label", {}, errors, " only failed steps"), unfold);
 }
 
-// The first time that a text names a gene of the dataset, it leads to its page; an article leads to PubMed.
+// The first mention of a gene of the dataset in a text links to its page; an article links to PubMed.
 function linkNames(box, pages) {
   const linked = new Set();
   const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
@@ -129,7 +129,7 @@ function linkNames(box, pages) {
   }
 }
 
-// Marks the lines of passages that decided a reading, also where bold words, links and hits divide them.
+// Marks the lines of passages that decided a reading, even if bold words, links and hits divide them.
 function markPassages(box, lines) {
   if (!lines.length) return;
   const pattern = new RegExp(lines.map((line) => line.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "g");

@@ -1,5 +1,5 @@
-// The hits of a search, below their rows. All text is set as text, never as HTML. A plain click opens the row without loading the
-// app anew: Streamlit follows the address as it does after "back" and "forward".
+// The hits of a search, below their rows. All text is set as text, never as HTML. A plain click opens the row without reloading the
+// app: Streamlit follows the address, as after "back" and "forward".
 
 const SHOWN_RUNS = 3; // the others are behind one click
 

@@ -1,4 +1,4 @@
-// The phrases that this browser looked for last, beside examples. A click searches without loading the app anew.
+// The latest searches of this browser, beside examples. A click searches without reloading the app.
 
 const KEPT = 8;
 

@@ -1,7 +1,7 @@
-// Keeps what is written as an abstract in this tab while it is typed, and gives it back after a reload, which begins a new session.
+// Saves the abstract in this tab while it is typed, and restores it after a reload, which starts a new session.
 
 const FIELD = ".st-key-note-abstract textarea";
-const offered = new Map(); // key → what was given back and has not arrived yet; null once it has
+const offered = new Map(); // key → a restored text that has not arrived yet; null once it has
 
 let current = "";
 

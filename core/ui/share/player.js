@@ -1,4 +1,4 @@
-// Plays slides full-screen in a frame of their own, whose keys are its own.
+// Plays slides full-screen in a frame of their own with its own keys.
 
 export default function ({ data, parentElement }) {
   const frame = parentElement.querySelector("iframe");
@@ -11,13 +11,13 @@ export default function ({ data, parentElement }) {
     try {
       await frame.requestFullscreen();
     } catch {
-      frame.scrollIntoView(); // where no page may fill the screen, it plays where it stands
+      frame.scrollIntoView(); // without permission for full screen, the slides play in place
     }
     frame.contentWindow.focus();
   };
 }
 
-// A frame inherits the policy of its page, which allows no script inside of HTML, but those of blobs that the page has made.
+// A frame inherits the policy of its page. The policy allows no inline scripts, but scripts from blobs made by the page.
 function framed(page) {
   const found = new DOMParser().parseFromString(page, "text/html");
   found.querySelector('meta[http-equiv="Content-Security-Policy"]').remove();

@@ -1,4 +1,4 @@
-// One click copies the address of the view on screen. The key c asks for the same by an event.
+// One click copies the address of the view on screen. The key c does the same through an event.
 
 const SAID_MS = 2500;
 
@@ -20,7 +20,7 @@ export default function ({ data, parentElement }) {
     if ((await writeByApi(link)) || writeByField(field, link)) {
       say("Link copied");
     } else {
-      field.hidden = false; // where a browser lets no page copy, a person does it
+      field.hidden = false; // if the browser does not let pages copy, the person does it
       field.select();
       say("Copy it with Ctrl C");
     }
@@ -33,7 +33,7 @@ export default function ({ data, parentElement }) {
   };
 }
 
-// base: where others reach the app, "" if it is not said.
+// base: the address of the app for others, "" if unknown.
 function linkOf({ base, parameters }) {
   const link = new URL(base ? `${base}/${location.pathname.split("/").pop()}${location.search}` : location.href);
   for (const [name, value] of Object.entries(parameters)) link.searchParams.set(name, value);
@@ -49,7 +49,7 @@ async function writeByApi(link) {
   }
 }
 
-// Without https a browser has no clipboard to write to, but copies what is selected.
+// Without https, a browser has no clipboard for pages, but can copy the selection.
 function writeByField(field, link) {
   field.value = link;
   field.hidden = false;

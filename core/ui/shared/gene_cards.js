@@ -1,4 +1,4 @@
-// One card for all names of genes on the page, wherever they stand: in Markdown, in a trace, in the header of a row.
+// One card for all names of genes on the page: in Markdown, in a trace, in the header of a row.
 
 const WAIT_MS = 250;
 const STAY_MS = 300; // to reach the card with the pointer
@@ -32,7 +32,7 @@ export default function ({ data }) {
   };
 }
 
-// The link to the page of a gene that an event is about, and what is known of it.
+// The link of an event to a gene's page, and the facts about the gene.
 function nameOf(event, cards) {
   const link = event.composedPath().find((each) => each.tagName === "A" && each.href);
   const address = link && new URL(link.href);

@@ -1,4 +1,4 @@
-// What components do with links of this app: they open in this tab without loading the app anew, but where a click asks for another.
+// Links of this app in components open in this tab without reloading the app, unless the click asks for another tab.
 
 function openHere(address) {
   history.pushState({}, "", address);

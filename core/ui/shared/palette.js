@@ -1,9 +1,9 @@
-// The palette. Pages and runs are found here; what is typed goes to the server after a moment, which answers with symbols and rows.
-// All text is set as text, never as HTML. A plain click opens a page without loading the app anew: Streamlit follows the address.
+// The palette. Pages and runs are found here. The server gets the typed text after a moment and answers with symbols and rows.
+// All text is set as text, never as HTML. A plain click opens a page without reloading the app: Streamlit follows the address.
 
 const PAUSE_MS = 150; // after the last key, before the server is asked
-const MOST = 12; // pages and runs that are listed
-const states = new WeakMap(); // dialog → what is known of it between two draws
+const MOST = 12; // most pages and runs to list
+const states = new WeakMap(); // dialog → its state between two draws
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const dialog = parentElement.querySelector("dialog");
@@ -35,7 +35,7 @@ function begin(parent) {
     const found = [...known.slice(0, MOST), ...(isAnswered ? state.data.found : [])];
     state.chosen = Math.min(state.chosen, Math.max(found.length - 1, 0));
     box.replaceChildren(...found.map(option));
-    none.textContent = found.length ? "" : isAnswered || !words.length ? "Nothing of that name is here." : "Looking …";
+    none.textContent = found.length ? "" : isAnswered || !words.length ? "Nothing with that name." : "Looking …";
     choose(state.chosen);
   };
 
@@ -89,7 +89,7 @@ function begin(parent) {
     }
   });
   dialog.addEventListener("close", () => box.replaceChildren());
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // beside it
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // outside it
   parent.querySelector(".open").addEventListener("click", open);
   state.shortcut = (event) => {
     if (event.key.toLowerCase() !== "k" || event.altKey || event.shiftKey || !(event.ctrlKey || event.metaKey)) return;

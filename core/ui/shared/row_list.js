@@ -1,13 +1,13 @@
-// The list of rows. Only the rows in sight are drawn, so that ten thousand scroll smoothly. The rows come once; which of
-// them is open comes by an event, so that a step to the next row does not send them all again.
+// The list of rows. Only the visible rows are drawn, so that ten thousand scroll smoothly. The rows come once; the open
+// row comes by an event, so that a step to the next row does not send them all again.
 
 const ROW_PX = 30;
 const SPARE = 10; // rows drawn above and below those in sight
 const LEAST_PX = 240;
 const BELOW_PX = 24; // between the list and the window's lower edge
-const REST_MS = 120; // moves closer together than this open only the last row
-const LOST_MS = 5000; // a row that has not come by then is asked for again
-const SETTLE_MS = 1000; // after the last move, the list and the page are brought to agree
+const REST_MS = 120; // of moves that follow faster than this, only the last opens its row
+const LOST_MS = 5000; // a row that has not arrived by then is requested again
+const SETTLE_MS = 1000; // time after the last move until the list and the page are synchronised
 const HASH_BYTES = 64; // before the rows' JSON
 const KEYS = [
   ["← →", "previous, next row"],
@@ -90,7 +90,7 @@ class RowList {
     this.follow(globalThis.openedRow);
   }
 
-  // The list and the row beside it end where the window does.
+  // The list and the row beside it end at the window's lower edge.
   fit() {
     const height = Math.min(this.data.ids.length * ROW_PX, Math.max(LEAST_PX, window.innerHeight - topOf(this.box) - BELOW_PX));
     this.box.style.height = `${height}px`;
@@ -99,7 +99,7 @@ class RowList {
     this.draw();
   }
 
-  // Marks the row that the page shows. Just after a move it does not: what the page shows then may be of an earlier move.
+  // Marks the row shown on the page, but not just after a move, because the page may still show an earlier row.
   follow(id) {
     if (this.waiting === id) this.waiting = null;
     this.beginAtTop(id);
@@ -108,14 +108,14 @@ class RowList {
     if (place !== undefined && !this.waiting) this.mark(place);
   }
 
-  // Another row is read from its top.
+  // Another row starts at its top.
   beginAtTop(id) {
     const pane = rowPane();
     if (pane && this.read !== id) pane.scrollTop = 0;
     this.read = id;
   }
 
-  // Once nobody moves any more: asks again for a row that never came, and marks what somebody opened elsewhere.
+  // After the last move: requests a missing row again, and marks a row that somebody opened elsewhere.
   settle() {
     if (this.waiting) {
       if (performance.now() - this.sentAt > LOST_MS) this.ask();
@@ -200,7 +200,7 @@ class RowList {
     const moves = {
       j: 1, k: -1,
       ...(here && { ArrowDown: 1, ArrowUp: -1 }),
-      ...(within.type === "checkbox" && { ArrowRight: 1, ArrowLeft: -1 }), // whose keys Streamlit's buttons do not hear
+      ...(within.type === "checkbox" && { ArrowRight: 1, ArrowLeft: -1 }), // because Streamlit's buttons ignore these keys
       ...(this.root.contains(within) && { PageDown: page, PageUp: -page, Home: -this.at, End: this.data.ids.length - 1 - this.at }),
     };
     const others = { "/": () => focusOn(".st-key-q input"), n: writeNote, c: () => document.dispatchEvent(new CustomEvent("copy-link")), "?": () => this.showKeys() };
@@ -243,7 +243,7 @@ function rowPane() {
   return document.querySelector(".st-key-row-pane");
 }
 
-// Where an element begins in the page, however far that has scrolled.
+// The position of an element in the page, independent of scrolling.
 function topOf(element) {
   return element.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
 }
@@ -258,7 +258,7 @@ function focusOn(selector) {
 
 const NOTES_WAIT_MS = 5000;
 
-// The notes are in an expander, which has to be open before its field can be written in. They are drawn last: someone may ask
+// The notes are in an expander, which must be open before a person can write. They are drawn last, so someone may ask
 // for them before.
 function writeNote() {
   const end = performance.now() + NOTES_WAIT_MS;

@@ -95,12 +95,12 @@ def describe_dataset(dataset: Dataset) -> str:
 
 def describe_run(run: Run) -> str:
     """Return how many rows of a run have a label, and its method: "no labels · debate"."""
-    labelled = _labelled(run)
+    labelled = _count_labelled(run)
     has = "no labels" if not labelled else f"{labelled:,} labelled" if labelled < run.done else f"{labelled:,} rows, all labelled"
     return f"{has} · {method_text(run.method)}"
 
 
-def _labelled(run: Run) -> int:
+def _count_labelled(run: Run) -> int:
     counts = loaders.labelled_counts().set_index("run")["labelled"]
     return int(counts.get(run.id, 0))
 
@@ -115,18 +115,18 @@ def _choose_for(address: str, runs: Sequence[Run], run: Run | None, why: str) ->
 
 def _suits(run: Run, address: str) -> bool:
     if address in _NEED_LABELS:
-        return _labelled(run) > 0
+        return _count_labelled(run) > 0
     return run.method == "debate" if address in _NEED_BRIEFS else True
 
 
 def _merits(run: Run, address: str) -> tuple[bool, ...]:
     """Return the sort key of runs to open: whether the page can show it, has labelled probabilities, has arguments to read."""
-    return _suits(run, address), _labelled(run) > 0 and not run.has_rank_scores, run.method == "debate"
+    return _suits(run, address), _count_labelled(run) > 0 and not run.has_rank_scores, run.method == "debate"
 
 
 def _reason(run: Run) -> str:
     what = "debate" if run.method == "debate" else "run"
-    return f"the latest {what} with labels" if _labelled(run) else f"the latest {what}"
+    return f"the latest {what} with labels" if _count_labelled(run) else f"the latest {what}"
 
 
 def _describe_missing(wanted: str) -> str:

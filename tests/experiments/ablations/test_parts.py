@@ -9,7 +9,7 @@ import pytest
 from core.evidence.packs import Packs, Source
 from core.experiments.ablations.agreement_weights import weights_by_agreement
 from core.experiments.ablations.arms import Trial
-from core.experiments.ablations.calibration_ties import _flatten, _ordered
+from core.experiments.ablations.calibration_ties import _flatten, _rank_with_ties
 from core.experiments.ablations.functional_neighbours import membership_space, partners_of
 from core.experiments.ablations.perturbation_neighbours import network_similarity
 from core.experiments.ablations.program_priors import describe_expectations, program_counts
@@ -83,7 +83,7 @@ def test_a_classifier_never_sees_the_labels_of_a_row_s_own_part() -> None:
 def test_recalibration_keeps_the_order_and_ties_are_broken_as_said() -> None:
     p = np.array([0.0, 0.2, 0.2, 0.9, 1.0])
     assert (np.diff(_flatten(p)) >= 0).all()
-    assert _ordered(p, np.array([False, False, True, True, False])).tolist() == [0.0, 1.0, 1.5, 2.5, 3.0]
+    assert _rank_with_ties(p, np.array([False, False, True, True, False])).tolist() == [0.0, 1.0, 1.5, 2.5, 3.0]
 
 
 def test_weights_follow_agreement_to_one_side_or_the_other() -> None:

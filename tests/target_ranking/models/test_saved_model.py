@@ -29,7 +29,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 def test_without_a_manifest_it_is_no_model(tmp_path: Path) -> None:
     write_model(tmp_path, SAVED)
     (tmp_path / MANIFEST).unlink()
-    with pytest.raises(NotFound, match="no complete ranking model"):
+    with pytest.raises(NotFound, match="not a complete ranking model"):
         load_model(tmp_path)
 
 
@@ -59,8 +59,8 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not the file that its manifest"):
         read_model(tmp_path, "made")
     for text, message in (
-        ("{", "no manifest"),
-        ("[]", "no manifest"),
+        ("{", "not the manifest"),
+        ("[]", "not the manifest"),
         (json.dumps({"format": "x", "version": 1}), "'x' of version"),
     ):
         (tmp_path / MANIFEST).write_text(text)

@@ -97,7 +97,7 @@ def test_genes_without_a_vector_are_noted_and_other_files_refused(torch: Any, tm
         read_start(folder, GENES, 0.0)
     (folder / "args.json").write_text(json.dumps(ARGUMENTS))
     torch.save({"encoder.embedding.weight": torch.ones(6, WIDTH)}, folder / "best_model.pt")
-    with pytest.raises(InputError, match="no whole scGPT checkpoint"):
+    with pytest.raises(InputError, match="not a complete scGPT checkpoint"):
         read_start(folder, GENES, 0.0)
 
 

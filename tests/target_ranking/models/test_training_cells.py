@@ -25,7 +25,7 @@ def test_targets_and_changes() -> None:
     assert found.targets.astype(int).tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 1]]
     assert found.changes.tolist() == X[1:].tolist()
     assert notes_on_controls(found) == (
-        "1 of 3 cells are of batches without control cells and were compared with those of all batches.",
+        "1 of 3 cells are from batches without control cells and were compared with controls of all batches.",
     )
     with pytest.raises(InputError, match="training cells: none is perturbed"):
         take_perturbed(CELLS.take(CELLS.is_control), CELLS, np.random.default_rng(0), "training")
@@ -57,6 +57,4 @@ def test_a_tenth_of_the_training_cells_takes_the_place_of_validation_cells_witho
     fitted, chosen_on, notes = choice_cells(trained, other, rng)
     assert (len(fitted.x), len(chosen_on.x)) == (16, 2)  # of 18
     assert sorted(np.concatenate([fitted.x, chosen_on.x])[:, 0].tolist()) == x[1:-1, 0].tolist()
-    assert notes == (
-        "No validation cell has a target that was trained; 2 random training cells were held out to choose on instead.",
-    )
+    assert notes == ("No validation cell has a trained target; 2 random training cells were held out to choose on instead.",)

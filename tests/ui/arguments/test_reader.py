@@ -177,7 +177,7 @@ def test_keys_answer_go_back_and_skip_and_every_answer_is_stored(page: Page, own
     assert progress(page) == f"{N - 1} of {N} read"
     assert page.locator(".reader .about").inner_text() == fourth
     page.get_by_role("button", name="2no").click()
-    page.get_by_text("Every text of this sample is read.").wait_for()
+    page.get_by_text("You have read every text of this sample.").wait_for()
     wait_until_stored(page)
     assert len(stored(own, "debate")) == N
     page.keyboard.press("u")

@@ -1,4 +1,4 @@
-"""Calibration and ties on the labelled pool: what an increasing function changes, and what a perfect tie-breaker could add."""
+"""Calibration and ties on the labelled pool: the effect of an increasing function, and the gain of a perfect tie-breaker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.stats.calibration import tie_bounds
 from core.stats.ranks import percentiles
 from core.stats.scores_and_labels import tasks
 
-# Increasing functions of a probability, as the published check has them.
+# Increasing functions of a probability, as in the published check.
 _FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
     {
         "cube": lambda p: p**3,
@@ -27,9 +27,10 @@ _FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """Return one number. wanted: axis (de or dir); what: a function, whose largest change of the AUROC is given, or ceiling.
+    """Return one number.
 
-    Raise NotHere for a ceiling: it is of the debate's predictions of labelled rows, so the pool's own is named instead.
+    wanted: axis (de or dir); what: a function (returns its largest change of the AUROC), or ceiling. Raise NotHere for a
+    ceiling, because it needs the debate's predictions of labelled rows; the message has the pool's own ceiling.
     """
     rows = sources.run_rows("pool")
     at = ("de", "dir").index(wanted["axis"])

@@ -1,4 +1,4 @@
-"""What the published debate's briefs hold."""
+"""The contents of the published debate's briefs."""
 
 from __future__ import annotations
 

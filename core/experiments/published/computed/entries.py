@@ -1,4 +1,4 @@
-"""What the published entries changed of the entry that they were made from."""
+"""The changes of published entries from their base entry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
     """Return one number.
 
     wanted: entry, base (sources); axis (p_de or p_up); what: changed, the share of rows whose probability differs by more than
-    decimals of the files do.
+    the rounding of the files.
     """
     axis = wanted["axis"]
     frames = [sources.predictions(wanted[key]).set_index("pair_id") for key in ("entry", "base")]

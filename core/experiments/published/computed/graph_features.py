@@ -1,7 +1,8 @@
-"""Published features of a regulatory graph: how many pairs it connects, and what they say of an effect and of its direction.
+"""Published features of a regulatory graph: the share of connected pairs, and the features' AUROCs of an effect and its
+direction.
 
-The feature file was imported as external scores, so numbers here are ranks; equal numbers share one. Most pairs are not connected
-and have 0, so the rank that most rows share is that of 0.
+The feature file was imported as external scores, so numbers here are ranks; equal numbers share a rank. Most pairs are not
+connected and have 0, so the most common rank is that of 0.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from core.stats.scores_and_labels import Task, tasks
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
     """Return one number.
 
-    wanted: feature (a source); what: connected (the share of rows that are not 0, `directed`: of those labelled up or down), de
-    (its AUROC), or dir (its AUROC among the connected rows).
+    wanted: feature (a source); what: connected (the share of rows that are not 0, with `directed` among rows labelled up or
+    down), de (its AUROC), or dir (its AUROC among the connected rows).
     """
     rows = sources.run_rows(wanted["feature"])
     de, direction = tasks(rows.arrays.outcome, rows.scores)
     if wanted["what"] == "de":
         return Computed(auroc(de.positive[de.rows], de.values[de.rows]))
     task = direction if wanted["what"] == "dir" or wanted.get("directed") else de
-    connected = _connected(task)
+    connected = _find_connected(task)
     if wanted["what"] == "connected":
         n, of = int(connected[task.rows].sum()), int(task.rows.sum())
         return Computed(n / of, f"{n:,} of {of:,} rows are connected")
@@ -36,6 +37,6 @@ def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
     return Computed(auroc(task.positive[chosen], task.values[chosen]))
 
 
-def _connected(task: Task) -> Bools:
+def _find_connected(task: Task) -> Bools:
     values, n = np.unique(task.values[task.rows], return_counts=True)
     return np.asarray(task.values != values[n.argmax()])

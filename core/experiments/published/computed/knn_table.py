@@ -28,7 +28,7 @@ def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
 
 
 def evaluate_loo(sources: Sources, space: str, centre: bool) -> Evaluation:
-    """Return the score of the priors under leave-one-out, and of equal weights under it."""
+    """Return the scores of the priors and of equal weights under leave-one-out."""
     index, knn = sources.index(), _inputs(sources, space, centre)
     return evaluate(index.labels[index.known_positions], knn.queries, predict_knn(EvaluationProtocol("loo"), knn))
 

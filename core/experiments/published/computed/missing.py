@@ -1,4 +1,4 @@
-"""Published numbers that no public file allows to compute; each says what is missing."""
+"""Published numbers that cannot be computed from public files. Each names the missing data."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from core.experiments.published.sources import Computed, NotHere, Sources
 
 
 def compute(_sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """Raise NotHere with what is missing."""
+    """Raise NotHere, naming the missing data."""
     raise NotHere(wanted["missing"])

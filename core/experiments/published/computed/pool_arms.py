@@ -1,4 +1,4 @@
-"""The labelled pool's model, the kNN on its rows, and the fusion of both, which several published numbers compare.
+"""The labelled pool's model, the kNN on its rows, and the fusion of both. Several published numbers compare them.
 
 The kNN is leave-one-out over all labelled rows of the challenge, so that a row sees no row of its perturbation or gene.
 """

@@ -27,10 +27,10 @@ def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
 
 
 def noise_of_cuts(values: Floats) -> str:
-    """Return what the choice of cuts adds to a mean over cuts of shape (n_cuts,), in words."""
+    """Describe the noise of the cuts in a mean over cuts; values: of shape (n_cuts,)."""
     n = len(values)
     if n < 2:
-        return "ours is of one cut of the folds, the published one the mean of four"
+        return "ours is from one cut of the folds, the published one is the mean of four"
     return (
         f"different cuts of the folds: ours is the mean of seeds 0–{n - 1}, which range from {values.min():.3f} to "
         f"{values.max():.3f}, so the mean of {n} cuts has a standard error of {values.std(ddof=1) / np.sqrt(n):.3f}"
@@ -38,7 +38,7 @@ def noise_of_cuts(values: Floats) -> str:
 
 
 def _score_cut(sources: Sources, space: str, centre: bool, seed: int) -> tuple[float, float, float, float]:
-    """Return DE and DIR of the model, then of the fusion at weight 0.5, inside the cells of one cut of all labelled rows."""
+    """Return DE and DIR of the model, then of the fusion at weight 0.5, inside the cells of one cut."""
     pool, index = load_pool(sources), sources.index()
     protocol, known = EvaluationProtocol("folds", 5, seed), index.known
     settings = SimilaritySettings(centre=centre)

@@ -10,7 +10,7 @@ from core.experiments.published.sources import Computed, Sources
 from core.stats.official_score import Score, point_score
 from core.stats.scores_and_labels import scores_from_probabilities
 
-ENCODER = "a sentence encoder's build moves the numbers of its space"
+ENCODER = "the numbers of a space depend on the build of its sentence encoder"
 SVD = "the randomized SVD behind this space depends on the order of the texts and on the library's version"
 
 

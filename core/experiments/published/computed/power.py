@@ -28,7 +28,7 @@ _UNKNOWN = {
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A kNN that the model is fused with. other: the one that replaces it in a swap of embeddings; None: it is in no swap."""
+    """A kNN to fuse with the model. other: its replacement in a swap of embeddings; None without a swap."""
 
     space: str
     centre: bool
@@ -75,7 +75,7 @@ def _change_se(sources: Sources, change: str) -> tuple[float, str]:
     """Return the standard error of a paired change in the mean score on one public half, and a sentence on other spaces."""
     arms = [arm for arm in _arms(sources) if arm.other or change != "embedding"]
     each = ", ".join(f"{_words(arm, change)} {detectable_difference(_noise(sources, change, arm)):.4f}" for arm in arms)
-    note = f"{_UNKNOWN[change]}: the difference seen with 80% power depends on the kNN's space, here {each}"
+    note = f"{_UNKNOWN[change]}: the difference detected with 80% power depends on the kNN's space, here {each}"
     return _noise(sources, change, arms[0]), note
 
 
@@ -97,7 +97,7 @@ def _arms(sources: Sources) -> list[Arm]:
 
     arms = sources.once(("arms",), find)
     if TEXT not in arms:
-        raise NotHere("two spaces are needed, of gene_desc.json and string_edges.json; not both are in this workspace")
+        raise NotHere("two spaces are needed, from gene_desc.json and string_edges.json, and one is missing in this workspace")
     return arms
 
 

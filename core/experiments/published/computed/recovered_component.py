@@ -39,7 +39,7 @@ def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
 
 
 def _base(sources: Sources) -> Scores:
-    """Return the published debate's probabilities as its traces have them."""
+    """Return the published debate's probabilities from its traces."""
     rows = sources.predictions("sharp")
     return scores_from_probabilities(rows["p_de"], rows["p_up_given_de"])
 
@@ -74,9 +74,9 @@ def _largest_difference(sources: Sources, fusion: str, found: RecoveredComponent
 
 
 def _largest_change_from_sums(sources: Sources, found: RecoveredComponent) -> float:
-    """Return how far off a fused P(DE) is if the base is ranked by the sums of its file's decimals, which break its ties."""
+    """Return the error of a fused P(DE) if the base is ranked by the sums of its file's decimals, which break its ties."""
     other = found.p_de
-    unrounded = np.unique(_file_sums(sources, "sharp"), return_inverse=True)[1].astype(np.float64)  # ranked as they are
+    unrounded = np.unique(_file_sums(sources, "sharp"), return_inverse=True)[1].astype(np.float64)  # ranked without rounding
     fused = [
         fuse(percentiles_of([Component("base", each, each), Component("other", other, other)]), weights_of([W_DE], [W_DE])).p_de
         for each in (_base(sources).p_de, unrounded)

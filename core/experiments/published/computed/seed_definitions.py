@@ -1,7 +1,7 @@
-"""The direction score of a pool whose rows were answered under several seeds, by ten definitions of what is ranked.
+"""The direction score of a pool with several seeds per row, by ten definitions of the ranked value.
 
-The tenth is that of the published entry's own program (`build_cross_fusion_submission.py`), which adds 1e-9 to the sum of two
-probabilities that are often smaller than that, so that confident answers of no change are ranked by their P(up) alone.
+The tenth is from the published entry's own program (`build_cross_fusion_submission.py`). It adds 1e-9 to the sum of two
+probabilities, which is often smaller, so confident answers of no change are ranked only by their P(up).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ PROGRAM = "up / (up + down + 1e-9) of the means"
 
 
 def compute(sources: Sources, wanted: Mapping[str, Any]) -> Computed:
-    """Return the DIR of the official definition; the note has that of all ten.
+    """Return the DIR of the official definition; the note has the DIR of all ten.
 
-    wanted: pool (a source); larger: another pool, on which the program's definition is tried where the first is missing: NotHere
-    is then raised with what it changes there.
+    wanted: pool (a source); larger: another pool, used to try the program's definition if the first pool is missing. NotHere is
+    then raised with its effect there.
     """
     try:
         sources.find(wanted["pool"])
@@ -52,7 +52,7 @@ def _scores(sources: Sources, pool: str) -> dict[str, float]:
 
 
 def definitions(up: Floats, down: Floats) -> dict[str, Floats]:
-    """Return what ten definitions rank rows by, each of shape (n_rows,). up, down: of shape (n_rows, n_seeds)."""
+    """Return the ranked values of ten definitions, each of shape (n_rows,). up, down: of shape (n_rows, n_seeds)."""
     mean_up, mean_down, total = up.mean(axis=1), down.mean(axis=1), up + down
     share = np.divide(up, total, out=np.full_like(up, 0.5), where=total > 0)
     changed = total > 0.5
@@ -75,7 +75,7 @@ def definitions(up: Floats, down: Floats) -> dict[str, Floats]:
 
 
 def _by_seed(db: Cursor, run: str, ids: list[str]) -> tuple[Floats, Floats]:
-    """Return prediction up and down of each row under each seed, of shape (n_rows, n_seeds); what was not read is a third."""
+    """Return prediction up and down of each row under each seed, of shape (n_rows, n_seeds); an unreadable answer is a third."""
     frame = traces.answers_by_seed(db, run)
     found = [
         frame.pivot(index="pair_id", columns="stage", values=name).reindex(ids).fillna(1 / 3).to_numpy(dtype=np.float64)
