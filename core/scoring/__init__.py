@@ -31,6 +31,7 @@ class_scores  three classes: one-vs-rest AUROCs, log-loss, Brier, decision curve
 distance_scores  by distance to the training rows
 sensitivity   does a verdict depend on sampling and labels?
 row_reason    why a row was predicted so, in a sentence that somebody wrote
+row_trace     the trace of a row in stages of speeches and steps
 row_words     one row of a run in words
 json_shapes   the JSON of the command line's numbers
 control_words  controls in words, as tables and as JSON
