@@ -33,6 +33,7 @@ sensitivity   does a verdict depend on sampling and labels?
 row_reason    why a row was predicted so, in a sentence that somebody wrote
 row_trace     the trace of a row in stages of speeches and steps
 row_words     one row of a run in words
+row_trace     the trace of a row as people read it
 json_shapes   the JSON of the command line's numbers
 control_words  controls in words, as tables and as JSON
 rubric_rates  the rate of an answer by role: raw, from labels alone, corrected; changed between two runs
