@@ -22,7 +22,7 @@ from core.log import LOGGER
 from core.stats.multiplicity import holm
 from core.store import datasets, hypotheses
 from core.system_errors import explain
-from core.texts import parse_json
+from core.texts import parse_json, quantity_text
 
 TESTS = "comparisons of runs on this dataset so far, including results in the ledger"
 
@@ -46,8 +46,8 @@ class Looked:
             one_of = "This is the only comparison of runs on this dataset so far"
         if math.isnan(self.p):
             return f"{one_of}; it has no p."
-        after = f", after Holm's correction for all of them {self.holm:.2g}" if self.n > 1 else ""
-        return f"{one_of}: p = {self.p:.2g}{after}."
+        after = f", after Holm's correction for all of them {quantity_text(self.holm)}" if self.n > 1 else ""
+        return f"{one_of}: p = {quantity_text(self.p)}{after}."
 
 
 def look_at(workspace: Workspace, dataset: str, compared: Iterable[tuple[str, str, float]]) -> list[Looked]:
