@@ -69,6 +69,7 @@ class MarkVariants:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(MarkVariants())
+    strength.skip_constants()
     # Else the threads of each worker, and of each process it starts, wait for those of the others.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _work_in_memory(config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 ON_COMMIT = 20
 # How long an example takes says nothing on a busy machine.
@@ -14,6 +15,12 @@ def register() -> None:
     settings.register_profile("soak", _PATIENT)
     settings.register_profile("commit", _PATIENT, max_examples=ON_COMMIT, database=None)
     settings.load_profile("commit")
+
+
+def skip_constants() -> None:
+    """Have no process of the suite parse all of core/ for constants to try, which takes it longer than the twenty examples."""
+    if settings.get_current_profile_name() == "commit":
+        providers._get_local_constants = lambda: providers._local_constants
 
 
 def examples(number: int) -> settings:

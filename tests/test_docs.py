@@ -103,6 +103,7 @@ def commands_in(document: Path) -> Iterator[list[str]]:
             yield shlex.split(words)[1:]
 
 
+@pytest.mark.soak  # `make lint` and `make soak PART=variants` run it
 @each_document
 def test_every_command_exists_with_its_options(document: Path) -> None:
     for words in commands_in(document):
@@ -183,6 +184,7 @@ def drawn(block: str) -> set[tuple[str, str]]:
     return {(start, end) for start, ends in arrows for end in ends.split(" & ")}
 
 
+@pytest.mark.soak  # `make lint` and `make soak PART=variants` run it
 def test_the_diagram_of_the_house_has_every_import() -> None:
     """Every arrow is an import, and every room that another imports can be reached from it along arrows, but for EVERYONE."""
     [house] = [block for block in blocks(DOCS / "architecture.md", "mermaid") if "subgraph" in block]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.soak  # `make lint` and `make soak PART=variants` run them
 ROOT = Path(__file__).resolve().parent.parent
 EVERYONE = {
     "types",

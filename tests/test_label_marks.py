@@ -63,7 +63,7 @@ def test_it_stands_beside_every_score_that_a_command_prints(marked: Workspace) -
         assert core(place, *command).out.startswith(MARKED.sentence), command
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("slides", [False, True])
 def test_it_stands_in_a_report(marked: Workspace, slides: bool) -> None:
     with marked.store.read() as db:

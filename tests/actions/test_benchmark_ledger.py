@@ -168,6 +168,7 @@ def dataset_of(workspace: Workspace) -> str:
         return runs.find(db, "llm train").dataset
 
 
+@pytest.mark.soak
 def test_the_command_says_how_it_stands(done: Run, tmp_path: Path) -> None:
     screen, _ = done
     file = tmp_path / "b.toml"

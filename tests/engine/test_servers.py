@@ -166,6 +166,7 @@ def test_servers_join_and_leave_by_the_file(tmp_path: Path) -> None:
     assert "nonsense" not in log_of(workspace, run)
 
 
+@pytest.mark.soak
 def test_a_run_waits_while_every_server_is_gone_and_goes_on_when_one_is_back(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 60)
     script, ports = Script(delay_s=0.02), (free_port(), free_port())

@@ -14,6 +14,7 @@ from tests.engine.summer_runs import assert_equal_to_undisturbed, run_with_kills
 ROWS = 40
 
 
+@pytest.mark.soak
 def test_forty_rows_of_each_task_on_the_demo(little_copy: Workspace) -> None:
     place = little_copy.settings.workspace
     for task, other in (("de", "dir"), ("dir", "de")):

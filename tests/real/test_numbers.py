@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,14 +14,13 @@ from core.scoring.run_scores import load_scored_rows
 from core.stats.calibration import tie_bounds
 from core.store import predictions, rubrics, runs
 from core.store.predictions import RowFilter
+from tests import commands
 
 ROLES = ("EFFECT", "NULL", "UP", "DOWN")
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def core_json(workspace: Workspace, *arguments: str) -> Any:
-    command = [sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), *arguments, "--json"]
-    return json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
+    return commands.core_json(workspace.settings.workspace, *arguments)
 
 
 def test_the_labelled_pool(real_workspace: Workspace) -> None:

@@ -94,7 +94,7 @@ def press(app: AppTest, label: str) -> AppTest:
     return button.click().run()
 
 
-@pytest.mark.few(17)
+@pytest.mark.few(13)
 @pytest.mark.parametrize(("fixture", "run", "page", "tab"), EVERYWHERE)
 def test_every_page_runs(glance: Visit, request: pytest.FixtureRequest, fixture: str, run: str, page: str, tab: str) -> None:
     app = glance(request.getfixturevalue(fixture), page, **({"run": run} if run else {}), **tab_of(page, tab))

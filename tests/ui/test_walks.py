@@ -96,6 +96,7 @@ def test_a_reader_adds_nothing(visit: Visit, little_demo: Workspace, monkeypatch
     assert not [button for button in app.button if str(button.key).startswith("to-")]
 
 
+@pytest.mark.soak
 def test_the_draft_of_an_abstract_is_edited_and_saved(visit: Visit, little_copy: Workspace) -> None:
     run = the_run(little_copy, LABELLED)
     app = visit(little_copy, "share", run=run.id)

@@ -21,6 +21,7 @@ def leaking(small_workspace: Workspace) -> Workspace:
     return small_workspace
 
 
+@pytest.mark.soak
 def test_a_finding_stands_on_overview_and_on_data(visit: Visit, leaking: Workspace) -> None:
     overview = visit(leaking, "overview")
     text = text_of(overview)

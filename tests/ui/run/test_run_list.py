@@ -26,6 +26,7 @@ from tests.ui.test_apptest import press, text_of
 NOWHERE = "http://127.0.0.1:9/v1"
 
 
+@pytest.mark.soak
 def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit: Visit, tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 8)
     with serving_prompt_only(workspace) as (run, url):

@@ -77,6 +77,7 @@ def test_the_heading_of_a_file_names_the_dataset_once(
     assert leakage.count(DATASET) == 1
 
 
+@pytest.mark.soak
 def test_without_a_browser_the_menu_says_why_there_is_html_alone(
     visit: Visit, little_demo: Workspace, built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ def sizes_of_text(app: AppTest) -> set[float]:
     return {json.loads(each.proto.spec)["layout"]["template"]["layout"]["font"]["size"] for each in app.get("plotly_chart")}
 
 
+@pytest.mark.soak
 def test_a_browser_with_the_cookie_has_larger_text(visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = visit(little_demo, "compare")
     cookies = {text_size.COOKIE: "on"}
