@@ -69,7 +69,6 @@ class MarkVariants:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(MarkVariants())
-    strength.skip_constants()
     # Else the threads of each worker, and of each process it starts, wait for those of the others.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _work_in_memory(config)
@@ -92,6 +91,11 @@ def _work_in_memory(config: pytest.Config) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than processors: in each, tests wait a sixth of the time for servers, processes and browsers."""
     return (psutil.cpu_count() or 1) + 1
+
+
+def pytest_sessionstart() -> None:
+    """By now hypothesis knows its profile."""
+    strength.skip_constants()
 
 
 @pytest.hookimpl(tryfirst=True)
