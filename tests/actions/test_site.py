@@ -18,7 +18,6 @@ from tests.site.test_files import data_of
 SECRET = "sk-abcdefgh12345678"
 
 
-@pytest.mark.soak
 def test_it_says_what_the_app_says(small_workspace: Workspace) -> None:
     made = build_site(small_workspace, "debate")
     rows, texts, run = (data_of(made.files[f"data/{name}.js"]) for name in ("rows", "texts-0000", "run"))
