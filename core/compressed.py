@@ -62,7 +62,7 @@ class BoundedStream(io.RawIOBase):
         return len(data)
 
 
-def unpacked(file: IO[bytes] | io.BufferedIOBase, name: str) -> io.RawIOBase | None:
+def unpack_file(file: IO[bytes] | io.BufferedIOBase, name: str) -> io.RawIOBase | None:
     """Return the unpacked bytes of a file that is packed, read from its beginning; None for one that is not.
 
     name: of the file, for errors. What `BoundedStream` raises, reading raises.
@@ -102,7 +102,7 @@ def plain_file(path: Path, name: str) -> Iterator[tuple[Path, str]]:
     name: what the file is called. Raise OSError, and UnsafeFile or InputError for what unpacks to too much or is damaged.
     """
     with path.open("rb") as file:
-        stream = unpacked(file, name)
+        stream = unpack_file(file, name)
         if stream is None:
             yield path, name
             return

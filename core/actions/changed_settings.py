@@ -38,7 +38,7 @@ class ChangedSettings:
     backend: str | None = setting(None, "Continue locally or on a Ray cluster, also after later resumes.")
     ray_address: str | None = setting(None, "Address of the Ray cluster, also after later resumes.", metavar="HOST:PORT|auto")
 
-    def given(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         """Return the changed settings, by the names of `change_settings`."""
         values = {"servers" if name == "endpoint" else name: value for name, value in values_of(self).items()}
         return {name: value for name, value in values.items() if value is not None}

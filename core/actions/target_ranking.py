@@ -134,7 +134,7 @@ def delete(workspace: Workspace, name: str) -> None:
     if status_of(folder).is_live:
         raise StateError(f"target ranking {name}: running, expected one that is not running")
     with workspace.change("delete target ranking", name) as (_, detail):
-        detail |= {"models": ", ".join(folder.fitted())}
+        detail |= {"models": ", ".join(folder.saved_models())}
         folder.remove()
 
 
@@ -180,7 +180,7 @@ def resume(workspace: Workspace, name: str) -> RankingFolder:
     status = status_of(folder)
     if not status.is_live and status.state != "done":
         with workspace.change("resume target ranking", name) as (_, detail):
-            detail |= {"models": ", ".join(folder.fitted())}
+            detail |= {"models": ", ".join(folder.saved_models())}
         _start(workspace, folder)
     return folder
 
@@ -215,8 +215,8 @@ def _go_on(
     workspace: Workspace, folder: RankingFolder, prepared: tuple[ReadCells, Split], say: Callable[[str], object]
 ) -> RankingFolder:
     with workspace.change("resume target ranking", folder.name) as (_, detail):
-        detail |= {"models": ", ".join(folder.fitted())}
-    say(f"{folder.name}: continues; trained already: {', '.join(folder.fitted()) or 'no model'}")
+        detail |= {"models": ", ".join(folder.saved_models())}
+    say(f"{folder.name}: continues; trained already: {', '.join(folder.saved_models()) or 'no model'}")
     _work(folder, lambda: prepared, say)
     return folder
 

@@ -161,7 +161,7 @@ def read_conditions(
     names = read_perturbations(
         values[chosen], spellings, settings.control, settings.separator or "", need_controls=bool(columns.control)
     )
-    if columns.guide is None and names.counted("genes", "guide"):
+    if columns.guide is None and names.count_values("genes", "guide"):
         columns = replace(columns, guide=columns.perturbation)
     if columns.control:
         columns = replace(columns, control=_list(names.controls))

@@ -35,7 +35,7 @@ class GeneNames:
     spellings: Mapping[str, str] = field(default_factory=dict)
     ambiguous: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def own(self, target: str) -> tuple[str, ...]:
+    def genes_of(self, target: str) -> tuple[str, ...]:
         """Return the names of the genes matching a perturbed gene: one, or several if they share its name."""
         return self.ambiguous.get(target, (target,))
 

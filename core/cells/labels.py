@@ -57,7 +57,7 @@ def label_pairs(changes: GeneChanges, targets: Iterable[str], genes: GeneNames, 
     codes = code_changes(changes.log2_fc, changes.fdr, replicate_fdr, thresholds)
     position = {gene: i for i, gene in enumerate(genes.names)}
     for i, target in enumerate(targets):
-        for own in genes.own(target):
+        for own in genes.genes_of(target):
             if own in position:
                 codes[i, position[own]] = LEFT_OUT
     return codes

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from core.cells.anndata_frames import is_group
 from core.cells.hdf5_walk import Hdf5File
-from core.compressed import DAMAGE, open_archive, packing_of, unpacked
+from core.compressed import DAMAGE, open_archive, packing_of, unpack_file
 from core.errors import InputError
 from core.file_io import open_file, read_head
 from core.file_limits import MAX_UNPACKED_BYTES
@@ -59,7 +59,7 @@ def describe_other_cells(path: Path) -> str:
     if not kind:
         return ""
     with open_file(path, MAX_UNPACKED_BYTES) as file:
-        plain = unpacked(file, path.name)
+        plain = unpack_file(file, path.name)
         inside = b"" if plain is None else plain.read(len(_TEXT)) or b""
     if inside.startswith(HDF5):
         return f"cells (HDF5) packed by {kind}: unpack the file, with `{_UNPACK[kind]} -c {path.name} > cells.h5ad`; then {USE}"

@@ -19,7 +19,7 @@ from core.cells.columns import MOST_CHARACTERS, texts
 from core.cells.differential_expression import log2_fold_change
 from core.cells.predicted_changes import SHOWN_VALUES, PredictedChanges, WantedPairs
 from core.cells.predicted_columns import KEYS, choose_columns
-from core.compressed import bare_name, unpacked
+from core.compressed import bare_name, unpack_file
 from core.delimited import delimiter_of, with_points
 from core.errors import InputError, UnknownFormat
 from core.file_limits import refuse_bomb
@@ -139,7 +139,7 @@ def _is_parquet(path: Path) -> bool:
 def _open_text(path: Path) -> Iterator[io.BufferedReader]:
     """Open a table of text, unpacked if it is packed."""
     with path.open("rb") as file:
-        stream = unpacked(file, path.name)
+        stream = unpack_file(file, path.name)
         yield file if stream is None else io.BufferedReader(stream, _CHUNK_BYTES)
 
 

@@ -19,7 +19,7 @@ from core.cells.hdf5_values import native, read_values, require_dataset
 from core.cells.hdf5_walk import Hdf5File, damage_named
 from core.cells.other_cells import tenx_group
 from core.cells.packages import import_hdf5
-from core.compressed import DAMAGE, plain_file, unpacked
+from core.compressed import DAMAGE, plain_file, unpack_file
 from core.errors import InputError
 from core.file_io import open_file
 from core.file_limits import MAX_UNPACKED_BYTES, refuse_beyond_memory
@@ -87,7 +87,7 @@ def copy_tenx_folder(folder: Path, target: Path) -> None:
 
 def _read_lines(path: Path) -> list[str]:
     with open_file(path, MAX_UNPACKED_BYTES) as file:
-        stream = unpacked(file, str(path))
+        stream = unpack_file(file, str(path))
         try:
             return (file.read() if stream is None else stream.readall()).decode().splitlines()
         except UnicodeDecodeError as error:

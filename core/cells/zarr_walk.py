@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from core.compressed import packing_of, unpacked
+from core.compressed import packing_of, unpack_file
 from core.errors import InputError, UnsafeFile
 from core.file_io import read_file, refuse_special
 from core.file_limits import refuse_beyond_memory, refuse_bomb
@@ -177,7 +177,7 @@ def _refuse_chunk(path: Path, size: int, codecs: list[str], expected: int | None
         elif packing_of(head) != _PACKED[kind]:
             raise InputError(f"{path}: a chunk that is not packed by {kind}, as its array says")
         else:
-            plain = unpacked(file, str(path))  # counts what it unpacks to, and no further than it may
+            plain = unpack_file(file, str(path))  # counts what it unpacks to, and no further than it may
             assert plain is not None
             n_bytes = 0
             while part := plain.read(1 << 20):

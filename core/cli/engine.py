@@ -97,7 +97,7 @@ def retry(context: typer.Context, run: RunName, chosen: dict[str, Any], detach: 
 
 def _new_settings(workspace: Workspace, run: str, changed: ChangedSettings) -> ExecutionSettings | None:
     """Return the run's settings with those that are given; None if none is."""
-    changes = changed.given()
+    changes = changed.values()
     return change_settings(run_control.settings_of(workspace, run), **changes) if changes else None
 
 

@@ -208,7 +208,13 @@ def _published_json() -> Mapping[str, Any]:
 def _record(folder: RankingFolder) -> dict[str, Any]:
     status = target_ranking.status_of(folder)
     cells = folder.request().source.name
-    return {"name": folder.name, "state": status.state, "what": status.what, "models": list(folder.fitted()), "cells": cells}
+    return {
+        "name": folder.name,
+        "state": status.state,
+        "what": status.what,
+        "models": list(folder.saved_models()),
+        "cells": cells,
+    }
 
 
 def _show_evaluation(folder: RankingFolder, saved: SavedEvaluation, as_json: bool) -> None:

@@ -21,7 +21,7 @@ from typing import IO, Final
 import pyarrow as pa
 
 from core import compressed
-from core.compressed import DAMAGE, BoundedStream, open_archive, refuse_more, unpacked
+from core.compressed import DAMAGE, BoundedStream, open_archive, refuse_more, unpack_file
 from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
 from core.file_io import temporary_folder
@@ -230,7 +230,7 @@ def predictions_in(path: Path) -> Iterator[Path]:
         try:
             with tarfile.open(path, "r:") as archive:
                 packed = archive.extractfile(PREDICTIONS)
-                plain = None if packed is None else unpacked(packed, f"{path.name}/{PREDICTIONS}")
+                plain = None if packed is None else unpack_file(packed, f"{path.name}/{PREDICTIONS}")
                 if plain is None:
                     raise InputError(f"{path.name}: {PREDICTIONS} is not packed, expected what cell-eval writes")
                 with cells.open("wb") as out:

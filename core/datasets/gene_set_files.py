@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from core.compressed import bare_name, unpacked
+from core.compressed import bare_name, unpack_file
 from core.errors import InputError
 from core.file_io import open_file
 from core.file_limits import MAX_UNPACKED_BYTES
@@ -28,7 +28,7 @@ _OMNIPATH_FLAGS: Final = {"true": 1, "1": 1, "false": 0, "0": 0}
 def kind_of_gene_sets(path: Path, name: str) -> Kind | None:
     """Return which of the formats a file has, by its first lines; None for any other."""
     with open_file(path, MAX_UNPACKED_BYTES) as file:
-        plain = unpacked(file, name)
+        plain = unpack_file(file, name)
         head = (io.BufferedReader(plain) if plain is not None else file).read(_HEAD_BYTES).decode("utf-8", "replace")
     lines = head.splitlines()[:20]
     if not lines:
@@ -93,7 +93,7 @@ def _read_omnipath(path: Path, name: str) -> dict[str, Any]:
 def _lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line of a file that may be packed."""
     with open_file(path, MAX_UNPACKED_BYTES) as file:
-        plain = unpacked(file, name)
+        plain = unpack_file(file, name)
         stream = file if plain is None else io.BufferedReader(plain, 1 << 18)
         try:
             yield from enumerate(io.TextIOWrapper(stream, "utf-8-sig"), 1)

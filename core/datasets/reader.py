@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from core.compressed import bare_name, unpacked
+from core.compressed import bare_name, unpack_file
 from core.datasets.archives import Content, is_zip, open_content, open_csv
 from core.datasets.external_scores import ScoreTable, is_external_score, read_external_scores
 from core.datasets.inspect_logs import Epochs, is_log, read_log
@@ -112,7 +112,7 @@ def _open_table(content: Content, name: str) -> Table:
     file = open_content(content)
     if file.read(4) == PARQUET:
         return Table(io.BytesIO(text_of_parquet(content, name)), name)
-    plain = unpacked(file, name)
+    plain = unpack_file(file, name)
     if plain is not None:
         return Table(plain, bare_name(name))
     return Table(open_content(content), name)

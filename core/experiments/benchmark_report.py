@@ -19,7 +19,7 @@ from core.experiments.paired_replicates import (
     PairedReplicates,
     ReplicateComparison,
     compare_replicates,
-    directed,
+    directed_scores,
     mean_by_level,
     pair_replicates,
 )
@@ -277,7 +277,7 @@ def _noise_of(db: Cursor, rows: RunRows) -> Floats:
     if repeats < 2:
         return UNKNOWN
     outcome = outcome_of(rows.labels)
-    of_all = directed(rows)
+    of_all = directed_scores(rows)
     scores = [_scores_of(verdicts[verdicts["repeat"] == repeat], rows, of_all) for repeat in range(repeats)]
     values = np.array([[auroc_within_cells(task, rows.cells) for task in tasks(outcome, each)] for each in scores])
     return variances_between(values) / repeats

@@ -113,7 +113,7 @@ def compare_replicates(pair: PairedReplicates, within: str = "") -> ReplicateCom
     axis: Codes | None = {"gene": genes, "pert": perts}.get(within)
     found = []
     for a, b in zip(pair.a, pair.b, strict=True):
-        first, second = shared_rows(directed(a), directed(b))
+        first, second = shared_rows(directed_scores(a), directed_scores(b))
         found.append(influence_within_cells([*tasks(outcome, first), *tasks(outcome, second)], combine_codes(a.cells, axis)))
     values = np.stack([each.values[:, 0].reshape(2, 2) for each in found])
     parts = [difference_of(*three) for three in paired_estimates(mean_influence(found), perts, genes)]
@@ -123,7 +123,7 @@ def compare_replicates(pair: PairedReplicates, within: str = "") -> ReplicateCom
     return ReplicateComparison(pair, Comparison(*row_counts(outcome, len(outcome.labelled)), *widened), values)
 
 
-def directed(rows: RunRows) -> Scores:
+def directed_scores(rows: RunRows) -> Scores:
     """Return the scores of rows, with p_up missing if the method gave no direction."""
     undirected = np.fromiter((Flag.UNCOVERED_DIR in flags for flags in rows.frame["flags"]), dtype=np.bool_, count=len(rows))
     return Scores(rows.scores.p_de, np.where(undirected, np.nan, rows.scores.p_up))

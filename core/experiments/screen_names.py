@@ -160,7 +160,7 @@ class NamedScreen:
         p = sum(comb(more + fewer, k) for k in range(more, more + fewer + 1)) / 2 ** (more + fewer) if named else nan
         return NamedField(name, known, len(named), sum(a for a, _ in named), sum(b for _, b in named), p)
 
-    def said(self, *, coded: bool) -> dict[str, int]:
+    def count_replies(self, *, coded: bool) -> dict[str, int]:
         """Return every distinct original reply with its count, the most frequent first."""
         texts = [answer.said for answer in self.saved.answers if answer.coded == coded and not answer.error]
         return {text: texts.count(text) for text in sorted(dict.fromkeys(texts), key=lambda each: -texts.count(each))}

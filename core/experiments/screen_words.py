@@ -64,7 +64,7 @@ def _field_sentence(each: NamedField) -> str:
 
 
 def _replies(found: NamedScreen, coded: bool) -> list[str]:
-    said = list(found.said(coded=coded).items())
+    said = list(found.count_replies(coded=coded).items())
     shown = [f"“{shorten(printable(text), _LONGEST_SHOWN)}” ({n} time{'s' * (n != 1)})" for text, n in said[:_MOST_SHOWN]]
     return [*shown, f"and {len(said) - _MOST_SHOWN} other answers"] if len(said) > _MOST_SHOWN else shown
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from core.cells.other_cells import HDF5, USE, describe_hdf5, describe_other_cells
-from core.compressed import DAMAGE, open_archive, unpacked
+from core.compressed import DAMAGE, open_archive, unpack_file
 from core.datasets.archives import PREDICTIONS
 from core.errors import InputError, MissingPackage, UnknownFormat
 from core.file_io import open_file, read_head
@@ -62,7 +62,7 @@ def _other_file(path: Path, name: str) -> str:
     if head[_TAR_AT:].startswith(_TAR):
         return _tar(path)
     with open_file(path, MAX_UNPACKED_BYTES) as file:
-        plain = unpacked(file, name)
+        plain = unpack_file(file, name)
         if plain is not None:
             head = plain.read(_READ) or b""
     if head[_TAR_AT:].startswith(_TAR):

@@ -157,7 +157,7 @@ class Material:
         """The lines of the ledger, their p corrected for all tests and comparisons."""
         return ledger_lines(self.ledger, self.looked)
 
-    def published(self) -> tuple[Reproduced, ...]:
+    def published_numbers(self) -> tuple[Reproduced, ...]:
         """Return the published numbers, computed again."""
         return self._once(("published",), self.reproduce)
 

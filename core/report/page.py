@@ -15,7 +15,7 @@ from core.report.material import Material
 from core.report.methods import show_methods
 from core.report.parts import Parts, Sections
 from core.report.provenance import show_provenance
-from core.report.question import answer_sentences, asked, find_abstract
+from core.report.question import answer_sentences, find_abstract, question_text
 from core.report.tables import table
 from core.report.walk import show_part
 from core.scoring.sentences import interval_text, scored_text
@@ -30,7 +30,7 @@ def make_page(parts: Parts) -> Document:
     material = parts.material
     sections = [
         ("abstract", "Abstract", show_abstract(parts)),
-        ("answer", asked(material, parts.selection.asks), _answer(parts)),
+        ("answer", question_text(material, parts.selection.asks), _answer(parts)),
         ("figures", "Figures", join(_figure(key, found) for key, found in parts.figures)),
         *([("stops", "What to look at", show_part(parts.stops, parts.links))] if parts.stops else []),
         ("runs", "Runs", _runs(material)),

@@ -37,7 +37,7 @@ FIRST: Mapping[Question, tuple[str, ...]] = MappingProxyType(
 )
 
 
-def asked(material: Material, question: Question) -> str:
+def question_text(material: Material, question: Question) -> str:
     """Return the question with the names of the runs."""
     first = material.runs[0].name
     if question == "better" and material.comparisons:
@@ -105,10 +105,11 @@ def find_abstract(material: Material, selection: ReportSelection) -> tuple[str, 
 def draft_abstract(material: Material, question: Question) -> str:
     """Return the draft: the question and rows, the answer, and all runs beside the baselines without biology."""
     data = material.dataset
-    where = ", ".join(filter(None, (data.organism, data.context)))
+    about = ", ".join(filter(None, (data.organism, data.context)))
+    where = f" ({about})" if about else ""
     labelled = int(material.counts["rows"].sum() - material.counts["unlabelled"].sum())
     simulated = " These data are simulated." if data.origin == "simulated" else ""
-    asks = f"{asked(material, question)} The dataset {data.name}{f' ({where})' if where else ''} has {labelled:,} labelled rows."
+    asks = f"{question_text(material, question)} The dataset {data.name}{where} has {labelled:,} labelled rows."
     said = answer_sentences(material, question)[:_SENTENCES]
     beside = headline({run.name: material.standing(run.id) for run in material.runs})
     return " ".join([f"{asks}{simulated}", *said, *([] if beside in said else [beside])])

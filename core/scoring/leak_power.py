@@ -55,9 +55,9 @@ def leak_power(index: RowIndex) -> tuple[LeakPower, ...]:
 def _powers(index: RowIndex) -> Iterator[LeakPower]:
     for axis in AXES:
         for task in TASKS:
-            rows = task_rows(index, axis, task)[1].renumbered()
+            rows = task_rows(index, axis, task)[1].renumber()
             if rows.positive.any() and not rows.positive.all():
-                some = rows.some_of_other(MOST_ROWS, np.random.default_rng(SEED)).renumbered()
+                some = rows.some_of_other(MOST_ROWS, np.random.default_rng(SEED)).renumber()
                 yield LeakPower(
                     axis,
                     task,

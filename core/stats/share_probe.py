@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 
 from core.stats.arrays import Bools, Codes, Floats, sum_by_group
 from core.stats.ranks import equal_groups
-from core.stats.unit_rows import UnitRows, standardised
+from core.stats.unit_rows import UnitRows, standardise
 
 MOST_UNITS = 700  # drawn from more, which keeps a probe below a fifth of a second
 LEAST_UNITS = 15  # PerturbQA has 20 gene sets
@@ -77,7 +77,7 @@ def probe_shares(rows: UnitRows, vectors: Floats, rng: np.random.Generator) -> S
     place[usable] = np.arange(len(usable))
     kept = rows.take(place[rows.unit] >= 0)
     known = UnitRows(kept.positive, place[kept.unit], kept.other)
-    columns = standardised(np.column_stack([vectors[usable], np.linalg.norm(vectors[usable], axis=1)]))  # a length may tell too
+    columns = standardise(np.column_stack([vectors[usable], np.linalg.norm(vectors[usable], axis=1)]))  # a length may tell too
     if not columns.shape[1]:
         return NOT_PROBED
     shares = _halves(known, len(usable), rng)
@@ -85,7 +85,7 @@ def probe_shares(rows: UnitRows, vectors: Floats, rng: np.random.Generator) -> S
         return _probe_fixed(known, columns, rng)
     n_columns = columns.shape[1]
     directions = np.hstack([scale * rng.normal(size=(n_columns, _WAVES)) / np.sqrt(n_columns) for scale in _SCALES])
-    waves = standardised(np.asarray(np.sin(columns @ directions + rng.uniform(0, 2 * np.pi, directions.shape[1]))))
+    waves = standardise(np.asarray(np.sin(columns @ directions + rng.uniform(0, 2 * np.pi, directions.shape[1]))))
     predictions = [_ridge(columns, shares.known), _ridge(waves, shares.known), *_single_columns(columns, shares.known)]
     if columns.shape[1] <= MOST_MULTIPLIED:
         predictions.append(_products(columns, shares.known))
@@ -235,7 +235,7 @@ def _products(columns: Floats, targets: Floats) -> Floats:
     best = np.full(targets.shape[1], -1.0)
     predicted: Floats = np.zeros_like(centred)
     for i in range(columns.shape[1]):
-        products: Floats = standardised(columns[:, i:] * columns[:, i : i + 1])
+        products: Floats = standardise(columns[:, i:] * columns[:, i : i + 1])
         fits = products.T @ centred
         top = np.abs(fits).argmax(axis=0) if len(fits) else np.zeros(0, dtype=np.intp)
         better = np.flatnonzero(np.abs(fits[top, np.arange(len(top))]) > best[: len(top)])

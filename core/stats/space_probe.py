@@ -25,7 +25,7 @@ from core.stats.arrays import Bools, Codes, Floats
 from core.stats.cell_auroc import auroc_within_cells
 from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import Task
-from core.stats.unit_rows import UnitRows, standardised
+from core.stats.unit_rows import UnitRows, standardise
 
 Question = Literal["DE", "DIR"]
 ScoreKind = Literal["similarity", "column"]
@@ -101,7 +101,7 @@ def probe_within(
         return WithinProbe()
     some = covered.some_of_other(MOST_ROWS, rng)
     values = vectors[np.unique(some.unit)].astype(np.float64)
-    some, columns = some.renumbered(), standardised(values)
+    some, columns = some.renumber(), standardise(values)
     similar = [_Similarity(_of_length_1(found)) for found in (values, columns, np.clip(columns, -_LARGEST, _LARGEST) ** 3)]
     found = [_score_rows(some, scorer) for scorer in similar]
     best = max(range(len(similar)), key=lambda k: np.nan_to_num(min(found[k][:2])))

@@ -27,7 +27,7 @@ class UnitRows:
         """Return the chosen rows."""
         return UnitRows(self.positive[rows], self.unit[rows], self.other[rows])
 
-    def renumbered(self) -> UnitRows:
+    def renumber(self) -> UnitRows:
         """Return the rows with consecutive codes, all of them used."""
         unit, other = (np.unique(codes, return_inverse=True)[1] for codes in (self.unit, self.other))
         return UnitRows(self.positive, unit, other)
@@ -49,7 +49,7 @@ class UnitRows:
         return np.divide(hits, counts, out=np.zeros(n_units), where=counts > 0), counts
 
 
-def standardised(vectors: Floats) -> Floats:
+def standardise(vectors: Floats) -> Floats:
     """Return the columns of vectors of shape (n_units, n_columns) that vary, with mean 0 and standard deviation 1."""
     values = vectors.astype(np.float64)
     spread = values.std(axis=0)

@@ -71,7 +71,7 @@ class PerturbationNames:
     of_value: Mapping[str, Perturbation]
     counts: Mapping[str, int] = field(default_factory=dict)
 
-    def counted(self, kind: Kind, how: How | None = None) -> dict[str, int]:
+    def count_values(self, kind: Kind, how: How | None = None) -> dict[str, int]:
         """Return the values of a kind (read as `how`, if given) with their numbers of cells, largest first."""
         found = {v: self.counts[v] for v, p in self.of_value.items() if p.kind == kind and how in (None, p.how)}
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
@@ -79,7 +79,7 @@ class PerturbationNames:
     @property
     def controls(self) -> tuple[str, ...]:
         """The values of the controls, largest number of cells first."""
-        return tuple(self.counted("control"))
+        return tuple(self.count_values("control"))
 
     @property
     def multiple(self) -> tuple[str, ...]:
@@ -95,19 +95,19 @@ class PerturbationNames:
         """Describe the decisions in lines for people, each with examples. what: the things that are counted."""
         several = {value: self.counts[value] for value in self.multiple}
         groups = (
-            ("controls", self.counted("control")),
-            ("look like controls, set aside", self.counted("set aside")),
+            ("controls", self.count_values("control")),
+            ("look like controls, set aside", self.count_values("set aside")),
             ("perturbations of several genes", several),
-            ("guides read as their genes", self.counted("genes", "guide")),
-            ("symbols in other spellings", self.counted("genes", "spelling")),
-            ("missing, left out", {repr(v): n for v, n in self.counted("missing").items()}),
+            ("guides read as their genes", self.count_values("genes", "guide")),
+            ("symbols in other spellings", self.count_values("genes", "spelling")),
+            ("missing, left out", {repr(v): n for v, n in self.count_values("missing").items()}),
         )
         return [f"{title}: {_examples(values, what)}" for title, values in groups if values]
 
     def record(self) -> dict[str, dict[str, int]]:
         """Return the decisions as plain data: controls, set_aside, missing → value → number."""
         kinds: tuple[Kind, ...] = ("control", "set aside", "missing")
-        return {kind.replace(" ", "_"): self.counted(kind) for kind in kinds}
+        return {kind.replace(" ", "_"): self.count_values(kind) for kind in kinds}
 
 
 def _examples(values: Mapping[str, int], what: str) -> str:
@@ -140,7 +140,7 @@ def read_perturbations(
 
 
 def _describe_unmatched(control: str, names: PerturbationNames) -> str:
-    alike = [*names.counted("set aside"), *names.counted("control")]
+    alike = [*names.count_values("set aside"), *names.count_values("control")]
     found = alike or sorted(names.counts)
     more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
     which = "those that look like controls are" if alike else "the values are"

@@ -157,9 +157,9 @@ def _facts(file: CellFile, found: Conditions, n_kept: int) -> dict[str, Any]:
 
 def _notes(found: Conditions) -> tuple[str, ...]:
     notes = [f"Differs between controls and perturbed cells: {each.line()}." for each in found.confounders]
-    if missing := sum(found.names.counted("missing").values()):
+    if missing := sum(found.names.count_values("missing").values()):
         notes.append(f"{missing:,} cells without a value in {found.columns.perturbation} are left out.")
-    if set_aside := found.names.counted("set aside"):
+    if set_aside := found.names.count_values("set aside"):
         notes.append(f"{sum(set_aside.values()):,} cells that look like controls ({', '.join(set_aside)}) are left out.")
     if found.columns.batch is None:
         notes.append("The file has no batch column: control cells are matched over all cells.")

@@ -90,20 +90,20 @@ class RankingFolder:
         """Return the folder of a fitted model."""
         return self.path / "models" / name
 
-    def fitted(self) -> tuple[str, ...]:
+    def saved_models(self) -> tuple[str, ...]:
         """Return the names of the completely saved models, sorted."""
         return tuple(sorted(path.parent.name for path in self.path.glob(f"models/*/{MODEL_MANIFEST}")))
 
     def load_models(self) -> dict[str, FittedModel]:
         """Return the fitted models by name. Raise NotFound if there is none; MissingPackage."""
-        names = self.fitted()
+        names = self.saved_models()
         if not names:
             raise NotFound(f"target ranking {self.name}: no model is fitted, expected at least one; train it first")
         return {name: load_model(self.model(name)) for name in names}
 
     def write_manifest(self, facts: Mapping[str, Any]) -> None:
         """Write the manifest, which records that every model is complete."""
-        write_json(self.path / MANIFEST, {"models": list(self.fitted()), **facts})
+        write_json(self.path / MANIFEST, {"models": list(self.saved_models()), **facts})
 
     def write_evaluation(self, settings: EvaluationSettings, pool: str, found: Evaluation) -> SavedEvaluation:
         """Write an evaluation, its description last.
@@ -129,7 +129,7 @@ class RankingFolder:
 
     def history(self) -> pd.DataFrame:
         """Return the histories of the fitted models in one table, with a column model; other columns depend on the model."""
-        found = {name: load_history(self.model(name)) for name in self.fitted()}
+        found = {name: load_history(self.model(name)) for name in self.saved_models()}
         tables = [table.assign(model=name) for name, table in found.items() if len(table)]
         return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"model": []})
 

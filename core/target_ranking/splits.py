@@ -68,7 +68,7 @@ def read_split(path: Path) -> Split:
     found = parse(_PublishedSplit, read_file(path, MOST_BYTES), path.name, unknown="ignore")
     train, validation, test = map(_canonical, (found.train_conditions, found.val_conditions, found.test_conditions))
     seed = found.seed if isinstance(found.seed, int) else None
-    return checked(Split(train, validation, test, "file", tuple(sorted(found.unseen_genes)), seed, path.name))
+    return check_split(Split(train, validation, test, "file", tuple(sorted(found.unseen_genes)), seed, path.name))
 
 
 def _canonical(conditions: Sequence[str]) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def _canonical(conditions: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(condition for condition in parsed if condition != CONTROL))
 
 
-def checked(split: Split) -> Split:
+def check_split(split: Split) -> Split:
     """Return the split.
 
     Raise InputError if a part has no conditions, if a condition occurs twice, or if an unseen gene is perturbed in training or
@@ -124,7 +124,7 @@ def draw_split(conditions: Collection[str], kind: Kind, seed: int, unseen_genes:
     rest = [name for name in names if name not in set(held_out)]
     validation = _draw_validation(rest, rng)
     train = tuple(name for name in rest if name not in set(validation))
-    return checked(Split(train, validation, tuple(sorted(held_out)), kind, unseen, seed))
+    return check_split(Split(train, validation, tuple(sorted(held_out)), kind, unseen, seed))
 
 
 def _draw_unseen(names: Sequence[str], wanted: int, rng: np.random.Generator) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) 
     training = read.cells.of_conditions(split.train)
     validation = read.cells.of_conditions(split.validation)
     seconds: dict[str, float] = {}
-    there, n = folder.fitted(), len(request.models)
+    there, n = folder.saved_models(), len(request.models)
     for at, (name, options) in enumerate(request.models.items()):
         if name in there:
             continue

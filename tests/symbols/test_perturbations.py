@@ -127,7 +127,7 @@ def test_an_explicit_control_is_the_only_one() -> None:
     values = ["non-targeting"] * 3 + ["control"] * 2 + ["A", "A+B", "nan "]
     names = read_perturbations(values, ["A", "B"], ("non-targeting",))
     assert names.controls == ("non-targeting",)
-    assert names.counted("set aside") == {"control": 2}
+    assert names.count_values("set aside") == {"control": 2}
     assert (names.singles, names.multiple) == (("A",), ("A+B",))
     assert names.record() == {"control": {"non-targeting": 3}, "set_aside": {"control": 2}, "missing": {"nan": 1}}
     assert names.lines() == [

@@ -57,7 +57,7 @@ def test_every_model_is_fitted_saved_and_evaluated(tmp_path: Path, prepared: tup
     folder = trained(tmp_path, prepared, said)
     assert said == [(0.25, "fallen: fitting"), (0.75, "fallen_trained: fitting"), (1.0, "evaluating")]
     assert folder.is_complete
-    assert folder.fitted() == ("fallen", "fallen_trained")
+    assert folder.saved_models() == ("fallen", "fallen_trained")
     assert folder.split() == prepared[1]
     [saved] = folder.evaluations()
     again = evaluate(folder.load_models(), prepared[0].cells, prepared[1], EvaluationSettings())

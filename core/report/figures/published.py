@@ -28,7 +28,7 @@ def of_numbers(found: Sequence[Reproduced], whose: str) -> CaptionedFigure:
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
-    return [of_numbers(material.published(), material.dataset.name)]
+    return [of_numbers(material.published_numbers(), material.dataset.name)]
 
 
 FIGURE = FigureKind(

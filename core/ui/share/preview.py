@@ -26,7 +26,7 @@ from core.report.captioned import CaptionedFigure
 from core.report.figures.registry import KINDS
 from core.report.page import DRAFT
 from core.report.parts import Parts
-from core.report.question import answer_sentences, asked, find_abstract
+from core.report.question import answer_sentences, find_abstract, question_text
 from core.report.selection import ReportSelection
 from core.ui.shared import loaders, score_box, text_size
 from core.ui.shared.loaders.cache import cache_by
@@ -73,7 +73,7 @@ def show(parts: Parts) -> None:
             st.caption(f":orange[⚠ {as_text(DRAFT)}]")
         for part in text.split("\n\n"):
             st.markdown(as_text(part))
-        st.markdown(f"#### {as_text(asked(material, selection.asks))}")
+        st.markdown(f"#### {as_text(question_text(material, selection.asks))}")
         verdict, *rest = answer_sentences(material, selection.asks)
         st.markdown(f"**{as_text(verdict)}**")
         if rest:

@@ -129,7 +129,7 @@ def _show_origin(folder: RankingFolder) -> None:
     counts = f"{facts['cells']:,} cells × {facts['genes']:,} genes"
     parts = f"{len(split.train):,} training conditions, {len(split.validation):,} for validation, {len(split.test):,} for testing"
     st.caption(as_text(f"{request.source.name} · {counts}{chosen} · split {split.name}: {parts}. {' '.join(data['notes'])}"))
-    for name in folder.fitted():
+    for name in folder.saved_models():
         for note in read_manifest(folder.model(name)).notes:
             st.caption(as_text(f"{name}: {note}"))
 
