@@ -57,7 +57,7 @@ KILLED_ROWS, KILLED_JOURNALLED = 20, 7
 
 
 @pytest.fixture(scope="module")
-def unpack_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The workspace as its files lie in the archive; copied, never changed."""
     folder = tmp_path_factory.mktemp("unpacked")
     with zipfile.ZipFile(FILES / "workspace.zip") as archive:
