@@ -197,12 +197,15 @@ def _carriers_of(
     """Return the effective numbers behind the variances of a combination of AUROCs in each stratum; None for other statistics."""
     if len(influence.parts) != 2 * len(influence.values):
         return None
-    numbers = {unit: effective_clusters(influence, weights, getattr(dependence, unit)) for unit in AXES}
+    axes = [getattr(dependence, unit) for unit in AXES]
+    numbers = dict(zip(AXES, effective_clusters(influence, weights, axes), strict=True))
     # Each question needs enough rows: rows of DE give no information on the error of DIR in the same mean.
     parts = _by_question(influence, weights)
-    constant = np.array([_is_constant(influence, part) for part in parts])
-    carrying = np.array([_count_carriers(influence, part, dependence.units) for part in parts])
-    numbers["row"] = np.where(constant, np.inf, carrying).min(axis=0)
+    carrying = [carrying_rows(influence, part) for part in parts]
+    constant = np.array([_is_constant(influence, part, rows) for part, rows in zip(parts, carrying, strict=True)])
+    enough = [_has_groups(influence, part, dependence.units) for part in parts]
+    found = np.where(np.array(enough)[:, None], carrying, np.nan)
+    numbers["row"] = np.where(constant, np.inf, found).min(axis=0)
     return lambda s: Carriers(
         {unit: float(variances[unit][s]) for unit in numbers},
         {unit: float(number[s]) for unit, number in numbers.items()},
@@ -210,25 +213,23 @@ def _carriers_of(
     )
 
 
-def _count_carriers(influence: Influence, weights: Floats, units: Codes | None) -> Floats:
-    """Return what carries the influence (see `carrying_rows`), of shape (n_strata,); NaN for an average over too few groups.
+def _has_groups(influence: Influence, weights: Floats, units: Codes | None) -> bool:
+    """Return whether an average over groups has enough of them for an interval.
 
-    That they are too few is known before any score: a rule that asks the scores would choose among data sets.
+    It is known before any score: a rule that asks the scores would choose among data sets.
     """
-    found = carrying_rows(influence, weights)
     if units is None:
-        return found
+        return True
     used = np.flatnonzero(np.repeat(weights, 2))
-    groups = np.unique(units[influence.members[used].any(axis=0)])
-    return found if len(groups) >= FEWEST_GROUPS else np.full_like(found, np.nan)
+    return len(np.unique(units[influence.members[used].any(axis=0)])) >= FEWEST_GROUPS
 
 
-def _is_constant(influence: Influence, weights: Floats) -> Bools:
+def _is_constant(influence: Influence, weights: Floats, carrying: Floats) -> Bools:
     """Return whether no row has an influence by construction, of shape (n_strata,): a score of 0.5 is constant then.
 
-    Two rankings with equal AUROCs are equal, unless both are perfect or reversed.
+    Two rankings with equal AUROCs are equal, unless both are perfect or reversed. carrying: see `carrying_rows`.
     """
-    used, none = influence.values[np.flatnonzero(weights)], np.isnan(carrying_rows(influence, weights))
+    used, none = influence.values[np.flatnonzero(weights)], np.isnan(carrying)
     if (weights >= 0).all():
         return np.asarray(none & (np.abs(used - 0.5) <= ROUNDING).all(axis=0))
     within = (used > ROUNDING) & (used < 1 - ROUNDING)

@@ -115,17 +115,21 @@ def carrying_rows(influence: Influence, weights: Floats) -> Floats:
     return np.divide(total**2, fourth, out=np.full_like(total, np.nan), where=fourth > 0)
 
 
-def effective_clusters(influence: Influence, weights: Floats, clusters: Codes) -> Floats:
-    """Return the effective number of clusters of Σ weights · AUROC, of shape (n_strata,): (Σ v)² / Σ v², v a cluster's variance.
+def effective_clusters(influence: Influence, weights: Floats, axes: Sequence[Codes]) -> list[Floats]:
+    """Return the effective number of clusters of Σ weights · AUROC on each axis, of shape (n_strata,): (Σ v)² / Σ v², v a
+    cluster's variance.
 
     The squares of its rows' influences estimate v, and of a few rows they scatter: Σ v² is that of the estimates less ⅔ Σ x⁴, as
     for normal influences x, so that clusters of a single row count as many as Satterthwaite gives to normal rows.
     """
     squares = _scale((np.repeat(weights, 2) @ influence.parts) ** 2)
-    of_cluster, stratum = _sum_by_unit(squares, clusters, influence)
     total, fourth = (sum_by_group(influence.stratum, influence.n_strata, each) for each in (squares, squares**2))
-    spread = sum_by_group(stratum, influence.n_strata, of_cluster**2) - 2 / 3 * fourth
-    return np.divide(total**2, spread, out=np.full_like(total, np.nan), where=spread > 0)
+    found: list[Floats] = []
+    for clusters in axes:
+        of_cluster, stratum = _sum_by_unit(squares, clusters, influence)
+        spread = sum_by_group(stratum, influence.n_strata, of_cluster**2) - 2 / 3 * fourth
+        found.append(np.divide(total**2, spread, out=np.full_like(total, np.nan), where=spread > 0))
+    return found
 
 
 def _scale(squares: Floats) -> Floats:

@@ -67,5 +67,5 @@ def test_clusters_of_one_row_carry_as_much_as_normal_rows_and_large_ones_as_clus
     x = rng.normal(size=n)
     found = Influence(np.array([[0.5]]), np.array([[n]]), np.stack([x, np.zeros(n)]), np.ones((2, n), bool), np.zeros(n, int))
     assert carrying_rows(found, np.ones(1))[0] == pytest.approx(n / 3, rel=0.05)
-    assert effective_clusters(found, np.ones(1), np.arange(n))[0] == pytest.approx(n, rel=0.15)
-    assert effective_clusters(found, np.ones(1), np.arange(n) % 30)[0] == pytest.approx(30, rel=0.05)
+    assert effective_clusters(found, np.ones(1), [np.arange(n)])[0][0] == pytest.approx(n, rel=0.15)
+    assert effective_clusters(found, np.ones(1), [np.arange(n) % 30])[0][0] == pytest.approx(30, rel=0.05)
