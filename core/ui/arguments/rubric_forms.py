@@ -52,6 +52,14 @@ def _show_rubric(context: PageContext, run: Run) -> None:
         unit = st.selectbox("Asked of", list(_UNITS), format_func=lambda unit: _UNITS[unit], key="note-rubric-unit")
         known = ("EFFECT", "NULL", "UP", "DOWN") if run.method == "debate" else ()
         roles = st.multiselect("Roles", known, key="note-rubric-roles", placeholder="all", accept_new_options=True)
+        stages = st.multiselect(
+            "Stages",
+            (),
+            key="note-rubric-stages",
+            placeholder="all",
+            accept_new_options=True,
+            help="As the trace of a row names them. Type one and press Enter.",
+        )
         pattern = st.text_input(
             "Pattern (optional)",
             key="note-rubric-pattern",
@@ -67,6 +75,7 @@ def _show_rubric(context: PageContext, run: Run) -> None:
                 tuple(filter(None, (answer.strip() for answer in answers.split(",")))),
                 next(each for each in get_args(Unit) if each == unit),
                 tuple(roles),
+                tuple(stages),
                 dossier=dossier,
                 pattern=pattern.strip(),
             )

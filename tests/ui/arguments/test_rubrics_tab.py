@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.actions import labels, rubrics
@@ -62,10 +64,11 @@ def test_a_rubric_is_added_from_the_page(small_workspace: Workspace, visit: Visi
     app.text_input(key="note-rubric-name").input("names-a-program")
     app.text_area(key="note-rubric-question").input(RUBRIC.question)
     app.text_input(key="note-rubric-pattern").input("program")
+    app.multiselect(key="note-rubric-stages").set_value(["debate"])
     app.run()
     app.button(key="add-rubric-now").click().run()
     assert not app.error
-    assert rubrics.find(small_workspace, RUBRIC.name) == RUBRIC
+    assert rubrics.find(small_workspace, RUBRIC.name) == replace(RUBRIC, stages=("debate",))
     assert app.query_params["rubric"] == RUBRIC.name
 
 
