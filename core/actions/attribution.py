@@ -148,8 +148,8 @@ def start_apart(workspace: Workspace, plan: AttributionPlan) -> None:
 def resume(workspace: Workspace, saved: SavedAttribution) -> None:
     """Go on with an attribution, with the model server that its latest run has."""
     workspace.refuse_if_read_only(STUDY.command, saved.spec.key)
-    spec, (server, calls) = saved.spec, studies.server_of(workspace, saved.runs.values())
-    request = AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats, server, calls=calls)
+    spec, server = saved.spec, studies.server_of(workspace, saved.runs.values())
+    request = AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats, **server)
     start_apart(workspace, plan_attribution(workspace, request))
 
 

@@ -128,9 +128,9 @@ def _save(workspace: Workspace, plan: ContaminationPlan) -> SavedContamination:
 def resume(workspace: Workspace, saved: SavedContamination) -> None:
     """Go on with an experiment, with the model server that its latest run has."""
     workspace.refuse_if_read_only(STUDY.command, saved.spec.key)
-    spec, (server, calls) = saved.spec, studies.server_of(workspace, saved.runs.values())
+    spec, server = saved.spec, studies.server_of(workspace, saved.runs.values())
     screen = {name: "|".join(spellings) for name, spellings in saved.screen.known.items()}
-    request = ContaminationRequest(spec.run, spec.rows, spec.arms, server, screen=screen, calls=calls)
+    request = ContaminationRequest(spec.run, spec.rows, spec.arms, screen=screen, **server)
     start_apart(workspace, plan_contamination(workspace, request))
 
 

@@ -27,7 +27,6 @@ from core.fields.record import arguments_of
 from core.file_io import replace_file
 from core.jobs.folder import JobFolder
 from core.jobs.work import Reporter, work_on
-from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
 from core.methods.fusion_components import ComponentLoader
 from core.store import notes, predictions, runs
@@ -278,8 +277,10 @@ def _start(
     return run_control.resume(workspace, there.id, begin=work_here)
 
 
-def server_of(workspace: Workspace, made: Iterable[str]) -> tuple[str | None, CallSettings]:
-    """Return the model server of the latest of some runs that is there, and how it is asked; None, and the defaults, without."""
+def server_of(workspace: Workspace, made: Iterable[str]) -> dict[str, Any]:
+    """Return how the latest of some runs that is there is asked: a request's endpoint, concurrency and calls; {} without."""
     folders = [folder for run in made if (folder := workspace.run_folder(run)).exists]
     settings = folders[-1].execution_settings() if folders else None
-    return (None, CallSettings()) if settings is None else (settings.servers, settings.calls)
+    if settings is None:
+        return {}
+    return {"endpoint": settings.servers, "concurrency": settings.concurrency, "calls": settings.calls}

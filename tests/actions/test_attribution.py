@@ -10,7 +10,7 @@ import pytest
 
 from core.actions import ask, attribution, launch, run_control, studies
 from core.actions.ask import Question
-from core.actions.attribution import AttributionRequest
+from core.actions.attribution import AttributionPlan, AttributionRequest
 from core.actions.model_servers import ENDPOINT_FILE
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
@@ -160,7 +160,9 @@ def test_a_tool_is_compared_on_the_rows_of_its_test(asked: tuple[Workspace, Aske
     assert [each.rows for each in found.tools if each is not moving] == [ROWS - 1] * (len(TOOLS) - 1)
 
 
-def test_an_attribution_goes_on_with_the_server_that_it_was_started_with(workspace: Workspace) -> None:
+def test_an_attribution_goes_on_with_the_server_that_it_was_started_with(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     worlds.furnish(workspace)
     with scripted_server.serving() as address:
         options = {"rounds": 0, "tools": "gene_class", "seeds": "42,1042"}
@@ -169,9 +171,9 @@ def test_an_attribution_goes_on_with_the_server_that_it_was_started_with(workspa
             launch.start(
                 workspace, RunRequest("debate", None, chosen, "split=train;sample=2", name, "scripted", endpoint=address)
             )
-        plan = attribution.plan_attribution(workspace, AttributionRequest("apart", "", (), 1, address))
+        plan = attribution.plan_attribution(workspace, AttributionRequest("apart", "", (), 1, address, 3))
         saved = attribution.save_attribution(workspace, plan)
-        assert studies.server_of(workspace, saved.runs.values())[0] is None  # nothing was begun
+        assert studies.server_of(workspace, saved.runs.values()) == {}  # nothing was begun
 
         def leave(_run: str, done: int, _total: int) -> None:
             if done == 1:
@@ -179,7 +181,10 @@ def test_an_attribution_goes_on_with_the_server_that_it_was_started_with(workspa
 
         with pytest.raises(KeyboardInterrupt):
             attribution.run_attribution(workspace, plan, progress=leave)
-        assert studies.server_of(workspace, saved.runs.values())[0] == address
+        resumed: list[AttributionPlan] = []
+        monkeypatch.setattr(attribution, "start_apart", lambda _, plan: resumed.append(plan))
+        attribution.resume(workspace, saved)
+        assert [(plan.request.endpoint, plan.request.concurrency) for plan in resumed] == [(address, 3)]
     with pytest.raises(InputError, match="its seeds 42 and 1042 differ by a multiple of 1,000, as repeats do"):
         attribution.plan_attribution(workspace, AttributionRequest("meeting", "", (), 1))
     with workspace.store.read() as db:
