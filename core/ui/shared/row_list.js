@@ -43,6 +43,7 @@ class RowList {
     this.drawn = "";
     this.at = -1;
     this.sentAt = 0;
+    this.asked = new Set(); // rows that the list asked for since the page last reported what it waited for
     this.movedAt = -SETTLE_MS;
     this.fillKeys();
     this.box.addEventListener("scroll", () => this.draw());
@@ -102,6 +103,11 @@ class RowList {
   // Marks the row shown on the page, but not just after a move, because the page may still show an earlier row.
   follow(id) {
     if (this.waiting === id) this.waiting = null;
+    else if (this.waiting && this.sentAt >= this.movedAt && id !== this.read && !this.asked.has(id)) {
+      this.waiting = null; // somebody opened this one elsewhere since: the page will not report the one before any more
+      this.movedAt = -SETTLE_MS;
+    }
+    if (!this.waiting) this.asked.clear();
     this.beginAtTop(id);
     if (performance.now() - this.movedAt < SETTLE_MS) return;
     const place = this.places?.get(id);
@@ -135,6 +141,7 @@ class RowList {
     if (place < 0 || place >= this.data.ids.length || place === this.at) return;
     this.mark(place);
     this.waiting = this.data.ids[place];
+    this.asked.add(this.waiting);
     this.movedAt = performance.now();
     clearTimeout(this.timer);
     clearTimeout(this.settling);
