@@ -43,7 +43,6 @@ class RowList {
     this.drawn = "";
     this.at = -1;
     this.sentAt = 0;
-    this.asked = new Set(); // rows that the list asked for since the page last reported what it waited for
     this.movedAt = -SETTLE_MS;
     this.fillKeys();
     this.box.addEventListener("scroll", () => this.draw());
@@ -53,15 +52,18 @@ class RowList {
     });
     this.onOpen = (event) => this.follow(event.detail);
     this.onKey = (event) => this.press(event);
+    this.onClick = (event) => event.target.closest?.(MOVERS) && this.forget();
     this.onResize = () => this.fit();
     document.addEventListener("row-opened", this.onOpen);
     document.addEventListener("keydown", this.onKey);
+    document.addEventListener("click", this.onClick, true);
     window.addEventListener("resize", this.onResize);
   }
 
   leave() {
     document.removeEventListener("row-opened", this.onOpen);
     document.removeEventListener("keydown", this.onKey);
+    document.removeEventListener("click", this.onClick, true);
     window.removeEventListener("resize", this.onResize);
     clearTimeout(this.timer);
     clearTimeout(this.settling);
@@ -103,11 +105,6 @@ class RowList {
   // Marks the row shown on the page, but not just after a move, because the page may still show an earlier row.
   follow(id) {
     if (this.waiting === id) this.waiting = null;
-    else if (this.waiting && this.sentAt >= this.movedAt && id !== this.read && !this.asked.has(id)) {
-      this.waiting = null; // somebody opened this one elsewhere since: the page will not report the one before any more
-      this.movedAt = -SETTLE_MS;
-    }
-    if (!this.waiting) this.asked.clear();
     this.beginAtTop(id);
     if (performance.now() - this.movedAt < SETTLE_MS) return;
     const place = this.places?.get(id);
@@ -132,6 +129,11 @@ class RowList {
     }
   }
 
+  // Another row is opened by a button of the page, which then may never report the one requested here.
+  forget() {
+    if (this.sentAt >= this.movedAt) this.waiting = null;
+  }
+
   ask() {
     this.sentAt = performance.now();
     this.send(this.waiting);
@@ -141,7 +143,6 @@ class RowList {
     if (place < 0 || place >= this.data.ids.length || place === this.at) return;
     this.mark(place);
     this.waiting = this.data.ids[place];
-    this.asked.add(this.waiting);
     this.movedAt = performance.now();
     clearTimeout(this.timer);
     clearTimeout(this.settling);
@@ -215,7 +216,10 @@ class RowList {
       const place = this.at + moves[event.key];
       this.open(Math.min(this.data.ids.length - 1, Math.max(0, place)));
     } else if (event.key in others) others[event.key]();
-    else return;
+    else {
+      if (event.key === "ArrowLeft" || event.key === "ArrowRight") this.forget();
+      return;
+    }
     event.preventDefault();
   }
 
@@ -264,6 +268,7 @@ function focusOn(selector) {
 }
 
 const NOTES_WAIT_MS = 5000;
+const MOVERS = ".st-key-go-left, .st-key-go-right"; // Streamlit's buttons beside the row, which ← and → press
 
 // The notes are in an expander, which must be open before a person can write. They are drawn last, so someone may ask
 // for them before.
