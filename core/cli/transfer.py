@@ -25,7 +25,7 @@ from core.scoring.other_scores import constant_parents
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.store import predictions, runs
 from core.store.datasets import Dataset
-from core.transfer.knn_settings import KnnSettings
+from core.transfer.knn_settings import KnnSettings, with_power_of_effects
 from core.transfer.protocols import Kind
 from core.types import Flag
 
@@ -43,9 +43,7 @@ NewName = Annotated[str, typer.Option("--name", help="The new run's name.")]
 @takes(KnnRequest)
 def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False, as_json: Json = False) -> None:
     """Predict from the labels of similar genes: coverage, and the score beside that of the same space with permuted vectors."""
-    if chosen["strength"] and chosen["de_power"] is None:
-        chosen["de_power"] = 1.0
-    asked = make(KnnRequest, chosen)
+    asked = make(KnnRequest, with_power_of_effects(chosen))
     target, settings, name = default_dataset(context.obj, asked.dataset), asked.settings, asked.name
     if asked.pairs is not None or asked.out is not None:
         _predict_file(context.obj, target, asked, as_json)

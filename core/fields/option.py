@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from core.errors import InputError
@@ -64,12 +65,16 @@ class Option:
     repeated: bool = False
     title: str = ""
     missing: str = "none"
+    words: Mapping[str, str] = MappingProxyType({})
+    slider: tuple[float, float, float] | None = None
+    offered: tuple[int, ...] = ()
     flag: str = ""
     metavar: str = ""
     command_help: str = ""
     required: bool = False
     is_usage: bool = False
     key: str = ""
+    in_link: bool = True
     changes_result: bool = True
     not_on_form: str = ""
     not_on_command: str = ""
@@ -139,6 +144,11 @@ class Option:
             "references": "a table",
         }
         return words.get(self.kind, "a list of texts" if self.several else "a text")
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The choices on a form, each with its title."""
+        return {choice: self.words.get(choice, choice) for choice in self.choices}
 
     @property
     def option(self) -> str:

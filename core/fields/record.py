@@ -49,6 +49,11 @@ def options_of(record: Any) -> tuple[Option, ...]:
     return _options(record)
 
 
+def option_of(record: Any, name: str) -> Option:
+    """Return the setting of this name of a kind of record. Raise KeyError."""
+    return {option.name: option for option in options_of(record)}[name]
+
+
 @cache
 def _options(record: Any) -> tuple[Option, ...]:
     found: list[Option] = []

@@ -31,7 +31,16 @@ class FusionSettings:
         (0.5,), "Their weights for DE; the base gets the rest up to 1.", kind="weights", metavar="X[,Y]", required=True
     )
     w_dir: tuple[float, ...] = setting((0.5,), "Their weights for DIR.", kind="weights", metavar="X[,Y]", required=True)
-    reference: Reference = setting("population", "What percentiles are taken over: population or train.", is_usage=True)
+    reference: Reference = setting(
+        "population",
+        "What a component's percentiles are taken over: the rows of this run, or its scores on labelled rows. Over these rows, a "
+        "row's number changes when other rows are dropped; over labelled rows it does not.",
+        title="Rank among",
+        words={"population": "these rows", "train": "labelled rows"},
+        command_help="What percentiles are taken over: population or train.",
+        is_usage=True,
+        key="over",
+    )
     references: Mapping[str, str] = setting(
         {},
         "A run on labelled rows for B's percentiles.",
@@ -41,12 +50,18 @@ class FusionSettings:
         metavar="B=RUN",
     )
     by_support: BySupport = setting(
-        "no", "Whether a kNN weighs more, or less, where it has more support: no, more or less.", is_usage=True
+        "no",
+        "Even: a kNN has its weight in every row. More with support: the weight grows with the sum of the neighbours' weights, "
+        "from 0 in the row with the least support to the whole weight in the row with the most. Less with support: the reverse.",
+        title="Neighbours' weight",
+        words={"no": "even", "more": "more with support", "less": "less with support"},
+        command_help="Whether a kNN weighs more, or less, where it has more support: no, more or less.",
+        is_usage=True,
     )
-
     by_agreement: bool = setting(
         False,
         "Let the others weigh less in rows where their rank is far from the base's.",
+        title="Less where ranks disagree",
         is_usage=True,
     )
 

@@ -42,10 +42,34 @@ class Weighting:
     similarity that counts; "both" multiplies the two, each limited to its own k nearest.
     """
 
-    power: float = setting(2.0, "Weight = similarity ^ power.", least=0)
-    de_power: float | None = setting(None, "A different power for the prior of an effect.", missing="the same", least=0)
-    k: int | None = setting(None, "Use only this many nearest genes.", missing="all", least=0)
-    axis: Axis = setting("gene", "The similarity that counts: gene, pert or both.", is_usage=True)
+    power: float = setting(
+        2.0,
+        "Weight = similarity ^ power: a higher power gives the most similar genes more weight.",
+        title="Power",
+        least=0,
+        slider=(0.5, 6.0, 0.5),
+        command_help="Weight = similarity ^ power.",
+    )
+    de_power: float | None = setting(
+        None, "A different power for the prior of an effect.", title="Power for an effect", missing="the same", least=0
+    )
+    k: int | None = setting(
+        None,
+        "Use only this many nearest genes.",
+        title="Nearest",
+        missing="all",
+        least=0,
+        offered=(10, 25, 50, 100, 200, 400),
+        key="nearest",
+    )
+    axis: Axis = setting(
+        "gene",
+        "What is compared: the target gene, the perturbation, or both (the product of their similarities).",
+        title="Compared",
+        words={"gene": "target gene", "pert": "perturbation", "both": "both"},
+        command_help="The similarity that counts: gene, pert or both.",
+        is_usage=True,
+    )
 
     def __post_init__(self) -> None:
         for power in self.powers:

@@ -20,7 +20,15 @@ class KnnSettings:
     """The spaces (by name), the protocol, and the similarity settings."""
 
     spaces: tuple[str, ...] = setting(
-        (), "Gene spaces; several are averaged.", kind="spaces", flag="--space", metavar="S[,S2]", required=True
+        (),
+        "Embeddings in which genes are compared; several are averaged if they cover both genes.",
+        kind="spaces",
+        title="Gene spaces",
+        flag="--space",
+        metavar="S[,S2]",
+        key="space",
+        command_help="Gene spaces; several are averaged.",
+        required=True,
     )
     protocol: EvaluationProtocol = field(default_factory=EvaluationProtocol)
     similarity: SimilaritySettings = field(default_factory=SimilaritySettings)
@@ -64,6 +72,11 @@ def rows_to_predict(index: RowIndex, protocol: EvaluationProtocol) -> Codes:
         lacking = "rows to predict beside labelled training rows" if test and len(index.known) else "labelled rows to learn from"
         raise InputError(f"knn under {protocol.kind}: this dataset has no {lacking}")
     return rows
+
+
+def with_power_of_effects(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return chosen settings; where support counts and no power for an effect was chosen, it is 1."""
+    return {**chosen, "de_power": 1.0} if chosen["strength"] and chosen["de_power"] is None else dict(chosen)
 
 
 def read_knn_settings(spec: Mapping[str, Any]) -> KnnSettings:

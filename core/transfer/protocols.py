@@ -31,9 +31,18 @@ Kind = Literal["test", "loo", "folds"]
 class EvaluationProtocol:
     """A protocol; k and seed determine the cut of the folds."""
 
-    kind: Kind = setting("folds", "test, loo or folds.", name="protocol", is_usage=True)
-    k: int = setting(5, "The number of parts into which folds cut perturbations and genes.", name="folds")
-    seed: int = setting(0, "The random seed of the folds.", least=0)
+    kind: Kind = setting(
+        "folds",
+        "Which labels a row is predicted without: those of its perturbation's part and its gene's part (folds), or those of its "
+        "perturbation and its gene (leave-one-out).",
+        name="protocol",
+        title="Protocol",
+        words={"test": "all labelled rows", "loo": "leave-one-out", "folds": "folds"},
+        command_help="test, loo or folds.",
+        is_usage=True,
+    )
+    k: int = setting(5, "The number of parts into which folds cut perturbations and genes.", name="folds", title="Folds", least=2)
+    seed: int = setting(0, "The random seed of the folds.", title="Seed of the folds", least=0, key="fold_seed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +54,15 @@ class SimilaritySettings:
     """
 
     weighting: Weighting = DEFAULT
-    centre: bool = setting(False, "Subtract the mean of the labelled genes first.")
+    centre: bool = setting(False, "Subtract the mean of the labelled genes before cosines are computed.", title="Centred")
     strength: float = setting(
         0.0,
-        "How strongly well supported priors of an effect shrink towards a half.",
+        "How far the priors of an effect with the best support move towards 0.5. Above 0, the power for an effect is 1 unless "
+        "it is chosen.",
+        title="Support strength",
+        least=0,
+        most=1,
+        slider=(0.0, 1.0, 0.1),
         flag="--support-aware",
         command_help="Shrink well supported priors of an effect towards a half, 0 to 1; sets --de-power 1.",
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import streamlit as st
@@ -15,6 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.explorer.prepare import Mix, starters
 from core.explorer.prepare import prepare_fusion as prepare
+from core.fields.record import options_of
 from core.methods.cut_scores import fusion_protocols
 from core.methods.fusion_settings import BySupport, FusionSettings
 from core.scoring import sentences
@@ -28,7 +29,8 @@ from core.transfer.permutation_null import KnnNumbers
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import loaders, neighbour_controls, space_builder, space_numbers
 from core.ui.shared.cached_components import CachedComponents
-from core.ui.shared.linked import bind, choose_one, choose_several, keep_one, keep_shares
+from core.ui.shared.linked import choose_one, choose_several, keep_one, keep_shares
+from core.ui.shared.option_controls import choose_title, show_settings
 from core.ui.shared.shell import PageContext
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text
@@ -37,26 +39,23 @@ WEIGHTS = (("P(DE)", "w_de"), ("P(up | DE)", "w_dir"))
 PLANE = "id-plane"  # session key: the component whose weights the weight map changes
 KNN, NEIGHBOURS = "knn", "Neighbours"  # the id of the live kNN among ids of runs, and its title on pages
 _PREPARED = "_prepared"  # session key: the fusion on screen, with its key
-REFERENCES: dict[str, Reference] = {"these rows": "population", "labelled rows": "train"}
-BY_SUPPORT: dict[str, BySupport] = {"even": "no", "more with support": "more", "less with support": "less"}
-HELP = {
-    "by_support": (
-        "Even: the share below, in every row. More with support: the share grows with the sum of the neighbours' weights. It "
-        "is 0 in the row with the least support, and the share below in the row with the most. Less with support: the reverse."
-    ),
-    "over": (
-        "A component's percentile is taken among the rows of this run, or against its scores on labelled rows. Among "
-        "these rows, a row's number changes when other rows are dropped; against labelled rows it does not."
-    ),
-    "with": "Runs on the same rows, and neighbours in gene spaces with adjustable settings.",
+_FUSION = {option.name: option for option in options_of(FusionSettings)}
+# Settings without a control of their own on this page, and why.
+NOT_HERE = {
+    "base": "it is the run that the page is of",
+    "w_de": "the explorer's sliders, its map and its mixes set it",
+    "w_dir": "as w_de",
+    "reference_runs": "each component has a control, shown only if percentiles are taken over labelled rows",
 }
+KEYS = ("over", "by_support", "by_agreement")  # of widgets whose values presets have
+WITH_HELP = "Runs on the same rows, and neighbours in gene spaces with adjustable settings."
 
 
 @dataclass(frozen=True, slots=True)
 class FusionChoice:
     """A choice of what to fuse: the base, the ids of the other components (KNN for the live kNN, with settings `knn`), and their
     weights. w_de, w_dir: one for each other component, with a sum of at most 1. references: id → the run on labelled rows against
-    which its percentiles are taken if `reference` is "train". by_support: see `FusionSettings`.
+    which its percentiles are taken if `reference` is "train". by_support, by_agreement: see `FusionSettings`.
     """
 
     dataset: Dataset
@@ -69,11 +68,14 @@ class FusionChoice:
     references: tuple[tuple[str, str], ...]
     labelled: bool
     by_support: BySupport = "no"
+    by_agreement: bool = False
 
     def settings(self) -> FusionSettings:
         """Return the components, the live kNN given by its settings."""
         parts = tuple(self.knn if key == KNN and self.knn is not None else key for key in self.others)
-        return FusionSettings(self.base.id, parts, self.w_de, self.w_dir, self.reference, dict(self.references), self.by_support)
+        references = dict(self.references)
+        how = (self.reference, references, self.by_support, self.by_agreement)
+        return FusionSettings(self.base.id, parts, self.w_de, self.w_dir, *how)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
         return None
     with places.components:
         label = f"Fuse {as_text(base.name)} with"
-        others = choose_several(st.multiselect, "with", label, titles, [*titles][:1], help=HELP["with"])
+        others = choose_several(st.multiselect, "with", label, titles, [*titles][:1], help=WITH_HELP)
         if not others:
             st.markdown("Choose at least one component to fuse with it.")
             return None
@@ -130,27 +132,19 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
 def _show_settings(dataset: Dataset, base: Run, runs: Sequence[Run], others: Sequence[str]) -> FusionChoice:
     """Show all settings but the weights; return the choice without weights."""
     methods = {run.id: run.method for run in runs}
-    first, second = st.columns(2, vertical_alignment="bottom")
-    over = first.segmented_control(
-        "Rank among", list(REFERENCES), default="these rows", **bind("over"), help=HELP["over"], required=True
-    )
+    first, second, third = st.columns(3, vertical_alignment="bottom")
+    reference = choose_title(first.segmented_control, _FUSION["reference"], required=True)
     has_knn = any(key == KNN or methods[key] == "knn" for key in others)
-    by_support = _show_by_support(second) if has_knn else "no"
+    by_support = choose_title(second.segmented_control, _FUSION["by_support"], required=True) if has_knn else "no"
+    with third:
+        scaled = show_settings(FusionSettings, "", ["by_agreement"])
     knn = None
     if KNN in others:
         training = bool(loaders.labelled_counts().set_index("run")["training"].get(base.id, 0))
         knn = neighbour_controls.choose_settings(dataset, neighbour_controls.usable_spaces(dataset), training=training)
-    reference = REFERENCES[over]
     references = _show_references(base, others, runs) if reference == "train" else ()
-    return FusionChoice(dataset, base, (), knn, (), (), reference, references, labelled=False, by_support=by_support)
-
-
-def _show_by_support(place: DeltaGenerator) -> BySupport:
-    """Show whether the weight of neighbours is the same in every row."""
-    chosen = place.segmented_control(
-        "Neighbours' weight", list(BY_SUPPORT), default="even", **bind("by_support"), help=HELP["by_support"], required=True
-    )
-    return BY_SUPPORT[chosen]
+    how = {"by_support": cast("BySupport", by_support), **scaled}
+    return FusionChoice(dataset, base, (), knn, (), (), cast("Reference", reference), references, labelled=False, **how)
 
 
 def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
@@ -187,7 +181,8 @@ def key_of(choice: FusionChoice) -> tuple[Any, ...]:
     """Return everything that a fusion depends on except its weights, as a cache key."""
     runs = [choice.base.id, *choice.others, *(run for _, run in choice.references)]
     versions = loaders.versions_of(run for run in runs if run != KNN)
-    return choice.base.id, choice.others, choice.knn, choice.reference, choice.references, choice.by_support, versions
+    scaled = (choice.by_support, choice.by_agreement)
+    return choice.base.id, choice.others, choice.knn, choice.reference, choice.references, scaled, versions
 
 
 def key_against(choice: FusionChoice, baseline: Run) -> tuple[Any, ...]:

@@ -110,8 +110,7 @@ def _widget_values(choice: FusionChoice) -> dict[str, Any]:
     """Return the values of the choice's widgets."""
     keys = [
         *neighbour_controls.KEYS,
-        "over",
-        "by_support",
+        *fusion_controls.KEYS,
         *(f"{prefix}_{key}" for key in choice.others for prefix in ("w_de", "w_dir")),
     ]
     return {key: st.session_state[key] for key in keys if key in st.session_state}

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.actions.component_loader import UNLABELLED
-from core.scoring import terms
+from core.fields.record import make, options_of, values_of
 from core.stats.arrays import Codes
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
 from core.transfer.evaluation import Evaluation, evaluate_priors
-from core.transfer.knn import Weighting
-from core.transfer.knn_settings import KnnSettings
+from core.transfer.knn_settings import KnnSettings, with_power_of_effects
 from core.transfer.labelled_rows import Axis
 from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.prior_provenance import Provenance
-from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of
+from core.transfer.protocols import cells_of
 from core.transfer.row_index import RowIndex
 from core.ui.shared import links, loaders
 from core.ui.shared.linked import bind
+from core.ui.shared.option_controls import choose_title, key_of, show_settings, title_of
 from core.ui.shared.widgets import as_text, show_empty
 
-PROTOCOLS: dict[str, Kind] = {"folds": "folds", "leave-one-out": "loo"}
-AXES: dict[str, Axis] = {"target gene": "gene", "perturbation": "pert", "both": "both"}
-NEAREST = ("all", 10, 25, 50, 100, 200, 400)
+_KNN = {option.name: option for option in options_of(KnnSettings)}
+PROTOCOL = replace(_KNN["protocol"], choices=("folds", "loo"))  # of rows with a label of their own
 # Keys of the widgets of a kNN, also used as query parameters and keys of presets.
-KEYS = ("space", "power", "centre", "axis", "nearest", "protocol", "strength")
-HELP = {
-    "space": "Embeddings in which genes are compared; several are averaged if they cover both genes.",
-    "power": "Weight = similarity ^ power: a higher power gives the most similar genes more weight.",
-    "centre": "Subtract the mean of the labelled genes before cosines are computed.",
-    "axis": "What is compared: the target gene, the perturbation, or both (the product of their similarities).",
-    "nearest": "How many of the most similar genes are used.",
-    "protocol": f"Folds: {terms.FOLDS} Leave-one-out: {terms.LEAVE_ONE_OUT}",
-    "strength": "How far the priors of an effect with the best support move towards 0.5. Above 0, the power for DE is 1.",
-}
+KEYS = tuple(key_of(option, "") for option in _KNN.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,25 +73,27 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bo
     names = [space.name for space in spaces]
     first, second, third = st.columns([0.44, 0.3, 0.26], vertical_alignment="bottom")
     widest = _widest_space(dataset, spaces)
-    chosen = first.pills(
-        "Gene spaces", names, default=widest, selection_mode="multi", help=HELP["space"], **bind("space", [widest])
+    space = _KNN["spaces"]
+    spaces_chosen = first.pills(
+        title_of(space), names, default=widest, selection_mode="multi", help=space.help, **bind(key_of(space, ""), [widest])
     )
-    power = second.slider("Power", 0.5, 6.0, 2.0, 0.5, help=HELP["power"], **bind("power"))
+    with second:
+        chosen = _show("power")
     with third.popover("More settings", width="stretch", icon=":material/tune:"):
-        usual = _default_axis(dataset)
-        at = list(AXES).index(usual)
-        axis = st.selectbox("Compared", list(AXES), at, help=HELP["axis"], **bind("axis", usual))
-        nearest = st.selectbox("Nearest", NEAREST, help=HELP["nearest"], **bind("nearest"))
-        centre = st.toggle("Centred", help=HELP["centre"], **bind("centre"))
-        protocol = st.selectbox("Protocol", list(PROTOCOLS), help=HELP["protocol"], **bind("protocol")) if training else ""
-        strength = st.slider("Support strength", 0.0, 1.0, 0.0, 0.1, help=HELP["strength"], **bind("strength"))
-    if not chosen:
+        chosen["axis"] = choose_title(st.selectbox, _KNN["axis"], _default_axis(dataset))
+        chosen |= _show("k", "centre")
+        chosen["protocol"] = choose_title(st.selectbox, PROTOCOL) if training else "test"
+        if chosen["protocol"] == "folds":
+            chosen |= _show("folds", "seed", columns=2)
+        chosen |= _show("strength", "de_power")
+    if not spaces_chosen:
         st.markdown("Choose at least one gene space.")
         return None
-    k = nearest if isinstance(nearest, int) else None
-    weighting = Weighting(power, 1.0 if strength else None, k, AXES[axis])
-    kind: Kind = PROTOCOLS[protocol] if training else "test"
-    return KnnSettings(tuple(chosen), EvaluationProtocol(kind), SimilaritySettings(weighting, centre, strength))
+    return make(KnnSettings, with_power_of_effects({**chosen, "spaces": spaces_chosen}))
+
+
+def _show(*names: str, columns: int = 1) -> dict[str, Any]:
+    return show_settings(KnnSettings, "", names, columns=columns)
 
 
 def link_parameters(dataset: Dataset, settings: KnnSettings) -> dict[str, str | list[str]]:
@@ -109,29 +102,35 @@ def link_parameters(dataset: Dataset, settings: KnnSettings) -> dict[str, str | 
     Defaults are left out: Streamlit removes each from the address in a separate step of the browser's history.
     """
     spaces = usable_spaces(dataset)
-    defaults = parameters_of(KnnSettings((_widest_space(dataset, spaces),))) | {"axis": _default_axis(dataset)} if spaces else {}
+    defaults = (
+        parameters_of(KnnSettings((_widest_space(dataset, spaces),))) | {"axis": _KNN["axis"].titles[_default_axis(dataset)]}
+        if spaces
+        else {}
+    )
     return {name: value for name, value in parameters_of(settings).items() if value != defaults.get(name)}
 
 
 def parameters_of(settings: KnnSettings) -> dict[str, str | list[str]]:
     """Return the query parameters that set the widgets to a kNN's settings, as far as possible."""
-    weighting, strength = settings.similarity.weighting, settings.similarity.strength
-    parameters: dict[str, str | list[str]] = {
-        "space": list(settings.spaces),
-        "power": f"{weighting.power:g}",
-        "axis": next(name for name, axis in AXES.items() if axis == weighting.axis),
-        "centre": str(settings.similarity.centre).lower(),
-        "strength": f"{strength:g}",
-    }
-    if weighting.k in NEAREST:
-        parameters["nearest"] = str(weighting.k)
-    named = [name for name, kind in PROTOCOLS.items() if kind == settings.protocol.kind]
-    return {**parameters, "protocol": named[0]} if named else parameters
+    kind, found = settings.protocol.kind, dict[str, str | list[str]]()
+    left_out = {"folds": (), "loo": ("folds", "seed"), "test": ("folds", "seed", "protocol")}[kind]
+    for name, value in values_of(settings).items():
+        option = _KNN[name]
+        if value is None or name in left_out or (option.offered and value not in option.offered):
+            continue
+        key = key_of(option, "")
+        if isinstance(value, tuple):
+            found[key] = list(value)
+        elif isinstance(value, bool):
+            found[key] = str(value).lower()
+        else:
+            found[key] = option.titles[value] if option.choices else f"{value:g}"
+    return found
 
 
-def _default_axis(dataset: Dataset) -> str:
+def _default_axis(dataset: Dataset) -> Axis:
     """Return the default axis: perturbations if scores are inside genes."""
-    return "perturbation" if dataset.headline == "macro" else "target gene"
+    return "pert" if dataset.headline == "macro" else "gene"
 
 
 def _widest_space(dataset: Dataset, spaces: list[SpaceRecord]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from types import MappingProxyType
@@ -27,8 +27,8 @@ SOURCES = ("spaces", "run", "runs")  # kinds of options that name what is in the
 
 def show_option(dataset: Dataset, owner: str, option: Option) -> Any:
     """Show the control of an option and return its value; owner: the beginning of its key and query parameter."""
-    key, title = f"{owner}-{option.name}", option_text(option.name)
-    return _show_sources(dataset, key, title, option) if option.kind in SOURCES else _show_control(option, key, title)
+    key = f"{owner}-{option.name}"
+    return _show_sources(dataset, key, option) if option.kind in SOURCES else show_control(option, key)
 
 
 def show_options(dataset: Dataset, method: Method) -> dict[str, object]:
@@ -49,13 +49,13 @@ def show_settings(
     names: Sequence[str] | None = None,
     *,
     columns: int = 1,
-    words: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     defaults: Mapping[str, Any] = MappingProxyType({}),
+    in_link: bool = True,
 ) -> dict[str, Any]:
     """Show a control for each setting of a record, or for those named, in order; return the values by name.
 
     owner: the beginning of their keys and query parameters. Settings with `Option.not_on_form` have no control. columns: the
-    number of columns. words: titles of a setting's choices. defaults: other defaults for the form.
+    number of columns. defaults: other defaults for the form. in_link: whether links have the values.
     """
     known = {option.name: option for option in options_of(record) if not option.not_on_form}
     chosen = [*known.values()] if names is None else [known[name] for name in names]
@@ -65,10 +65,11 @@ def show_settings(
         places = [place for _ in range(rows) for place in st.columns(columns, vertical_alignment="bottom")]
     found = {}
     for place, option in zip(places, chosen, strict=False):
-        shown = replace(option, default=defaults[option.name]) if option.name in defaults else option
+        default = defaults.get(option.name, option.default)
         with place:
-            key = _of_server(owner) if option.kind == "server" else key_of(option, owner)
-            found[option.name] = _show_control(shown, key, title_of(option), words.get(option.name, {}))
+            found[option.name] = show_control(
+                replace(option, default=default, in_link=option.in_link and in_link), key_of(option, owner)
+            )
     return found
 
 
@@ -102,50 +103,74 @@ def title_of(option: Option) -> str:
     return option.title or option_text(option.name)
 
 
-def _show_control(option: Option, key: str, title: str, words: Mapping[str, str] = MappingProxyType({})) -> Any:
+def show_control(option: Option, key: str) -> Any:
+    """Show the control of a setting under a key, and return its value."""
+    title = title_of(option)
     if option.kind == "prompts":
         if not may_upload():
             st.caption(f"{title}: readers cannot upload files.")
             return option.default
         file = st.file_uploader(title, ["csv", "jsonl"], help=option.help, key=f"upload-{key}")
         return option.default if file is None else prompt_files.of_upload(file.name, file.getvalue())
-    if option.kind == "flag":
-        return st.toggle(title, option.default, help=option.help, **bind(key))
     if option.kind == "server":
-        return st.text_input(title, help=option.help, placeholder=option.missing, key=f"endpoint{key}").strip() or option.default
+        address = st.text_input(title, option.default or "", help=option.help, placeholder=option.missing, key=key)
+        return address.strip() or None
+    if option.words and option.in_link:  # the link has the choice, not its title
+        return choose_one(st.selectbox, key, title, option.titles, option.default, help=option.help)
+    about = {"help": option.help, **(bind(key) if option.in_link else {"key": key})}
+    if option.kind == "flag":
+        return st.toggle(title, option.default, **about)
     if option.kind == "choice" and option.several:
-        chosen = st.multiselect(title, list(option.choices), list(option.default), help=option.help, **bind(key))
-        return tuple(chosen)
+        return tuple(st.multiselect(title, list(option.choices), list(option.default), **about))
     if option.kind == "choice":
-        choices = list(option.choices)
+        choices, titles = list(option.choices), option.titles
         return st.selectbox(
             title,
             choices,
             index=None if option.default is None else choices.index(option.default),
-            format_func=lambda choice: words.get(choice, choice) or "the server's default",
+            format_func=lambda choice: titles[choice] or "the server's default",
             placeholder=option.missing,
-            help=option.help,
-            **bind(key),
+            **about,
         )
+    if option.offered:
+        offered = [option.missing, *option.offered]
+        number = st.selectbox(title, offered, **about)
+        return None if number == option.missing else number
     if option.kind in ("numbers", "weights"):
-        return st.text_input(title, ", ".join(f"{each:g}" for each in option.default), help=option.help, **bind(key))
+        return st.text_input(title, ", ".join(f"{each:g}" for each in option.default), **about)
     if option.kind in ("values", "references") or option.several:
-        return st.text_input(title, help=option.help, placeholder=option.metavar, **bind(key))
+        return st.text_input(title, ", ".join(option.default), placeholder=option.metavar, **about)
     if option.kind == "text" and len(option.default or "") < _LONG:
-        text = st.text_input(title, option.default or "", help=option.help, placeholder=option.missing, **bind(key)).strip()
+        text = st.text_input(title, option.default or "", placeholder=option.missing, **about).strip()
         return None if option.default is None and not text else text
     if option.kind == "text":
-        return st.text_area(title, option.default, help=option.help, height=68, **bind(key))
-    number = int if option.kind == "int" else float
+        return st.text_area(title, option.default, height=68, **about)
+    if option.slider is not None:
+        least, most, step = option.slider
+        return st.slider(title, least, most, option.default, step, **about)
+    kind = int if option.kind == "int" else float
     shape: dict[str, Any] = {} if option.kind == "int" else {"format": "%.4g"}
-    shape |= {f"{name}_value": number(each) for name, each in (("min", option.least), ("max", option.most)) if each is not None}
+    shape |= {f"{name}_value": kind(each) for name, each in (("min", option.least), ("max", option.most)) if each is not None}
     if option.default is None:
         shape["placeholder"] = option.missing
-    return st.number_input(title, value=option.default, help=option.help, **shape, **bind(key))
+    return st.number_input(title, value=option.default, **shape, **about)
 
 
-def _show_sources(dataset: Dataset, key: str, title: str, option: Option) -> str:
+def choose_title(widget: Callable[..., Any], option: Option, default: str | None = None, **more: Any) -> str:
+    """Show a choice whose titles stand in links and presets, and return the choice.
+
+    widget: as in `choose_one`. default: by default the setting's. more: arguments of the widget.
+    """
+    titles = option.titles
+    usual = titles[option.default if default is None else default]
+    at = {"default": usual} if widget.__name__ in ("segmented_control", "pills") else {"index": [*titles.values()].index(usual)}
+    chosen = widget(title_of(option), [*titles.values()], help=option.help, **at, **more, **bind(key_of(option, ""), usual))
+    return next(choice for choice, title in titles.items() if title == chosen)
+
+
+def _show_sources(dataset: Dataset, key: str, option: Option) -> str:
     """Show the gene spaces or runs that an option may name; return the chosen ones with commas between them."""
+    title = title_of(option)
     if option.kind == "spaces":
         return ",".join(st.multiselect(title, [space.name for space in loaders.all_spaces()], help=option.help, **bind(key)))
     names = {run.id: run.name for run in loaders.predicting_runs() if run.dataset == dataset.id}
