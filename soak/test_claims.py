@@ -20,6 +20,7 @@ from core.actions import readings
 from core.actions.claims import claims_of_run
 from core.actions.demo import make_demo
 from core.actions.imports import import_upload
+from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.rules.claims import RULE
 from core.config import Settings
@@ -182,7 +183,7 @@ def test_claims_of_200_labelled_briefs_are_found_and_checked(workspace: Workspac
     assert len(texts) == BRIEFS
     by_rules = measure(claims_of_run(workspace, RUN), planted, texts)
     with serving(Script(answer=planted.read)) as url:
-        reading = readings.start_reading(workspace, RULE.rubric, RUN, endpoint=url)
+        reading = readings.start_reading(workspace, RULE.rubric, RUN, ReadingSettings(endpoint=url))
     read = claims_of_run(workspace, RUN, reader="model", reading=reading.id)
     by_model = measure(read, planted, texts)
     record(rules_precision=by_rules[0], rules_recall=by_rules[1], model_precision=by_model[0], model_recall=by_model[1])

@@ -40,7 +40,8 @@ from core.actions.clash import clash_of_run
 from core.actions.contamination import ContaminationRequest
 from core.actions.finetunes import FinetuneRequest
 from core.actions.job_kinds.base import Job, kinds
-from core.actions.readings import ReadingSettings
+from core.actions.label_request import LabelRequest
+from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric
@@ -171,7 +172,7 @@ def _screen(workspace: Workspace) -> Path:
 
 
 def _labels(workspace: Workspace, _url: str) -> None:
-    cells.start_labels(workspace, str(_screen(workspace)), "screen", LabelSettings(), LOCAL)
+    cells.start_labels(workspace, str(_screen(workspace)), LabelRequest("screen", LabelSettings()), LOCAL)
 
 
 def _labels_result(workspace: Workspace) -> Any:
@@ -216,7 +217,7 @@ def _rows_of(workspace: Workspace, name: str) -> Any:
 
 def _reading(workspace: Workspace, url: str) -> None:
     settings = ReadingSettings(name="read", concurrency=2)
-    readings.start_reading(workspace, RUBRIC, "argued", endpoint=url, detach=True, settings=settings)
+    readings.start_reading(workspace, RUBRIC, "argued", ReadingSettings(endpoint=url), detach=True, settings=settings)
 
 
 def _reading_result(workspace: Workspace) -> Any:
@@ -228,7 +229,7 @@ def _reading_result(workspace: Workspace) -> Any:
 
 def _clash(workspace: Workspace, url: str) -> None:
     settings = ReadingSettings(name="clashes", concurrency=2)
-    readings.start_reading(workspace, SPEECHES, "argued", endpoint=url, detach=True, settings=settings)
+    readings.start_reading(workspace, SPEECHES, "argued", ReadingSettings(endpoint=url), detach=True, settings=settings)
 
 
 def _clash_result(workspace: Workspace) -> Any:

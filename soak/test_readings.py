@@ -86,7 +86,7 @@ def answered(workspace: Workspace) -> set[str]:
 
 def start(workspace: Workspace, debate: str, url: str) -> tuple[Run, ReadingEstimate]:
     """A reading in a worker of its own, and what it was expected to take before."""
-    plan = readings.plan_reading(workspace, RUBRIC, debate, endpoint=url, settings=ReadingSettings(concurrency=AT_ONCE))
+    plan = readings.plan_reading(workspace, RUBRIC, debate, ReadingSettings(concurrency=AT_ONCE, endpoint=url))
     expected = readings.estimate(workspace, plan)
     return readings.start_reading(workspace, RUBRIC, debate, plan=plan, detach=True), expected
 

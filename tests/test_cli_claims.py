@@ -8,6 +8,7 @@ import pytest
 
 from core.actions import labels, readings
 from core.actions.imports import import_upload
+from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.rules.claims import RIGHT_CLAIM, RULE
 from core.llm.scripted_replies import Script, write_reply
@@ -83,7 +84,7 @@ def test_labels_of_people_correct_the_reader(small_workspace: Workspace, judge: 
     place = small_workspace.settings.workspace
     if judge == "model":
         with serving() as url:
-            readings.start_reading(small_workspace, RUBRIC, "debate", endpoint=url)
+            readings.start_reading(small_workspace, RUBRIC, "debate", ReadingSettings(endpoint=url))
     answers = readings.answers(small_workspace, RUBRIC, "debate", judge)[0]  # type: ignore[arg-type]
     said = {(each.pair_id, each.seq): str(each.answer) for each in answers.itertuples()}
     missed = next(key for key, answer in said.items() if answer == "no")
@@ -108,7 +109,7 @@ def test_labels_of_claims_say_how_many_are_right(small_workspace: Workspace) -> 
     """The scripted reader lists 11 claims; by hand one is wrong."""
     place = small_workspace.settings.workspace
     with serving() as url:
-        reading = readings.start_reading(small_workspace, RUBRIC, "debate", endpoint=url)
+        reading = readings.start_reading(small_workspace, RUBRIC, "debate", ReadingSettings(endpoint=url))
     assert "Nobody has labelled its claims" in core(place, "claims", "debate", "--reader", "model").out
     right = RIGHT_CLAIM.rubric
     sample = labels.draw_sample(small_workspace, right, reading.id, 20)

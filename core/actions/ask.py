@@ -15,11 +15,12 @@ from core.actions import launch, prompt_files, run_control
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
 from core.datasets.prompt_files import PromptFile
-from core.engine.request import RunRequest, expected_calls
+from core.engine.request import RunRequest, expected_calls, one_model
 from core.engine.row_watch import Watcher
 from core.engine.run_state import LIVE_STATES
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, NotFound, StateError
+from core.fields.record import setting
 from core.llm.call_settings import CallSettings
 from core.llm.health import Health
 from core.methods.base import DerivedMethod, Method, ReadsTexts, RowMethod, method_named, methods
@@ -43,13 +44,19 @@ class Question:
 
     pert: str
     gene: str
-    method: str = "debate"
-    dataset: str | None = None
-    endpoint: str | None = None
-    model: str | None = None
-    seed: int = 0
+    method: str = setting("debate", "One that asks a model row by row, such as debate or prompt_only.", title="Method")
+    dataset: str | None = setting(None, "By default the only one that is not the demo.", not_on_form="the sidebar chooses it")
+    endpoint: str | None = setting(
+        None,
+        f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.",
+        kind="server",
+        title="Model server",
+        changes_result=False,
+    )
+    model: str | None = one_model()
+    seed: int = setting(0, "Of the calls.", least=0, not_on_form="the form asks under seed 0; Ask again gives another answer")
     options: Mapping[str, object] = field(default_factory=dict)
-    again: bool = False
+    again: bool = setting(False, "Ask again, even if it was asked before.", not_on_form="the button Ask again does it")
     calls: CallSettings = field(default_factory=CallSettings)
 
 

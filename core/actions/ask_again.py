@@ -43,11 +43,29 @@ class AgainRequest:
 
     run: str
     row: str
-    without: tuple[str, ...] = setting((), "Leave out the card of this tool, or of TOOL:KEY.", repeated=True)
-    texts: Mapping[str, str] = setting(
-        {}, "Replace a card's text: TOOL=FILE or TOOL:KEY=FILE.", name="text", metavar="TOOL=FILE", key="card"
+    without: tuple[str, ...] = setting(
+        (),
+        "The cards of the dossier that are left out.",
+        title="Cards to switch off",
+        repeated=True,
+        command_help="Leave out the card of this tool, or of TOOL:KEY.",
     )
-    judge_only: bool = setting(False, "Ask only the judge, on the stored briefs.", key="ask")
+    texts: Mapping[str, str] = setting(
+        {},
+        "The card whose text is replaced.",
+        name="text",
+        title="Card to edit",
+        metavar="TOOL=FILE",
+        key="card",
+        command_help="Replace a card's text: TOOL=FILE or TOOL:KEY=FILE.",
+    )
+    judge_only: bool = setting(
+        False,
+        "The judge alone reads the advocates' briefs as they are stored; the whole debate writes new ones.",
+        title="Ask",
+        key="ask",
+        command_help="Ask only the judge, on the stored briefs.",
+    )
     repeats: int = setting(
         REPEATS, "Number of repeats with and without the change.", title="How often", least=1, most=MOST_REPEATS, is_usage=True
     )

@@ -38,9 +38,16 @@ class AttributionRequest:
 
     run: str
     rows: str | tuple[str, ...] = setting(
-        "", 'Among the run\'s own, such as "sample=100", "split=train", "ids=FILE".', kind="text", required=True
+        "",
+        "How many of the run's rows, drawn at random.",
+        kind="text",
+        title="Rows",
+        command_help='Among the run\'s own, such as "sample=100", "split=train", "ids=FILE".',
+        required=True,
     )
-    tools: tuple[str, ...] = setting((), "Tools to leave out, one at a time; by default all that answered.")
+    tools: tuple[str, ...] = setting(
+        (), "Tools to leave out, one at a time; by default all that answered.", title="Tools to leave out"
+    )
     repeats: int = setting(
         REPEATS,
         "Number of repeats of every arm, each under its own seeds.",

@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from core.actions import jobs
+from core.actions.label_request import LabelRequest
 from core.actions.workspace import Workspace
 from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.changes_table import label_changes
@@ -229,32 +230,23 @@ def describe_typed(workspace: Workspace, text: str, settings: LabelSettings, ser
     return describe_cells(check_typed_path(workspace.settings, text, server_address), settings)
 
 
-def start_labels(
-    workspace: Workspace, text: str, name: str, settings: LabelSettings, server_address: str | None, context: str = ""
-) -> None:
+def start_labels(workspace: Workspace, text: str, request: LabelRequest, server_address: str | None) -> None:
     """Start `cells labels` on a file whose path a visitor typed, in a process that outlives this one.
 
     Raise as `describe_typed`, InputError for a name that cannot be one, and StateError if a dataset has that name or is being
     made under it.
     """
+    name = request.name
     workspace.refuse_if_read_only("cells labels", name)
     check_name("dataset", name)
     path = check_typed_path(workspace.settings, text, server_address)
-    describe_cells(path, settings)
+    describe_cells(path, request.settings)
     if any(dataset_of(folder) == name and status_of(folder).is_live for folder in jobs.list_folders(workspace, KIND)):
         raise StateError(f"cells labels: dataset {name!r} is being made")
     with workspace.store.read() as db:
         if any(dataset.name == name for dataset in datasets.list_all(db)):
             raise StateError(f"cells labels: dataset {name!r} exists; choose another name")
-    arguments = (
-        "cells",
-        "labels",
-        str(path),
-        "--name",
-        name,
-        *arguments_of(settings),
-        *(("--context", context) if context else ()),
-    )
+    arguments = ("cells", "labels", str(path), *arguments_of(request))
     jobs.start(workspace, job_of(workspace, path, name), KIND, arguments, dataset=name, file=path.name)
 
 

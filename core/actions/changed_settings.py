@@ -12,12 +12,19 @@ from typing import Any
 from core.actions.model_servers import refuse_unfit
 from core.actions.workspace import Workspace
 from core.engine.ray_cluster import check_ray
-from core.engine.request import SERVERS_HELP
+from core.engine.request import (
+    SERVERS_HELP,
+    calls_at_once,
+    cluster_address,
+    most_tokens,
+    several_servers,
+    where_predicted,
+)
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, Status
-from core.engine.spec import ExecutionSettings
+from core.engine.spec import BackendName, ExecutionSettings
 from core.errors import InputError, StateError, Unreachable
-from core.fields.record import setting, values_of
+from core.fields.record import values_of
 from core.llm.endpoint import asks_several
 from core.llm.health import list_models
 from core.llm.server_addresses import normalise
@@ -30,13 +37,11 @@ PATIENCE_S = 10.0  # with a new server that is asked for its models
 class ChangedSettings:
     """Changed settings for resuming a run; None keeps a setting."""
 
-    endpoint: str | None = setting(
-        None, f"Continue on these servers, also after later resumes. {SERVERS_HELP}", kind="server", metavar="URL[,URL…]|FILE"
-    )
-    token_budget: int | None = setting(None, "Tokens that the run may spend in all, also after later resumes.")
-    concurrency: int | None = setting(None, "Number of calls at once, also after later resumes.")
-    backend: str | None = setting(None, "Continue locally or on a Ray cluster, also after later resumes.")
-    ray_address: str | None = setting(None, "Address of the Ray cluster, also after later resumes.", metavar="HOST:PORT|auto")
+    endpoint: str | None = several_servers(f"Continue on these servers, also after later resumes. {SERVERS_HELP}")
+    token_budget: int | None = most_tokens("Tokens that the run may spend in all, also after later resumes.")
+    concurrency: int | None = calls_at_once(None, "Number of calls at once, also after later resumes.")
+    backend: BackendName | None = where_predicted(None, "Continue locally or on a Ray cluster, also after later resumes.")
+    ray_address: str | None = cluster_address(None, "Address of the Ray cluster, also after later resumes.")
 
     def values(self) -> dict[str, Any]:
         """Return the changed settings, by the names of `change_settings`."""

@@ -26,9 +26,15 @@ class ContaminationRequest:
 
     run: str
     rows: str | tuple[str, ...] = setting(
-        "", 'Among the run\'s own, such as "sample=300", "split=train", "ids=FILE"; by default all.', kind="text"
+        "",
+        "How many of the run's rows, drawn at random.",
+        kind="text",
+        title="Rows",
+        command_help='Among the run\'s own, such as "sample=300", "split=train", "ids=FILE"; by default all.',
     )
-    arms: tuple[str, ...] = setting((), "Some of coded, swapped, hidden and alone; by default all that the method has.")
+    arms: tuple[str, ...] = setting(
+        (), "Some of coded, swapped, hidden and alone; by default all that the method has.", title="Ways to show names"
+    )
     endpoint: str | None = one_server()
     concurrency: int = calls_at_once()
     screen: Mapping[str, str] = setting(

@@ -14,10 +14,10 @@ from core.actions.export import encode_for_spreadsheets
 from core.actions.run_control import CACHE
 from core.actions.workspace import Workspace
 from core.datasets.gene_sets import GeneSet, read_gene_sets
+from core.engine.request import ModelRequest
 from core.errors import InputError
 from core.evidence.packs import Packs
 from core.file_io import replace_file
-from core.llm.call_settings import CallSettings
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint, asks_several
 from core.llm.errors import ModelError
@@ -57,20 +57,13 @@ class SummarisedSets:
 
 
 def summarise_gene_sets(
-    workspace: Workspace,
-    file: Path,
-    *,
-    endpoint: str | None = None,
-    model: str | None = None,
-    calls: CallSettings | None = None,
-    seed: int = 0,
-    replace: bool = False,
+    workspace: Workspace, file: Path, request: ModelRequest | None = None, *, replace: bool = False
 ) -> SummarisedSets:
     """Ask a model for a phrase on every gene set of a file, and write the table below the workspace's data.
 
-    model: by default the server's only one. calls: how it is asked; else as the file of endpoints says. A call that fails leaves
-    its set without a phrase, with the error in the table. Raise InputError for a file without a list of gene sets, a table that
-    is there unless `replace`, or several servers; MissingPackage before anything is asked; Unreachable without a model.
+    A call that fails leaves its set without a phrase, with the error in the table. Raise InputError for a file without a list of
+    gene sets, a table that is there unless `replace`, or several servers; MissingPackage before anything is asked; Unreachable
+    without a model.
     """
     workspace.refuse_if_read_only("gene-sets", file.name)
     sets = read_gene_sets(file)
@@ -78,15 +71,16 @@ def summarise_gene_sets(
     if path.exists() and not replace:
         raise InputError(f"{path}: exists; --replace overwrites it")
     rouge_1_recall("a", "a")  # a missing package is told before the model is asked
-    address = endpoint or workspace.settings.endpoint
+    asked = request or ModelRequest()
+    address = asked.endpoint or workspace.settings.endpoint
     if asks_several(address):
         raise InputError(f"gene-sets: got {address!r}, expected the address of one model server")
-    server = model_servers.endpoint_of(workspace, address, model or "", calls)
-    chosen = model or launch.only_model(asyncio.run(launch.health(workspace, server.base_url)))
+    server = model_servers.endpoint_of(workspace, address, asked.model or "", asked.calls)
+    chosen = asked.model or launch.only_model(asyncio.run(launch.health(workspace, server.base_url)))
     # The sets of PerturbQA are human; packs about mouse genes find them by their orthologs.
     known = packs.read_packs(workspace, packs.pack_hashes(workspace, "human", or_another=True))
     cache = ReplyCache(workspace.settings.cache / CACHE)
-    rows = asyncio.run(_summarise_all(sets, server, cache, chosen, known, seed))
+    rows = asyncio.run(_summarise_all(sets, server, cache, chosen, known, asked.seed))
     table = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"rouge1_recall": float})
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, encode_for_spreadsheets(table))

@@ -6,11 +6,12 @@ import asyncio
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.actions import jobs, launch, model_servers, run_control
 from core.actions.claim_knowledge import load_knowledge
+from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric
@@ -20,7 +21,6 @@ from core.engine.dependencies import load_pairs, load_texts
 from core.engine.request import Expectation, RunRequest
 from core.engine.spec import RunSpec
 from core.errors import InputError, NotFound, StateError, Unreachable
-from core.llm.call_settings import CallSettings
 from core.llm.client import Client
 from core.llm.kept_answer import TokenCount, TokenCounter
 from core.methods.claims import Claims
@@ -38,21 +38,6 @@ _METHOD = JudgeRubric()
 # Rubrics, by their hash, for which a model lists what texts say instead of answering by a letter.
 _QUOTING: Mapping[str, Claims | Clash] = {SPEECHES.sha256: Clash(), CLAIMS.rubric.sha256: Claims()}
 _MOST_COUNTED = 64  # prompts that are counted beforehand; the others are as long as these by their characters
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingSettings:
-    """How a model is asked. name: of the run; None makes it from rubric, run and model. passage: whether it also copies the
-    sentence that decides, which makes another run. The others are those of `RunRequest`; effort: "" leaves it to the server."""
-
-    name: str | None = None
-    passage: bool = False
-    effort: str = ""
-    seed: int = 0
-    concurrency: int = 16
-    token_budget: int | None = None
-    cached: bool = True
-    calls: CallSettings = field(default_factory=CallSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +65,8 @@ class ReadingEstimate:
     measured: bool
 
 
-def plan_reading(
-    workspace: Workspace,
-    rubric: Rubric,
-    run_name: str,
-    *,
-    endpoint: str | None = None,
-    model: str | None = None,
-    settings: ReadingSettings | None = None,
-) -> ReadingPlan:
-    """Return the reading of a finished run by a model, by default the server's only one; this contacts the server.
+def plan_reading(workspace: Workspace, rubric: Rubric, run_name: str, settings: ReadingSettings | None = None) -> ReadingPlan:
+    """Return the reading of a finished run by a model; this contacts the server.
 
     rubric: `core.audit.clash.SPEECHES` for the clash of its debates; of that of claims the claims themselves are read.
 
@@ -102,10 +79,10 @@ def plan_reading(
         raise InputError(f"rubric {rubric.name}: got the option passage, expected none, since its reading already has quotations")
     run = _finished_run(workspace, run_name)
     _refuse_missing_dossiers(workspace, rubric, run)
-    health = asyncio.run(launch.health(workspace, endpoint, model, settings.calls))
+    health = asyncio.run(launch.health(workspace, settings.endpoint, settings.model, settings.calls))
     if health.problem or not health.models:
         raise Unreachable(health.problem)
-    chosen = model or health.models[0]
+    chosen = settings.model or health.models[0]
     answers = "logprobs" if health.logprobs else "letters"
     request = RunRequest(
         _QUOTING.get(rubric.sha256, _METHOD).name,
@@ -117,7 +94,7 @@ def plan_reading(
         model=chosen,
         seed=settings.seed,
         calls=settings.calls,
-        endpoint=endpoint,
+        endpoint=settings.endpoint,
         concurrency=settings.concurrency,
         token_budget=settings.token_budget,
         cached=settings.cached,
@@ -129,11 +106,9 @@ def start_reading(
     workspace: Workspace,
     rubric: Rubric,
     run_name: str,
-    *,
-    endpoint: str | None = None,
-    model: str | None = None,
-    detach: bool = False,
     settings: ReadingSettings | None = None,
+    *,
+    detach: bool = False,
     plan: ReadingPlan | None = None,
     replace: bool = False,
 ) -> Run:
@@ -143,7 +118,7 @@ def start_reading(
     `replace`.
     """
     workspace.refuse_if_read_only("read", run_name)
-    plan = plan or plan_reading(workspace, rubric, run_name, endpoint=endpoint, model=model, settings=settings)
+    plan = plan or plan_reading(workspace, rubric, run_name, settings)
     name = launch.name_of(plan.request)
     method = _method_named(plan.spec.method)
     existing = run_control.find_same(workspace, plan.spec, name, replace=replace)

@@ -41,11 +41,11 @@ class ClaimsRequest:
     reader: Literal["rules", "model"] = setting("rules", "Who finds the claims; a model's claims come from a finished reading.")
     subject: str = setting("", "Only claims that this gene acts.", title="Gene that acts", key="acts", missing="any")
     relation: Literal["", "activates", "represses", "regulates", "binds", "acts with"] = setting(
-        "", "Only this relation.", title="Relation"
+        "", "Only this relation.", title="Relation", words={"": "any"}
     )
     object: str = setting("", "Only claims that this gene is acted on.", title="Gene acted on", key="acted_on", missing="any")
     status: Literal["", "supported", "contradicted", "not known"] = setting(
-        "", "Only claims with this verdict.", title="Known as"
+        "", "Only claims with this verdict.", title="Known as", words={"": "any"}
     )
 
 

@@ -17,8 +17,14 @@ _HERE = "a page sorts texts by their words, without a model"
 class KindSettings:
     """How to find kinds. k: number of kinds, None to choose it by a rule; only for k-means. Raises InputError."""
 
-    method: Method = setting("kmeans", "How texts are sorted.", key="sorted_by")
-    k: int | None = setting(None, "Number of kinds; by default the largest stable number. Only with kmeans.", key="kinds")
+    method: Method = setting("kmeans", "How texts are sorted.", title="Sorted by", key="sorted_by")
+    k: int | None = setting(
+        None,
+        "Number of kinds; by default the largest one that other seeds and samples of rows reproduce. Only with kmeans.",
+        title="Number of kinds",
+        command_help="Number of kinds; by default the largest stable number. Only with kmeans.",
+        key="kinds",
+    )
     seed: int = setting(0, "Random seed of k-means and of the samples.", title="Seed", key="kinds_seed", least=0, most=2**31 - 1)
 
     def __post_init__(self) -> None:
@@ -41,9 +47,13 @@ class KindsRequest:
 
     settings: KindSettings = field(default_factory=KindSettings)
     texts: TextKind = setting(
-        "", "By default, the first stage of the run.", metavar="brief|rebuttal|answer|thought|text|verdict", key="texts"
+        "",
+        "By default, the first stage of the run.",
+        title="Texts",
+        metavar="brief|rebuttal|answer|thought|text|verdict",
+        key="texts",
     )
-    role: str = setting("", "Only texts of this role.", key="of_role")
+    role: str = setting("", "Only texts of this role.", title="Of the role", key="of_role")
     embedding: Literal["tfidf", "minilm", "endpoint"] = setting("tfidf", "How to compare texts.", not_on_form=_HERE)
     endpoint: str = setting("", "The /v1 address of a server with embeddings.", kind="server", not_on_form=_HERE)
     model: str = setting("", "The model of the endpoint.", not_on_form=_HERE)

@@ -17,8 +17,10 @@ class SampleRequest:
     size: int | None = setting(None, "Draw N texts to read.", name="sample", metavar="N", title="Texts", key="size", least=1)
     design: Design = setting(
         "random",
-        "random, stratified (by the judge's answer) or unsure (preferring texts where the judge is unsure).",
+        "At random, by the judge's answers, or by its doubts. The last two need answers.",
         name="by",
+        title="How they are drawn",
+        command_help="random, stratified (by the judge's answer) or unsure (preferring texts where the judge is unsure).",
         key="by",
     )
     seed: int = setting(

@@ -15,7 +15,6 @@ from core.actions.ask import SCRIPTED, Answer, Question
 from core.cli.base import Json, say, show
 from core.cli.settings import takes
 from core.fields.record import make
-from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
 from core.texts import number_text, printable
 
@@ -24,29 +23,21 @@ _TITLES = {"de": "does it change", "dir": "up or down"}
 
 
 @app.command()
-@takes(CallSettings)
+@takes(Question)
 def ask(
     context: typer.Context,
     pert: Annotated[str, typer.Argument(metavar="PERT", help="The perturbed gene.")],
     gene: Annotated[str, typer.Argument(metavar="GENE", help="The target gene. Neither gene has to be in the dataset.")],
     chosen: dict[str, Any],
-    method: Annotated[str, typer.Option(help="One that asks a model row by row, such as debate or prompt_only.")] = "debate",
-    endpoint: Annotated[
-        str | None, typer.Option("--endpoint", help=f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.")
-    ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="By default the server's only model.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
     values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the calls.")] = 0,
-    again: Annotated[bool, typer.Option("--again", help="Ask again, even if it was asked before.")] = False,
     as_json: Json = False,
 ) -> None:
     """Ask about one pair and print the argument as it is written.
 
     It is saved as a run of one row, and resumes after an interruption.
     """
-    options = launch.read_options(method_named(method), values or ())
-    question = Question(pert, gene, method, dataset, endpoint, model, seed, options, again, make(CallSettings, chosen))
+    options = launch.read_options(method_named(chosen["method"]), values or ())
+    question = make(Question, chosen, pert=pert, gene=gene, options=options)
 
     printer = _ArgumentPrinter()
 

@@ -29,12 +29,6 @@ _WORKER = "worker"  # the process of a run, which is what others settle, and lea
 
 _LONGEST_LINE = 1_500  # characters of a line on standard error
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-RayAddress = Annotated[
-    str,
-    typer.Option(
-        metavar="HOST:PORT|auto", help="Address of the Ray cluster; auto: the one on this machine. By default a new one starts."
-    ),
-]
 
 
 def _complete_run(context: typer.Context, begun: str) -> list[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
 from core.actions import cell_evaluation, cell_predictions
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
+from core.actions.label_request import LabelRequest
 from core.cells.cell_eval import CellEvaluation
 from core.cells.challenge_cells import write_challenge_cells
 from core.cells.challenge_score import SHORT
@@ -19,10 +20,9 @@ from core.cells.conditions import READING
 from core.cells.confounders import describe_even
 from core.cells.screen import Description, LabelSettings
 from core.cells.words import description_lines, label_lines
-from core.cli.base import Json, RayAddress, RunName, say, show
+from core.cli.base import Json, RunName, say, show
 from core.cli.files import show_imports
 from core.cli.settings import takes
-from core.engine.spec import BackendName
 from core.errors import InputError
 from core.fields.record import make
 from core.file_io import read_file
@@ -66,25 +66,19 @@ def describe(
 
 
 @app.command()
-@takes(LabelSettings)
+@takes(LabelRequest)
 def labels(
     context: typer.Context,
     file: File,
-    name: Annotated[str, typer.Option(help="The new dataset's name.")],
     chosen: dict[str, Any],
-    cells_context: Annotated[str, typer.Option("--context", help="Description of the cells, for prompts.")] = "",
-    backend: Annotated[
-        str, typer.Option(help="Compare perturbations in this process (local) or on a Ray cluster (ray).")
-    ] = "local",
-    ray_address: RayAddress = "",
     as_json: Json = False,
 ) -> None:
     """Make a dataset of a screen: compare each perturbation with control cells, label pairs, and sample them."""
     from core.actions.cells import label_cells
 
-    settings = make(LabelSettings, chosen)
-    where = cast("BackendName", backend)  # which the action checks
-    made = label_cells(context.obj, file, name, settings, say, cells_context, where, ray_address)
+    asked = make(LabelRequest, chosen)
+    where = (asked.context, asked.backend, asked.ray_address)
+    made = label_cells(context.obj, file, asked.name, asked.settings, say, *where)
     if made.message:
         say(made.message)
     show(_labels_record(made.dataset, made.record, made.new), as_json, "\n".join(label_lines(made.dataset, made.record)))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from core.actions.reading_settings import ReadingSettings
 from core.cli.base import Json, RunName, say_progress, show
 from core.cli.settings import takes
-from core.fields.record import make
-from core.llm.call_settings import CallSettings
+from core.fields.record import make, options_of
 from core.texts import table_lines
 
 if TYPE_CHECKING:
@@ -18,16 +18,15 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 MOST_SHOWN = 20
+_READ = [option.name for option in options_of(ReadingSettings) if option.name != "passage"]  # a clash has quotations anyway
 
 
 @app.command()
-@takes(CallSettings)
+@takes(ReadingSettings, only=_READ)
 def clash(
     context: typer.Context,
     run: RunName,
     chosen: dict[str, Any],
-    endpoint: Annotated[str | None, typer.Option(help="A model server's address ending in /v1.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's only one.")] = None,
     reading: Annotated[
         str | None,
         typer.Option("--reading", metavar="RUN", help="Show a finished reading by name or id, or the `newest`; makes no calls."),
@@ -44,7 +43,7 @@ def clash(
     from core.scoring import clash_counts
 
     if reading is None:
-        started = _read(context, run, (endpoint, model, detach), make(CallSettings, chosen))
+        started = _read(context, run, make(ReadingSettings, chosen), detach)
         if started["status"] != "done":
             show({"run": run, **started}, as_json, progress_line({"id": started["reading"], **started}))
             return
@@ -54,16 +53,14 @@ def clash(
     show(clash_counts.as_json(found, points), as_json, _text(found, points))
 
 
-def _read(context: typer.Context, run: str, asked: tuple[str | None, str | None, bool], calls: CallSettings) -> dict[str, Any]:
+def _read(context: typer.Context, run: str, settings: ReadingSettings, detach: bool) -> dict[str, Any]:
     """Say what the reading costs and start it; its name, id, status, and how many rows are done."""
     from core.actions import readings
     from core.audit.clash import SPEECHES
     from core.cli.runs import list_records
     from core.store import runs
 
-    endpoint, model, detach = asked
-    settings = readings.ReadingSettings(calls=calls)
-    plan = readings.plan_reading(context.obj, SPEECHES, run, endpoint=endpoint, model=model, settings=settings)
+    plan = readings.plan_reading(context.obj, SPEECHES, run, settings)
     expected = readings.estimate(context.obj, plan).expected
     say_progress(f"clash: about {expected.calls:,} calls and {expected.prompt_tokens:,.0f} tokens of prompts")
     started = readings.start_reading(context.obj, SPEECHES, run, plan=plan, detach=detach)

@@ -10,19 +10,19 @@ import typer
 
 from core.actions import component_loader, imports
 from core.actions import spaces as actions
+from core.actions.space_settings import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say, show
 from core.cli.progress import working
+from core.cli.settings import takes
 from core.errors import InputError, StateError
+from core.fields.record import make, values_of
 from core.store import spaces
 from core.store.spaces import SpaceRecord
 
 app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Option("--name", help="The space's name.")]
-Pack = Annotated[str | None, typer.Option(help="The knowledge pack to build from; by default the latest of its kind.")]
-Columns = Annotated[int, typer.Option(help="How many columns the SVD keeps.")]
-Seed = Annotated[int, typer.Option(help="The SVD's random seed.")]
 NO_COVERAGE = (None, None, None)
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing space of that name.")]
 
@@ -38,87 +38,79 @@ DatasetName = Annotated[
 
 
 @app.command()
+@takes(TextSettings)
 def text(
     context: typer.Context,
     name: Name,
-    pack: Pack = None,
-    columns: Columns = 200,
-    seed: Seed = 0,
-    encoder: Annotated[
-        str | None, typer.Option(help="A sentence-transformers model instead of TF-IDF; minilm for all-MiniLM-L6-v2.")
-    ] = None,
-    endpoint: Annotated[
-        str | None, typer.Option(help="A server's address ending in /v1; its --model makes the embeddings.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="The server's model.")] = None,
+    chosen: dict[str, Any],
     dataset: DatasetName = None,
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
     """Build a space from gene descriptions: TF-IDF and SVD, or an encoder, or a server's embeddings."""
+    asked = make(TextSettings, chosen)
     options: dict[str, Any]
-    if endpoint is not None:
-        if model is None:
-            raise InputError(f"embed text --endpoint {endpoint}: expected --model too")
-        kind, options = "endpoint", {"base_url": endpoint, "model": model}
-    elif encoder is not None:
-        kind, options = "sentences", {"model": actions.MINILM if encoder.lower() == "minilm" else encoder}
+    if asked.endpoint is not None:
+        if asked.model is None:
+            raise InputError(f"embed text --endpoint {asked.endpoint}: expected --model too")
+        kind, options = "endpoint", {"base_url": asked.endpoint, "model": asked.model}
+    elif asked.encoder is not None:
+        kind, options = "sentences", {"model": actions.MINILM if asked.encoder.lower() == "minilm" else asked.encoder}
     else:
-        kind, options = "text", {"columns": columns, "seed": seed}
+        kind, options = "text", {"columns": asked.columns, "seed": asked.seed}
     with working(f"building {name}") as step:
-        found = actions.embed(context.obj, kind, name, options, pack=pack, replace=replace, say=step)
+        found = actions.embed(context.obj, kind, name, options, pack=asked.pack, replace=replace, say=step)
     _show(context.obj, found, dataset, as_json)
 
 
 @app.command()
+@takes(NetworkSettings)
 def network(
     context: typer.Context,
     name: Name,
-    pack: Pack = None,
-    columns: Columns = 128,
-    seed: Seed = 0,
+    chosen: dict[str, Any],
     dataset: DatasetName = None,
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
     """Build a space from a network's edges: normalised adjacency, then SVD."""
-    options = {"columns": columns, "seed": seed}
+    asked = make(NetworkSettings, chosen)
+    options = {"columns": asked.columns, "seed": asked.seed}
     with working(f"building {name}") as step:
-        found = actions.embed(context.obj, "network", name, options, pack=pack, replace=replace, say=step)
+        found = actions.embed(context.obj, "network", name, options, pack=asked.pack, replace=replace, say=step)
     _show(context.obj, found, dataset, as_json)
 
 
 @app.command()
+@takes(ResponseSettings)
 def response(
     context: typer.Context,
     name: Name,
-    pack: Pack = None,
+    chosen: dict[str, Any],
     dataset: DatasetName = None,
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
     """Build a space from a published LPS response: log fold change and mean expression."""
     with working(f"building {name}") as step:
-        found = actions.embed(context.obj, "response", name, {}, pack=pack, replace=replace, say=step)
+        found = actions.embed(context.obj, "response", name, {}, pack=chosen["pack"], replace=replace, say=step)
     _show(context.obj, found, dataset, as_json)
 
 
 @app.command()
+@takes(CoresponseSettings)
 def coresponse(
     context: typer.Context,
     name: Name,
+    chosen: dict[str, Any],
     dataset: DatasetName = None,
-    of: Annotated[str, typer.Option(help="The axis with vectors: gene or pert.")] = "gene",
-    columns: Columns = 64,
-    seed: Seed = 0,
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
     """Build a space from a dataset's labels: genes that respond alike are close. Never evaluated on these labels, unless it is
     built again in each fold."""
-    if of not in ("gene", "pert"):
-        raise InputError(f"embed coresponse --of {of}: expected gene or pert")
-    options = {"dataset": component_loader.default_dataset(context.obj, dataset).name, "of": of, "columns": columns, "seed": seed}
+    labelled = component_loader.default_dataset(context.obj, dataset).name
+    options = {"dataset": labelled, **values_of(make(CoresponseSettings, chosen))}
     with working(f"building {name}") as step:
         found = actions.embed(context.obj, "coresponse", name, options, replace=replace, say=step)
     _show(context.obj, found, dataset, as_json)

@@ -10,31 +10,28 @@ import typer
 
 from core.cli.base import Json, show
 from core.cli.settings import takes
+from core.engine.request import ModelRequest
 from core.fields.record import make
-from core.llm.call_settings import CallSettings
 
 app = typer.Typer()
 
 
 @app.command("gene-sets")
-@takes(CallSettings)
+@takes(ModelRequest)
 def gene_sets(
     context: typer.Context,
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help='JSON lists of {"genes": […], "label": text or null}.')],
     chosen: dict[str, Any],
-    endpoint: Annotated[str | None, typer.Option(help="A model server's address ending in /v1.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's only one.")] = None,
-    seed: Annotated[int, typer.Option(help="The seed of the calls.")] = 0,
     replace: Annotated[bool, typer.Option("--replace", help="Replace existing tables.")] = False,
     as_json: Json = False,
 ) -> None:
     """Let a model describe what the genes of each set share. ROUGE-1 recall scores it against a person's description, if any."""
     from core.actions.gene_sets import summarise_gene_sets
 
-    calls = make(CallSettings, chosen)
+    request = make(ModelRequest, chosen)
     records, lines = [], []
     for file in files:
-        found = summarise_gene_sets(context.obj, file, endpoint=endpoint, model=model, calls=calls, seed=seed, replace=replace)
+        found = summarise_gene_sets(context.obj, file, request, replace=replace)
         record = {
             "file": file.name,
             "model": found.model,

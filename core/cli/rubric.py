@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.actions import rubrics
+from core.actions.reading_settings import ReadingSettings
 from core.audit.rubric import Rubric
 from core.cli.base import Json, RunName, say_progress, show
 from core.cli.settings import takes
 from core.fields.record import make, options_of
-from core.llm.call_settings import CallSettings
 from core.texts import table_lines
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.actions.readings import ReadingSettings
     from core.actions.workspace import Workspace
     from core.scoring.rubric_rates import RateTexts
 
@@ -64,39 +63,29 @@ def _record(rubric: Rubric) -> dict[str, Any]:
 
 
 @app.command("run")
-@takes(CallSettings)
+@takes(ReadingSettings)
 def run_(
     context: typer.Context,
     name: RubricName,
     run: RunName,
     chosen: dict[str, Any],
     judge: Annotated[Judge | None, typer.Option(help="By default the rubric's rule if it has one, else a model.")] = None,
-    endpoint: Annotated[str | None, typer.Option(help="A model server's address ending in /v1.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's only one.")] = None,
-    passage: Annotated[
-        bool, typer.Option("--passage", help="Also copy the deciding sentence; such a reading is a separate run.")
-    ] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on reading.")] = False,
     as_json: Json = False,
 ) -> None:
     """Answer a rubric for every text of a run that it asks about; the counts by role."""
     rubric = rubrics.find(context.obj, name)
     if (judge or (Judge.RULE if rubric.is_answered_by_rule else Judge.MODEL)) is Judge.RULE:
-        given = {"--endpoint": endpoint, "--model": model, "--passage": passage, "--detach": detach}
-        _refuse_model_options(name, given, chosen)
+        _refuse_model_options(name, {**chosen, "detach": detach})
         _show_counts(context, rubric, run, as_json)
     else:
-        from core.actions.readings import ReadingSettings
-
-        settings = ReadingSettings(passage=passage, calls=make(CallSettings, chosen))
-        _read_by_model(context, rubric, run, (endpoint, model, detach), settings, as_json)
+        _read_by_model(context, rubric, run, make(ReadingSettings, chosen), detach, as_json)
 
 
-def _refuse_model_options(name: str, given: Mapping[str, object], calls: Mapping[str, Any]) -> None:
-    chosen = {each.option: calls[each.name] != each.default for each in options_of(CallSettings)}
-    for option, value in {**given, **chosen}.items():
-        if value:
-            raise typer.BadParameter(f"{name} is answered by its rule; use it with --judge model", param_hint=option)
+def _refuse_model_options(name: str, chosen: Mapping[str, Any]) -> None:
+    given = [each.option for each in options_of(ReadingSettings) if chosen[each.name] != each.default]
+    for option in [*given, *(["--detach"] if chosen["detach"] else [])]:
+        raise typer.BadParameter(f"{name} is answered by its rule; use it with --judge model", param_hint=option)
 
 
 def _show_counts(context: typer.Context, rubric: Rubric, run: str, as_json: bool) -> None:
@@ -129,8 +118,8 @@ def _read_by_model(
     context: typer.Context,
     rubric: Rubric,
     run: str,
-    asked: tuple[str | None, str | None, bool],
     settings: ReadingSettings,
+    detach: bool,
     as_json: bool,
 ) -> None:
     """Say what the reading costs, starts it, and shows its answers, or, if it has not ended, the run that reads."""
@@ -138,8 +127,7 @@ def _read_by_model(
     from core.cli.runs import list_records, progress_line
     from core.store import runs
 
-    endpoint, model, detach = asked
-    plan = readings.plan_reading(context.obj, rubric, run, endpoint=endpoint, model=model, settings=settings)
+    plan = readings.plan_reading(context.obj, rubric, run, settings)
     expected = readings.estimate(context.obj, plan)
     n_calls, tokens = expected.expected.calls, expected.expected.prompt_tokens
     say_progress(f"{rubric.name}: {expected.texts:,} texts, about {n_calls:,} calls and {tokens:,.0f} tokens of prompts")

@@ -8,18 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import launch, target_ranking
+from core.actions import target_ranking
 from core.cli.base import Json, say, say_progress, show
 from core.cli.settings import takes
 from core.errors import InputError, NotFound
-from core.fields.option import split_names
 from core.fields.record import make
 from core.target_ranking.candidates import read_candidates
 from core.target_ranking.ceilings import Ceilings, ceilings_of
 from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.metrics import KS
 from core.target_ranking.models.base import REQUIREMENTS, ranking_models
-from core.target_ranking.request import TrainingRequest, make_request, missing_packages
+from core.target_ranking.request import TrainingOptions, missing_packages, request_of
 from core.target_ranking.results import RankingFolder, SavedEvaluation
 from core.target_ranking.splits import Split, read_split
 from core.target_ranking.tables import (
@@ -46,28 +45,23 @@ Candidates = Annotated[
 
 
 @app.command()
-@takes(TrainingRequest)
+@takes(TrainingOptions)
 def train(
     context: typer.Context,
     chosen: dict[str, Any],
     file: Annotated[Path | None, typer.Argument(help="Cells as .h5ad.")] = None,
-    simulate: Annotated[bool, typer.Option("--simulate", help="A simulated screen instead of a file.")] = False,
-    models: Annotated[str, typer.Option(help="Names with commas between them; by default all with installed packages.")] = "",
-    split: SplitFile = None,
-    model_options: Annotated[
-        list[str] | None, typer.Option("--set", metavar="MODEL.KEY=VALUE", help="An option of a model.")
-    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a target ranking of that name.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train ranking models on the cells of a screen, and evaluate them on its test conditions."""
-    if (file is None) != simulate:
+    chosen["screen"] = {key: _number(key, value) for key, value in chosen["screen"].items()}
+    asked = make(TrainingOptions, chosen)
+    if (file is None) != asked.simulate:
         raise InputError("targets train: expected either a file of cells or --simulate")
     path = "" if file is None else str(file.expanduser().absolute())
-    names = split_names(models) if models else _installed_models()
-    chosen["screen"] = {key: _number(key, value) for key, value in chosen["screen"].items()}
-    published = None if split is None else read_split(split)
-    request = make_request(chosen, path, _options_of(names, model_options or ()), published)
+    names = asked.models or _installed_models()
+    published = None if asked.split_file is None else read_split(asked.split_file)
+    request = request_of(asked.training, path, _options_of(names, asked.model_options), published)
     folder = target_ranking.train(context.obj, request, say, replace=replace)
     _show_evaluation(folder, folder.evaluations()[-1], as_json)
 
@@ -166,9 +160,9 @@ def _installed_models() -> list[str]:
     return [name for name, packages in missing.items() if not packages]
 
 
-def _options_of(names: Sequence[str], values: Sequence[str]) -> dict[str, dict[str, object]]:
+def _options_of(names: Sequence[str], values: Mapping[str, str]) -> dict[str, dict[str, object]]:
     options: dict[str, dict[str, object]] = {name: {} for name in names}
-    for key, value in launch.read_key_values(values):
+    for key, value in values.items():
         model, _, option = key.partition(".")
         if not option or model not in options:
             raise InputError(f"--set {key}: expected MODEL.KEY=VALUE with a model of {', '.join(names)}")

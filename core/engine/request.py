@@ -25,7 +25,6 @@ SERVERS_HELP = (
     "A model server's address ending in /v1, or several, joined by commas. Or a file of them, one a line, which is read again "
     "while the run goes on."
 )
-RAY_ADDRESS_HELP = "Of the Ray cluster; auto: the one on this machine. By default one is started."
 _SYNTAX = "split=NAME; sample=N,seed=S; ids=FILE"
 
 
@@ -41,10 +40,75 @@ def one_server() -> Any:
     )
 
 
-def calls_at_once() -> Any:
+def several_servers(help: str = SERVERS_HELP) -> Any:
+    """Return the setting of a request that asks one model server or several."""
+    return setting(None, help, kind="server", metavar="URL[,URL…]|FILE", title="Model server", changes_result=False)
+
+
+def one_model() -> Any:
+    """Return the setting of which model of a server is asked."""
+    return setting(None, "By default the only one that the server lists.", title="Model", missing="the server's only model")
+
+
+def seed_of_calls(key: str = "") -> Any:
+    """Return the setting of the seed of a model's calls."""
+    return setting(0, "The random seed of the calls.", title="Seed", least=0, key=key)
+
+
+def calls_at_once(default: int | None = CONCURRENCY, help: str = "How many calls to wait for at once.") -> Any:
     """Return the setting of how many calls of a model a request waits for."""
-    about = "How many calls to wait for at once."
-    return setting(CONCURRENCY, about, title="Calls at once", least=1, most=MOST_CALLS, changes_result=False)
+    return setting(default, help, title="Calls at once", least=1, most=MOST_CALLS, changes_result=False)
+
+
+def most_tokens(help: str = "Start no further row once so many tokens are spent.") -> Any:
+    """Return the setting of how many tokens a run may spend."""
+    return setting(None, help, title="Token budget", least=1, key="budget", changes_result=False)
+
+
+def cached_answers() -> Any:
+    """Return the setting of whether cached answers count."""
+    return setting(
+        True,
+        "Whether an answer that was cached counts, or the model is asked again.",
+        flag="--no-cache",
+        title="Reuse cached answers to identical requests",
+        command_help="Ask the model again even if an answer is cached.",
+        changes_result=False,
+    )
+
+
+def where_predicted(default: BackendName | None = "local", help: str = "", title: str = "Rows are predicted on") -> Any:
+    """Return the setting of where rows are predicted."""
+    usual = "Where rows are predicted: local (in the worker's process) or ray (on a Ray cluster)."
+    words = {"local": "this machine", "ray": "a Ray cluster"}
+    return setting(default, help or usual, title=title, words=words, changes_result=False)
+
+
+def cluster_address(default: str | None = "", help: str = "") -> Any:
+    """Return the setting of the Ray cluster's address."""
+    return setting(
+        default,
+        help
+        or "Of the Ray cluster, as `ray start --head` prints it; auto: the one on this machine. Without an address, Ray starts "
+        "here and ends with the run. Answers, journal and store stay on this machine.",
+        metavar="HOST:PORT|auto",
+        title="Address of the cluster",
+        missing="none: start one here",
+        key="address-ray",
+        in_link=False,
+        command_help=help or "Of the Ray cluster; auto: the one on this machine. By default one is started.",
+        changes_result=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """Which model is asked, and how. endpoint: by default that of the settings."""
+
+    endpoint: str | None = one_server()
+    model: str | None = one_model()
+    seed: int = seed_of_calls()
+    calls: CallSettings = field(default_factory=CallSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +126,34 @@ class RunRequest:
     dataset: str | None = setting(None, "By default the only one that is not the demo.", not_on_form="the sidebar chooses it")
     options: Mapping[str, object] = field(default_factory=dict)
     rows: str | tuple[str, ...] = setting(
-        "", 'Such as "split=test", "sample=500,seed=0", "ids=FILE", joined by ";".', kind="text", key="launch_split"
+        "", 'Such as "split=test", "sample=500,seed=0", "ids=FILE", joined by ";".', kind="text"
     )
     name: str | None = setting(
-        None, "The run's name; by default made from the method and the rows.", key="run_name", changes_result=False
+        None,
+        "The run's name; by default made from the method and the rows.",
+        title="Name of the run",
+        key="run_name",
+        changes_result=False,
     )
-    model: str | None = setting(None, "By default the only one that the server lists.")
+    model: str | None = one_model()
     labels: str | LabelViewSpec = setting(
-        "auto", "Which labels a row may see: all, blinded, folds; auto: folds for labelled rows.", kind="text"
+        "auto",
+        "Evidence from labelled rows, examples and base rates use only these labels.",
+        kind="choice",
+        choices=("auto", "all", "blinded", "folds"),
+        words={
+            "auto": "auto: labels of other folds for labelled rows, all training labels for the others",
+            "all": "all: all training labels",
+            "blinded": "blinded: no label of any chosen row's perturbation or gene",
+            "folds": "folds: labels of other folds",
+        },
+        title="Labels that the run may use",
+        command_help="Which labels a row may see: all, blinded, folds; auto: folds for labelled rows.",
     )
-    seed: int = setting(0, "The run's random seed.", title="Seed", least=0, key="run_seed")
+    seed: int = seed_of_calls("run_seed")
     repeat: int = setting(0, "Tells apart runs that are the same in everything else.", title="Repeat", least=0)
     calls: CallSettings = field(default_factory=CallSettings)
-    endpoint: str | None = setting(
-        None, SERVERS_HELP, kind="server", metavar="URL[,URL…]|FILE", title="Model server", changes_result=False
-    )
+    endpoint: str | None = several_servers()
     concurrency: int = calls_at_once()
     timeout_s: float = setting(
         600.0, "Seconds to wait for one answer.", flag="--timeout", title="Seconds to wait", least=0, changes_result=False
@@ -88,38 +165,26 @@ class RunRequest:
         least=0,
         changes_result=False,
     )
-    token_budget: int | None = setting(
-        None,
-        "Start no further row once so many tokens are spent.",
-        title="Token budget",
-        least=1,
-        key="budget",
-        changes_result=False,
-    )
-    cached: bool = setting(
-        True,
-        "Ask the model again even if an answer is cached.",
-        flag="--no-cache",
-        title="Reuse cached answers to identical requests",
-        changes_result=False,
-    )
-    backend: BackendName = setting(
-        "local",
-        "Where rows are predicted: local (in the worker's process) or ray (on a Ray cluster).",
-        title="Rows are predicted on",
-        changes_result=False,
-    )
-    ray_address: str = setting("", RAY_ADDRESS_HELP, metavar="HOST:PORT|auto", key="address-ray", changes_result=False)
+    token_budget: int | None = most_tokens()
+    cached: bool = cached_answers()
+    backend: BackendName = where_predicted()
+    ray_address: str = cluster_address()
 
 
 @dataclass(frozen=True, slots=True)
 class RowSelection:
     """A choice of rows: of one split, with an id in a file, and of the rows left a sample. None does not restrict."""
 
-    split: str | None = None
-    sample: int | None = None
-    seed: int = 0
-    ids: Path | None = None
+    split: str | None = setting(None, "Only rows of this split.", title="Rows of split")
+    sample: int | None = setting(
+        None, "Draw so many of the rows without replacement.", title="Only a sample of", missing="all of them", least=1
+    )
+    seed: int = setting(0, "The random seed of the sample.", title="Sample seed", least=0)
+    ids: Path | None = setting(
+        None,
+        "Only rows whose ids are in this file, one a line.",
+        not_on_form="a page reads no file of this machine except the cells",
+    )
 
 
 def parse_row_selection(text: str) -> RowSelection:

@@ -49,8 +49,18 @@ class EvaluationSettings:
     controls.
     """
 
-    mask: Mask = setting("none", "Genes that models may not see.", title="Mask")
-    unit: Unit = setting("condition", "The unit of a ranking: averaged cells, or each cell.", title="Unit")
+    mask: Mask = setting(
+        "none",
+        "Genes that models may not see.",
+        title="Mask",
+        words={"none": "no mask", "strongest": "10 strongest genes masked", "targets": "all targets masked"},
+    )
+    unit: Unit = setting(
+        "condition",
+        "The unit of a ranking: averaged cells, or each cell.",
+        title="Unit",
+        words={"condition": "averaged conditions", "cell": "single cells"},
+    )
     seed: int = setting(0, "Random seed of the control cells matched to a cell.", title="Seed", key="evaluation_seed", least=0)
     ks: tuple[int, ...] = KS
 

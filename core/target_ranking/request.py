@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Self
 
 from core.errors import InputError, MissingPackage
-from core.fields.record import make, setting
+from core.fields.record import setting
 from core.records import from_json, to_json
 from core.target_ranking.models.base import REQUIREMENTS, FitSettings, RankingModel, options_of, ranking_model_named
 from core.target_ranking.reading import CellSource
@@ -22,7 +23,16 @@ class SplitChoice:
     """How to split conditions. kind: "compositional" or "hard", drawn with `seed`; "file" for a published one in `split`."""
 
     kind: str = setting(
-        "hard", "A split drawn here.", kind="choice", choices=("hard", "compositional"), title="Split", key="split"
+        "hard",
+        "A split drawn here.",
+        kind="choice",
+        choices=("hard", "compositional"),
+        words={
+            "hard": "hard: some genes are never perturbed in training",
+            "compositional": "compositional: doubles of trained genes",
+        },
+        title="Split",
+        key="split",
     )
     seed: int = 0
     split: Split | None = None
@@ -61,6 +71,37 @@ class TrainingRequest:
         return from_json(cls, given, "request of a target ranking")
 
 
+@dataclass(frozen=True, slots=True)
+class TrainingOptions:
+    """A training as a person asks for it. models: names, none for all with installed packages. model_options: MODEL.KEY to value.
+    split_file: of a published split, instead of a drawn one."""
+
+    training: TrainingRequest = field(default_factory=TrainingRequest)
+    simulate: bool = setting(
+        False, "A simulated screen instead of a file.", not_on_form="the form trains on a simulated screen if no path is typed"
+    )
+    models: tuple[str, ...] = setting(
+        (),
+        "The models to train. Those whose packages are not installed are not offered.",
+        title="Models",
+        command_help="Names with commas between them; by default all with installed packages.",
+    )
+    split_file: Path | None = setting(
+        None,
+        "A published split: JSON with train_conditions and so on.",
+        flag="--split",
+        metavar="FILE",
+        not_on_form="a page reads no file of this machine except the cells",
+    )
+    model_options: Mapping[str, str] = setting(
+        {},
+        "An option of a model.",
+        flag="--set",
+        metavar="MODEL.KEY=VALUE",
+        not_on_form="there are dozens over all models; the form has what every model takes",
+    )
+
+
 def _source_as_json(source: CellSource) -> dict[str, Any]:
     """Return a source in the format of version 0.1, plus newer fields that differ from their defaults."""
     values = to_json(source)
@@ -71,13 +112,13 @@ def _source_as_json(source: CellSource) -> dict[str, Any]:
     return first | {name: value for name, value in values.items() if name not in (*first, *(usual - {"simulated"}))}
 
 
-def make_request(
-    chosen: Mapping[str, object], file: str, models: Mapping[str, Mapping[str, object]], split: Split | None = None
+def request_of(
+    training: TrainingRequest, file: str, models: Mapping[str, Mapping[str, object]], split: Split | None = None
 ) -> TrainingRequest:
     """Return the request for chosen settings. file: of cells, "" for the simulator. split: a published one."""
-    made = make(TrainingRequest, chosen, models=models)
-    choice = replace(made.split, seed=made.seed) if split is None else SplitChoice("file", made.seed, split)
-    return replace(made, source=replace(made.source, file=file, seed=made.seed), split=choice)
+    seed = training.seed
+    choice = replace(training.split, seed=seed) if split is None else SplitChoice("file", seed, split)
+    return replace(training, models=models, source=replace(training.source, file=file, seed=seed), split=choice)
 
 
 def missing_packages(model: RankingModel) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import pytest
 from core.actions import cells, job_control, jobs
 from core.actions.cells import job_of
 from core.actions.job_kinds.base import Job
+from core.actions.label_request import LabelRequest
 from core.actions.workspace import Workspace
 from core.cells.groups import GroupSettings
 from core.cells.labels import Thresholds
@@ -43,7 +44,7 @@ def list_jobs(workspace: Workspace) -> list[Job]:
 def test_a_process_is_started_and_its_end_is_seen(workspace: Workspace, screen: Path) -> None:
     """It refuses the settings, which takes it a moment; tests/actions/test_cells.py makes datasets."""
     strict = LabelSettings(groups=GroupSettings(min_cells=1_000))
-    cells.start_labels(workspace, str(screen), "screen", strict, HERE, "K562 cells")
+    cells.start_labels(workspace, str(screen), LabelRequest("screen", strict, "K562 cells"), HERE)
     deadline = time.monotonic() + WAIT_S
     while list_jobs(workspace)[0].is_live and time.monotonic() < deadline:
         time.sleep(0.2)
@@ -57,7 +58,7 @@ def test_a_dataset_is_made_once_at_a_time(workspace: Workspace, screen: Path) ->
     folder.path.mkdir(parents=True)
     write_json(folder.heartbeat, {**identify_process(os.getpid()), "dataset": "screen"})
     with pytest.raises(StateError, match="is being made"):
-        cells.start_labels(workspace, str(screen), "screen", LabelSettings(), HERE)
+        cells.start_labels(workspace, str(screen), LabelRequest("screen", LabelSettings()), HERE)
 
 
 def test_a_dataset_that_is_there_was_made(small_workspace: Workspace) -> None:
@@ -67,7 +68,7 @@ def test_a_dataset_that_is_there_was_made(small_workspace: Workspace) -> None:
     write_case(small_workspace.settings.workspace / "screen.h5ad")
     with pytest.raises(StateError, match="dataset 'bmdm' exists"):
         path = str(small_workspace.settings.workspace / "screen.h5ad")
-        cells.start_labels(small_workspace, path, "bmdm", LabelSettings(), HERE)
+        cells.start_labels(small_workspace, path, LabelRequest("bmdm", LabelSettings()), HERE)
 
 
 def write_job(workspace: Workspace, key: str, dataset: str, pid: int, log: str) -> None:
@@ -87,9 +88,9 @@ def test_what_can_be_told_at_once_is(workspace: Workspace, screen: Path, tmp_pat
     ):
         settings = replace(workspace.settings, import_roots=(screen.parent,))
         with pytest.raises(InputError, match=message):
-            cells.start_labels(Workspace(settings), path, name, LabelSettings(), HERE)
+            cells.start_labels(Workspace(settings), path, LabelRequest(name, LabelSettings()), HERE)
     with pytest.raises(StateError, match="other machines can reach this app"):
-        cells.start_labels(workspace, str(screen), "a", LabelSettings(), "0.0.0.0")
+        cells.start_labels(workspace, str(screen), LabelRequest("a", LabelSettings()), "0.0.0.0")
     assert list_jobs(workspace) == []
 
 
@@ -141,7 +142,7 @@ def test_all_settings_reach_the_command(workspace: Workspace, screen: Path, monk
     )
     started: list[tuple[str, ...]] = []
     monkeypatch.setattr(jobs, "start", lambda _workspace, _folder, _kind, arguments, **_about: started.append(tuple(arguments)))
-    cells.start_labels(workspace, str(screen), "screen", settings, HERE, "K562 cells")
+    cells.start_labels(workspace, str(screen), LabelRequest("screen", settings, "K562 cells"), HERE)
     seen: list[object] = []
     monkeypatch.setattr("core.actions.cells.label_cells", lambda *given: seen.extend(given) or 1 / 0)
     core(workspace.settings.workspace, *started[0])

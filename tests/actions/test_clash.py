@@ -13,7 +13,7 @@ import pytest
 
 from core.actions import readings, run_control
 from core.actions.clash import clash_of_run
-from core.actions.readings import ReadingSettings
+from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.clash import SPEECHES
 from core.errors import NotFound
@@ -36,7 +36,7 @@ def test_interrupted_it_goes_on_and_asks_nothing_twice(small_workspace: Workspac
     whole = copy_of(small_workspace, tmp_path)
     with serving() as url:
         settings = ReadingSettings(concurrency=1, token_budget=1)
-        part = readings.start_reading(small_workspace, SPEECHES, "debate", endpoint=url, settings=settings)
+        part = readings.start_reading(small_workspace, SPEECHES, "debate", replace(settings, endpoint=url))
         assert (part.status, part.done) == ("budget", 1)
         with pytest.raises(NotFound, match="is budget"):
             clash_of_run(small_workspace, "debate")
@@ -44,7 +44,7 @@ def test_interrupted_it_goes_on_and_asks_nothing_twice(small_workspace: Workspac
         resumed = run_control.resume(small_workspace, part.id, settings=execution, begin=run_control.work_on)
         assert (resumed.status, resumed.done) == ("done", ROWS)
         assert request_counts(url)["/v1/chat/completions"] == DEBATES + 1  # one of the health check
-        undisturbed = readings.start_reading(whole, SPEECHES, "debate", endpoint=url)
+        undisturbed = readings.start_reading(whole, SPEECHES, "debate", ReadingSettings(endpoint=url))
     assert undisturbed.id == resumed.id
     assert points_of(small_workspace) == points_of(whole)
 
@@ -71,7 +71,7 @@ def test_bad_answers_fail_or_flag_their_row_and_retry_mends_what_failed(small_wo
 
     mended: list[bool] = []
     with serving(Script(answer=answer)) as url:
-        run = readings.start_reading(small_workspace, SPEECHES, "debate", endpoint=url)
+        run = readings.start_reading(small_workspace, SPEECHES, "debate", ReadingSettings(endpoint=url))
         assert run.status == "done"
         assert hears["bad"] >= 2  # asked again
         with small_workspace.store.read() as db:

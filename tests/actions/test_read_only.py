@@ -89,6 +89,7 @@ from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.job_kinds.base import Job
+from core.actions.label_request import LabelRequest
 from core.actions.readings import ReadingPlan
 from core.actions.studies import Arm
 from core.actions.submissions import PackageOptions
@@ -223,7 +224,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "bundles.import_bundle": lambda s: bundles.import_bundle(s.plain, s.bundle, "b.zip", ImportOptions()),
     "bundles.settle_run": lambda s: bundles.settle_run(s.crashed, "r"),
     "bundles.write_bundle_file": lambda s: bundles.write_bundle_file(s.crashed, "r", s.files / "out.zip"),
-    "cells.start_labels": lambda s: cells.start_labels(s.plain, "screen.h5ad", "s", LabelSettings(), None),
+    "cells.start_labels": lambda s: cells.start_labels(s.plain, "screen.h5ad", LabelRequest("s", LabelSettings()), None),
     "cells.label_cells": lambda s: cells.label_cells(s.plain, s.files / "screen.h5ad", "s", LabelSettings(), print),
     "cell_evaluation.evaluate_predictions": lambda s: cell_evaluation.evaluate_predictions(
         s.plain, s.files / "p.h5ad", EvaluationOptions(run="r")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 import pytest
@@ -16,7 +16,7 @@ import pytest
 from core.actions import ablations, bundles, export, launch, readings, run_control, site
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.imports import import_upload
-from core.actions.readings import ReadingSettings
+from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.rubric import Rubric
 from core.config import Settings
@@ -52,7 +52,7 @@ def read(tmp_path_factory: pytest.TempPathFactory, server: str) -> Workspace:
     workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("read") / "workspace", author="tester"))
     for content, name in ((TRAIN, "train.csv"), (TEST, "test.csv"), (DEBATES, "debate.csv")):
         assert import_upload(workspace, content, name).kind != "failed"
-    readings.start_reading(workspace, RUBRIC, "debate", endpoint=server, settings=ReadingSettings("reading"))
+    readings.start_reading(workspace, RUBRIC, "debate", ReadingSettings("reading", endpoint=server))
     return workspace
 
 
@@ -92,15 +92,17 @@ def test_a_reading_is_a_run_of_the_rows_with_texts(read: Workspace) -> None:
 
 
 def test_the_same_reading_is_found_and_another_seed_is_another(read: Workspace, server: str) -> None:
-    plan = partial(readings.plan_reading, read, RUBRIC, endpoint=server)
-    same = readings.start_reading(read, RUBRIC, "debate", endpoint=server, settings=ReadingSettings("other name"))
+    def plan(run: str, **chosen: Any) -> readings.ReadingPlan:
+        return readings.plan_reading(read, RUBRIC, run, ReadingSettings(endpoint=server, **chosen))
+
+    same = readings.start_reading(read, RUBRIC, "debate", ReadingSettings("other name", endpoint=server))
     assert (same.name, same.id) == ("reading", plan("debate").spec.key)
     assert plan(find(read, "debate").id).spec.key == same.id
     others = [
-        plan("debate", settings=ReadingSettings(seed=1)),
-        plan("debate", settings=ReadingSettings(effort="low")),
-        plan("debate", settings=ReadingSettings(passage=True)),
-        readings.plan_reading(read, replace(RUBRIC, question="Does it?"), "debate", endpoint=server),
+        plan("debate", seed=1),
+        plan("debate", effort="low"),
+        plan("debate", passage=True),
+        readings.plan_reading(read, replace(RUBRIC, question="Does it?"), "debate", ReadingSettings(endpoint=server)),
     ]
     assert len({same.id, *(other.spec.key for other in others)}) == 5
     assert "passage" not in plan("debate").spec.options  # as in readings that were made before passages
@@ -118,7 +120,7 @@ def test_what_it_costs_is_said_beforehand(read: Workspace, tmp_path: Path) -> No
             rubric = replace(RUBRIC, question=f"Is it {name}?")
             if shorter:
                 delete_readings(workspace)
-            plan = readings.plan_reading(workspace, rubric, "debate", endpoint=url)
+            plan = readings.plan_reading(workspace, rubric, "debate", ReadingSettings(endpoint=url))
             said, before = readings.estimate(workspace, plan), request_counts(url)["tokens"]
             readings.start_reading(workspace, rubric, "debate", plan=plan)
             counted = request_counts(url)
@@ -136,7 +138,7 @@ def test_what_it_costs_is_said_beforehand(read: Workspace, tmp_path: Path) -> No
 def test_the_passages_of_finished_readings_are_found_by_row(read: Workspace, server: str, tmp_path: Path) -> None:
     workspace = copy_of(read, tmp_path)
     settings = ReadingSettings("marked", passage=True)
-    plan = readings.plan_reading(workspace, RUBRIC, "debate", endpoint=server, settings=settings)
+    plan = readings.plan_reading(workspace, RUBRIC, "debate", replace(settings, endpoint=server))
     said = readings.estimate(workspace, plan).expected
     started = readings.start_reading(workspace, RUBRIC, "debate", plan=plan)
     run = find(workspace, "debate")
@@ -172,7 +174,7 @@ def test_an_interrupted_reading_goes_on_and_asks_nothing_twice(read: Workspace, 
     rubric = replace(RUBRIC, question="Is it interrupted?")
     with serving() as url:
         settings = ReadingSettings("part", concurrency=1, token_budget=1)
-        part = readings.start_reading(workspace, rubric, "debate", endpoint=url, settings=settings)
+        part = readings.start_reading(workspace, rubric, "debate", replace(settings, endpoint=url))
         assert (part.status, part.done) == ("budget", 1)
         with pytest.raises(NotFound, match="no finished reading of run debate by a model \\(part is budget\\)"):
             readings.answers(workspace, rubric, "debate")
@@ -181,7 +183,7 @@ def test_an_interrupted_reading_goes_on_and_asks_nothing_twice(read: Workspace, 
         assert (resumed.status, resumed.done) == ("done", ROWS)
         assert request_counts(url)["/v1/chat/completions"] == TEXTS + 1  # one of the health check
         whole = copy_of(read, tmp_path / "whole")
-        undisturbed = readings.start_reading(whole, rubric, "debate", endpoint=url)
+        undisturbed = readings.start_reading(whole, rubric, "debate", ReadingSettings(endpoint=url))
     ours, theirs = readings.answers(workspace, rubric, "debate")[0], readings.answers(whole, rubric, "debate")[0]
     pd.testing.assert_frame_equal(ours, theirs)
     assert undisturbed.id == resumed.id
@@ -189,7 +191,7 @@ def test_an_interrupted_reading_goes_on_and_asks_nothing_twice(read: Workspace, 
 
 def test_only_a_finished_run_with_texts_is_read(read: Workspace, server: str, tmp_path: Path) -> None:
     workspace = copy_of(read, tmp_path)
-    plan = partial(readings.plan_reading, workspace, endpoint=server)
+    plan = partial(readings.plan_reading, workspace, settings=ReadingSettings(endpoint=server))
     import_upload(workspace, submission([("Pa_Ga", 0.3, 0.1, "none")]), "mute.csv")
     with pytest.raises(InputError, match="run mute has no brief that it asks about"):
         plan(RUBRIC, "mute")
@@ -349,7 +351,7 @@ def test_a_reading_of_a_run_that_is_gone_stops_and_says_so(read: Workspace, tmp_
     workspace = copy_of(read, tmp_path)
     with serving() as url:
         settings = ReadingSettings("part", concurrency=1, token_budget=1, seed=5)
-        part = readings.start_reading(workspace, RUBRIC, "debate", endpoint=url, settings=settings)
+        part = readings.start_reading(workspace, RUBRIC, "debate", replace(settings, endpoint=url))
         with workspace.change("test", "delete") as (db, _):
             runs.delete(db, find(workspace, "debate").id)
         stopped = run_control.resume(

@@ -15,6 +15,7 @@ from core.actions.ask import Question
 from core.actions.ask_again import AgainRequest
 from core.actions.attribution import AttributionRequest
 from core.actions.imports import import_upload
+from core.actions.reading_settings import ReadingSettings
 from core.actions.text_vectors import make_encoder
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.rubric import Rubric
@@ -83,7 +84,7 @@ PATHS: dict[str, Callable[[Workspace, str], object]] = {
     "ask a model": lambda w, url: ask.ask(
         w, Question("Pa", "Ga", "prompt_only", "bmdm", url, "scripted"), begin=run_control.work_on
     ),
-    "reading": lambda w, url: readings.plan_reading(w, RUBRIC, "debate", endpoint=url),
+    "reading": lambda w, url: readings.plan_reading(w, RUBRIC, "debate", ReadingSettings(endpoint=url)),
     "embed": lambda w, url: _embed(w, url),
     "encoder of texts": lambda w, url: make_encoder(w, "endpoint", url, "m")(["one"]),  # type: ignore[misc]
 }

@@ -28,7 +28,12 @@ from core.ui.shared.shell import PageContext, draw_until_ready
 from core.ui.shared.widgets import as_text, show_empty
 
 _FILTERS = ("subject", "relation", "object", "status")
-_ANY = {"relation": {"": "any"}, "status": {"": "any"}}
+# Settings without a control of their own on this page, and why.
+NOT_HERE = {
+    "texts": "the table says of which stage each claim is",
+    "role": "the counts by role are the page's first table",
+    "reader": "readings by several models are offered beside the rules",
+}
 _RULES = "rules"
 _MOST_SHOWN = 1_000  # claims in the table; the command lists all
 
@@ -38,7 +43,7 @@ def show(context: PageContext, run: Run) -> None:
     if not loaders.text_counts(run.id):
         show_empty(f"This run's method is {as_text(method_text(run.method))}, which writes no texts and makes no claims.")
         return
-    asked = make(ClaimsRequest, show_settings(ClaimsRequest, "claims", _FILTERS, columns=4, words=_ANY))
+    asked = make(ClaimsRequest, show_settings(ClaimsRequest, "claims", _FILTERS, columns=4))
     reader = _choose_reader(run)
     draw_until_ready(lambda: _draw(run, reader, asked), lambda: _ask(run, reader).ready)
     if BRIEFS not in loaders.text_counts(run.id):

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.audit.argument_kinds import LEAST_K, METHODS, MOST_K
-from core.audit.kind_settings import KindSettings
-from core.fields.record import make
+from core.audit.argument_kinds import METHODS, MOST_K
+from core.audit.kind_settings import KindSettings, KindsRequest
+from core.fields.record import make, options_of
 from core.report.figures import argument_kinds as figures
 from core.scoring.argument_kinds import (
     TEXT_NAMES,
@@ -25,13 +25,13 @@ from core.store.runs import Run
 from core.texts import estimate_text
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.background import Result, background
-from core.ui.shared.linked import choose_one
-from core.ui.shared.option_controls import show_settings
+from core.ui.shared.option_controls import choose_setting, show_settings
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import draw_until_ready
 from core.ui.shared.widgets import as_text, pair_text, show_captioned, show_empty
 
+_KINDS = {option.name: option for option in options_of(KindsRequest)}
 _Wanted = tuple[str, str, KindSettings]  # kind of text, role, settings
 _BY_RULE = 0  # the number of kinds that the rule chooses
 _LONGEST = 700  # characters of a typical text
@@ -53,17 +53,16 @@ def _choose(counts: dict[str, dict[str, int]]) -> _Wanted:
     """Show one row of controls."""
     texts, role, method, number, seed = st.columns([0.22, 0.2, 0.22, 0.2, 0.16])
     names = {kind: f"{TEXT_NAMES[kind]} ({sum(roles.values()):,})" for kind, roles in counts.items()}
-    kind = choose_one(texts.selectbox, "texts", "Texts", names, next(iter(names))) or next(iter(names))
+    kind = choose_setting(texts.selectbox, _KINDS["texts"], "", names, next(iter(names))) or next(iter(names))
     by = ""
     if len(counts[kind]) > 1:
         roles = {"": "all", **{name: f"{name} ({n:,})" for name, n in counts[kind].items()}}
-        by = choose_one(role.selectbox, "of_role", "Of the role", roles, "") or ""
-    how = choose_one(method.selectbox, "sorted_by", "Sorted by", METHODS, "kmeans") or "kmeans"
+        by = choose_setting(role.selectbox, _KINDS["role"], "", roles, "") or ""
+    how = choose_setting(method.selectbox, _KINDS["method"], "", METHODS, "kmeans") or "kmeans"
     k = _BY_RULE
     if how == "kmeans":
         choices = {str(_BY_RULE): "the most that are stable", **{str(n): f"{n}" for n in range(2, 2 * MOST_K + 1)}}
-        help_ = f"By default: the largest number from {LEAST_K} to {MOST_K} that other seeds and samples of rows reproduce."
-        k = int(choose_one(number.selectbox, "kinds", "Number of kinds", choices, str(_BY_RULE), help=help_) or _BY_RULE)
+        k = int(choose_setting(number.selectbox, _KINDS["k"], "", choices, str(_BY_RULE)) or _BY_RULE)
     with seed:
         chosen = show_settings(KindSettings, "", ["seed"])
     return kind, by, make(KindSettings, {**chosen, "method": how, "k": k or None})

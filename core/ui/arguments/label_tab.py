@@ -10,13 +10,14 @@ from core.actions import labels
 from core.audit.rubric import Rubric
 from core.audit.rules.claims import RULE as CLAIMS
 from core.audit.sample_request import Design, SampleRequest
+from core.fields.record import option_of
 from core.store.rubrics import Sample
 from core.store.runs import Run
 from core.ui.arguments import choices, reader
 from core.ui.shared import loaders, shell
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import choose_one
-from core.ui.shared.option_controls import show_settings
+from core.ui.shared.option_controls import choose_setting, show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
@@ -93,7 +94,8 @@ def _show_form(context: PageContext, run: Run, rubric: Rubric, n_samples: int) -
     """Show the form that draws texts. A sample's seed is the number of earlier samples, so each sample has different texts."""
     chosen = show_settings(SampleRequest, "sample_", ["sample"], defaults={"sample": DEFAULT_SIZE})
     designs = {str(design): DESIGN_WORDS[design] for design in choices.designs_for(run, rubric)}
-    by = choose_one(st.radio, "sample_by", "How they are drawn", designs, "random")
+    how = option_of(SampleRequest, "by")
+    by = choose_setting(st.radio, how, "sample_", designs, how.default)
     design = next(each for each in labels.DESIGNS if each == by)
     if len(designs) < len(DESIGN_WORDS):
         st.caption("Drawing by the judge's answers needs answers of a rule or a model. Drawing by its doubts needs a model's.")

@@ -7,18 +7,19 @@ from typing import get_args
 import streamlit as st
 
 from core.actions import readings, rubrics
+from core.actions.reading_settings import ReadingSettings
 from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric, Unit
 from core.audit.rules.claims import RULE as CLAIMS
 from core.engine.request import money_text
 from core.errors import InputError
+from core.fields.record import make
 from core.methods.judge_rubric import asks_for_passage
 from core.store.runs import Run
 from core.texts import describe_duration
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import bind
-from core.ui.shared.option_controls import show_calls
+from core.ui.shared.option_controls import show_calls, show_more, show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
@@ -31,6 +32,8 @@ _UNITS = {
 }
 assert set(_UNITS) == set(get_args(Unit))
 _PLAN = "_reading_plan"  # session key: (rubric's hash, run, server, model) → its plan and estimate
+
+_OWNER = "reading_"  # the beginning of keys and query parameters of a reading's settings
 
 
 def show(context: PageContext, run: Run, rubric: Rubric | None) -> None:
@@ -88,27 +91,21 @@ def _show_rubric(context: PageContext, run: Run) -> None:
 
 def show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
     """Show the form that plans and starts a reading for a rubric, or for the clash of debates."""
-    left, right = st.columns(2)
-    server = left.text_input("Model server", context.workspace.settings.endpoint, key="endpoint-reading", help="Ends in /v1.")
-    model = right.text_input("Model", placeholder="the server's only model", **bind("reading_model"))
-    passage = not readings.reads_quotations(rubric) and st.toggle(
-        "Copy the sentence that decides",
-        help="The model also copies the sentence on which its answer rests. If the text contains it word for word, it is "
-        "stored and marked there. If a row's judge gave no reason, the row's header shows it. A reading with this option "
-        "is a separate run.",
-        **bind("reading_passage"),
+    chosen = show_settings(
+        ReadingSettings, _OWNER, ["endpoint", "model"], columns=2, defaults={"endpoint": context.workspace.settings.endpoint}
     )
+    if not readings.reads_quotations(rubric):
+        chosen |= show_settings(ReadingSettings, _OWNER, ["passage"])
+    chosen |= show_more(ReadingSettings, _OWNER, ("passage", *chosen))
     try:
-        settings = readings.ReadingSettings(passage=passage, calls=show_calls("reading_"))
+        settings = make(ReadingSettings, chosen, calls=show_calls(_OWNER))
     except InputError as error:
         st.markdown(f":orange[{as_text(error)}]")
         return
-    wanted = (rubric.sha256, run.id, server, model, settings)
+    wanted = (rubric.sha256, run.id, settings)
     if st.button("Show the cost", key="plan-reading"):
         with explain_errors(), st.spinner("Asking the server …"):
-            plan = readings.plan_reading(
-                context.workspace, rubric, run.id, endpoint=server, model=model or None, settings=settings
-            )
+            plan = readings.plan_reading(context.workspace, rubric, run.id, settings)
             st.session_state[_PLAN] = (wanted, plan, readings.estimate(context.workspace, plan))
     planned = st.session_state.get(_PLAN)
     if planned is None or planned[0] != wanted:

@@ -10,18 +10,21 @@ from core.actions import ask, model_servers
 from core.actions.ask import SCRIPTED, Question
 from core.actions.workspace import Workspace
 from core.errors import DeskError, InputError
+from core.fields.record import option_of
 from core.llm.call_settings import CallSettings
 from core.llm.health import START_COMMAND, Health
 from core.store.datasets import Dataset
 from core.ui.ask import following
 from core.ui.shared import links
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import show_calls, show_options
+from core.ui.shared.option_controls import choose_setting, key_of, show_calls, show_options, show_settings, title_of
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_health import read_health
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
+_OWNER = "ask_"  # the beginning of keys and query parameters
+NOT_HERE = {"model": "it has a control if the server has several"}  # settings without a control, and why
 _SERVERS = {"server": "A model server", "scripted": "Simulated, no model"}
 _SERVER_HELP = "The simulated server makes up every text and number by a rule. It only shows how the page works."
 _PAIR_HELP = "A symbol of the dataset, in any case of its letters, or any other."
@@ -36,7 +39,8 @@ def show(context: PageContext, dataset: Dataset) -> None:
         gene.text_input("Target gene", placeholder="such as Pdia6", help=_PAIR_HELP, **bind("ask_gene")),
     )
     titles = {name: method_text(name) for name in known}
-    name = choose_one(method.selectbox, "ask_method", "Method", titles, next(iter(known))) or next(iter(known))
+    about, usual = option_of(Question, "method"), next(iter(known))
+    name = choose_setting(method.selectbox, about, _OWNER, titles, usual) or usual
     default = "scripted" if dataset.origin == "simulated" else "server"
     who = choose_one(server.selectbox, "answered_by", "Answered by", _SERVERS, default, help=_SERVER_HELP) or default
     if context.workspace.settings.read_only:
@@ -67,9 +71,10 @@ def send(context: PageContext, question: Question, health: Health | None = None)
 
 def _show_server(workspace: Workspace) -> tuple[str, str, Health, CallSettings]:
     """Show the model server and its state; return its address, the model ("" for none), its health and the call options."""
-    address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint-ask", help="An address ending in /v1.")
+    usual = workspace.settings.endpoint
+    address = show_settings(Question, _OWNER, ["endpoint"], defaults={"endpoint": usual})["endpoint"] or usual
     try:
-        calls = show_calls("ask_")
+        calls = show_calls(_OWNER)
     except InputError as error:
         st.markdown(f":orange[{as_text(error)}]")
         return address, "", Health(False), CallSettings()
@@ -81,5 +86,7 @@ def _show_server(workspace: Workspace) -> tuple[str, str, Health, CallSettings]:
         problem = health.problem.partition("; start a server")[0]
         st.caption(f"{as_text(problem)}. Or choose the simulated server, which needs no model.")
         return address, "", health, calls
-    model = st.selectbox("Model", health.models, **bind("ask_model")) if len(health.models) > 1 else health.models[0]
+    about, model = option_of(Question, "model"), health.models[0]
+    if len(health.models) > 1:
+        model = st.selectbox(title_of(about), health.models, help=about.help, **bind(key_of(about, _OWNER)))
     return address, str(model), health, calls

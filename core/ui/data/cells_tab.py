@@ -4,11 +4,14 @@ of running jobs.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
 from core.actions import cells, job_control
 from core.actions.cells import KIND
+from core.actions.label_request import LabelRequest
 from core.cells.conditions import READING
 from core.cells.design import DesignSettings
 from core.cells.groups import GroupSettings
@@ -22,6 +25,7 @@ from core.fields.record import make, options_of
 from core.plots import effect_counts, knockdown, label_counts, volcano
 from core.store.datasets import Dataset
 from core.ui.shared import links, loaders, score_box, tables
+from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import bind, choose_one
@@ -164,24 +168,21 @@ def show_form(context: PageContext) -> None:
         **bind("cells_path"),
     )
     st.caption(f"Inside {' or '.join(as_text(folder) for folder in folders)}.")
+    about = show_settings(LabelRequest, _OWNER, ["name", "cells_context"], columns=2)
     with explain_errors():
-        settings = _show_settings()
+        settings, where = _show_settings()
         if not path.strip():
             return
-        found = cells.describe_typed(context.workspace, path, settings, address)
+        found = cells.describe_typed(context.workspace, path, make(LabelSettings, settings), address)
         st.code("\n".join(description_lines(found)), language=None, wrap_lines=True)  # its columns are below one another
-        name_side, context_side = st.columns(2)
-        name = name_side.text_input("Name of the dataset", **bind("cells_name"))
-        about = context_side.text_input(
-            "Description of the cells, for prompts", placeholder="K562 cells", **bind("cells_context")
-        )
-        if st.button("Make the dataset", type="primary", disabled=not name.strip(), key="start-cells"):
-            cells.start_labels(context.workspace, path, name.strip(), settings, address, about.strip())
-            confirm(f"{name.strip()} is being made in a separate process.")
+        if st.button("Make the dataset", type="primary", disabled=not about["name"], key="start-cells"):
+            cells.start_labels(context.workspace, path, make(LabelRequest, {**about, **settings, **where}), address)
+            confirm(f"{about['name']} is being made in a separate process.")
             st.rerun()
 
 
-def _show_settings() -> LabelSettings:
+def _show_settings() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Show how the screen is read and labelled, and where; return both."""
     with st.expander("Columns, thresholds and sampling (defaults as in the challenge)"):
         chosen = show_settings(LabelSettings, _OWNER, _COLUMNS, columns=4)
         parts = (Thresholds, DesignSettings, GroupSettings, SamplingSettings)
@@ -190,7 +191,8 @@ def _show_settings() -> LabelSettings:
         for place, names in zip(st.columns(3, gap="medium"), columns, strict=True):
             with place:
                 chosen |= show_settings(LabelSettings, _OWNER, names)
-    return make(LabelSettings, chosen)
+        where = choose_backend(LabelRequest, _OWNER)
+    return chosen, where
 
 
 def show_jobs(context: PageContext) -> None:

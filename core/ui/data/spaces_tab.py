@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.actions import spaces as actions
+from core.actions.space_settings import SPACE_SETTINGS
 from core.scoring.sentences import UNSEEN, interval_text
 from core.store.datasets import Dataset
 from core.store.spaces import PackRecord, SpaceRecord
@@ -20,6 +21,7 @@ from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 from core.ui.shared import links, loaders, neighbour_controls, shell, space_builder, space_numbers, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind
+from core.ui.shared.option_controls import show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text, show_empty
@@ -36,9 +38,6 @@ NUMBERS_HELP = {
 _ORGANISM_HELP = (
     "The organism whose genes the pack describes, from the case of its symbols: Stat1 is mouse, STAT1 human. Runs on a dataset "
     "of another organism do not read it. If its symbols do not show the organism, runs on any dataset do."
-)
-SEEDED = (
-    "Seed of a randomized SVD. Other seeds give slightly different spaces and scores; for networks the difference is visible."
 )
 
 
@@ -153,20 +152,17 @@ def _show_build(context: PageContext) -> None:
     packs = {pack.kind for pack in loaders.all_packs()}
     kind_side, name_side = st.columns(2)
     title = kind_side.selectbox("From", list(space_builder.KINDS), label_visibility="collapsed", **bind("build_kind"))
-    kind, needed, columns = space_builder.KINDS[title]
+    kind, needed = space_builder.KINDS[title]
     name = name_side.text_input("Name", placeholder="name of the space", label_visibility="collapsed", **bind("build_name"))
-    seed = 0
-    if columns:
-        left, right = st.columns(2)
-        columns = left.number_input("Columns", 1, 2000, columns, **bind(f"build_columns_{kind}"))
-        seed = right.number_input("Seed", 0, 10_000, 0, help=SEEDED, **bind("build_seed"))
+    names, options = space_builder.settings_of(kind), dict[str, Any]()
+    if names:
+        options = show_settings(SPACE_SETTINGS[kind], "build_", names, columns=2)
     if needed and needed not in packs:
         st.caption(f"Needs a knowledge pack of {needed.replace('_', ' ')}: import one first.")
         return
     if kind == "coresponse":
         st.caption("Made from labels: it is scored only if it is rebuilt for each fold.")
     if st.button("Build", disabled=not name.strip() or (kind == "coresponse" and context.dataset is None), type="primary"):
-        options: dict[str, Any] = {"columns": columns, "seed": seed} if columns else {}
         options |= {"model": actions.MINILM} if kind == "sentences" else {}
         options |= {"dataset": context.dataset.name, "of": "gene"} if kind == "coresponse" and context.dataset else {}
         space_builder.build(context, kind, name.strip(), options, lambda space: _link_to_neighbours(context.dataset, space))

@@ -16,7 +16,7 @@ from core.errors import InputError, StateError
 from core.experiments.attribution import Attribution
 from core.experiments.attribution_arms import AttributionSpec, tools_given
 from core.experiments.attribution_words import cost_sentence, method_sentence, verdict_sentence
-from core.fields.record import make
+from core.fields.record import make, option_of
 from core.plots import attribution as figure
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
@@ -26,7 +26,7 @@ from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import Parts, watch_job
 from core.ui.shared.judge_panel import show_seeds
 from core.ui.shared.linked import bind, choose_one, choose_several
-from core.ui.shared.option_controls import show_calls, show_more, show_settings
+from core.ui.shared.option_controls import key_of, show_calls, show_more, show_settings, title_of
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
@@ -144,13 +144,13 @@ def _show_start(context: PageContext) -> None:
 def _show_choices(run: Run, given: tuple[str, ...]) -> AttributionRequest:
     one, two = st.columns(2)
     most = min(_SAMPLE, run.done)
-    sample = one.number_input("Rows", 1, run.done, most, **bind(f"{_OWNER}rows", most))
+    rows, left_out = (option_of(AttributionRequest, name) for name in ("rows", "tools"))
+    sample = one.number_input(title_of(rows), 1, run.done, most, help=rows.help, **bind(key_of(rows, _OWNER), most))
     with two:
         chosen = show_settings(AttributionRequest, _OWNER, ["repeats"])
     names = {name: name.replace("_", " ") for name in given}
-    tools = choose_several(
-        st.multiselect, f"{_OWNER}tools", "Tools to leave out", names, placeholder="all that answered for these rows"
-    )
+    all_of_them = {"help": left_out.help, "placeholder": "all that answered for these rows"}
+    tools = choose_several(st.multiselect, key_of(left_out, _OWNER), title_of(left_out), names, **all_of_them)
     chosen |= show_settings(AttributionRequest, _OWNER, ["endpoint"])
     chosen |= show_more(AttributionRequest, _OWNER, ("rows", "tools", *chosen))
     chosen |= {"rows": f"sample={sample}", "tools": tools}

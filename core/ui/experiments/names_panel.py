@@ -11,14 +11,14 @@ from core.experiments.attribution_words import cost_sentence
 from core.experiments.contamination import PAGE, TITLES, choose_arms
 from core.experiments.contamination_words import LIMITS, arm_sentence, unknown_lines, verdict_sentence
 from core.experiments.screen_words import questions_sentence, screen_lines
-from core.fields.record import make
+from core.fields.record import make, option_of
 from core.report.figures.contamination import of_run
 from core.store.runs import Run
 from core.ui.shared import loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import bind, choose_several
-from core.ui.shared.option_controls import show_calls, show_more, show_settings
+from core.ui.shared.option_controls import key_of, show_calls, show_more, show_settings, title_of
 from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text, show_figure
 
@@ -87,9 +87,10 @@ def _show_form(workspace: Workspace, run: Run) -> None:
 
 def _show_choices(run: Run, offered: tuple[str, ...]) -> ContaminationRequest:
     most = min(_SAMPLE, run.done)
-    sample = st.number_input("Rows", 1, run.done, most, **bind(f"{_OWNER}rows", most))
+    rows, ways = (option_of(ContaminationRequest, name) for name in ("rows", "arms"))
+    sample = st.number_input(title_of(rows), 1, run.done, most, help=rows.help, **bind(key_of(rows, _OWNER), most))
     titles = {arm: TITLES[arm] for arm in offered}
-    arms = choose_several(st.multiselect, f"{_OWNER}arms", "Ways to show names", titles, placeholder="all")
+    arms = choose_several(st.multiselect, key_of(ways, _OWNER), title_of(ways), titles, help=ways.help, placeholder="all")
     chosen = show_settings(ContaminationRequest, _OWNER, ["endpoint"])
     chosen |= show_more(ContaminationRequest, _OWNER, ("rows", "arms", *chosen))
     chosen |= {"rows": f"sample={sample}", "arms": arms}

@@ -9,33 +9,27 @@ import streamlit as st
 
 from core.actions import launch, model_servers
 from core.actions.workspace import Workspace
-from core.engine.request import Expectation, RunRequest, money_text
+from core.engine.request import Expectation, RowSelection, RunRequest, money_text
 from core.engine.spec import RunSpec
 from core.errors import DeskError, InputError
+from core.fields.record import options_of
 from core.llm.health import START_COMMAND, Health, describe_logprobs
 from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsTexts, methods
 from core.store.datasets import Dataset
 from core.texts import describe_duration
-from core.ui.run.backend_choice import choose_backend
 from core.ui.shared import links, loaders
+from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import show_calls, show_options, show_settings
+from core.ui.shared.option_controls import key_of, show_calls, show_control, show_options, show_settings, title_of
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_health import read_health
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
-ADDRESS_HELP = (
-    "An address ending in /v1. Several addresses, joined by commas, share the requests. So do the addresses in a file, one per "
-    "line; a running run rereads the file."
-)
-LABELS = {
-    "auto": "labels of other folds for labelled rows, all training labels for the others",
-    "all": "all training labels",
-    "blinded": "no label of any chosen row's perturbation or gene",
-    "folds": "labels of other folds",
-}
+_RUN = {option.name: option for option in options_of(RunRequest)}
+_ROWS = {option.name: option for option in options_of(RowSelection)}
+NOT_HERE = {"rows": "each of its parts has a control, as `RowSelection` declares them"}  # settings without a control, and why
 
 
 def show_form(context: PageContext, dataset: Dataset) -> None:
@@ -48,9 +42,11 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
         method = known[name]
         st.caption(as_text(method.about))
         derived = isinstance(method, DerivedMethod)  # it chooses its rows and hides their labels itself
-        rows, labels = ("", "auto") if derived else (_show_rows(dataset), _show_labels())
+        rows = "" if derived else _show_rows(dataset)
+        labels = "auto" if derived else show_settings(RunRequest, "", ["labels"])["labels"]
         wanted = RunRequest(name, dataset.name, show_options(dataset, method), rows, labels=labels)
-        wanted = replace(wanted, name=st.text_input("Name of the run", placeholder=launch.name_of(wanted), **bind("run_name")))
+        named = replace(_RUN["name"], missing=launch.name_of(wanted))
+        wanted = replace(wanted, name=show_control(named, key_of(named, "")))
     with right:
         wanted, health = _show_server(context.workspace, method, wanted)
         _show_start(context, wanted, health)
@@ -64,19 +60,6 @@ def launchable_methods() -> dict[str, Method]:
     return {name: method for name, method in methods().items() if not isinstance(method, ReadsTexts | AsksAgain)}
 
 
-def _show_labels() -> str:
-    """Show the choice of labels that the run may use."""
-    chosen = choose_one(
-        st.selectbox,
-        "labels",
-        "Labels that the run may use",
-        {key: f"{key}: {words}" for key, words in LABELS.items()},
-        next(iter(LABELS)),
-        help="Evidence from labelled rows, examples and base rates use only these labels.",
-    )
-    return chosen or next(iter(LABELS))
-
-
 def _default_method(known: Mapping[str, Method]) -> str:
     return "evidence_rules" if "evidence_rules" in known else next(iter(known))
 
@@ -85,10 +68,15 @@ def _show_rows(dataset: Dataset) -> str:
     """Show the choice of rows and return it in the form of the command line."""
     splits = sorted(loaders.dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test")
     one, two, three = st.columns(3, vertical_alignment="bottom")
-    split = one.selectbox("Rows of split", splits, **bind("launch_split"))
-    sample = two.number_input("Only a sample of", 1, None, None, placeholder="all of them", **bind("launch_sample"))
-    seed = three.number_input("Sample seed", 0, None, 0, disabled=sample is None, **bind("launch_seed"))
-    return f"split={split}" + (f";sample={sample},seed={seed}" if sample is not None else "")
+    option = _ROWS["split"]
+    split = one.selectbox(title_of(option), splits, help=option.help, **bind("launch_split"))
+    with two:
+        chosen = show_settings(RowSelection, "launch_", ["sample"])
+    if chosen["sample"] is None:
+        return f"split={split}"
+    with three:
+        chosen |= show_settings(RowSelection, "launch_", ["seed"])
+    return f"split={split};sample={chosen['sample']},seed={chosen['seed']}"
 
 
 def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:
@@ -99,7 +87,8 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
     if workspace.settings.read_only:
         st.caption("This workspace is read-only, so no model server is asked.")
         return wanted, Health(False)
-    address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint", help=ADDRESS_HELP)
+    asked = show_settings(RunRequest, "", ["endpoint"], defaults={"endpoint": workspace.settings.endpoint})
+    address = asked["endpoint"] or workspace.settings.endpoint
     try:
         calls = show_calls("")
     except InputError as error:
@@ -114,7 +103,14 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
         st.caption(as_text(health.problem))
         st.markdown("Start one, for example on a machine with a GPU:")
         st.code(START_COMMAND, language=None, wrap_lines=True)
-    model = st.selectbox("Model", health.models, disabled=not health.models, placeholder="no server answers", **bind("model"))
+    model = st.selectbox(
+        title_of(_RUN["model"]),
+        health.models,
+        help=_RUN["model"].help,
+        disabled=not health.models,
+        placeholder="no server answers",
+        **bind("model"),
+    )
     if len(health.models) > 1 and model:
         found = read_health(workspace, address, calls, model)
         health = replace(model_servers.combine(found), models=health.models)
@@ -124,7 +120,7 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
     with st.expander("More: time, length, repeats and cached answers"):
         chosen |= show_settings(RunRequest, "", ["timeout_s", "max_answer_mb", "repeat"], columns=3)
         chosen |= show_settings(RunRequest, "", ["cached"])
-    return replace(wanted, endpoint=address, model=model, calls=calls, **chosen, **choose_backend()), health
+    return replace(wanted, endpoint=address, model=model, calls=calls, **chosen, **choose_backend(RunRequest, "")), health
 
 
 def _show_what_it_can(health: Health, model: str, n_servers: int) -> None:

@@ -9,25 +9,25 @@ import pandas as pd
 import streamlit as st
 
 from core.actions import run_control
-from core.actions.changed_settings import change_settings
+from core.actions.changed_settings import ChangedSettings, change_settings
 from core.actions.job_kinds.reading import KIND as READING
 from core.actions.job_kinds.run import KIND as RUN
 from core.actions.workspace import Workspace
 from core.engine.journal import read_progress
-from core.engine.request import MOST_CALLS
 from core.engine.run_state import LIVE_STATES, Status
 from core.store.runs import Run
 from core.texts import describe_duration
-from core.ui.run.backend_choice import change_backend
-from core.ui.run.run_form import ADDRESS_HELP
 from core.ui.shared import links, loaders, tables
+from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.job_panel import Button, Parts, show_job
 from core.ui.shared.linked import read_ids
+from core.ui.shared.option_controls import show_settings
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.shell import PageContext, draw_until_ready, fragment
 from core.ui.shared.widgets import as_text, show_empty
 
 TABLE = "started-runs"  # widget key
+_SETTINGS = ("token_budget", "concurrency", "backend", "ray_address")  # with which a run is resumed, besides its servers
 _COLUMNS = {
     # Values that change during a run have a fixed width, so that no column moves.
     **{name: st.column_config.TextColumn(width=width) for name, width in (("state", 80), ("time left", 105))},
@@ -210,28 +210,15 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
     if over or not present.servers or status.state in (*LIVE_STATES, "waiting"):
         return {}
     with st.expander("Resume with other settings", expanded=status.state in ("budget", "stopped")):
-        address, budget, calls = st.columns([0.5, 0.25, 0.25])
-        changes = {
-            "servers": address.text_input(
-                "Model server",
-                present.servers,
-                key=f"address-{run.id}",
-                help=as_text(f"It has to serve {run.model}. {ADDRESS_HELP}"),
-            ),
-            "token_budget": budget.number_input(
-                "Token budget",
-                1,
-                None,
-                present.token_budget,
-                key=f"budget-{run.id}",
-                placeholder="none",
-                help=f"In all; {status.counts.spent:,} are spent.",
-            ),
-            "concurrency": calls.number_input(
-                "Calls at once", 1, max(MOST_CALLS, present.concurrency), present.concurrency, key=f"calls-{run.id}"
-            ),
-        }
-        return changes | change_backend(run.id, present)
+        owner = f"calls-{run.id}-"
+        defaults = {"endpoint": present.servers, **{name: getattr(present, name) for name in _SETTINGS}}
+        chosen = show_settings(ChangedSettings, owner, ["endpoint"], defaults=defaults)
+        chosen |= show_settings(
+            ChangedSettings, owner, ["token_budget", "concurrency"], columns=2, defaults=defaults, in_link=False
+        )
+        chosen |= choose_backend(ChangedSettings, owner, defaults, in_link=False)
+        st.caption(as_text(f"The server has to serve {run.model}. {status.counts.spent:,} tokens are spent."))
+        return {"servers": chosen.pop("endpoint") or "", **chosen}
 
 
 def _buttons(workspace: Workspace, run: Run, status: Status, changes: Mapping[str, Any]) -> dict[str, Button]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -22,7 +24,7 @@ from core.experiments.asked_again import (
     who_sentence,
 )
 from core.experiments.attribution_words import cost_sentence
-from core.fields.record import make
+from core.fields.record import make, option_of
 from core.methods.debate_again import DebateAgain
 from core.plots import asked_again as figure
 from core.store.runs import Run
@@ -30,7 +32,7 @@ from core.types import Evidence, Pair
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import choose_one, choose_several
-from core.ui.shared.option_controls import show_calls, show_more, show_settings
+from core.ui.shared.option_controls import choose_setting, key_of, show_calls, show_more, show_settings, title_of
 from core.ui.shared.shell import draw_until_ready, explain_errors
 from core.ui.shared.widgets import as_text, show_figure
 
@@ -39,7 +41,6 @@ _ABOUT = (
     "to measure the noise."
 )
 _WHO = {"judge": "the judge alone", "debate": "the whole debate"}
-_WHO_HELP = "The judge alone reads the advocates' briefs as they are stored; the whole debate writes new ones."
 _NONE = "none"
 _OWNER = "again_"  # the beginning of keys and query parameters
 
@@ -159,9 +160,11 @@ def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
         for name, item in zip(names, items, strict=True)
     }
     with_text = {name: title for (name, title), item in zip(titles.items(), items, strict=True) if text_of(item, pair)}
-    without = choose_several(st.pills, f"{_OWNER}without", "Cards to switch off", with_text, selection_mode="multi", wrap=True)
+    left_out, edited, asked = (option_of(AgainRequest, name) for name in ("without", "text", "judge_only"))
+    pills: dict[str, Any] = {"help": left_out.help, "selection_mode": "multi", "wrap": True}
+    without = choose_several(st.pills, key_of(left_out, _OWNER), title_of(left_out), with_text, **pills)
     others = {_NONE: _NONE, **{name: title for name, title in titles.items() if name not in without}}
-    card = choose_one(st.selectbox, f"{_OWNER}card", "Card to edit", others, _NONE)
+    card = choose_setting(st.selectbox, edited, _OWNER, others, _NONE)
     texts = {}
     if card is not None and card != _NONE:
         before = text_of(items[names.index(card)], pair)
@@ -169,7 +172,7 @@ def _show_choices(run: Run, pair: Pair, items: list[Evidence]) -> AgainRequest:
         texts = {card: text}
     one, two, three = st.columns([0.45, 0.2, 0.35], vertical_alignment="bottom")
     with one:
-        who = choose_one(st.selectbox, f"{_OWNER}ask", "Ask", _WHO, "judge", help=_WHO_HELP)
+        who = choose_setting(st.selectbox, asked, _OWNER, _WHO, "judge")
     with two:
         chosen = show_settings(AgainRequest, _OWNER, ["repeats"])
     with three:

@@ -150,10 +150,20 @@ def show_control(option: Option, key: str) -> Any:
         return st.slider(title, least, most, option.default, step, **about)
     kind = int if option.kind == "int" else float
     shape: dict[str, Any] = {} if option.kind == "int" else {"format": "%.4g"}
-    shape |= {f"{name}_value": kind(each) for name, each in (("min", option.least), ("max", option.most)) if each is not None}
+    if option.least is not None:
+        shape["min_value"] = kind(option.least)
+    if option.most is not None:  # an earlier version took more
+        shape["max_value"] = kind(max(option.most, option.default or option.most))
     if option.default is None:
         shape["placeholder"] = option.missing
     return st.number_input(title, value=option.default, **shape, **about)
+
+
+def choose_setting(
+    widget: Callable[..., Any], option: Option, owner: str, titles: Mapping[str, str], default: str | None, **more: Any
+) -> str | None:
+    """Show a choice among ids for a setting, as `choose_one` does; more: arguments of the widget."""
+    return choose_one(widget, key_of(option, owner), title_of(option), titles, default, help=option.help, **more)
 
 
 def choose_title(widget: Callable[..., Any], option: Option, default: str | None = None, **more: Any) -> str:

@@ -8,19 +8,22 @@ from typing import Any
 import streamlit as st
 
 from core.actions import spaces
+from core.actions.space_settings import SPACE_SETTINGS
+from core.fields.record import option_of, options_of
 from core.store.spaces import PackRecord, SpaceRecord
 from core.ui.shared import links, loaders, neighbour_controls
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.shell import PageContext, explain_errors
 
-# Title → kind of space, kind of knowledge pack that it needs, columns (0: as many as the source has).
+# Title → kind of space, and kind of knowledge pack that it needs.
 KINDS = {
-    "words of gene descriptions (TF-IDF)": ("text", "descriptions", 200),
-    "gene descriptions through MiniLM": ("sentences", "descriptions", 0),
-    "neighbourhoods in a network": ("network", "network", 128),
-    "a published LPS response": ("response", "lps_response", 0),
-    "genes with similar responses in this dataset": ("coresponse", "", 64),
+    "words of gene descriptions (TF-IDF)": ("text", "descriptions"),
+    "gene descriptions through MiniLM": ("sentences", "descriptions"),
+    "neighbourhoods in a network": ("network", "network"),
+    "a published LPS response": ("response", "lps_response"),
+    "genes with similar responses in this dataset": ("coresponse", ""),
 }
+SVD = ("columns", "seed")  # the settings of kinds that an SVD makes
 _IN_PLACE = ("text", "network", "response")  # the kinds that need neither a large package nor labels
 
 
@@ -36,19 +39,24 @@ def build(context: PageContext, kind: str, name: str, options: dict[str, Any], l
 def offer(context: PageContext) -> None:
     """Offer to build a gene space from the existing packs; without such a pack, show what to do first."""
     found = {pack.kind: pack for pack in loaders.all_packs()}
-    kinds = [(kind, found[needed], columns) for kind, needed, columns in KINDS.values() if kind in _IN_PLACE and needed in found]
+    kinds = [(kind, found[needed]) for kind, needed in KINDS.values() if kind in _IN_PLACE and needed in found]
     if context.workspace.settings.read_only or not kinds:
         neighbour_controls.show_no_space()
         return
     with st.container(border=True):
         st.markdown("Neighbours need a gene space, and there is none yet. Build one now:")
-        for kind, pack, columns in kinds:
-            _show_button(context, kind, pack, columns)
+        for kind, pack in kinds:
+            _show_button(context, kind, pack)
         links.to_data("More ways to build one", tab="Spaces and leaks")
 
 
-def _show_button(context: PageContext, kind: str, pack: PackRecord, columns: int) -> None:
+def settings_of(kind: str) -> list[str]:
+    """Return the names of the SVD's settings for a kind of space; none for a kind without an SVD."""
+    return [option.name for option in options_of(SPACE_SETTINGS[kind]) if option.name in SVD] if kind in SPACE_SETTINGS else []
+
+
+def _show_button(context: PageContext, kind: str, pack: PackRecord) -> None:
     label = f"Build “{kind}” from {pack.entries:,} {pack.kind.replace('_', ' ')}"
     if st.button(label, key=f"build-space-{kind}", icon=":material/hub:"):
-        options = {"columns": columns, "seed": 0} if columns else {}
+        options = {name: option_of(SPACE_SETTINGS[kind], name).default for name in settings_of(kind)}
         build(context, kind, kind, options, lambda _: links.to_data("Spaces", tab="Spaces and leaks"))

@@ -8,15 +8,14 @@ import streamlit as st
 
 from core.actions import target_ranking
 from core.actions.workspace import Workspace
-from core.target_ranking.expression import MASKS
+from core.fields.record import option_of
+from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.results import ALL_GENES, RankingFolder, SavedEvaluation
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import METRICS
 from core.ui.shared.linked import choose_one
 
-MASK_WORDS = {"none": "no mask", "strongest": "10 strongest genes masked", "targets": "all targets masked"}
-UNIT_WORDS = {"condition": "averaged conditions", "cell": "single cells"}
-assert set(MASK_WORDS) == set(MASKS)
+MASK_WORDS, UNIT_WORDS = (option_of(EvaluationRequest, name).titles for name in ("mask", "unit"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

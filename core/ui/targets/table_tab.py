@@ -138,8 +138,7 @@ def _show_margins(shown: ShownRanking) -> None:
 
 def _show_form(workspace: Workspace, shown: ShownRanking) -> None:
     """Show the form that starts an evaluation."""
-    words = {"unit": UNIT_WORDS, "mask": MASK_WORDS}
-    chosen = show_settings(EvaluationRequest, "", ["unit", "mask"], columns=2, words=words)
+    chosen = show_settings(EvaluationRequest, "", ["unit", "mask"], columns=2)
     chosen |= show_more(EvaluationRequest, "", chosen)
     mask = chosen["mask"]
     st.caption(as_text(f"{MASKS[mask][0].upper()}{MASKS[mask][1:]}. The cells are read again from their file."))

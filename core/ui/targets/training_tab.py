@@ -8,23 +8,23 @@ import streamlit as st
 from core.actions import target_ranking
 from core.actions.job_kinds.targets import KIND
 from core.actions.workspace import Workspace
+from core.fields.record import make, option_of
 from core.plots import ranking_training
 from core.target_ranking.models.base import ranking_models
 from core.target_ranking.models.saved_model import read_manifest
 from core.target_ranking.reading import SIMULATED, CellSource
-from core.target_ranking.request import SplitChoice, TrainingRequest, make_request, missing_packages
+from core.target_ranking.request import SplitChoice, TrainingOptions, TrainingRequest, missing_packages, request_of
 from core.target_ranking.results import RankingFolder
 from core.ui.shared import tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import bind
-from core.ui.shared.option_controls import show_more, show_settings
+from core.ui.shared.option_controls import show_more, show_settings, title_of
 from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 from core.ui.targets.choices import ShownRanking
 
 QUICK = ("pca_knn", "random_forest", "xgboost")  # models that train on the simulated screen within a minute
-KINDS = {"hard": "hard: some genes are never perturbed in training", "compositional": "compositional: doubles of trained genes"}
 
 
 def show_empty_page(workspace: Workspace) -> None:
@@ -140,13 +140,14 @@ def _show_form(workspace: Workspace) -> None:
     path = st.text_input("Cells (.h5ad, a path on this machine; empty for a simulated screen)", key="address-cells")
     left, middle, right = st.columns(3)
     with left:
-        chosen |= show_settings(TrainingRequest, "", ["kind"], words={"kind": KINDS})
+        chosen |= show_settings(TrainingRequest, "", ["kind"])
     with middle:
         chosen |= show_settings(TrainingRequest, "", ["seed"])
     known = [name for name, model in ranking_models().items() if not missing_packages(model)]
-    models = right.multiselect("Models", known, [each for each in known if each in QUICK] or known, **bind("models"))
+    usual, option = [each for each in known if each in QUICK] or known, option_of(TrainingOptions, "models")
+    models = right.multiselect(title_of(option), known, usual, help=option.help, **bind("models"))
     chosen |= show_more(TrainingRequest, "", chosen)
     if st.button(
         "Start training", type="primary", icon=":material/play_arrow:", key="start-targets", disabled=not chosen["name"]
     ):
-        _start(workspace, make_request(chosen, path.strip(), {model: {} for model in models}))
+        _start(workspace, request_of(make(TrainingRequest, chosen), path.strip(), {model: {} for model in models}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.actions import readings
+from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.rules.claims import RULE
 from core.llm.scripted_server import serving
@@ -21,7 +22,7 @@ def test_claims_by_rules_and_by_a_model_are_shown_apart(
     import_regulation(small_workspace)
     monkeypatch.setattr(claims_tab, "background", AtOnce)
     with serving() as url:
-        reading = readings.start_reading(small_workspace, RULE.rubric, "debate", endpoint=url)
+        reading = readings.start_reading(small_workspace, RULE.rubric, "debate", ReadingSettings(endpoint=url))
     app = visit(small_workspace, "arguments", run="debate", tab="Claims")
     assert not app.exception
     assert "rules find 7 claims about genes in 12 briefs" in text_of(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.actions import readings
+from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.clash import SPEECHES
 from core.llm.scripted_server import serving
@@ -12,7 +13,7 @@ from tests.ui.test_apptest import text_of
 
 def test_points_are_shown_with_how_many_quotations_are_found(small_workspace: Workspace, visit: Visit) -> None:
     with serving() as url:
-        readings.start_reading(small_workspace, SPEECHES, "debate", endpoint=url)
+        readings.start_reading(small_workspace, SPEECHES, "debate", ReadingSettings(endpoint=url))
     app = visit(small_workspace, "arguments", run="debate", tab="Clash", clash_side="DOWN")
     assert not app.exception
     assert "All 18 quotations are in the text word for word" in text_of(app)

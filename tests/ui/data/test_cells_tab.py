@@ -11,6 +11,7 @@ import pytest
 
 from core.actions import cells
 from core.actions.imports import import_upload
+from core.actions.label_request import LabelRequest
 from core.actions.workspace import Workspace
 from core.cells.screen import LabelSettings
 from core.store import runs
@@ -56,10 +57,10 @@ def test_a_file_is_described_and_a_start_carries_what_was_filled_in(
     app = visit(workspace, "data", tab="Import", cells_path=str(screen), cells_name="lab", cells_least="4")
     assert "perturbations of one gene: 20" in text_of(app)
     next(button for button in app.button if button.label == "Make the dataset").click().run()
-    [(path, name, settings, *_)] = started
-    assert (path, name) == (str(screen), "lab")
-    assert isinstance(settings, LabelSettings)
-    assert settings.sampling.least_effects == 4
+    [(path, asked, *_)] = started
+    assert isinstance(asked, LabelRequest)
+    assert (path, asked.name) == (str(screen), "lab")
+    assert asked.settings.sampling.least_effects == 4
 
 
 @pytest.mark.soak

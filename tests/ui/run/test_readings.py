@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from core.actions import readings
-from core.actions.readings import ReadingSettings
+from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.llm.scripted_server import serving
@@ -22,7 +22,7 @@ RUBRIC = Rubric("names-a-program", "Does the brief name a program?")
 @pytest.fixture
 def reading(small_workspace: Workspace) -> Iterator[Run]:
     with serving() as url:
-        yield readings.start_reading(small_workspace, RUBRIC, "debate", endpoint=url, settings=ReadingSettings("my reading"))
+        yield readings.start_reading(small_workspace, RUBRIC, "debate", ReadingSettings("my reading", endpoint=url))
 
 
 def test_the_form_offers_no_method_that_needs_a_rubric() -> None:
