@@ -11,6 +11,9 @@ cell_evaluation  cell-eval's table for a file of predicted cells, kept with its 
 uploads_apart  what is uploaded to a shared server, read by a process of its own: upload_process
 page_imports   imports by path for a page, from the allowed folders alone
 undo           takes an import back
+label_request  what is asked for to make a dataset of a screen
+space_settings how a gene space is built from each source
+reading_settings  how a model is asked to read texts
 readings       readings of a run's texts by a model: plans, estimates, starts and finds them, and their answers
 reports        what reports show, saved under a name
 claims         the claims of a run's texts, checked against the knowledge packs: claim_knowledge reads these

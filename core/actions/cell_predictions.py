@@ -61,7 +61,7 @@ class PredictionOptions:
     as in `ImportOptions`.
     """
 
-    dataset: str | None = setting(None, "The dataset whose pairs are predicted.")
+    dataset: str | None = setting(None, "The dataset whose pairs are predicted.", title="Dataset whose pairs are predicted")
     name: str | None = setting(
         None, "Name of the run; by default that of the file.", title="Name of the run", missing="the file's"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,16 @@ from core.transfer.prior_provenance import Provenance, explain_prior
 from core.transfer.protocols import EvaluationProtocol, predict_priors
 
 _NAMED = "the form of the page Run names every run"
+
+
+@dataclass(frozen=True, slots=True)
+class FusionRequest:
+    """A fusion as a person asks for it. name: of the run that is saved."""
+
+    name: str = setting(
+        "", "The new run's name.", title="Name of the new run", required=True, changes_result=False, key="mix_name"
+    )
+    settings: FusionSettings = field(default_factory=FusionSettings)
 
 
 @dataclass(frozen=True, slots=True)

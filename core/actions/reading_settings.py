@@ -15,7 +15,12 @@ class ReadingSettings:
     """The settings of a reading. endpoint: by default that of the settings. passage makes another run."""
 
     name: str | None = setting(
-        None, "The reading's name; by default made from rubric, run and model.", title="Name of the reading", changes_result=False
+        None,
+        "The reading's name; by default made from rubric, run and model.",
+        name="reading_name",
+        title="Name of the reading",
+        flag="--name",
+        changes_result=False,
     )
     passage: bool = setting(
         False,

@@ -16,9 +16,10 @@ import numpy as np
 from core.audit.argument_words import Documents, WordTable, words_of
 from core.audit.kind_settings import KindSettings
 from core.errors import InputError
+from core.fields.record import option_of
 from core.stats.arrays import Bools, Codes, Floats
 
-METHODS: dict[str, str] = {"kmeans": "k-means", "hdbscan": "HDBSCAN"}
+METHODS = option_of(KindSettings, "method").titles
 NOISE, WORDLESS = -1, -2  # kinds for texts that resemble no others, and for texts without a word that counts
 LEAST_K, MOST_K = 3, 12  # range for the number of kinds
 HOLDS = 0.8  # clusters count as stable from this adjusted Rand index

@@ -17,7 +17,13 @@ _HERE = "a page sorts texts by their words, without a model"
 class KindSettings:
     """How to find kinds. k: number of kinds, None to choose it by a rule; only for k-means. Raises InputError."""
 
-    method: Method = setting("kmeans", "How texts are sorted.", title="Sorted by", key="sorted_by")
+    method: Method = setting(
+        "kmeans",
+        "How texts are sorted.",
+        title="Sorted by",
+        words={"kmeans": "k-means", "hdbscan": "HDBSCAN"},
+        key="sorted_by",
+    )
     k: int | None = setting(
         None,
         "Number of kinds; by default the largest one that other seeds and samples of rows reproduce. Only with kmeans.",

@@ -20,6 +20,11 @@ class SampleRequest:
         "At random, by the judge's answers, or by its doubts. The last two need answers.",
         name="by",
         title="How they are drawn",
+        words={
+            "random": "at random",
+            "stratified": "equal numbers of each of the judge's answers",
+            "unsure": "more where the judge is unsure",
+        },
         command_help="random, stratified (by the judge's answer) or unsure (preferring texts where the judge is unsure).",
         key="by",
     )

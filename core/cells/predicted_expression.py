@@ -43,7 +43,12 @@ class CellOptions(ReadingSettings):
     instance from linear decoders, as 0, and count them.
     """
 
-    real: Path | None = setting(None, "AnnData with real control cells, for predictions without any.", key="real_path")
+    real: Path | None = setting(
+        None,
+        "AnnData with real control cells, for predictions without any.",
+        title="Real control cells, if the predictions have none",
+        key="real_path",
+    )
     clip_negative: bool = setting(
         False, "AnnData: read negative values (for instance from linear decoders) as 0.", title="Read negative values as 0"
     )

@@ -39,6 +39,7 @@ _SHOWN_OF_RECORD = (
     *("columns", "perturbations", "genes", "cells", "control_cells", "failed_guides", "note"),
     *("within", "strata", "test", "replicates", "calibration"),
 )
+_NO_FORM = "cell-eval reads two files of cells for minutes, in a process that has its packages; a page shows what it kept"
 _EVALUATED = (*READING, "clip_negative", "run", "dataset", "within", "sample")
 
 
@@ -100,7 +101,7 @@ def predictions(
 
 
 @app.command()
-@takes(EvaluationOptions, only=_EVALUATED)
+@takes(EvaluationOptions, only=_EVALUATED, no_form=_NO_FORM)
 def evaluate(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad, .zarr).")],
@@ -132,7 +133,7 @@ def score(
 
 
 @app.command()
-@takes(EvaluationOptions, only=(*READING, "clip_negative"))
+@takes(EvaluationOptions, only=(*READING, "clip_negative"), no_form=_NO_FORM)
 def vcc(
     file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad) with controls.")],
     out: Annotated[Path, typer.Option(help="The archive to write (.vcc).")],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from keyword import iskeyword
 from pathlib import Path
@@ -16,13 +17,58 @@ from core.fields.record import options_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 _TYPES = {"int": int, "float": float, "flag": bool, "file": Path}
+# Options that are no settings of what a command asks for, of every command or of one, and why a form has none of them.
+NO_SETTINGS: Mapping[str, str] = {
+    "--help": "it describes the command",
+    "--json": "how the result is printed",
+    "--detach": "how long the command waits; what a page starts always goes on in a process of its own",
+    "--replace": "a page overwrites nothing: it says what has the name, and offers another",
+    "--set": "options of a method, which its own file declares; a form has a control for each",
+    "--estimate": "the cost alone; pages have a button for it",
+    "embed text --name": "which space is made; the page has it beside the source",
+    "embed network --name": "as of embed text",
+    "embed response --name": "as of embed text",
+    "embed coresponse --name": "as of embed text",
+    "--dataset": "which dataset is looked at; the sidebar chooses it",
+    "cells describe --predictions": "what kind of file it is; the page has a form for each",
+    "cells describe --real": "goes with --predictions",
+    "cells evaluate --real": "a setting, which this command needs",
+    "cells vcc --out": "a file that is written; a page offers a download",
+    "cells vcc --genes": "a file that is read; the page has no such form",
+    "neighbours --protocol": "a setting whose default here follows from the row",
+    "neighbours --without": "the page's table chooses rows to leave out",
+    "finetune --resume": "continues a fine-tune; the panel has a button",
+    "targets evaluate --name": "which ranking; the page is of one",
+    "targets evaluate --split": "checks a file against the ranking; a page reads no file of this machine except the cells",
+    "targets evaluate --ceilings": "what is printed; the page shows it in any case",
+    "rubric run --judge": "who answers; the page shows a rule's answers at once, and has a form for a model",
+    "label --export": "a file that is written; the page has the form for people",
+    "label --import": "a file that is read; the page has the form for people",
+    "claims --reading": "which answers are shown; the page lists the readings",
+    "clash --reading": "as of claims",
+    "clash --side": "what is shown; the page filters its table",
+    "clash --status": "as --side",
+    "clash --decisive": "as --side",
+    "endpoint --method": "whose requests are tried; the page is of one method",
+    "benchmark --name": "a name other than the file's; the page has it in the file",
+}
 _EMPTY = inspect.Parameter.empty
 
 
-def takes(record: type, only: Container[str] | None = None) -> Callable[[F], F]:
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The settings that a command has options for. no_form: why no page has a form of them."""
+
+    record: type
+    options: tuple[Option, ...]
+    no_form: str = ""
+
+
+def takes(record: type, only: Container[str] | None = None, *, no_form: str = "") -> Callable[[F], F]:
     """Give a command an option for each setting of a record, or for those named in `only`.
 
-    The command gets all values as `chosen`, by name, instead of the options.
+    The command gets all values as `chosen`, by name, instead of the options. `taken_by` returns what it has. no_form: why no page
+    has a form of the settings.
     """
     options = [each for each in options_of(record) if not each.not_on_command and (only is None or each.name in only)]
 
@@ -39,9 +85,15 @@ def takes(record: type, only: Container[str] | None = None) -> Callable[[F], F]:
         parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
+        run.taken = Taken(record, tuple(options), no_form)  # type: ignore[attr-defined]
         return run  # type: ignore[return-value]
 
     return decorate
+
+
+def taken_by(callback: Callable[..., Any]) -> Taken | None:
+    """Return the settings that a command has options for; None for a command without a record."""
+    return getattr(callback, "taken", None)
 
 
 def _parameter_name(option: Option) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from core.actions import derived_runs, knn_numbers, launch
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.derived_runs import KnnRequest
+from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say_if_named_otherwise, show, show_scores
 from core.cli.progress import working
@@ -19,7 +19,6 @@ from core.cli.settings import takes
 from core.engine.request import RunRequest
 from core.errors import InputError
 from core.fields.record import make
-from core.methods.fusion_settings import FusionSettings
 from core.scoring import json_shapes, sentences
 from core.scoring.other_scores import constant_parents
 from core.scoring.run_scores import MACRO_HEADLINE
@@ -136,16 +135,16 @@ def neighbours(
 
 
 @app.command()
-@takes(FusionSettings)
+@takes(FusionRequest)
 def fuse(
     context: typer.Context,
-    name: NewName,
     chosen: dict[str, Any],
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
     """Fuse runs by rank percentiles, as a new run."""
-    named = make(FusionSettings, chosen)
+    asked = make(FusionRequest, chosen)
+    named = asked.settings
     with context.obj.store.read() as db:
         base, *others = (runs.find_predicting(db, str(run)) for run in (named.base, *named.others))
         references = {
@@ -153,7 +152,7 @@ def fuse(
             for run, reference in named.references.items()
         }
     settings = replaced(named, base=base.id, others=tuple(run.id for run in others), references=references)
-    request = derived_runs.fusion_request(base.dataset, settings, name)
+    request = derived_runs.fusion_request(base.dataset, settings, asked.name)
     _start_and_show(context.obj, request, Flag.PARTLY_COVERED, replace, as_json)
 
 

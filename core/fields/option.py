@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from core.errors import InputError
@@ -65,7 +64,7 @@ class Option:
     repeated: bool = False
     title: str = ""
     missing: str = "none"
-    words: Mapping[str, str] = MappingProxyType({})
+    words: Mapping[str, str] | None = None
     slider: tuple[float, float, float] | None = None
     offered: tuple[int, ...] = ()
     flag: str = ""
@@ -148,7 +147,7 @@ class Option:
     @property
     def titles(self) -> dict[str, str]:
         """The choices on a form, each with its title."""
-        return {choice: self.words.get(choice, choice) for choice in self.choices}
+        return {choice: (self.words or {}).get(choice, choice) for choice in self.choices}
 
     @property
     def option(self) -> str:

@@ -26,7 +26,15 @@ class FusionSettings:
     """
 
     base: str = setting("", "The run whose rows are fused.", kind="run", required=True)
-    others: tuple[Part, ...] = setting((), "Runs to fuse with it.", name="with", kind="runs", metavar="B[,C]", required=True)
+    others: tuple[Part, ...] = setting(
+        (),
+        "Runs on the same rows, and neighbours in gene spaces with adjustable settings.",
+        name="with",
+        kind="runs",
+        metavar="B[,C]",
+        command_help="Runs to fuse with it.",
+        required=True,
+    )
     w_de: tuple[float, ...] = setting(
         (0.5,), "Their weights for DE; the base gets the rest up to 1.", kind="weights", metavar="X[,Y]", required=True
     )

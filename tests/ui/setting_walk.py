@@ -1,22 +1,83 @@
-"""Which settings of a request have no control on a page, and why."""
+"""Whether a page's controls say what the settings of a request declare, and which settings have no control, and why."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Any
+
 from streamlit.testing.v1 import AppTest
 
+from core.fields.option import Option
 from core.fields.record import options_of
-from core.ui.shared.option_controls import key_of
+from core.ui.shared.option_controls import SOURCES, key_of, title_of
 
-_KINDS = ("text_input", "number_input", "selectbox", "toggle", "text_area", "multiselect", "radio", "pills", "button_group")
+_KINDS = (
+    *("text_input", "number_input", "slider", "selectbox", "toggle", "text_area", "multiselect", "radio"),
+    *("pills", "button_group", "segmented_control"),
+)
+_SHOWN_AS = ("text_input", "text_area", "toggle", "number_input", "slider", "selectbox")  # whose values are compared
 
 
-def keys_of(shown: AppTest) -> set[str]:
-    """The keys of the controls of a page; one that chooses among ids has that of its query parameter."""
-    return {str(widget.key).removeprefix("id-") for kind in _KINDS for widget in shown.get(kind)}
+def controls_of(shown: AppTest) -> dict[str, Any]:
+    """The controls of a page by key; one that chooses among ids has that of its query parameter."""
+    return {str(widget.key).removeprefix("id-"): widget for kind in _KINDS for widget in shown.get(kind)}
 
 
-def check_form(record: type, shown: AppTest, owner: str) -> None:
-    """Each setting has a control under its key, or its declaration says why it has none."""
-    there = keys_of(shown)
-    missing = {option.name for option in options_of(record) if key_of(option, owner) not in there}
-    assert missing == {option.name for option in options_of(record) if option.not_on_form}
+def check_form(
+    record: type,
+    shown: AppTest,
+    owner: str,
+    left_out: Mapping[str, str] = MappingProxyType({}),
+    from_data: Collection[str] = (),
+    *,
+    by_name: bool = False,
+) -> None:
+    """Each setting has a control under its key that has its title, help, range and default, or a reason why it has none.
+
+    left_out: reasons of this form, by the name of the setting. from_data: the settings whose choices or default this form takes
+    from the dataset, the run or the workspace. by_name: whether keys are made of names, as those of a method's options.
+    """
+    there, options = controls_of(shown), options_of(record)
+    missing, faults = set(), dict[str, list[str]]()
+    for option in options:
+        widget = there.get(f"{owner}{option.name}" if by_name else key_of(option, owner))
+        if widget is None:
+            missing.add(option.name)
+        elif found := differences(option, widget, from_data=option.name in from_data):
+            faults[option.name] = found
+    expected = {option.name for option in options if option.not_on_form} | set(left_out)
+    assert missing == expected, f"without a control: {missing - expected}; with one in spite of a reason: {expected - missing}"
+    assert all(len(reason.split()) > 1 for reason in left_out.values())
+    assert not faults, faults
+
+
+def differences(option: Option, widget: Any, *, from_data: bool = False) -> list[str]:
+    """What a control says otherwise than the declaration of its setting. from_data: title, choices and default may differ."""
+    pairs = [("help", widget.help, option.help)]
+    if widget.type == "number_input" and option.kind in ("int", "float"):
+        pairs += [("least", widget.min, option.least), ("most", widget.max, option.most)]
+    if widget.type == "slider":
+        pairs += [("range", (widget.min, widget.max, widget.step), option.slider)]
+    if not from_data:
+        pairs += [("title", widget.label, title_of(option))]
+        if option.choices and widget.type != "toggle":
+            unknown = [each for each in widget.options if each not in {*option.titles.values(), "the server's default"}]
+            pairs += [("choices", unknown, [])]
+        if widget.type in _SHOWN_AS and option.kind not in SOURCES:
+            pairs += [("default", widget.value, _shown_default(option, widget))]
+    return [f"{what}: got {got!r}, expected {expected!r}" for what, got, expected in pairs if got != expected]
+
+
+def _shown_default(option: Option, widget: Any) -> Any:
+    """The default of a setting as a control shows it."""
+    if widget.type in ("text_input", "text_area"):
+        many = option.several or option.kind in ("numbers", "weights")
+        if option.kind in ("numbers", "weights"):
+            return ", ".join(f"{each:g}" for each in option.default)
+        return ", ".join(option.default) if many else "" if option.default in (None, {}) else str(option.default)
+    if option.offered:
+        return option.missing
+    if option.choices:
+        return widget.value if widget.value in (option.default, option.titles.get(option.default)) else option.default
+    return option.default

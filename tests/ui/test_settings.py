@@ -3,76 +3,136 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from typing import Any
 
 import pytest
 import typer
+from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
 from core.actions import target_ranking
+from core.actions.ask import Question
 from core.actions.ask_again import AgainRequest
 from core.actions.attribution import AttributionRequest
-from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.changed_settings import ChangedSettings
 from core.actions.contamination import ContaminationRequest
-from core.actions.derived_runs import KnnRequest
+from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.finetunes import FinetuneRequest
+from core.actions.label_request import LabelRequest
+from core.actions.reading_settings import ReadingSettings
+from core.actions.space_settings import CoresponseSettings, NetworkSettings, TextSettings
 from core.actions.workspace import Workspace
+from core.audit.claim_checks import ClaimsRequest
 from core.audit.kind_settings import KindsRequest
 from core.audit.rubric import Rubric
 from core.audit.sample_request import SampleRequest
 from core.cells.screen import LabelSettings
 from core.cli.base import app
-from core.cli.settings import takes
-from core.engine.request import RunRequest
+from core.cli.settings import NO_SETTINGS, taken_by, takes
+from core.engine.request import RowSelection, RunRequest
+from core.errors import InputError
 from core.experiments.benchmark_spec import Arm, FoldsSpec, HypothesisSpec, NoiseSpec, PlanSpec, RowsSpec
 from core.fields.option import Option
 from core.fields.record import arguments_of, make, options_of, values_of
 from core.fields.toml_table import parse_toml
-from core.methods.fusion_settings import FusionSettings
 from core.target_ranking.evaluate import EvaluationRequest
-from core.target_ranking.request import TrainingRequest
+from core.target_ranking.request import TrainingOptions, TrainingRequest
+from core.transfer.knn_settings import KnnSettings
+from core.ui.arguments import claims_tab
+from core.ui.ask import form as ask_form
+from core.ui.fuse import fusion_controls
+from core.ui.run import run_form
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A request. words: of its command. form: page, begin of its keys, and what its link says; None where another test of the
-    page, or none, has a workspace for it. others: fields that are no settings. odd: values that go together with the rest."""
+def list_commands() -> dict[str, Any]:
+    """Every command by its words."""
+    root: Any = get_command(app)
+    found = {}
+    for name in root.commands:
+        command = root.import_command(name)
+        if isinstance(command, TyperGroup):
+            found |= {f"{name} {word}": each for word, each in command.commands.items()}
+        else:
+            found[name] = command
+    return found
 
-    record: type
-    words: tuple[str, ...]
-    form: tuple[str, str, Mapping[str, str]] | None = None
-    others: Mapping[str, Any] = field(default_factory=dict)
-    odd: Mapping[str, Any] = field(default_factory=dict)
 
-
+COMMANDS = list_commands()
+TAKEN = {name: taken for name, command in COMMANDS.items() if (taken := taken_by(command.callback)) is not None}
+RECORDS = {taken.record: name for name, taken in reversed(TAKEN.items())}
+# Fields of records that are no settings, and values that go together with the rest.
+OTHERS: Mapping[type, Mapping[str, Any]] = {
+    RunRequest: {"method": "m"},
+    AttributionRequest: {"run": "r"},
+    ContaminationRequest: {"run": "r"},
+    AgainRequest: {"run": "r", "row": "a"},
+    Question: {"pert": "p", "gene": "g"},
+}
 JSON_TEXTS = {"extra_body": '{"top_k": 3}', "extra_headers": '{"X-Title": "screen"}'}
-REQUESTS = [
-    Asked(RunRequest, ("run",), ("run", "", {"method": "debate", "backend": "ray"}), {"method": "m"}, JSON_TEXTS),
-    Asked(ChangedSettings, ("resume",)),
-    Asked(ChangedSettings, ("retry",)),
-    Asked(FusionSettings, ("fuse",), ("run", "option-fusion-", {"method": "fusion"})),
-    Asked(KnnRequest, ("knn",), ("run", "option-knn-", {"method": "knn"})),
-    Asked(LabelSettings, ("cells", "labels"), ("data", "cells_", {"tab": "Cells"})),
-    Asked(PredictionOptions, ("cells", "predictions"), ("data", "predicted_", {"tab": "Import"})),
-    Asked(EvaluationOptions, ("cells", "evaluate")),
-    Asked(TrainingRequest, ("targets", "train"), ("targets", "", {"tab": "Training"})),
-    Asked(EvaluationRequest, ("targets", "evaluate")),
-    Asked(FinetuneRequest, ("finetune",), ("run", "finetune_", {"tab": "Fine-tune"})),
-    Asked(AttributionRequest, ("attribute",), others={"run": "r"}, odd=JSON_TEXTS),
-    Asked(ContaminationRequest, ("contamination",), others={"run": "r"}, odd=JSON_TEXTS),
-    Asked(AgainRequest, ("again",), others={"run": "r", "row": "a"}, odd=JSON_TEXTS),
-    Asked(SampleRequest, ("label",), ("arguments", "sample_", {"tab": "Label", "run": "debate"})),
-    Asked(KindsRequest, ("clusters",), ("arguments", "", {"tab": "Kinds", "run": "debate"}), odd={"k": None}),
-]
+ODD: Mapping[type, Mapping[str, Any]] = {
+    FusionRequest: {"w_de": (0.25, 0.5), "w_dir": (0.25, 0.5)},
+    KindsRequest: {"k": None},
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of a record. view: what its link says. owner: the beginning of its keys. left_out, from_data, by_name: as of
+    `check_form`. prepare: makes the workspace ready for it."""
+
+    page: str
+    view: Mapping[str, str]
+    owner: str = ""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    from_data: Collection[str] = ()
+    by_name: bool = False
+    prepare: Callable[[Workspace], object] = lambda _: None
+
+
+def train(workspace: Workspace) -> None:
+    target_ranking.create(workspace, TrainingRequest("small", models={"pca_knn": {}}))
+
+
+OF_A_METHOD = {"name": "the form of a run has a name for every method"}
+FORMS: Mapping[type, Sequence[Form]] = {
+    RunRequest: [Form("run", {"method": "debate", "backend": "ray"}, "", run_form.NOT_HERE, ("endpoint", "backend"))],
+    RowSelection: [Form("run", {"method": "debate", "launch_sample": "2"}, "launch_", {}, ("split", "sample"))],
+    FusionRequest: [
+        Form("run", {"method": "fusion"}, "option-fusion-", OF_A_METHOD, by_name=True),
+        Form("fuse", {"run": "debate"}, "", fusion_controls.NOT_HERE, ("with",)),
+    ],
+    KnnRequest: [Form("run", {"method": "knn"}, "option-knn-", by_name=True)],
+    KnnSettings: [
+        Form("neighbours", {}, "", from_data=("spaces", "axis")),
+        Form("fuse", {"run": "debate"}, "", from_data=("spaces", "axis")),
+    ],
+    LabelRequest: [Form("data", {"tab": "Import", "cells_backend": "ray"}, "cells_", from_data=("backend",))],
+    LabelSettings: [Form("data", {"tab": "Import"}, "cells_")],
+    PredictionOptions: [Form("data", {"tab": "Import"}, "predicted_", from_data=("dataset",))],
+    TrainingOptions: [Form("targets", {"tab": "Training"}, "", {}, ("name",), prepare=train)],
+    FinetuneRequest: [Form("run", {"tab": "Fine-tune"}, "finetune_", from_data=("base",))],
+    SampleRequest: [Form("arguments", {"tab": "Label", "run": "debate"}, "sample_", from_data=("sample",))],
+    KindsRequest: [Form("arguments", {"tab": "Kinds", "run": "debate"}, "", from_data=("texts", "k"))],
+    ClaimsRequest: [Form("arguments", {"tab": "Claims", "run": "debate"}, "claims", claims_tab.NOT_HERE)],
+    Question: [Form("ask", {"answered_by": "server"}, "ask_", ask_form.NOT_HERE, ("endpoint",))],
+    TextSettings: [Form("data", {"tab": "Spaces and leaks"}, "build_")],
+    NetworkSettings: [Form("data", {"tab": "Spaces and leaks", "build_kind": "neighbourhoods in a network"}, "build_")],
+    CoresponseSettings: [
+        Form("data", {"tab": "Spaces and leaks", "build_kind": "genes with similar responses in this dataset"}, "build_")
+    ],
+}
+# Whose pages another test opens, with the workspace that they need, and calls `check_form` there.
+ELSEWHERE = {AttributionRequest, ContaminationRequest, AgainRequest, EvaluationRequest, ChangedSettings, ReadingSettings}
 FILES = [Rubric, RowsSpec, FoldsSpec, NoiseSpec, PlanSpec, HypothesisSpec, Arm]
-name_of = pytest.mark.parametrize("asked", REQUESTS, ids=lambda asked: " ".join(asked.words))
+of_each_command = pytest.mark.parametrize("name", sorted(TAKEN))
+of_each_record = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
 
 
 def another(option: Option) -> Any:
@@ -92,40 +152,57 @@ def another(option: Option) -> Any:
     return ("other", "one more") if option.several else "other"
 
 
-def chosen(record: type, odd: Mapping[str, Any] | None = None, *, every: bool = True) -> dict[str, Any]:
+def chosen(record: type, *, every: bool = True) -> dict[str, Any]:
     """Another value of every setting, or of flags and of what has to be given alone."""
     options = [option for option in options_of(record) if every or option.kind == "flag" or option.is_needed]
-    found = {option.name: another(option) for option in options}
-    return {**found, **{name: value for name, value in (odd or {}).items() if name in found}}
+    odd = {**JSON_TEXTS, **ODD.get(record, {})}
+    return {option.name: odd.get(option.name, another(option)) for option in options}
 
 
-def make_other(asked: Asked, *, every: bool = True) -> Any:
-    values = chosen(asked.record, asked.odd, every=every)
-    if asked.record is FusionSettings:
-        values["w_de"] = values["w_dir"] = (0.25, 0.5)  # as many as runs
-    return make(asked.record, values, **asked.others)
+def make_other(record: type, *, every: bool = True) -> Any:
+    return make(record, chosen(record, every=every), **OTHERS.get(record, {}))
 
 
-def parameters_of(words: tuple[str, ...]) -> dict[str, Any]:
-    command: Any = get_command(app)
-    for word in words:
-        command = command.import_command(word) if hasattr(command, "import_command") else command.commands[word]
-    return {option: parameter for parameter in command.params for option in parameter.opts}
+def parameters_of(name: str) -> dict[str, Any]:
+    return {option: parameter for parameter in COMMANDS[name].params for option in parameter.opts}
 
 
-@name_of
-def test_each_setting_is_an_option_with_its_default_and_help(asked: Asked) -> None:
-    there = parameters_of(asked.words)
-    for option in options_of(asked.record):
-        assert option.not_on_command or option.option in there, option.name
-        if option.not_on_command or option.name == "real":  # which `cells evaluate` needs
-            continue
+@of_each_command
+def test_each_setting_is_an_option_with_its_default_range_and_help(name: str) -> None:
+    there, taken = parameters_of(name), TAKEN[name]
+    for option in taken.options:
         shown = there[option.option]
         assert shown.help == (option.command_help or option.help)
         assert shown.required == option.is_needed
+        if option.is_usage and option.kind in ("int", "float"):
+            assert (shown.min, shown.max) == (option.least, option.most)
         if not option.is_needed:
             usual = None if option.is_repeated else ",".join(option.default) if option.several else option.default
             assert shown.default == (False if option.negates else usual)
+
+
+@of_each_command
+def test_a_command_has_no_option_that_is_neither_a_setting_nor_has_a_reason(name: str) -> None:
+    settings = {option.option for option in TAKEN[name].options}
+    others = {option for option in parameters_of(name) if option.startswith("--")} - settings
+    assert {option for option in others if f"{name} {option}" not in NO_SETTINGS and option not in NO_SETTINGS} == set()
+
+
+def test_each_reason_is_one_of_an_option_that_is_there() -> None:
+    there = {f"{name} {option}" for name in COMMANDS for option in parameters_of(name)} | {"--help"}
+    there |= {option for name in TAKEN for option in parameters_of(name)}
+    assert set(NO_SETTINGS) - there == set()
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
+def test_a_range_holds_for_the_command_and_for_files(record: type) -> None:
+    """What is beyond it is refused wherever it comes from."""
+    for option in options_of(record):
+        if option.kind not in ("int", "float"):
+            continue
+        for beyond in [*([option.least - 1] if option.least is not None else []), *([option.most + 1] if option.most else [])]:
+            with pytest.raises(InputError, match=f"{option.name}: got {re.escape(str(beyond))}"):
+                make(record, {**chosen(record), option.name: beyond}, **OTHERS.get(record, {}))
 
 
 @dataclass(frozen=True)
@@ -146,26 +223,26 @@ class Holder:
         return made
 
 
-@name_of
+@of_each_record
 @pytest.mark.parametrize("every", [True, False])
-def test_arguments_of_a_record_give_it_again(asked: Asked, every: bool) -> None:
-    wanted, holder = make_other(asked, every=every), Holder(asked.record)
+def test_arguments_of_a_record_give_it_again(record: type, every: bool) -> None:
+    wanted, holder = make_other(record, every=every), Holder(record)
     done = CliRunner().invoke(holder.app(), arguments_of(wanted))
     assert done.exit_code == 0, done.output
-    assert make(asked.record, holder.given[0], **asked.others) == wanted
+    assert make(record, holder.given[0], **OTHERS.get(record, {})) == wanted
     assert holder.given[0] == values_of(wanted)
 
 
-@name_of
-def test_json_and_toml_of_a_record_give_it_again(asked: Asked) -> None:
-    wanted = make_other(asked)
-    assert make(asked.record, json.loads(json.dumps(values_of(wanted), default=str)), **asked.others) == wanted
-    assert parse_toml(as_toml(values_of(wanted)), "x").record(asked.record, **asked.others) == wanted
+@of_each_record
+def test_json_and_toml_of_a_record_give_it_again(record: type) -> None:
+    wanted, others = make_other(record), OTHERS.get(record, {})
+    assert make(record, json.loads(json.dumps(values_of(wanted), default=str)), **others) == wanted
+    assert parse_toml(as_toml(values_of(wanted)), "x").record(record, **others) == wanted
 
 
 @pytest.mark.parametrize("record", FILES, ids=lambda record: record.__name__)
 def test_a_record_that_a_file_holds_is_read_from_it(record: type) -> None:
-    values = chosen(record, JSON_TEXTS)
+    values = chosen(record)
     if record is Rubric:
         values["answers"] = ("yes", "no")  # which a pattern needs
     read = parse_toml(as_toml(values), "x").record(record)
@@ -186,22 +263,29 @@ def _toml_value(value: Any) -> str:
     return json.dumps(value, default=str)
 
 
-ON_FORMS = [asked for asked in REQUESTS if asked.form is not None]
+@pytest.mark.parametrize(
+    ("record", "form"),
+    [(record, form) for record, forms in FORMS.items() for form in forms],
+    ids=lambda each: getattr(each, "__name__", getattr(each, "page", "")),
+)
+def test_each_setting_has_a_control_that_says_what_it_declares(
+    record: type, form: Form, little_copy: Workspace, visit: Visit
+) -> None:
+    form.prepare(little_copy)
+    check_form(
+        record, visit(little_copy, form.page, **form.view), form.owner, form.left_out, form.from_data, by_name=form.by_name
+    )
 
 
-@pytest.mark.few(5)
-@pytest.mark.parametrize("asked", ON_FORMS, ids=lambda asked: " ".join(asked.words))
-def test_each_setting_has_a_control_or_a_reason_for_none(asked: Asked, little_copy: Workspace, visit: Visit) -> None:
-    assert asked.form is not None
-    page, owner, parameters = asked.form
-    if asked.record is TrainingRequest:
-        target_ranking.create(little_copy, TrainingRequest("small", models={"pca_knn": {}}))
-    check_form(asked.record, visit(little_copy, page, **parameters), owner)
+def test_a_record_without_a_form_says_why() -> None:
+    without = {record for record in RECORDS if record not in FORMS and record not in ELSEWHERE}
+    said = {taken.record for taken in TAKEN.values() if len(taken.no_form.split()) > 3}
+    assert {record for record in without if not all(option.not_on_form for option in options_of(record))} == said
 
 
 def test_a_reason_is_a_sentence_and_nothing_is_left_out_everywhere() -> None:
-    for asked in REQUESTS:
-        for option in options_of(asked.record):
+    for record in RECORDS:
+        for option in options_of(record):
             reasons = [reason for reason in (option.not_on_form, option.not_on_command) if reason]
             assert len(reasons) < 2, option.name
             assert all(len(reason.split()) > 3 for reason in reasons), option.name

@@ -9,7 +9,7 @@ import streamlit as st
 from core.actions import labels
 from core.audit.rubric import Rubric
 from core.audit.rules.claims import RULE as CLAIMS
-from core.audit.sample_request import Design, SampleRequest
+from core.audit.sample_request import SampleRequest
 from core.fields.record import option_of
 from core.store.rubrics import Sample
 from core.store.runs import Run
@@ -21,11 +21,8 @@ from core.ui.shared.option_controls import choose_setting, show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
-DESIGN_WORDS: dict[Design, str] = {
-    "random": "at random",
-    "stratified": "equal numbers of each of the judge's answers",
-    "unsure": "more where the judge is unsure",
-}
+_HOW = option_of(SampleRequest, "by")
+DESIGN_WORDS = _HOW.titles
 DEFAULT_SIZE = 100
 
 
@@ -94,8 +91,7 @@ def _show_form(context: PageContext, run: Run, rubric: Rubric, n_samples: int) -
     """Show the form that draws texts. A sample's seed is the number of earlier samples, so each sample has different texts."""
     chosen = show_settings(SampleRequest, "sample_", ["sample"], defaults={"sample": DEFAULT_SIZE})
     designs = {str(design): DESIGN_WORDS[design] for design in choices.designs_for(run, rubric)}
-    how = option_of(SampleRequest, "by")
-    by = choose_setting(st.radio, how, "sample_", designs, how.default)
+    by = choose_setting(st.radio, _HOW, "sample_", designs, _HOW.default)
     design = next(each for each in labels.DESIGNS if each == by)
     if len(designs) < len(DESIGN_WORDS):
         st.caption("Drawing by the judge's answers needs answers of a rule or a model. Drawing by its doubts needs a model's.")

@@ -13,13 +13,14 @@ from core.actions.imports import Imported
 from core.cells.conditions import READING
 from core.cells.predicted_table import FORMATS as TABLES
 from core.config import import_folders
-from core.fields.record import make
+from core.fields.record import make, options_of
 from core.ui.shared import loaders
-from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import show_settings
+from core.ui.shared.linked import bind
+from core.ui.shared.option_controls import choose_setting, key_of, show_control, show_settings, title_of
 from core.ui.shared.shell import PageContext, explain_errors
 
 _OWNER = "predicted_"  # the beginning of keys and query parameters
+_OPTIONS = {option.name: option for option in options_of(PredictionOptions)}
 _ROLES = {  # columns of a table → their titles here
     "pert": "Column of the perturbation",
     "gene": "Column of the target gene",
@@ -48,7 +49,7 @@ def show_form(context: PageContext, show_results: ShowResults) -> None:
         which, called = st.columns(2, gap="medium")
         with which:
             here = context.dataset.id if context.dataset is not None else next(iter(names))
-            dataset = choose_one(st.selectbox, "predicted_dataset", "Dataset whose pairs are predicted", names, here)
+            dataset = choose_setting(st.selectbox, _OPTIONS["dataset"], _OWNER, names, here)
         with called:
             chosen = show_settings(PredictionOptions, _OWNER, ["name"])
         options = _ask_options({**chosen, "dataset": dataset})
@@ -78,7 +79,8 @@ def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
 def _show_upload(context: PageContext, options: PredictionOptions, show_results: ShowResults) -> None:
     kinds = [suffix.removeprefix(".") for suffix in (*cell_predictions.CELL_FILES, *TABLES)]
     file = st.file_uploader("Predicted expression", kinds, key="upload-predicted")
-    real = st.file_uploader("Real control cells, if the predictions have none", ["h5ad", "zip"], key="upload-real")
+    about = _OPTIONS["real"]
+    real = st.file_uploader(title_of(about), ["h5ad", "zip"], help=about.help, key="upload-real")
     second = None if real is None else (real.name, real.getvalue())
     is_read = file is not None and _show_reading(
         lambda: cell_predictions.describe_uploaded(context.workspace, (file.name, file.getvalue()), second, options)
@@ -106,7 +108,7 @@ def _show_path(context: PageContext, options: PredictionOptions, show_results: S
         st.caption("From this machine: off, since other machines can reach this app. Upload the file instead.")
         return
     path = st.text_input("Predicted expression on this machine", placeholder=str(folders[0] / "…"), **bind("predicted_path"))
-    real = st.text_input("Real control cells, if the predictions have none", **bind("predicted_real_path"))
+    real = show_control(_OPTIONS["real"], key_of(_OPTIONS["real"], _OWNER))
     is_read = bool(path) and _show_reading(
         lambda: page_imports.describe_predictions(context.workspace, path, real or None, options, address)
     )

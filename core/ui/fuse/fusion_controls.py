@@ -48,7 +48,6 @@ NOT_HERE = {
     "reference_runs": "each component has a control, shown only if percentiles are taken over labelled rows",
 }
 KEYS = ("over", "by_support", "by_agreement")  # of widgets whose values presets have
-WITH_HELP = "Runs on the same rows, and neighbours in gene spaces with adjustable settings."
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
         return None
     with places.components:
         label = f"Fuse {as_text(base.name)} with"
-        others = choose_several(st.multiselect, "with", label, titles, [*titles][:1], help=WITH_HELP)
+        others = choose_several(st.multiselect, "with", label, titles, [*titles][:1], help=_FUSION["with"].help)
         if not others:
             st.markdown("Choose at least one component to fuse with it.")
             return None

@@ -10,11 +10,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.actions import derived_runs, launch, machine_names, runs, walks
+from core.actions.derived_runs import FusionRequest
 from core.actions.workspace import Workspace
 from core.errors import DeskError
 from core.explorer.component import make_file
 from core.explorer.prepare import REST, Mix
 from core.explorer.travel import Fusion, data_of_file
+from core.fields.record import option_of
 from core.report.walk import keep_figure
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
@@ -29,6 +31,7 @@ from core.ui.shared import links, loaders, neighbour_controls, stop_buttons
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.figure_menu import file_name_of
 from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.option_controls import key_of, show_control
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
@@ -123,7 +126,8 @@ def _apply_preset(settings: dict[str, Any]) -> None:
 
 def _show_save(context: PageContext, choice: FusionChoice) -> None:
     usual = f"{choice.base.name} + {_join_names(context, choice)}"
-    name = st.text_input("Name of the new run", placeholder=usual, **bind("mix_name")) or usual
+    option = option_of(FusionRequest, "name")
+    name = show_control(replace(option, missing=usual), key_of(option, "")) or usual
     if choice.knn is not None:
         st.caption("The neighbours are saved as a separate run, the fusion's parent.")
     if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):

@@ -26,8 +26,7 @@ CARRIED_BY = {
 NOT_CARRIED = {
     "endpoint": "a link could make this machine send its key to a server that somebody else chose",
     "address-": "as endpoint",
-    "budget-": "belongs to the run, and is stored when it is resumed",
-    "calls-": "as budget-",
+    "calls-": "belongs to the run, and is stored when it is resumed",
     "upload": "a file of one's own",
     "check_file": "as upload",
     "prompt_file": "as upload",

@@ -140,7 +140,7 @@ def show_control(option: Option, key: str) -> Any:
         return st.text_input(title, ", ".join(f"{each:g}" for each in option.default), **about)
     if option.kind in ("values", "references") or option.several:
         return st.text_input(title, ", ".join(option.default), placeholder=option.metavar, **about)
-    if option.kind == "text" and len(option.default or "") < _LONG:
+    if option.kind == "file" or (option.kind == "text" and len(option.default or "") < _LONG):
         text = st.text_input(title, option.default or "", placeholder=option.missing, **about).strip()
         return None if option.default is None and not text else text
     if option.kind == "text":

@@ -8,6 +8,7 @@ from core.actions.workspace import Workspace
 from core.audit.clash import SPEECHES
 from core.llm.scripted_server import serving
 from tests.ui.conftest import Visit
+from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of
 
 
@@ -16,6 +17,8 @@ def test_points_are_shown_with_how_many_quotations_are_found(small_workspace: Wo
         readings.start_reading(small_workspace, SPEECHES, "debate", ReadingSettings(endpoint=url))
     app = visit(small_workspace, "arguments", run="debate", tab="Clash", clash_side="DOWN")
     assert not app.exception
+    left_out = {"passage": "a clash has quotations anyway"}
+    check_form(ReadingSettings, app, "reading_", left_out, from_data=("endpoint",))
     assert "All 18 quotations are in the text word for word" in text_of(app)
     assert [len(each.value) for each in app.dataframe if "status" in each.value] == [3]
     app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")

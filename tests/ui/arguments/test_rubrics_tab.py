@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 from core.actions import labels, rubrics
+from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.scoring.rubric_rates import FEWEST_LABELS
 from core.store.rubrics import TextLabel
 from tests.ui.arguments.reading import RUBRIC
 from tests.ui.conftest import Visit
+from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of
 
 
@@ -21,6 +23,7 @@ def test_without_labels_the_rate_is_said_to_be_the_judges_own(small_workspace: W
     assert not app.exception
     assert not app.error
     text = text_of(app)
+    check_form(ReadingSettings, app, "reading_", from_data=("endpoint",))
     assert "This rate is the judge's own. Nobody has labelled a text" in text
     assert f"{FEWEST_LABELS} labels would correct it" in text
     assert "11 of 12 texts" in text  # all briefs of tests/cases.py but one speak of a program
@@ -55,6 +58,7 @@ def test_labels_are_counted_by_role(small_workspace: Workspace, visit: Visit) ->
     labels.give_labels(small_workspace, RUBRIC, "debate", given)
     text = text_of(visit(small_workspace, "arguments", run="debate", rubric=RUBRIC.name))
     assert f"{FEWEST_LABELS - 12} labels missing" in text
+    check_form(ReadingSettings, app, "reading_", from_data=("endpoint",))
     assert "This rate is the judge's own" not in text
     assert "Two readers of 12 texts" in text
 

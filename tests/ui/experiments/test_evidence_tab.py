@@ -57,7 +57,7 @@ def test_the_attribution_that_was_just_started_is_shown(visit: Visit, world: Wor
     link = {"run": world.run.id, "attribution": older.spec.key, "evidence_repeats": "2"}
     app = visit(world.workspace, "evidence", **link)
     assert app.selectbox(key="id-attribution").value == older.spec.key
-    check_form(AttributionRequest, app, "evidence_")
+    check_form(AttributionRequest, app, "evidence_", from_data=("rows", "repeats"))  # which the link chooses
     app.button(key="start-evidence").click().run()
     assert not app.exception
     started = [each for each in evidence_tab.loaders.saved_attributions() if each.spec.repeats == 2]
@@ -85,7 +85,7 @@ def test_other_gene_names_are_asked_from_a_form(visit: Visit, world: World, monk
     started: list[ContaminationPlan] = []
     monkeypatch.setattr(names_panel, "start_apart", lambda _, plan: started.append(plan))
     app = visit(world.workspace, "evidence", run=world.run.id, names_rows="2", names_arms="coded")
-    check_form(ContaminationRequest, app, "names_")
+    check_form(ContaminationRequest, app, "names_", from_data=("rows",))
     app.button(key="start-names").click().run()
     assert not app.exception
     assert [(plan.spec.arms, len(plan.spec.rows)) for plan in started] == [(("coded",), 2)]

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from core.actions import run_control
+from core.actions.changed_settings import ChangedSettings
 from core.actions.workspace import Workspace
 from core.engine.run_state import NodeStatus
+from core.fields.record import options_of
 from core.llm.scripted_server import serving
 from core.methods.base import method_named
 from core.store.runs import Run
@@ -21,6 +23,7 @@ from tests import commands
 from tests.engine.cases import fast, until_state, wish, workspace_with
 from tests.engine.killed import killed_run
 from tests.ui.conftest import Visit
+from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import press, text_of
 
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -32,13 +35,13 @@ def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit
     with serving_prompt_only(workspace) as (run, url):
         app = visit(workspace, "run", watched=run.id)
         assert not app.exception
-        assert app.text_input(key=f"address-{run.id}").value == NOWHERE
-        app.text_input(key=f"address-{run.id}").set_value("nonsense").run()
+        assert app.text_input(key=f"endpoint-calls-{run.id}").value == NOWHERE
+        app.text_input(key=f"endpoint-calls-{run.id}").set_value("nonsense").run()
         press(app, "Resume")
         assert "'nonsense' is neither a file nor an address, expected one such as" in app.error[-1].value
-        app.text_input(key=f"address-{run.id}").set_value(url)
-        app.number_input(key=f"budget-{run.id}").set_value(1_000_000)
-        app.number_input(key=f"calls-{run.id}").set_value(3).run()
+        app.text_input(key=f"endpoint-calls-{run.id}").set_value(url)
+        app.number_input(key=f"calls-{run.id}-budget").set_value(1_000_000)
+        app.number_input(key=f"calls-{run.id}-concurrency").set_value(3).run()
         press(app, "Resume")
         assert not app.error
         assert "✓ Resumed r." in text_of(app)
@@ -85,9 +88,12 @@ def test_a_run_may_go_on_on_a_cluster_whose_nodes_are_shown(visit: Visit, tmp_pa
     workspace = workspace_with(tmp_path, 8)
     with serving_prompt_only(workspace) as (run, _):
         app = visit(workspace, "run", watched=run.id)
-        assert app.selectbox(key=f"calls-backend-{run.id}").value == "local"
-        app.selectbox(key=f"calls-backend-{run.id}").set_value("ray").run()
-        app.text_input(key=f"address-ray-{run.id}").set_value("nowhere").run()
+        assert app.selectbox(key=f"calls-{run.id}-backend").value == "local"
+        form = frozenset(option.name for option in options_of(ChangedSettings))
+        check_form(ChangedSettings, app, f"calls-{run.id}-", {"ray_address": "shown for a cluster"}, form)
+        app.selectbox(key=f"calls-{run.id}-backend").set_value("ray").run()
+        check_form(ChangedSettings, app, f"calls-{run.id}-", {}, form)
+        app.text_input(key=f"calls-{run.id}-address-ray").set_value("nowhere").run()
         press(app, "Resume")
         assert "got 'nowhere', expected HOST" in app.error[-1].value
         folder = workspace.run_folder(run.id)
