@@ -58,7 +58,6 @@ def test_labels_are_counted_by_role(small_workspace: Workspace, visit: Visit) ->
     labels.give_labels(small_workspace, RUBRIC, "debate", given)
     text = text_of(visit(small_workspace, "arguments", run="debate", rubric=RUBRIC.name))
     assert f"{FEWEST_LABELS - 12} labels missing" in text
-    check_form(ReadingSettings, app, "reading_", from_data=("endpoint",))
     assert "This rate is the judge's own" not in text
     assert "Two readers of 12 texts" in text
 
