@@ -30,7 +30,7 @@ from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import loaders, neighbour_controls, space_builder, space_numbers
 from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.linked import choose_one, choose_several, keep_one, keep_shares
-from core.ui.shared.option_controls import choose_title, show_settings
+from core.ui.shared.option_controls import choose_title, names_of_rest, show_settings
 from core.ui.shared.shell import PageContext
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text
@@ -136,7 +136,7 @@ def _show_settings(dataset: Dataset, base: Run, runs: Sequence[Run], others: Seq
     has_knn = any(key == KNN or methods[key] == "knn" for key in others)
     by_support = choose_title(second.segmented_control, _FUSION["by_support"], required=True) if has_knn else "no"
     with third:
-        scaled = show_settings(FusionSettings, "", ["by_agreement"])
+        scaled = show_settings(FusionSettings, "", names_of_rest(FusionSettings, (*NOT_HERE, "with", "reference", "by_support")))
     knn = None
     if KNN in others:
         training = bool(loaders.labelled_counts().set_index("run")["training"].get(base.id, 0))

@@ -21,7 +21,7 @@ from core.ui.shared import links, loaders
 from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import key_of, show_calls, show_control, show_options, show_settings, title_of
+from core.ui.shared.option_controls import key_of, show_calls, show_control, show_more, show_options, show_settings, title_of
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_health import read_health
 from core.ui.shared.shell import PageContext, show_error
@@ -29,6 +29,17 @@ from core.ui.shared.widgets import as_text
 
 _RUN = {option.name: option for option in options_of(RunRequest)}
 _ROWS = {option.name: option for option in options_of(RowSelection)}
+# Settings that other parts of the form show.
+_ABOVE = ("dataset", "rows", "labels", "name", "endpoint", "model", "backend", "ray_address")
+    "dataset",
+    "rows",
+    "labels",
+    "name",
+    "endpoint",
+    "model",
+    "backend",
+    "ray_address",
+)  # settings shown elsewhere on the form
 NOT_HERE = {"rows": "each of its parts has a control, as `RowSelection` declares them"}  # settings without a control, and why
 
 
@@ -117,9 +128,7 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
     if health.models:
         _show_what_it_can(health, model or health.models[0], len(found))
     chosen = show_settings(RunRequest, "", ["concurrency", "token_budget", "seed"], columns=3)
-    with st.expander("More: time, length, repeats and cached answers"):
-        chosen |= show_settings(RunRequest, "", ["timeout_s", "max_answer_mb", "repeat"], columns=3)
-        chosen |= show_settings(RunRequest, "", ["cached"])
+    chosen |= show_more(RunRequest, "", (*_ABOVE, *chosen), words="time, length, repeats and cached answers")
     return replace(wanted, endpoint=address, model=model, calls=calls, **chosen, **choose_backend(RunRequest, "")), health
 
 

@@ -22,7 +22,7 @@ from core.transfer.protocols import cells_of
 from core.transfer.row_index import RowIndex
 from core.ui.shared import links, loaders
 from core.ui.shared.linked import bind
-from core.ui.shared.option_controls import choose_title, key_of, show_settings, title_of
+from core.ui.shared.option_controls import choose_title, key_of, names_of_rest, show_settings, title_of
 from core.ui.shared.widgets import as_text, show_empty
 
 _KNN = {option.name: option for option in options_of(KnnSettings)}
@@ -85,7 +85,7 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bo
         chosen["protocol"] = choose_title(st.selectbox, PROTOCOL) if training else "test"
         if chosen["protocol"] == "folds":
             chosen |= _show("folds", "seed", columns=2)
-        chosen |= _show("strength", "de_power")
+        chosen |= _show(*names_of_rest(KnnSettings, ("spaces", "folds", "seed", *chosen)))
     if not spaces_chosen:
         st.markdown("Choose at least one gene space.")
         return None

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.actions import prompt_files
 from core.fields.option import Option
-from core.fields.record import make, options_of
+from core.fields.record import make, option_of, options_of
 from core.llm.call_settings import CallSettings
 from core.methods.base import Method
 from core.store.datasets import Dataset
@@ -73,14 +73,20 @@ def show_settings(
     return found
 
 
-def show_more(record: type, owner: str, shown: Collection[str], *, columns: int = 3) -> dict[str, Any]:
-    """Show the remaining settings of a record in an expander, without those of `show_calls`; return their values by name."""
+def names_of_rest(record: type, shown: Collection[str]) -> list[str]:
+    """Return the names of a record's settings that a form has to show besides these, without those of `show_calls`."""
     not_here = {*shown, *(option.name for option in options_of(CallSettings))}
-    rest = [option for option in options_of(record) if not option.not_on_form and option.name not in not_here]
+    return [option.name for option in options_of(record) if not option.not_on_form and option.name not in not_here]
+
+
+def show_more(record: type, owner: str, shown: Collection[str], *, columns: int = 3, words: str = "") -> dict[str, Any]:
+    """Show the settings of `names_of_rest` in an expander; return their values by name. words: what they are about."""
+    rest = names_of_rest(record, shown)
     if not rest:
         return {}
-    with st.expander(f"More: {', '.join(title_of(option)[0].lower() + title_of(option)[1:] for option in rest)}"):
-        return show_settings(record, owner, [option.name for option in rest], columns=columns)
+    titles = [title_of(option_of(record, name)) for name in rest]
+    with st.expander(f"More: {words or ', '.join(title[0].lower() + title[1:] for title in titles)}"):
+        return show_settings(record, owner, rest, columns=columns)
 
 
 def show_calls(owner: str) -> CallSettings:
