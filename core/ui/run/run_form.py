@@ -31,15 +31,6 @@ _RUN = {option.name: option for option in options_of(RunRequest)}
 _ROWS = {option.name: option for option in options_of(RowSelection)}
 # Settings that other parts of the form show.
 _ABOVE = ("dataset", "rows", "labels", "name", "endpoint", "model", "backend", "ray_address")
-    "dataset",
-    "rows",
-    "labels",
-    "name",
-    "endpoint",
-    "model",
-    "backend",
-    "ray_address",
-)  # settings shown elsewhere on the form
 NOT_HERE = {"rows": "each of its parts has a control, as `RowSelection` declares them"}  # settings without a control, and why
 
 
