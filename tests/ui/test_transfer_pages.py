@@ -166,6 +166,25 @@ def test_weights_by_support_are_the_same_on_the_page_in_a_link_and_in_the_run(vi
     assert not visit(little_copy, "rows", run="scaled").exception
 
 
+def test_every_setting_of_the_neighbours_is_saved_as_it_is_shown(visit: Visit, little_copy: Workspace) -> None:
+    cut = {"folds": "3", "fold_seed": "2", "de_power": "1.5", "strength": "0.5"}
+    app = visit(little_copy, "fuse", run=LABELLED, by_agreement="true", **cut)
+    assert not app.exception
+    shown = explorer_view.numbers(app)["DE"]
+    app.text_input(key="mix_name").input("cut in three")
+    press(app, "Save")
+    run = the_run(little_copy, "cut in three")
+    with little_copy.store.read() as db:
+        saved = run_scores.load_scored_rows(db, run.id)
+        knn = runs.find(db, run.parents[1])
+    assert {name: knn.spec["options"][name] for name in ("folds", "seed", "de_power", "strength")} == {
+        **{"folds": 3, "seed": 2, "de_power": 1.5, "strength": 0.5},
+    }
+    assert run.spec["options"]["by_agreement"] is True
+    assert f"{run_scores.score_run(saved).whole.de.value:.3f}" == shown
+    assert "3×3 folds, seed 2" in text_of(app)
+
+
 def test_presets_keep_and_bring_back_settings(visit: Visit, little_copy: Workspace) -> None:
     app = move(visit(little_copy, "fuse", run=LABELLED), w_de_knn=0.0, w_dir_knn=0.25)
     app.text_input(key="preset_name").input("quarter").run()

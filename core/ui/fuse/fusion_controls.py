@@ -131,7 +131,7 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
 def _show_settings(dataset: Dataset, base: Run, runs: Sequence[Run], others: Sequence[str]) -> FusionChoice:
     """Show all settings but the weights; return the choice without weights."""
     methods = {run.id: run.method for run in runs}
-    first, second, third = st.columns(3, vertical_alignment="bottom")
+    first, second, third = st.columns([0.27, 0.45, 0.28], vertical_alignment="bottom")
     reference = choose_title(first.segmented_control, _FUSION["reference"], required=True)
     has_knn = any(key == KNN or methods[key] == "knn" for key in others)
     by_support = choose_title(second.segmented_control, _FUSION["by_support"], required=True) if has_knn else "no"

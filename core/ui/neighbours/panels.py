@@ -54,8 +54,9 @@ def choose_row(dataset: Dataset, linked: str | None) -> str:
 
 
 def show_number(dataset: Dataset, settings: KnnSettings) -> None:
-    """Show the score of a kNN with these settings over all labelled rows of the dataset, under folds."""
-    task = space_numbers.task_on_rows(dataset.id, dataset.name, replace(settings, protocol=EvaluationProtocol()), None)
+    """Show the score of a kNN with these settings over all labelled rows of the dataset, under its folds or the usual ones."""
+    by_folds = settings if settings.protocol.kind == "folds" else replace(settings, protocol=EvaluationProtocol())
+    task = space_numbers.task_on_rows(dataset.id, dataset.name, by_folds, None)
     if len(task.labels):
         space_numbers.show_sentence(task, "These settings")
 
