@@ -15,9 +15,10 @@ from core.actions import launch, prompt_files, run_control
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
 from core.datasets.prompt_files import PromptFile
-from core.engine.request import RunRequest, expected_calls, one_model
+from core.engine.request import RunRequest, expected_calls
 from core.engine.row_watch import Watcher
 from core.engine.run_state import LIVE_STATES
+from core.engine.shared_settings import one_model
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, NotFound, StateError
 from core.fields.record import setting

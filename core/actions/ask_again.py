@@ -15,8 +15,9 @@ from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.studies import Arm, Progress, StudyPlan, find_done
 from core.actions.workspace import Workspace
 from core.engine.dependencies import Dependencies, build_context
-from core.engine.request import RunRequest, calls_at_once, one_server
+from core.engine.request import RunRequest
 from core.engine.run_state import LIVE_STATES
+from core.engine.shared_settings import calls_at_once, one_server
 from core.engine.spec import RunSpec
 from core.errors import StateError
 from core.evidence.changed_cards import LONGEST, CardChange, choose_changes, describe_changes, write_changes

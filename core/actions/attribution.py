@@ -9,7 +9,7 @@ from typing import Any
 from core.actions import studies
 from core.actions.studies import Asking, Progress, Study, StudyJob, StudyPlan
 from core.actions.workspace import Workspace
-from core.engine.request import calls_at_once, one_server
+from core.engine.shared_settings import calls_at_once, one_server
 from core.errors import StateError
 from core.experiments.attribution_arms import (
     MOST_REPEATS,

@@ -12,7 +12,9 @@ from typing import Any
 from core.actions.model_servers import refuse_unfit
 from core.actions.workspace import Workspace
 from core.engine.ray_cluster import check_ray
-from core.engine.request import (
+from core.engine.run_folder import RunFolder
+from core.engine.run_state import LIVE_STATES, Status
+from core.engine.shared_settings import (
     SERVERS_HELP,
     calls_at_once,
     cluster_address,
@@ -20,8 +22,6 @@ from core.engine.request import (
     several_servers,
     where_predicted,
 )
-from core.engine.run_folder import RunFolder
-from core.engine.run_state import LIVE_STATES, Status
 from core.engine.spec import BackendName, ExecutionSettings
 from core.errors import InputError, StateError, Unreachable
 from core.fields.record import values_of

@@ -9,7 +9,7 @@ from core.actions import launch, studies
 from core.actions.screen_names import name_screen
 from core.actions.studies import Asking, Progress, Study, StudyJob, StudyPlan
 from core.actions.workspace import Workspace
-from core.engine.request import calls_at_once, one_server
+from core.engine.shared_settings import calls_at_once, one_server
 from core.errors import StateError
 from core.experiments.contamination import AS_IT_IS, PAGE, ContaminationSpec, SavedContamination, choose_arms, read_saved
 from core.experiments.screen_names import Descriptors, SavedScreen, choose_questions, known_descriptors

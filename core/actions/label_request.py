@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.cells.screen import LabelSettings
-from core.engine.request import cluster_address, where_predicted
+from core.engine.shared_settings import cluster_address, where_predicted
 from core.engine.spec import BackendName
 from core.fields.record import setting
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.engine.request import CONCURRENCY, cached_answers, calls_at_once, most_tokens, one_model, one_server, seed_of_calls
+from core.engine.shared_settings import (
+    CONCURRENCY,
+    cached_answers,
+    calls_at_once,
+    most_tokens,
+    one_model,
+    one_server,
+    seed_of_calls,
+)
 from core.fields.record import setting
 from core.llm.call_settings import CallSettings
 from core.methods.prompts import EFFORTS

@@ -1,6 +1,7 @@
 """Runs: a request becomes a specification, a worker predicts its rows into a journal, and the store ingests the journal.
 
 request          what a person asks for, which rows, and the calls, tokens, time and money that it is expected to take
+shared_settings  settings that several requests have: model, server, calls at once, tokens, where rows are predicted
 resolve          from a request to a specification
 spec             a run's specification, which is its identity, and its execution settings
 worker           predicts the rows that are missing

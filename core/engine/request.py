@@ -10,6 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from core.engine.shared_settings import (
+    cached_answers,
+    calls_at_once,
+    cluster_address,
+    most_tokens,
+    one_model,
+    one_server,
+    seed_of_calls,
+    several_servers,
+    where_predicted,
+)
 from core.engine.spec import BackendName, LabelViewSpec
 from core.errors import InputError, NotFound
 from core.fields.record import setting
@@ -20,85 +31,7 @@ from core.methods.base import Method
 from core.types import ASKED, Pair
 
 MAX_IDS_BYTES = 1 << 28
-MOST_CALLS, CONCURRENCY = 4096, 16  # calls at once, and by default
-SERVERS_HELP = (
-    "A model server's address ending in /v1, or several, joined by commas. Or a file of them, one a line, which is read again "
-    "while the run goes on."
-)
 _SYNTAX = "split=NAME; sample=N,seed=S; ids=FILE"
-
-
-def one_server() -> Any:
-    """Return the setting of a request that asks one model server."""
-    return setting(
-        None,
-        "A model server's address ending in /v1.",
-        kind="server",
-        title="Model server",
-        missing="that of the settings",
-        changes_result=False,
-    )
-
-
-def several_servers(help: str = SERVERS_HELP) -> Any:
-    """Return the setting of a request that asks one model server or several."""
-    return setting(None, help, kind="server", metavar="URL[,URL…]|FILE", title="Model server", changes_result=False)
-
-
-def one_model() -> Any:
-    """Return the setting of which model of a server is asked."""
-    return setting(None, "By default the only one that the server lists.", title="Model", missing="the server's only model")
-
-
-def seed_of_calls(key: str = "") -> Any:
-    """Return the setting of the seed of a model's calls."""
-    return setting(0, "The random seed of the calls.", title="Seed", least=0, key=key)
-
-
-def calls_at_once(default: int | None = CONCURRENCY, help: str = "How many calls to wait for at once.") -> Any:
-    """Return the setting of how many calls of a model a request waits for."""
-    return setting(default, help, title="Calls at once", least=1, most=MOST_CALLS, changes_result=False)
-
-
-def most_tokens(help: str = "Start no further row once so many tokens are spent.") -> Any:
-    """Return the setting of how many tokens a run may spend."""
-    return setting(None, help, title="Token budget", least=1, key="budget", changes_result=False)
-
-
-def cached_answers() -> Any:
-    """Return the setting of whether cached answers count."""
-    return setting(
-        True,
-        "Whether an answer that was cached counts, or the model is asked again.",
-        flag="--no-cache",
-        title="Reuse cached answers to identical requests",
-        command_help="Ask the model again even if an answer is cached.",
-        changes_result=False,
-    )
-
-
-def where_predicted(default: BackendName | None = "local", help: str = "", title: str = "Rows are predicted on") -> Any:
-    """Return the setting of where rows are predicted."""
-    usual = "Where rows are predicted: local (in the worker's process) or ray (on a Ray cluster)."
-    words = {"local": "this machine", "ray": "a Ray cluster"}
-    return setting(default, help or usual, title=title, words=words, changes_result=False)
-
-
-def cluster_address(default: str | None = "", help: str = "") -> Any:
-    """Return the setting of the Ray cluster's address."""
-    return setting(
-        default,
-        help
-        or "Of the Ray cluster, as `ray start --head` prints it; auto: the one on this machine. Without an address, Ray starts "
-        "here and ends with the run. Answers, journal and store stay on this machine.",
-        metavar="HOST:PORT|auto",
-        title="Address of the cluster",
-        missing="none: start one here",
-        key="address-ray",
-        in_link=False,
-        command_help=help or "Of the Ray cluster; auto: the one on this machine. By default one is started.",
-        changes_result=False,
-    )
 
 
 @dataclass(frozen=True, slots=True)
