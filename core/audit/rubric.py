@@ -44,16 +44,36 @@ class Rubric:
     either, people and models answer the question.
     """
 
-    name: str = setting(MISSING, "The name of the rubric.")
-    question: str = setting(MISSING, "The question about each text.")
-    answers: tuple[str, ...] = setting(YES_NO, "The allowed answers; rates count the first.")
-    unit: Unit = setting("brief", "The kind of text that the question is about.")
-    roles: tuple[str, ...] = setting((), "The roles whose texts are asked about; all by default.")
-    stages: tuple[str, ...] = setting((), "The stages whose texts are asked about; all by default.")
+    name: str = setting(MISSING, "The name of the rubric.", title="Name", missing="names-a-pathway")
+    question: str = setting(MISSING, "The question about each text.", title="Question", missing="Does the brief name a pathway?")
+    answers: tuple[str, ...] = setting(
+        YES_NO, "The allowed answers; rates count the first.", title="Answers, with commas between"
+    )
+    unit: Unit = setting(
+        "brief",
+        "The kind of text that the question is about.",
+        title="Asked of",
+        words={
+            "brief": "each brief",
+            "speech": "each brief, rebuttal and verdict",
+            "verdict": "each verdict",
+            "row": "each whole row",
+            "claim": "each claim of a reading of claims",
+        },
+    )
+    roles: tuple[str, ...] = setting((), "The roles whose texts are asked about; all by default.", title="Roles", missing="all")
+    stages: tuple[str, ...] = setting(
+        (), "The stages whose texts are asked about; all by default.", title="Stages", missing="all"
+    )
     examples: tuple[Example, ...] = part(())
-    dossier: bool = setting(False, "Whether a model also sees the row's dossier.")
+    dossier: bool = setting(False, "Whether a model also sees the row's dossier.", title="A model sees the row's dossier too")
     rule: str = ""
-    pattern: str = setting("", "A regular expression; the answer is yes if it matches.")
+    pattern: str = setting(
+        "",
+        "A regular expression, case ignored: the answer is yes if it matches. Without one, people and models answer.",
+        title="Pattern (optional)",
+        missing="pathway|signalling",
+    )
 
     def __post_init__(self) -> None:
         check_name("rubric", self.name)

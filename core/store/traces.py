@@ -239,6 +239,15 @@ def text_counts(cursor: Cursor, run: str) -> dict[str, dict[str, int]]:
     return counts
 
 
+def text_stages(cursor: Cursor, run: str) -> list[str]:
+    """Return the stages of a run's texts, in the order in which rows have them."""
+    found = cursor.execute(
+        "SELECT stage FROM trace_event WHERE run = ? AND list_contains(?, kind) AND stage != '' GROUP BY stage ORDER BY min(seq)",
+        [run, list(TEXT_KINDS)],
+    ).fetchall()
+    return [str(stage) for (stage,) in found]
+
+
 def texts(cursor: Cursor, run: str, kind: str, role: str = "") -> tuple[pd.DataFrame, Sequence[str]]:
     """Whose the texts of one kind are, rows in file order, and the texts: pair_id, pert, gene, seq, stage, role. role: "" for
     all."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import MISSING
 from types import MappingProxyType
 from typing import Any
 
@@ -75,7 +76,7 @@ def _shown_default(option: Option, widget: Any) -> Any:
         many = option.several or option.kind in ("numbers", "weights")
         if option.kind in ("numbers", "weights"):
             return ", ".join(f"{each:g}" for each in option.default)
-        return ", ".join(option.default) if many else "" if option.default in (None, {}) else str(option.default)
+        return ", ".join(option.default) if many else "" if option.default in (None, {}, MISSING) else str(option.default)
     if option.offered:
         return option.missing
     if option.choices:

@@ -118,6 +118,7 @@ FORMS: Mapping[type, Sequence[Form]] = {
     PredictionOptions: [Form("data", {"tab": "Import"}, "predicted_", from_data=("dataset",))],
     TrainingOptions: [Form("targets", {"tab": "Training"}, "", {}, ("name",), prepare=train)],
     FinetuneRequest: [Form("run", {"tab": "Fine-tune"}, "finetune_", from_data=("base",))],
+    Rubric: [Form("arguments", {"run": "debate"}, "note-rubric-", from_data=("roles", "stages"))],
     SampleRequest: [Form("arguments", {"tab": "Label", "run": "debate"}, "sample_", from_data=("sample",))],
     KindsRequest: [Form("arguments", {"tab": "Kinds", "run": "debate"}, "", from_data=("texts", "k"))],
     ClaimsRequest: [Form("arguments", {"tab": "Claims", "run": "debate"}, "claims", claims_tab.NOT_HERE)],

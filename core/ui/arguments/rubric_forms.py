@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any
 
 import streamlit as st
 
 from core.actions import readings, rubrics
 from core.actions.reading_settings import ReadingSettings
 from core.audit.clash import SPEECHES
-from core.audit.rubric import Rubric, Unit
+from core.audit.rubric import Rubric
 from core.audit.rules.claims import RULE as CLAIMS
 from core.engine.request import money_text
 from core.errors import InputError
-from core.fields.record import make
+from core.fields.record import make, option_of
 from core.methods.judge_rubric import asks_for_passage
 from core.store.runs import Run
 from core.texts import describe_duration
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.option_controls import show_calls, show_more, show_settings
+from core.ui.shared.option_controls import key_of, names_of_rest, show_calls, show_more, show_settings, title_of
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
-_UNITS = {
-    "brief": "each brief",
-    "speech": "each brief, rebuttal and verdict",
-    "verdict": "each verdict",
-    "row": "each whole row",
-    "claim": "each claim of a reading of claims",
-}
-assert set(_UNITS) == set(get_args(Unit))
 _PLAN = "_reading_plan"  # session key: (rubric's hash, run, server, model) → its plan and estimate
 
+_RUBRIC = "note-rubric-"  # the beginning of keys of a new rubric's settings, which are in no link
 _OWNER = "reading_"  # the beginning of keys and query parameters of a reading's settings
 
 
@@ -48,45 +41,28 @@ def show(context: PageContext, run: Run, rubric: Rubric | None) -> None:
 def _show_rubric(context: PageContext, run: Run) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        name = st.text_input("Name", key="note-rubric-name", max_chars=60, placeholder="names-a-pathway")
-        question = st.text_area("Question", key="note-rubric-question", height=80, placeholder="Does the brief name a pathway?")
-        answers = st.text_input("Answers, with commas between", "yes, no", key="note-rubric-answers")
+        chosen = show_settings(Rubric, _RUBRIC, ["name", "question", "answers"], in_link=False)
     with right:
-        unit = st.selectbox("Asked of", list(_UNITS), format_func=lambda unit: _UNITS[unit], key="note-rubric-unit")
-        known = ("EFFECT", "NULL", "UP", "DOWN") if run.method == "debate" else ()
-        roles = st.multiselect("Roles", known, key="note-rubric-roles", placeholder="all", accept_new_options=True)
-        stages = st.multiselect(
-            "Stages",
-            (),
-            key="note-rubric-stages",
-            placeholder="all",
-            accept_new_options=True,
-            help="As the trace of a row names them. Type one and press Enter.",
-        )
-        pattern = st.text_input(
-            "Pattern (optional)",
-            key="note-rubric-pattern",
-            placeholder="pathway|signalling",
-            help="A regular expression, case ignored: the answer is yes if it matches. Without one, people and models answer.",
-        )
-        dossier = st.toggle("A model sees the row's dossier too", key="note-rubric-dossier")
-    if st.button("Add rubric", type="primary", key="add-rubric-now", disabled=not (name and question)):
+        chosen |= show_settings(Rubric, _RUBRIC, ["unit"], in_link=False)
+        roles = {role: None for counts in loaders.text_counts(run.id).values() for role in counts}
+        chosen |= {"roles": _choose("roles", list(roles)), "stages": _choose("stages", loaders.text_stages(run.id))}
+        chosen |= show_settings(Rubric, _RUBRIC, names_of_rest(Rubric, chosen), in_link=False)
+    is_ready = bool(chosen["name"] and chosen["question"])
+    if st.button("Add rubric", type="primary", key="add-rubric-now", disabled=not is_ready):
         with explain_errors():
-            rubric = Rubric(
-                name.strip(),
-                question.strip(),
-                tuple(filter(None, (answer.strip() for answer in answers.split(",")))),
-                next(each for each in get_args(Unit) if each == unit),
-                tuple(roles),
-                tuple(stages),
-                dossier=dossier,
-                pattern=pattern.strip(),
-            )
+            rubric = make(Rubric, chosen)
             is_new = rubrics.add(context.workspace, rubric)
             confirm(f"{rubric.name}: {'added' if is_new else 'exists already'}.")
             links.set_parameter("rubric", rubric.name)
             st.session_state.pop("id-rubric", None)
             st.rerun()
+
+
+def _choose(name: str, known: list[str]) -> tuple[str, ...]:
+    """Show the choice of a rubric's roles or stages: those of the run, or others that are typed."""
+    option = option_of(Rubric, name)
+    shown: dict[str, Any] = {"key": key_of(option, _RUBRIC), "help": option.help, "placeholder": option.missing}
+    return tuple(st.multiselect(title_of(option), known, accept_new_options=True, **shown))
 
 
 def show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:

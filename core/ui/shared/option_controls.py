@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import MISSING, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -111,7 +111,7 @@ def title_of(option: Option) -> str:
 
 def show_control(option: Option, key: str) -> Any:
     """Show the control of a setting under a key, and return its value."""
-    title = title_of(option)
+    title, option = title_of(option), replace(option, default="") if option.default is MISSING else option
     if option.kind == "prompts":
         if not may_upload():
             st.caption(f"{title}: readers cannot upload files.")

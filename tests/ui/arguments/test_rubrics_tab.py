@@ -65,13 +65,14 @@ def test_labels_are_counted_by_role(small_workspace: Workspace, visit: Visit) ->
 def test_a_rubric_is_added_from_the_page(small_workspace: Workspace, visit: Visit) -> None:
     app = visit(small_workspace, "arguments", run="debate")
     app.text_input(key="note-rubric-name").input("names-a-program")
-    app.text_area(key="note-rubric-question").input(RUBRIC.question)
+    app.text_input(key="note-rubric-question").input(RUBRIC.question)
     app.text_input(key="note-rubric-pattern").input("program")
-    app.multiselect(key="note-rubric-stages").set_value(["debate"])
+    assert app.multiselect(key="note-rubric-stages").options == ["de", "dir"]  # of this run's texts
+    app.multiselect(key="note-rubric-stages").set_value(["de"])
     app.run()
     app.button(key="add-rubric-now").click().run()
     assert not app.error
-    assert rubrics.find(small_workspace, RUBRIC.name) == replace(RUBRIC, stages=("debate",))
+    assert rubrics.find(small_workspace, RUBRIC.name) == replace(RUBRIC, stages=("de",))
     assert app.query_params["rubric"] == RUBRIC.name
 
 

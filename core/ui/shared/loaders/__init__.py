@@ -81,6 +81,7 @@ from core.ui.shared.loaders.rows import (
     symbol_facts,
     symbol_rows,
     text_counts,
+    text_stages,
 )
 from core.ui.shared.loaders.scores import (
     cell_evaluation,
@@ -202,6 +203,7 @@ __all__ = [
     "symbol_facts",
     "symbol_rows",
     "text_counts",
+    "text_stages",
     "texts_by_place",
     "tokens_by_run",
     "unfinished_contaminations",

@@ -129,6 +129,13 @@ def debate_audit(run: str) -> tuple[DebateAudit, pd.DataFrame]:
 
 
 @cache_by("run:{0}")
+def text_stages(run: str) -> list[str]:
+    """Return the stages of a run's texts."""
+    with reading() as db:
+        return traces.text_stages(db, run)
+
+
+@cache_by("run:{0}")
 def text_counts(run: str) -> dict[str, dict[str, int]]:
     """Return how many texts a run has: kind → role → number."""
     with reading() as db:
