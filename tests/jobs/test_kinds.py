@@ -5,6 +5,8 @@ tests/jobs/test_work.py kills, stops and starves one small job; soak/test_job_ki
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import get_args
 
@@ -23,6 +25,7 @@ from core.jobs.state import NO_REASON, beat, record_ending
 from core.jobs.state import State as JobState
 from tests import commands, worlds
 from tests.jobs.crashed import MAKERS, SAID
+from tests.jobs.started import counted
 
 CAUSE = f"{NO_REASON}; the last line of its log: {SAID}"
 each_kind = pytest.mark.parametrize("kind", sorted(MAKERS))
@@ -91,6 +94,26 @@ def test_one_that_is_live_is_not_resumed(
     with pytest.raises(StateError, match="process 7 is working on it, expected one that ended early"):
         job_control.resume(crashed, job)
     assert started == []
+
+
+def test_of_several_who_resume_one_at_once_one_starts_a_process(
+    small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MAKERS["targets"](small_workspace)
+    job, wait = of_kind(small_workspace, "targets"), threading.Barrier(4)
+
+    def resume(_: int) -> str:
+        wait.wait()
+        try:
+            return job_control.resume(small_workspace, job).state
+        except StateError as error:
+            return str(error)
+
+    with counted(monkeypatch, "targets") as processes, ThreadPoolExecutor(4) as pool:
+        said = sorted(pool.map(resume, range(4)))
+        [process] = processes
+    refused = f"job {job.title}: process {process.pid} is working on it, expected one that ended early and can be resumed"
+    assert said == [refused] * 3 + ["running"]
 
 
 @each_kind

@@ -8,8 +8,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.actions import run_control
+from core.actions import job_control, run_control
 from core.actions.changed_settings import change_settings
+from core.actions.job_kinds.base import Job
 from core.actions.job_kinds.reading import KIND as READING
 from core.actions.job_kinds.run import KIND as RUN
 from core.actions.workspace import Workspace
@@ -130,8 +131,9 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
         if not context.workspace.settings.read_only:
             changes.update(_show_settings(context.workspace, run, status))
 
-    parts = Parts(details, lambda: _buttons(context.workspace, run, status, changes), lambda: _show_links(run, status))
-    show_job(context.workspace, kind.job_of(context.workspace, run, status), parts)
+    job = kind.job_of(context.workspace, run, status)
+    parts = Parts(details, lambda: _buttons(context.workspace, job, run, status, changes), lambda: _show_links(run, status))
+    show_job(context.workspace, job, parts)
 
 
 def _show_details(workspace: Workspace, run: Run, status: Status) -> None:
@@ -234,21 +236,21 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
         return changes | change_backend(run.id, present)
 
 
-def _buttons(workspace: Workspace, run: Run, status: Status, changes: Mapping[str, Any]) -> dict[str, Button]:
+def _buttons(workspace: Workspace, job: Job, run: Run, status: Status, changes: Mapping[str, Any]) -> dict[str, Button]:
     """Return the buttons of a run besides stop. changes: the new settings for resuming it."""
 
     def go_on(action: Callable[..., Run]) -> None:
         present = run_control.settings_of(workspace, run.id)
         action(workspace, run.id, settings=change_settings(present, **changes) if changes else None)
 
+    def resume() -> None:
+        job_control.resume(workspace, job, by=lambda *_: go_on(run_control.resume))
+
     n_failed, rows = status.counts.failed, (lambda: links.to_rows(run, "Open rows"),)
     retrying = f"Retrying {n_failed:,} failed row{'s' * (n_failed != 1)} of {run.name}."
     possible = (
         (Button("Pause", lambda: run_control.pause(workspace, run.id), f"Pausing {run.name}.", rows), status.state == "running"),
-        (
-            Button("Resume", lambda: go_on(run_control.resume), f"Resumed {run.name}.", rows),
-            status.state not in ("running", "pausing", "waiting", "done"),
-        ),
+        (Button("Resume", resume, f"Resumed {run.name}.", rows), job.can_resume),
         (
             Button("Retry failed rows", lambda: go_on(run_control.retry), retrying, rows),
             status.state not in LIVE_STATES and n_failed > 0,

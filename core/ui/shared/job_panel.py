@@ -86,7 +86,7 @@ def _show_controls(workspace: Workspace, job: Job, parts: Parts) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         for label, button in buttons.items():
-            if st.button(label, key=f"{label}-{job.key}"):
+            if st.button(label, key=_key(label, job)):
                 with explain_errors():
                     button.act()
                     confirm(button.said, *button.links)
@@ -99,4 +99,14 @@ def _buttons(workspace: Workspace, job: Job) -> dict[str, Button]:
     stop = Button("Stop", lambda: job_control.stop(workspace, job), f"{job.name} stops; its results so far stay.")
     resume = Button("Resume", lambda: job_control.resume(workspace, job), f"Resumed {job.name}.")
     possible = ((stop, job.can_stop), (resume, job.can_resume))
-    return {button.label: button for button, can in possible if can}
+    return {button.label: button for button, can in possible if can or _was_pressed(button.label, job)}
+
+
+def _was_pressed(label: str, job: Job) -> bool:
+    """Return whether a person pressed a button that the page showed before. It acts even if the job has changed since, so that
+    the person reads why nothing was done."""
+    return bool(st.session_state.get(_key(label, job)))
+
+
+def _key(label: str, job: Job) -> str:
+    return f"{label}-{job.key}"
