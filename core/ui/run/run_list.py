@@ -11,8 +11,6 @@ import streamlit as st
 from core.actions import job_control, run_control
 from core.actions.changed_settings import change_settings
 from core.actions.job_kinds.base import Job
-from core.actions.job_kinds.reading import KIND as READING
-from core.actions.job_kinds.run import KIND as RUN
 from core.actions.workspace import Workspace
 from core.engine.journal import read_progress
 from core.engine.request import MOST_CALLS
@@ -22,7 +20,7 @@ from core.texts import describe_duration
 from core.ui.run.backend_choice import change_backend
 from core.ui.run.run_form import ADDRESS_HELP
 from core.ui.shared import links, loaders, tables
-from core.ui.shared.job_panel import Button, Parts, show_job
+from core.ui.shared.job_panel import Button, Parts, job_of_run, show_job
 from core.ui.shared.linked import read_ids
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.shell import PageContext, draw_until_ready, fragment
@@ -123,7 +121,6 @@ def _table_row(run: Run, status: Status) -> dict[str, Any]:
 
 
 def _show_run(context: PageContext, run: Run, status: Status) -> None:
-    kind = READING if run.is_reading else RUN
     changes: dict[str, Any] = {}
 
     def details() -> None:
@@ -131,7 +128,7 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
         if not context.workspace.settings.read_only:
             changes.update(_show_settings(context.workspace, run, status))
 
-    job = kind.job_of(context.workspace, run, status)
+    job = job_of_run(context.workspace, run, status)
     parts = Parts(details, lambda: _buttons(context.workspace, job, run, status, changes), lambda: _show_links(run, status))
     show_job(context.workspace, job, parts)
 
