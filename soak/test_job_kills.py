@@ -1,7 +1,7 @@
 """Every kind of background work, killed, stopped and left without disk while it runs, beside one that was left alone.
 
 tests/jobs/test_work.py does the same to one small job, tests/engine/test_killed.py to a run; soak/test_kills.py kills a run
-fifty times. Commands that are no jobs (report, backup, import) are killed and given again.
+fifty times. Commands that are no jobs (report build, backup, import) are killed and given again.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from core.actions import (
     jobs,
     launch,
     readings,
+    report_pdfs,
     target_ranking,
 )
 from core.actions.attribution import AttributionRequest
@@ -60,6 +61,7 @@ from core.jobs import start as job_start
 from core.jobs.folder import JobFolder
 from core.jobs.state import STALE_AFTER_S, last_heartbeat
 from core.llm.scripted_server import Script, serving
+from core.report.printing import find_browser
 from core.store import datasets, notes, pairs, rubrics, runs
 from core.store.connection import Store
 from core.target_ranking.reading import CellSource
@@ -236,6 +238,17 @@ def _clash_result(workspace: Workspace) -> Any:
     return sorted(map(str, clash_of_run(workspace, "argued").points.to_dict("records")))
 
 
+def _report(workspace: Workspace, _url: str) -> None:
+    if find_browser() is None:
+        pytest.skip("needs Chromium on the path")
+    pages = {form: f"<!doctype html><title>{form}</title><p>Of mice".encode() for form in report_pdfs.FORMS}
+    report_pdfs.start(workspace, "paper", "d", "c", pages)
+
+
+def _report_result(workspace: Workspace) -> Any:
+    return [file.read_bytes()[:5] for file in report_pdfs.find_pdfs(workspace, "paper", "c").values()]  # they hold the time
+
+
 KINDS = [
     Kind("run", _run, lambda w: _rows_of(w, "asked alone"), "asked alone"),
     Kind("reading", _reading, _reading_result, "read"),
@@ -246,6 +259,7 @@ KINDS = [
     Kind("cells", _labels, _labels_result),
     Kind("targets", _targets, _targets_result),
     Kind("finetune", _finetune, _finetune_result),
+    Kind("report", _report, _report_result),
 ]
 
 

@@ -13,6 +13,7 @@ page_imports   imports by path for a page, from the allowed folders alone
 undo           takes an import back
 readings       readings of a run's texts by a model: plans, estimates, starts and finds them, and their answers
 reports        what reports show, saved under a name
+report_pdfs    the PDFs of a report, which a job prints
 claims         the claims of a run's texts, checked against the knowledge packs: claim_knowledge reads these
 clash          the clash of a run's debates, as a reading has it
 walks          walk-throughs: stops are added, worded, moved, taken out

@@ -104,12 +104,24 @@ def _look_again(workspace: Workspace, job: Job) -> Job:
 def start(workspace: Workspace, kind: str, name: str, wanted: Mapping[str, Any]) -> Job:
     """Start a job of a kind that declares its work, and return the job. A job that a process works on is left alone.
 
-    name: identifies the job among those of its kind. wanted: plain data, passed to the work.
+    name: identifies the job among those of its kind. wanted: plain data, passed to the work. Raise StateError if a process works
+    on the job of this name with other data.
     """
-    key = sha256_of(name)[:KEY_DIGITS]
+    workspace.refuse_if_read_only(kind, name)
+    key = key_of(name)
     folder = jobs.folder_of(workspace, kind, key)
-    jobs.start(workspace, folder, kind, ("jobs", "work", kind, key), name=name, wanted=dict(wanted))
+    with _hold_resume_lock(kinds()[kind].job_in(folder)):
+        there = find(workspace, kind, key)
+        if there is None or not there.is_live:
+            jobs.start(workspace, folder, kind, ("jobs", "work", kind, key), name=name, wanted=dict(wanted))
+        elif jobs.read_about(folder)["wanted"] != dict(wanted):
+            raise StateError(f"job {there.title}: is {there.state} with other data; stop it, or wait until it has ended")
     return _look_again(workspace, kinds()[kind].job_in(folder))
+
+
+def key_of(name: str) -> str:
+    """Return the key of the job of a name, of a kind that declares its work."""
+    return sha256_of(name)[:KEY_DIGITS]
 
 
 def work(workspace: Workspace, kind: str, key: str) -> Path:

@@ -62,6 +62,7 @@ from core.actions import (
     prompt_files,
     readings,
     replicate_scores,
+    report_pdfs,
     reports,
     reproduction,
     rubric_ledger,
@@ -111,6 +112,7 @@ from core.experiments.screen_names import SavedScreen
 from core.importing.files import BundleFile, FoundFile, recognise_upload
 from core.importing.import_target import ImportOptions
 from core.jobs.folder import JobFolder
+from core.jobs.work import Reporter
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
 from core.methods.fusion_components import DatasetPriors
@@ -243,6 +245,8 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "attribution.resume": lambda s: attribution.resume(s.plain, SavedAttribution(ATTRIBUTION.spec, {})),
     "job_control.resume": lambda s: job_control.resume(s.plain, JOB),
     "job_control.start": lambda s: job_control.start(s.plain, "benchmark", "b", {}),
+    "report_pdfs.start": lambda s: report_pdfs.start(s.plain, "r", "d", "c", {"report": b"", "slides": b""}),
+    "report_pdfs.print_pdfs": lambda s: report_pdfs.print_pdfs(s.plain, "r", "c", Reporter(JobFolder(s.files / "none"))),
     "job_control.stop": lambda s: job_control.stop(s.plain, JOB),
     "job_control.work": lambda s: job_control.work(s.plain, "benchmark", "b"),
     "jobs.resume": lambda s: jobs.resume(s.plain, jobs.folder_of(s.plain, "cells", "none")),
@@ -370,6 +374,8 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "ask.pair_of": lambda s: ask.pair_of(s.crashed, run_of(s)),
     "ask.question_again": lambda s: ask.question_again(s.crashed, run_of(s)),
     "ask_again.plan_again": lambda s: ask_again.plan_again(s.crashed, ask_again.AgainRequest("r", "Pa_Ga")),
+    "report_pdfs.find_job": lambda s: report_pdfs.find_job(s.plain, "r"),
+    "report_pdfs.find_pdfs": lambda s: report_pdfs.find_pdfs(s.plain, "r", "c"),
     "job_control.find": lambda s: job_control.find(s.crashed, "run", run_of(s).id),
     "job_control.find_named": lambda s: job_control.find_named(s.crashed, "r"),
     "job_control.list_jobs": lambda s: job_control.list_jobs(s.crashed),
