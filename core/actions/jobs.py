@@ -1,8 +1,8 @@
 """Jobs of this workspace: their folders, and jobs that died unnoticed.
 
-A job that is a command is in data/jobs/KIND/KEY; fine-tunes and target rankings keep their places. Runs in the state that their
-folders show now: the store records a worker's death only when the run is settled. Every command settles dead jobs before it first
-opens the store (`SettleOnce`); a page does it in the background, and shows the states of the folders meanwhile.
+A job that is a command is in data/jobs/KIND/KEY; a kind may keep its jobs in another place, data/PLACE/KEY. Runs in the state that
+their folders show now: the store records a worker's death only when the run is settled. Every command settles dead jobs before it
+first opens the store (`SettleOnce`); a page does it in the background, and shows the states of the folders meanwhile.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from core import log
 from core.actions.workspace import Workspace
-from core.engine.run_folder import RunFolder
+from core.engine.run_folder import RUNS, RunFolder
 from core.engine.run_state import LIVE_STATES, state_of
 from core.environment import environment_of
 from core.errors import DeskError, NotFound, StoreBusy
@@ -26,7 +26,6 @@ from core.store import runs
 from core.store.runs import Run
 
 _FOLDER = "jobs"
-_ELSEWHERE = ("finetune", "targets")
 
 
 def folder_of(workspace: Workspace, kind: str, key: str) -> JobFolder:
@@ -35,12 +34,16 @@ def folder_of(workspace: Workspace, kind: str, key: str) -> JobFolder:
 
 
 def list_folders(workspace: Workspace, kind: str | None = None) -> list[JobFolder]:
-    """Return the folders of the jobs of a kind, or of all kinds, for which a process was ever requested."""
+    """Return the folders in data/jobs of the jobs of a kind for which a process was ever requested.
+
+    Without a kind, return those of every kind, wherever it keeps them, but no run's: the store has the states of runs. They are
+    recognised by their files, so that nothing imports the kinds, which takes half a second, before a command's work.
+    """
     data = workspace.settings.data
-    places = [*(data / _FOLDER).glob(f"{kind or '*'}/*")]
+    paths = [*(data / _FOLDER).glob(f"{kind or '*'}/*")]
     if kind is None:
-        places += [path for name in _ELSEWHERE for path in (data / name).glob("*")]
-    return [folder for path in sorted(places) if (folder := JobFolder(path)).was_begun]
+        paths += [path for place in data.glob("*/") if place.name not in (_FOLDER, RUNS) for path in place.glob("*/")]
+    return [folder for path in sorted(paths) if (folder := JobFolder(path)).was_begun]
 
 
 def start(workspace: Workspace, folder: JobFolder, kind: str, arguments: Sequence[str], **about: Any) -> int:

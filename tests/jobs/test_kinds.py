@@ -23,7 +23,9 @@ from core.finetune.status import State as FinetuneState
 from core.jobs.folder import JobFolder
 from core.jobs.state import NO_REASON, beat, record_ending
 from core.jobs.state import State as JobState
+from core.store import runs
 from tests import commands, worlds
+from tests.engine.killed import killed_run
 from tests.jobs.crashed import MAKERS, SAID
 from tests.jobs.started import counted
 
@@ -82,6 +84,28 @@ def test_one_that_died_is_listed_with_its_cause_and_resumed_once(kind: str, cras
         job_control.stop(crashed, job)
     job_control.resume(crashed, job)
     assert len(started) == 1
+
+
+@pytest.mark.parametrize("kind", sorted({*MAKERS} - {"run", "reading"}))
+def test_one_that_died_is_settled_wherever_its_kind_keeps_it(kind: str, small_workspace: Workspace) -> None:
+    folder = MAKERS[kind](small_workspace)
+    assert [found.path for found in jobs.find_unsettled(small_workspace)] == [folder.path]
+    assert [found.path for found in jobs.settle_crashed(small_workspace)] == [folder.path]
+    assert jobs.find_unsettled(small_workspace) == []
+
+
+def test_runs_are_settled_in_the_store_by_every_command_but_their_worker(tmp_path: Path) -> None:
+    workspace, run = killed_run(tmp_path)
+
+    def stored() -> str:
+        with workspace.store.read() as db:
+            return runs.find(db, run.id).status
+
+    assert jobs.find_unsettled(workspace) == []
+    assert commands.core(tmp_path, "worker", "nobody").status == 1
+    assert stored() == "running"
+    assert commands.core(tmp_path, "notes", "nobody").status == 1
+    assert stored() == "crashed"
 
 
 @each_kind
