@@ -1,8 +1,8 @@
 """Jobs of this workspace: their folders, and jobs that died unnoticed.
 
-A job that is a command is in data/jobs/KIND/KEY; a kind may keep its jobs in another place, data/PLACE/KEY. Runs in the state that
-their folders show now: the store records a worker's death only when the run is settled. Every command settles dead jobs before it
-first opens the store (`SettleOnce`); a page does it in the background, and shows the states of the folders meanwhile.
+A job that is a command is in data/jobs/KIND/KEY; a kind may keep its jobs in another place, data/PLACE/KEY. Runs in the state
+that their folders show now: the store records a worker's death only when the run is settled. Every command settles dead jobs
+before it first opens the store (`SettleOnce`); a page does it in the background, and shows the states of the folders meanwhile.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from core import log
 from core.actions.workspace import Workspace
 from core.engine.run_folder import RUNS, RunFolder
-from core.engine.run_state import LIVE_STATES, state_of
+from core.engine.run_state import LIVE_STATES, state_of, status_of
 from core.environment import environment_of
 from core.errors import DeskError, NotFound, StoreBusy
 from core.jobs import state
@@ -97,7 +97,11 @@ def settle_crashed(workspace: Workspace) -> list[JobFolder]:
 
 
 def with_present_states(workspace: Workspace, recorded: Sequence[Run]) -> list[Run]:
-    """Return runs of the store, each in its present state; their counts are those of the rows that the store has."""
+    """Return runs of the store, each in its present state.
+
+    `done` and `failed` still count the rows in the store: those that can be read, scored and shown. `count_finished` counts those
+    that its workers have finished, which are more while the run is not settled, and for good in a read-only workspace.
+    """
     return [_with_present_state(workspace, run) for run in recorded]
 
 
@@ -111,6 +115,15 @@ def _with_present_state(workspace: Workspace, run: Run) -> Run:
         log.record_error(f"run {run.id}", error)
         return replace(run, status="crashed", cause=f"the files of its worker cannot be read: {error}")
     return run if (state, cause) == (run.status, run.cause) else replace(run, status=state, cause=cause)
+
+
+def count_finished(workspace: Workspace, run: Run) -> int:
+    """Return how many rows the workers of a run have finished, failed ones included: as many as its journal has."""
+    folder = workspace.run_folder(run.id)
+    if not folder.exists or not _has_more_rows(folder, run.folded_bytes):
+        return run.done + run.failed
+    counts = status_of(folder).counts
+    return counts.done + counts.failed
 
 
 def unsettled_runs(workspace: Workspace, recorded: Sequence[Run]) -> list[Run]:

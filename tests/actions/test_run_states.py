@@ -41,7 +41,8 @@ def test_a_killed_worker_is_seen_by_the_next_command_which_brings_in_its_rows(ki
     workspace, run = killed
     finished = len(read_progress(workspace.run_folder(run.id).rows).finished)
     [listed] = commands.core_json(workspace.settings.workspace, "runs")["runs"]
-    assert (listed["status"], listed["done"]) == ("crashed", finished)
+    assert (listed["status"], listed["done"], listed["finished"]) == ("crashed", finished, finished)
+    assert "in the store yet" not in commands.core(workspace.settings.workspace, "runs").out
     assert len(stored_rows(workspace, run.id)) == finished
     assert (recorded(workspace, run).status, recorded(workspace, run).cause) == ("crashed", NO_REASON)
     assert jobs.settle_ended(workspace) == []
@@ -68,12 +69,16 @@ def test_whatever_a_command_reads_a_dead_worker_is_settled_before(killed: tuple[
             runs.change_by_worker(db, run.id, status="running", cause="")
 
 
-@pytest.mark.soak
 def test_a_reader_sees_the_state_and_writes_nothing(killed: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch) -> None:
     workspace, run = killed
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     [listed] = commands.core_json(workspace.settings.workspace, "runs")["runs"]
-    assert (listed["status"], listed["done"]) == ("crashed", 0)  # the rows are not in the store
+    finished = len(read_progress(workspace.run_folder(run.id).rows).finished)
+    assert (listed["status"], listed["done"], listed["finished"]) == ("crashed", 0, finished)  # the rows are not in the store
+    said = commands.core(workspace.settings.workspace, "runs").out
+    assert f" {finished} finished rows are not in the store yet" in said
+    [job] = commands.core_json(workspace.settings.workspace, "jobs", "list")["jobs"]
+    assert job["progress"] == f"{finished} of 40 rows"
     assert commands.core_json(workspace.settings.workspace, "doctor")["runs"] == {"crashed": 1}
     assert recorded(workspace, run).status == "running"
     reader = open_workspace(replace(workspace.settings, read_only=True))

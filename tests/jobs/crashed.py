@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from core.jobs.folder import JobFolder, write_json
 from core.jobs.process import identify_process
 from core.methods.judge_rubric import reading_options
 from core.store import runs
+from core.store.runs import Run
 from tests.finetune.cases import folder_in
 from tests.target_ranking import cases as targets
 
@@ -54,6 +56,24 @@ def leave_dead(folder: JobFolder, **said: object) -> JobFolder:
     folder.log.write_text(f"{SAID}\n")
     write_json(folder.heartbeat, {**identify_process(os.getpid()), "born": "1", **said})
     return folder
+
+
+@contextmanager
+def as_if_killed(workspace: Workspace, run: Run) -> Iterator[None]:
+    """Have a finished run look meanwhile as one whose worker was killed, and that nobody has settled."""
+    folder = workspace.run_folder(run.id)
+    ended = folder.done.read_bytes()
+    with workspace.store.write() as db:
+        runs.change_by_worker(db, run.id, status="running")
+    folder.done.unlink()
+    for trace in (folder.heartbeat, folder.control):
+        os.utime(trace, (0, 0))
+    try:
+        yield
+    finally:
+        folder.done.write_bytes(ended)
+        with workspace.store.write() as db:
+            runs.change_by_worker(db, run.id, status="done")
 
 
 def _start(workspace: Workspace, request: RunRequest, name: str) -> JobFolder:
