@@ -507,13 +507,30 @@ def is_whole(file: Path) -> bool:
     return file.read_text("utf-8").rstrip().endswith("</html>")
 
 
-def test_states_are_true_everywhere_after_a_kill(tmp_path: Path) -> None:
+# What each command that shows states says of the only run, of what it prints as JSON.
+SHOWN: dict[tuple[str, ...], Callable[[Any], Any]] = {
+    ("runs",): lambda said: said["runs"][0]["status"],
+    ("log", "r"): lambda said: said["status"],
+    ("jobs", "list"): lambda said: said["jobs"][0]["state"],
+    ("jobs", "log", "r"): lambda said: said["state"],
+    ("doctor",): lambda said: next(iter(said["runs"])),
+}
+
+
+@pytest.mark.parametrize("command", SHOWN, ids=" ".join)
+def test_states_are_true_everywhere_after_a_kill(command: tuple[str, ...], tmp_path: Path) -> None:
+    """Each is the first to look."""
+    workspace, _ = killed_run(tmp_path / "workspace")
+    assert SHOWN[command](commands.core_json(workspace.settings.workspace, *command)) == "crashed"
+
+
+@pytest.mark.parametrize("command", [("ablation", "list"), ("notes",), ("score", "r")], ids=" ".join)
+def test_a_command_that_shows_no_state_settles_what_died(command: tuple[str, ...], tmp_path: Path) -> None:
     workspace, run = killed_run(tmp_path / "workspace")
-    place = workspace.settings.workspace
-    for command in (["ablation", "list"], ["notes"], ["log", "r"], ["runs"]):
-        assert "running" not in commands.core(place, *command).out, command
+    commands.core(workspace.settings.workspace, *command)
     with workspace.store.read() as db:
-        assert runs.find(db, run.id).status == "crashed"
+        found = runs.find(db, run.id)
+    assert (found.status, found.done >= 4) == ("crashed", True)
 
 
 @pytest.mark.parametrize("jump", ["+1d", "-1d"])

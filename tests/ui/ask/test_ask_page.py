@@ -181,7 +181,7 @@ def test_a_row_whose_worker_was_killed_is_shown_as_any_job_and_resumed_once(
     for app in pages:
         assert not app.exception
         assert state_shown(app).startswith("crashed; can be resumed")
-        assert [error.value.replace("\\", "") for error in app.error] == [NO_REASON]
+        assert [error.value.replace("\\", "") for error in app.error] == [f"{NO_REASON}; the last line of its log: {SAID}"]
         assert SAID in text_of(app)
     with counted(monkeypatch, "run") as processes:
         app = press(pages[0], "Resume")

@@ -143,7 +143,7 @@ def test_an_asking_whose_worker_lives_is_stopped_there_and_one_that_crashed_says
     leave_dead(folder)
     app = visit(world.workspace, "rows", **opened)
     assert bar_of(app).startswith("crashed; can be resumed")
-    assert [error.value.replace("\\", "") for error in app.error] == [NO_REASON]
+    assert [error.value.replace("\\", "") for error in app.error] == [f"{NO_REASON}; the last line of its log: {SAID}"]
     assert SAID in text_of(app)
     with counted(monkeypatch, "run") as processes:
         app.button(key=f"Resume-{run.id}").click().run()
