@@ -351,6 +351,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "cells.job_of": lambda s: cells.job_of(s.plain, s.files / "screen.h5ad", "s"),
     "export.export_into": lambda s: export.export_into(io.BytesIO(), s.crashed, "r", "csv"),
     "jobs.folder_of": lambda s: jobs.folder_of(s.plain, "cells", "none"),
+    "jobs.count_finished": lambda s: jobs.count_finished(s.crashed, run_of(s)),
     "jobs.list_folders": lambda s: jobs.list_folders(s.crashed),
     "jobs.settle_crashed": lambda s: jobs.settle_crashed(s.crashed),
     "jobs.find_unsettled": lambda s: jobs.find_unsettled(s.crashed),
@@ -473,6 +474,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "prompt_files.read_kept": lambda s: prompt_files.read_kept(s.plain, "0" * 64),
     "readings.answer_by_rule_of": lambda s: readings.answer_by_rule_of(s.crashed, RUBRIC, run_of(s)),
     "readings.answers": lambda s: readings.answers(s.crashed, RUBRIC, "r"),
+    "readings.find_reading": lambda s: find_reading(s),
     "readings.find_answers": lambda s: readings.find_answers(s.crashed, run_of(s), RUBRIC),
     "reports.find_report": lambda s: reports.find_report(s.plain, "r"),
     "reports.saved_by": lambda s: reports.saved_by(s.plain, "r"),
@@ -528,6 +530,11 @@ def load_rows(stage: Stage) -> RunRows:
 
 def arm_of(stage: Stage) -> Arm:
     return Arm(RunRequest("evidence_rules", name="r"), stage.crashed.run_folder(run_of(stage).id).spec(), is_done=False)
+
+
+def find_reading(stage: Stage) -> Run:
+    with stage.crashed.store.read() as db:
+        return readings.find_reading(stage.crashed, db, RUBRIC, stored_runs.find(db, "r"))
 
 
 def run_of(stage: Stage) -> Run:

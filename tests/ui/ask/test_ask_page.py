@@ -204,6 +204,7 @@ def test_a_reader_sees_that_the_work_on_a_row_crashed(
     assert not app.exception
     assert state_shown(app).startswith("crashed; can be resumed")
     assert not [button for button in app.main.button if button.label in ("Resume", "Stop")]
+    assert [state for frame in app.dataframe if "question" in frame.value for state in frame.value["state"]] == ["crashed"]
 
 
 def test_a_row_that_was_over_before_the_first_look_is_shown(
