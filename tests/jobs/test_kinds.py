@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from filelock import FileLock
 
 from core.actions import attribution, benchmarks, contamination, finetunes, job_control, jobs, run_control, target_ranking
 from core.actions.job_kinds import base
@@ -138,6 +139,23 @@ def test_of_several_who_resume_one_at_once_one_starts_a_process(
         [process] = processes
     refused = f"job {job.title}: process {process.pid} is working on it, expected one that ended early and can be resumed"
     assert said == [refused] * 3 + ["running"]
+
+
+def test_who_waits_in_vain_for_another_to_resume_is_told(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = MAKERS["targets"](small_workspace)
+    monkeypatch.setattr(job_control, "FIRST_HEARTBEAT_S", 0.1)
+    with FileLock(folder.resume_lock), pytest.raises(StateError, match="somebody else is resuming it"):
+        job_control.resume(small_workspace, of_kind(small_workspace, "targets"))
+
+
+def test_a_run_that_waits_for_its_worker_can_be_stopped(small_workspace: Workspace) -> None:
+    folder = MAKERS["run"](small_workspace)
+    folder.heartbeat.unlink()
+    folder.set_command("run")
+    job = of_kind(small_workspace, "run")
+    assert (job.state, job.can_stop, job.can_resume) == ("waiting", True, False)
+    job = job_control.stop(small_workspace, job)
+    assert (job.state, job.can_stop, job.can_resume) == ("cancelled", False, True)
 
 
 @each_kind
