@@ -1,7 +1,7 @@
 """Every kind of background work, killed, stopped and left without disk while it runs, beside one that was left alone.
 
 tests/jobs/test_work.py does the same to one small job, tests/engine/test_killed.py to a run; soak/test_kills.py kills a run
-fifty times. Commands that are no jobs (report, backup, import) are killed and given again.
+fifty times. Commands that are no jobs (report build, backup, import) are killed and given again.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from core.actions import (
     jobs,
     launch,
     readings,
+    report_pdfs,
     target_ranking,
 )
 from core.actions.attribution import AttributionRequest
@@ -61,6 +62,7 @@ from core.jobs import start as job_start
 from core.jobs.folder import JobFolder
 from core.jobs.state import STALE_AFTER_S, last_heartbeat
 from core.llm.scripted_server import Script, serving
+from core.report.printing import find_browser
 from core.store import datasets, notes, pairs, rubrics, runs
 from core.store.connection import Store
 from core.target_ranking.reading import CellSource
@@ -237,6 +239,17 @@ def _clash_result(workspace: Workspace) -> Any:
     return sorted(map(str, clash_of_run(workspace, "argued").points.to_dict("records")))
 
 
+def _report(workspace: Workspace, _url: str) -> None:
+    if find_browser() is None:
+        pytest.skip("needs Chromium on the path")
+    pages = {form: f"<!doctype html><title>{form}</title><p>Of mice".encode() for form in report_pdfs.FORMS}
+    report_pdfs.start(workspace, "paper", "d", "c", pages)
+
+
+def _report_result(workspace: Workspace) -> Any:
+    return [file.read_bytes()[:5] for file in report_pdfs.find_pdfs(workspace, "paper", "c").values()]  # they hold the time
+
+
 KINDS = [
     Kind("run", _run, lambda w: _rows_of(w, "asked alone"), "asked alone"),
     Kind("reading", _reading, _reading_result, "read"),
@@ -247,6 +260,7 @@ KINDS = [
     Kind("cells", _labels, _labels_result),
     Kind("targets", _targets, _targets_result),
     Kind("finetune", _finetune, _finetune_result),
+    Kind("report", _report, _report_result),
 ]
 
 
@@ -494,13 +508,30 @@ def is_whole(file: Path) -> bool:
     return file.read_text("utf-8").rstrip().endswith("</html>")
 
 
-def test_states_are_true_everywhere_after_a_kill(tmp_path: Path) -> None:
+# What each command that shows states says of the only run, of what it prints as JSON.
+SHOWN: dict[tuple[str, ...], Callable[[Any], Any]] = {
+    ("runs",): lambda said: said["runs"][0]["status"],
+    ("log", "r"): lambda said: said["status"],
+    ("jobs", "list"): lambda said: said["jobs"][0]["state"],
+    ("jobs", "log", "r"): lambda said: said["state"],
+    ("doctor",): lambda said: next(iter(said["runs"])),
+}
+
+
+@pytest.mark.parametrize("command", SHOWN, ids=" ".join)
+def test_states_are_true_everywhere_after_a_kill(command: tuple[str, ...], tmp_path: Path) -> None:
+    """Each is the first to look."""
+    workspace, _ = killed_run(tmp_path / "workspace")
+    assert SHOWN[command](commands.core_json(workspace.settings.workspace, *command)) == "crashed"
+
+
+@pytest.mark.parametrize("command", [("ablation", "list"), ("notes",), ("score", "r")], ids=" ".join)
+def test_a_command_that_shows_no_state_settles_what_died(command: tuple[str, ...], tmp_path: Path) -> None:
     workspace, run = killed_run(tmp_path / "workspace")
-    place = workspace.settings.workspace
-    for command in (["ablation", "list"], ["notes"], ["log", "r"], ["runs"]):
-        assert "running" not in commands.core(place, *command).out, command
+    commands.core(workspace.settings.workspace, *command)
     with workspace.store.read() as db:
-        assert runs.find(db, run.id).status == "crashed"
+        found = runs.find(db, run.id)
+    assert (found.status, found.done >= 4) == ("crashed", True)
 
 
 @pytest.mark.parametrize("jump", ["+1d", "-1d"])

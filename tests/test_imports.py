@@ -72,7 +72,7 @@ MAY_IMPORT = {
         "llm",
         "stats",
     }
-    | {"submission", "site", "experiments", "explorer", "finetune", "target_ranking", "jobs", "net", "scoring"},
+    | {"submission", "site", "experiments", "explorer", "finetune", "target_ranking", "jobs", "net", "scoring", "report"},
     "importing": {"audit", "cells", "datasets", "embeddings", "engine", "scoring", "stats", "store"},
     "finetune": {"engine", "jobs", "methods", "llm", "evidence", "transfer"},
     "site": {"store", "scoring", "audit", "evidence", "plots"},

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from core.actions import launch, prompt_files, run_control
+from core.actions import jobs, launch, prompt_files, run_control
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
 from core.datasets.prompt_files import PromptFile
@@ -312,6 +312,7 @@ def question_again(workspace: Workspace, run: Run) -> Question:
 
 
 def asked_before(workspace: Workspace, dataset: str) -> list[Run]:
-    """Return the ad-hoc runs of a dataset (id), the latest first."""
+    """Return the ad-hoc runs of a dataset (id) in their present states, the latest first."""
     with workspace.store.read() as db:
-        return [run for run in reversed(runs.list_all(db, dataset)) if run.is_asked]
+        asked = [run for run in reversed(runs.list_all(db, dataset)) if run.is_asked]
+    return jobs.with_present_states(workspace, asked)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from core.actions import launch, run_control, studies
+from core.actions import jobs, launch, run_control, studies
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.studies import Arm, Progress, StudyPlan, find_done
 from core.actions.workspace import Workspace
@@ -147,8 +147,9 @@ def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Con
     The first judge's prompt is compared with the original one word for word.
     """
     if run.status != "done":
+        [present] = jobs.with_present_states(workspace, [run])
         raise StateError(
-            f"run {run.name}: is {run.status}, expected a finished run: the labels that a row may see depend on all rows"
+            f"run {run.name}: is {present.status}, expected a finished run: the labels that a row may see depend on all rows"
         )
     changed = [] if run.spec.get("dataset_sha256") == again.dataset_sha256 else ["the rows or labels of its dataset"]
     pair = context.pairs[0]

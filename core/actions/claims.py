@@ -40,7 +40,8 @@ def claims_of_run(
     if reader == "model" and texts not in ("", BRIEFS):
         raise InputError(f"claims: texts: got {texts}, expected {BRIEFS}: a model reads no others")
     with workspace.store.read() as db:
-        chosen = readings.find_reading(db, RULE.rubric, runs.find_predicting(db, run), reading) if reader == "model" else None
+        of = runs.find_predicting(db, run)
+        chosen = readings.find_reading(workspace, db, RULE.rubric, of, reading) if reader == "model" else None
         loaded = load_texts(db, run, BRIEFS if chosen else texts, role)
     symbols, knowledge = load_knowledge(workspace, loaded.run.dataset)
     if chosen is None:

@@ -16,4 +16,4 @@ def clash_of_run(workspace: Workspace, run: str, reading: str | None = None) -> 
     """
     with workspace.store.read() as db:
         found = runs.find_predicting(db, run)
-        return load_clash(db, found, readings.find_reading(db, SPEECHES, found, reading))
+        return load_clash(db, found, readings.find_reading(workspace, db, SPEECHES, found, reading))

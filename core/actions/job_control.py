@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from core.actions import jobs
 from core.actions.job_kinds.base import Job, every_job, kinds
 from core.actions.workspace import Workspace
 from core.errors import InputError, NotFound, StateError
 from core.hashes import KEY_DIGITS, sha256_of
+from core.jobs.start import FIRST_HEARTBEAT_S
 from core.jobs.work import work_on
 from core.texts import list_known
+
+Resume = Callable[[Workspace, Job], object]  # starts a process that continues a job
 
 
 def list_jobs(workspace: Workspace, names: Iterable[str] = ()) -> list[Job]:
@@ -51,18 +57,41 @@ def stop(workspace: Workspace, job: Job) -> Job:
     return _look_again(workspace, job)
 
 
-def resume(workspace: Workspace, job: Job) -> Job:
+def resume(workspace: Workspace, job: Job, by: Resume | None = None) -> Job:
     """Start a process that continues a job, and return the job's new state.
 
-    Raise StateError, and start nothing, if a process works on the job, if it is done, or if only its own command can continue it.
+    by: what starts it, by default its kind's `resume`; a page with settings to change passes its own. Raise StateError, and start
+    nothing, if a process works on the job, if it is done, or if only its own command can continue it: of several who resume a job
+    at once, one starts a process and the others get this error.
     """
     workspace.refuse_if_read_only("resume", job.title)
-    now = _look_again(workspace, job)
-    if not now.can_resume:
-        doing = f"process {now.pid} is working on it" if now.pid else f"is {now.state}"
+    _refuse_unresumable(_look_again(workspace, job))
+    with _hold_resume_lock(job):
+        now = _look_again(workspace, job)
+        _refuse_unresumable(now)
+        (by or kinds()[job.kind].resume)(workspace, now)
+        return _look_again(workspace, job)
+
+
+def _refuse_unresumable(job: Job) -> None:
+    if not job.can_resume:
+        doing = f"process {job.pid} is working on it" if job.pid else f"is {job.state}"
         raise StateError(f"job {job.title}: {doing}, expected one that ended early and can be resumed")
-    kinds()[job.kind].resume(workspace, now)
-    return _look_again(workspace, job)
+
+
+@contextmanager
+def _hold_resume_lock(job: Job) -> Iterator[None]:
+    """Wait until nobody else resumes a job; then its state shows what they started."""
+    job.folder.path.mkdir(parents=True, exist_ok=True)  # a study that no process was ever on has no folder
+    lock = FileLock(job.folder.resume_lock, timeout=FIRST_HEARTBEAT_S)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise StateError(f"job {job.title}: somebody else is resuming it; see {job.folder.log}") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _look_again(workspace: Workspace, job: Job) -> Job:
@@ -75,12 +104,24 @@ def _look_again(workspace: Workspace, job: Job) -> Job:
 def start(workspace: Workspace, kind: str, name: str, wanted: Mapping[str, Any]) -> Job:
     """Start a job of a kind that declares its work, and return the job. A job that a process works on is left alone.
 
-    name: identifies the job among those of its kind. wanted: plain data, passed to the work.
+    name: identifies the job among those of its kind. wanted: plain data, passed to the work. Raise StateError if a process works
+    on the job of this name with other data.
     """
-    key = sha256_of(name)[:KEY_DIGITS]
+    workspace.refuse_if_read_only(kind, name)
+    key = key_of(name)
     folder = jobs.folder_of(workspace, kind, key)
-    jobs.start(workspace, folder, kind, ("jobs", "work", kind, key), name=name, wanted=dict(wanted))
+    with _hold_resume_lock(kinds()[kind].job_in(folder)):
+        there = find(workspace, kind, key)
+        if there is None or not there.is_live:
+            jobs.start(workspace, folder, kind, ("jobs", "work", kind, key), name=name, wanted=dict(wanted))
+        elif jobs.read_about(folder)["wanted"] != dict(wanted):
+            raise StateError(f"job {there.title}: is {there.state} with other data; stop it, or wait until it has ended")
     return _look_again(workspace, kinds()[kind].job_in(folder))
+
+
+def key_of(name: str) -> str:
+    """Return the key of the job of a name, of a kind that declares its work."""
+    return sha256_of(name)[:KEY_DIGITS]
 
 
 def work(workspace: Workspace, kind: str, key: str) -> Path:

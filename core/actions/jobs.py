@@ -1,8 +1,8 @@
 """Jobs of this workspace: their folders, and jobs that died unnoticed.
 
-A job that is a command is in data/jobs/KIND/KEY; fine-tunes and target rankings keep their places. Runs in the state that their
-folders show now: the store records a worker's death only when the run is settled. Every command settles dead jobs before it first
-opens the store (`SettleOnce`); a page does it in the background, and shows the states of the folders meanwhile.
+A job that is a command is in data/jobs/KIND/KEY; a kind may keep its jobs in another place, data/PLACE/KEY. Runs in the state
+that their folders show now: the store records a worker's death only when the run is settled. Every command settles dead jobs
+before it first opens the store (`SettleOnce`); a page does it in the background, and shows the states of the folders meanwhile.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 from core import log
 from core.actions.workspace import Workspace
-from core.engine.run_folder import RunFolder
-from core.engine.run_state import LIVE_STATES, state_of
+from core.engine.run_folder import RUNS, RunFolder
+from core.engine.run_state import LIVE_STATES, state_of, status_of
 from core.environment import environment_of
 from core.errors import DeskError, NotFound, StoreBusy
 from core.jobs import state
@@ -26,7 +26,6 @@ from core.store import runs
 from core.store.runs import Run
 
 _FOLDER = "jobs"
-_ELSEWHERE = ("finetune", "targets")
 
 
 def folder_of(workspace: Workspace, kind: str, key: str) -> JobFolder:
@@ -35,12 +34,16 @@ def folder_of(workspace: Workspace, kind: str, key: str) -> JobFolder:
 
 
 def list_folders(workspace: Workspace, kind: str | None = None) -> list[JobFolder]:
-    """Return the folders of the jobs of a kind, or of all kinds, for which a process was ever requested."""
+    """Return the folders in data/jobs of the jobs of a kind for which a process was ever requested.
+
+    Without a kind, return those of every kind, wherever it keeps them, but no run's: the store has the states of runs. They are
+    recognised by their files, so that nothing imports the kinds, which takes half a second, before a command's work.
+    """
     data = workspace.settings.data
-    places = [*(data / _FOLDER).glob(f"{kind or '*'}/*")]
+    paths = [*(data / _FOLDER).glob(f"{kind or '*'}/*")]
     if kind is None:
-        places += [path for name in _ELSEWHERE for path in (data / name).glob("*")]
-    return [folder for path in sorted(places) if (folder := JobFolder(path)).was_begun]
+        paths += [path for place in data.glob("*/") if place.name not in (_FOLDER, RUNS) for path in place.glob("*/")]
+    return [folder for path in sorted(paths) if (folder := JobFolder(path)).was_begun]
 
 
 def start(workspace: Workspace, folder: JobFolder, kind: str, arguments: Sequence[str], **about: Any) -> int:
@@ -94,7 +97,11 @@ def settle_crashed(workspace: Workspace) -> list[JobFolder]:
 
 
 def with_present_states(workspace: Workspace, recorded: Sequence[Run]) -> list[Run]:
-    """Return runs of the store, each in its present state; their counts are those of the rows that the store has."""
+    """Return runs of the store, each in its present state.
+
+    `done` and `failed` still count the rows in the store: those that can be read, scored and shown. `count_finished` counts those
+    that its workers have finished, which are more while the run is not settled, and for good in a read-only workspace.
+    """
     return [_with_present_state(workspace, run) for run in recorded]
 
 
@@ -108,6 +115,15 @@ def _with_present_state(workspace: Workspace, run: Run) -> Run:
         log.record_error(f"run {run.id}", error)
         return replace(run, status="crashed", cause=f"the files of its worker cannot be read: {error}")
     return run if (state, cause) == (run.status, run.cause) else replace(run, status=state, cause=cause)
+
+
+def count_finished(workspace: Workspace, run: Run) -> int:
+    """Return how many rows the workers of a run have finished, failed ones included: as many as its journal has."""
+    folder = workspace.run_folder(run.id)
+    if not folder.exists or not _has_more_rows(folder, run.folded_bytes):
+        return run.done + run.failed
+    counts = status_of(folder).counts
+    return counts.done + counts.failed
 
 
 def unsettled_runs(workspace: Workspace, recorded: Sequence[Run]) -> list[Run]:

@@ -188,7 +188,7 @@ def answers(
             raise InputError(f"rubric {rubric.name}: has neither rule nor pattern; expected a reading by a model")
         return answer_by_rule_of(workspace, rubric, found), RULE
     with workspace.store.read() as db:
-        chosen = find_reading(db, rubric, found, reading)
+        chosen = find_reading(workspace, db, rubric, found, reading)
         return rubrics.readings(db, chosen.id), chosen.id
 
 
@@ -215,10 +215,10 @@ def answer_by_rule_of(workspace: Workspace, rubric: Rubric, run: Run) -> pd.Data
     return pd.concat(found, ignore_index=True)
 
 
-def find_reading(db: Cursor, rubric: Rubric, run: Run, reading: str | None = None) -> Run:
-    """Return the finished reading of a name or id, by default the newest.
+def find_reading(workspace: Workspace, db: Cursor, rubric: Rubric, run: Run, reading: str | None = None) -> Run:
+    """Return the finished reading of a name or id whose answers are in the store, by default the newest.
 
-    Raise NotFound if none is finished, InputError for a reading of something else.
+    Raise NotFound, with the present state of the others, if there is none; InputError for a reading of something else.
     """
     known = list_readings(db, rubric, run.id)
     if reading is not None:
@@ -228,7 +228,8 @@ def find_reading(db: Cursor, rubric: Rubric, run: Run, reading: str | None = Non
         known = [wanted]
     done = next((each for each in known if each.status == "done"), None)
     if done is None:
-        states = ", ".join(f"{each.name} is {each.status}" for each in known) or "there is none"
+        present = jobs.with_present_states(workspace, known)
+        states = ", ".join(f"{each.name} is {each.status}" for each in present) or "there is none"
         raise NotFound(f"rubric {rubric.name}: no finished reading of run {run.name} by a model ({states}); start or resume one")
     return done
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
-_WORKER = "worker"  # the process of a run, which is what others settle, and leaves the others to them
-
 _LONGEST_LINE = 1_500  # characters of a line on standard error
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -75,8 +73,8 @@ def workspace(
 
     _Output.progress = progress
     opened = open_workspace(load_settings(folder))
-    settles = None if context.invoked_subcommand == _WORKER else _settle_once()
-    context.obj = replace(opened, before_use=settles)
+    assert isinstance(context.command, LazyGroup)
+    context.obj = replace(opened, before_use=_settle_once() if context.command.settles(context.invoked_subcommand) else None)
     log.scrub_output(opened.settings)
     log.configure(opened.settings, context.invoked_subcommand or "command")
 

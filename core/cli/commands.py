@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 
 class Command(NamedTuple):
-    """A command of a module of `core/cli`. hidden: it works, and `--help` leaves it out."""
+    """A command of a module of `core/cli`. hidden: it works, and `--help` leaves it out. settles: whether it records what died in
+    the workspace before it opens the store."""
 
     module: str
     about: str
     hidden: bool = False
+    settles: bool = True
 
 
 class Group(NamedTuple):
@@ -100,7 +102,8 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "backup": Command("backup", "Write the whole workspace to one file."),
         "restore": Command("backup", "Fill an empty workspace from a backup."),
         "doctor": Command("doctor", "Show versions, the store, servers and last errors."),
-        "worker": Command("engine", "Work on a run until it ends (used internally).", hidden=True),
+        # It is what others settle, and leaves the others to them.
+        "worker": Command("engine", "Work on a run until it ends (used internally).", hidden=True, settles=False),
         "bench": Command("numbers", "Time the code against a plain implementation.", hidden=True),
     },
 }

@@ -112,14 +112,14 @@ def log(
     lines: Annotated[int, typer.Option(help="How many lines to show.")] = 50,
     as_json: Json = False,
 ) -> None:
-    """Show the last lines of a run's log."""
+    """Show the last lines of a run's log, and why it ended if it did so early."""
     found = run_control.log_tail(context.obj, run, lines)
     _, status = _status_record(context.obj, run)
     shown = [("servers", "model servers:", _server_line), ("nodes", "nodes:", _node_line)]
     doing = [line for key, title, describe in shown if key in status for line in (title, *map(describe, status[key]))]
-    notice = [status["notice"]] if status.get("notice") else []
+    notice = [text for text in (_why_ended(status), status.get("notice")) if text]
     more = {key: status[key] for key in ("notice", "servers", "nodes") if key in status}
-    record = {"run": run, "status": status["status"], "lines": found} | more
+    record = {"run": run, "status": status["status"], "cause": status["cause"], "lines": found} | more
     show(record, as_json, "\n".join([*found, *notice, *doing]) or "the log is empty")
 
 
@@ -191,6 +191,11 @@ def _status_record(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]
         **({"servers": [asdict(server) for server in status.servers]} if status.servers else {}),
         **({"nodes": [asdict(node) for node in status.nodes]} if status.nodes else {}),
     }
+
+
+def _why_ended(status: Mapping[str, Any]) -> str:
+    """Return the state of a run that ended early, with the cause; "" for any other. status: of `_status_record`."""
+    return f"{status['run']}: {status['status']}; {status['cause']}" if status["cause"] else ""
 
 
 def _show(workspace: Workspace, run: str, as_json: bool) -> bool:

@@ -28,6 +28,11 @@ class LazyGroup(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         return name, self.import_command(str(name)), rest
 
+    def settles(self, name: str | None) -> bool:
+        """Return whether the command of a name records what died before it opens the store."""
+        entry = self._entries.get(name or "")
+        return not isinstance(entry, Command) or entry.settles
+
     def import_command(self, name: str) -> Any:
         """Return the command, or the group of commands, of that name."""
         entry = self._entries[name]

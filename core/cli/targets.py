@@ -145,7 +145,7 @@ def delete(
     show({"deleted": name}, as_json, f"{name}: deleted")
 
 
-@app.command()
+@app.command(hidden=True)
 def work(context: typer.Context, name: Annotated[str, typer.Argument(help="The target ranking.")]) -> None:
     """Train the missing models of a target ranking. The page starts this in a separate process."""
     target_ranking.work_on(context.obj, name, say)

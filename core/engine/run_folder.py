@@ -17,7 +17,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from core.config import Settings
 from core.engine.spec import VERSION, ExecutionSettings, RunSpec
@@ -28,6 +28,8 @@ from core.jobs.start import FIRST_HEARTBEAT_S, command_line
 from core.jobs.start import start as start_process
 from core.memory import SMALL_MEMORY
 from core.records import from_json
+
+RUNS: Final = "runs"  # the folder of all runs, in the workspace's data
 
 
 class HasKey(Protocol):
@@ -125,7 +127,7 @@ class RunFolder(JobFolder):
 
 def folder_of_run(settings: Settings, run: str) -> RunFolder:
     """Return the folder of the run with this id, which its worker writes to."""
-    return RunFolder(settings.data / "runs" / run)
+    return RunFolder(settings.data / RUNS / run)
 
 
 # A worker writes small batches, for hours: it need not keep them in memory.

@@ -29,7 +29,7 @@ from core.engine.journal import Progress, Spending, read_progress, read_spending
 from core.engine.run_folder import RunFolder
 from core.errors import StateError
 from core.jobs.folder import read_json, write_json
-from core.jobs.state import NO_REASON, beat, describe_silence, is_awaited, last_heartbeat, live_heartbeat
+from core.jobs.state import beat, describe_crash, describe_silence, is_awaited, last_heartbeat, live_heartbeat
 from core.llm.server_addresses import ServerStatus
 
 NodeState = Literal["starting", "ready", "resting", "refused", "gone"]
@@ -180,7 +180,7 @@ def _observe(folder: RunFolder) -> _Observed:
         return _Observed(ending["state"], ending["cause"], heartbeat, ending)
     if heartbeat is not None:
         return _Observed(heartbeat["state"], "", heartbeat, heartbeat, int(heartbeat["pid"]))
-    return _Observed("waiting", "") if is_awaited(folder) else _Observed("crashed", NO_REASON)
+    return _Observed("waiting", "") if is_awaited(folder) else _Observed("crashed", describe_crash(folder))
 
 
 def refuse_live(folder: RunFolder) -> None:

@@ -7,6 +7,7 @@ done.json   how the job ended; written last, and removed when it is begun again
 log.txt     what its process said
 worker.lock held by the process that is on it
 start.lock  held by who starts that process
+resume.lock held by who decides whether to resume the job, and does
 reserve     space that the process keeps, so that it can record its ending on a full disk
 """
 
@@ -25,7 +26,15 @@ from core.texts import parse_json
 
 Command = Literal["run", "pause", "cancel"]
 RESERVE_BYTES: Final = 1 << 16
-OF_PROCESS: Final = ("heartbeat", "control", "worker.lock", "start.lock", "log.txt", "reserve")  # what is made again
+OF_PROCESS: Final = (  # what is made again
+    "heartbeat",
+    "control",
+    "worker.lock",
+    "start.lock",
+    "resume.lock",
+    "log.txt",
+    "reserve",
+)
 _COMMANDS: tuple[Command, ...] = ("run", "pause", "cancel")
 _LONGEST_LINE = 400  # bytes, of a log, on average
 
@@ -72,6 +81,10 @@ class JobFolder:
     @property
     def start_lock(self) -> Path:
         return self.path / "start.lock"
+
+    @property
+    def resume_lock(self) -> Path:
+        return self.path / "resume.lock"
 
     @property
     def first_signs(self) -> tuple[Path, ...]:

@@ -9,8 +9,9 @@ interrupted  its process received SIGTERM or Ctrl-C: likewise
 crashed      no process lives, and none recorded how it ended: likewise
 
 A process is on a job while it writes heartbeats. One of this machine has to live, too, and may be silent as long as it holds the
-job's lock: it was stopped, or the machine slept. No state depends on the clock being right: a file from the future is as old as
-one from the past.
+job's lock: it was stopped, or the machine slept. A dead one is missed at once, but after 20 s where the system does not tell it
+from a later one with the same id (`core.jobs.process.lives_here`). No state depends on the clock being right: a file from the
+future is as old as one from the past.
 """
 
 from __future__ import annotations

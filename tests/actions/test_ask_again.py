@@ -28,6 +28,7 @@ from core.store.runs import Run
 from core.types import FLAG_NAMES, Flag
 from tests import worlds
 from tests.commands import core, core_json
+from tests.jobs.crashed import as_if_killed
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
 
 ROWS = 4
@@ -251,6 +252,11 @@ def test_what_cannot_be_asked_again_is_refused(world: World) -> None:
     line = next(line for line in user.splitlines() if "base rates," in line)
     with pytest.raises(InputError, match=r"base_rates.*is what the card says already"):
         plan("argued", texts={"base_rates": line.removeprefix("- ")})
+    with (
+        as_if_killed(world.workspace, world.run),
+        pytest.raises(StateError, match="run argued: is crashed, expected a finished run"),
+    ):
+        plan("argued")
     with pytest.raises(InputError, match="run: got none"):
         launch.resolve(world.workspace, RunRequest("debate_again", model="scripted"))
     with pytest.raises(InputError, match="seed: got 3, which has no effect on debate_again"):

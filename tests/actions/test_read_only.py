@@ -62,6 +62,7 @@ from core.actions import (
     prompt_files,
     readings,
     replicate_scores,
+    report_pdfs,
     reports,
     reproduction,
     rubric_ledger,
@@ -112,6 +113,7 @@ from core.experiments.screen_names import SavedScreen
 from core.importing.files import BundleFile, FoundFile, recognise_upload
 from core.importing.import_target import ImportOptions
 from core.jobs.folder import JobFolder
+from core.jobs.work import Reporter
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
 from core.methods.fusion_components import DatasetPriors
@@ -244,6 +246,8 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "attribution.resume": lambda s: attribution.resume(s.plain, SavedAttribution(ATTRIBUTION.spec, {})),
     "job_control.resume": lambda s: job_control.resume(s.plain, JOB),
     "job_control.start": lambda s: job_control.start(s.plain, "benchmark", "b", {}),
+    "report_pdfs.start": lambda s: report_pdfs.start(s.plain, "r", "d", "c", {"report": b"", "slides": b""}),
+    "report_pdfs.print_pdfs": lambda s: report_pdfs.print_pdfs(s.plain, "r", "c", Reporter(JobFolder(s.files / "none"))),
     "job_control.stop": lambda s: job_control.stop(s.plain, JOB),
     "job_control.work": lambda s: job_control.work(s.plain, "benchmark", "b"),
     "jobs.resume": lambda s: jobs.resume(s.plain, jobs.folder_of(s.plain, "cells", "none")),
@@ -348,6 +352,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "cells.job_of": lambda s: cells.job_of(s.plain, s.files / "screen.h5ad", "s"),
     "export.export_into": lambda s: export.export_into(io.BytesIO(), s.crashed, "r", "csv"),
     "jobs.folder_of": lambda s: jobs.folder_of(s.plain, "cells", "none"),
+    "jobs.count_finished": lambda s: jobs.count_finished(s.crashed, run_of(s)),
     "jobs.list_folders": lambda s: jobs.list_folders(s.crashed),
     "jobs.settle_crashed": lambda s: jobs.settle_crashed(s.crashed),
     "jobs.find_unsettled": lambda s: jobs.find_unsettled(s.crashed),
@@ -371,6 +376,8 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "ask.pair_of": lambda s: ask.pair_of(s.crashed, run_of(s)),
     "ask.question_again": lambda s: ask.question_again(s.crashed, run_of(s)),
     "ask_again.plan_again": lambda s: ask_again.plan_again(s.crashed, ask_again.AgainRequest("r", "Pa_Ga")),
+    "report_pdfs.find_job": lambda s: report_pdfs.find_job(s.plain, "r"),
+    "report_pdfs.find_pdfs": lambda s: report_pdfs.find_pdfs(s.plain, "r", "c"),
     "job_control.find": lambda s: job_control.find(s.crashed, "run", run_of(s).id),
     "job_control.find_named": lambda s: job_control.find_named(s.crashed, "r"),
     "job_control.list_jobs": lambda s: job_control.list_jobs(s.crashed),
@@ -468,6 +475,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "prompt_files.read_kept": lambda s: prompt_files.read_kept(s.plain, "0" * 64),
     "readings.answer_by_rule_of": lambda s: readings.answer_by_rule_of(s.crashed, RUBRIC, run_of(s)),
     "readings.answers": lambda s: readings.answers(s.crashed, RUBRIC, "r"),
+    "readings.find_reading": lambda s: find_reading(s),
     "readings.find_answers": lambda s: readings.find_answers(s.crashed, run_of(s), RUBRIC),
     "reports.find_report": lambda s: reports.find_report(s.plain, "r"),
     "reports.saved_by": lambda s: reports.saved_by(s.plain, "r"),
@@ -523,6 +531,11 @@ def load_rows(stage: Stage) -> RunRows:
 
 def arm_of(stage: Stage) -> Arm:
     return Arm(RunRequest("evidence_rules", name="r"), stage.crashed.run_folder(run_of(stage).id).spec(), is_done=False)
+
+
+def find_reading(stage: Stage) -> Run:
+    with stage.crashed.store.read() as db:
+        return readings.find_reading(stage.crashed, db, RUBRIC, stored_runs.find(db, "r"))
 
 
 def run_of(stage: Stage) -> Run:

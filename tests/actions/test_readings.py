@@ -35,6 +35,7 @@ from core.types import READING_METHODS
 from tests import commands
 from tests.bundled import stored
 from tests.cases import DEBATES, TEST, TRAIN, submission
+from tests.jobs.crashed import as_if_killed
 
 RUBRIC = Rubric("names-a-program", "Does the brief name a program?")
 ROWS, TEXTS = 3, 12  # of the debate: its fourth row has no trace
@@ -220,6 +221,13 @@ def test_answers_are_the_rule_s_or_a_reading_s(read: Workspace) -> None:
         assert readings.list_readings(db, RUBRIC, find(read, "debate").id)[0].name == "reading"
         assert readings.list_readings(db, RUBRIC, find(read, "reading").id) == []
     assert readings.rubric_of(find(read, "reading")) == RUBRIC
+
+
+def test_a_reader_is_told_that_a_reading_crashed(read: Workspace) -> None:
+    reader = read.for_reading("a test only reads")
+    said = "no finished reading of run debate by a model \\(reading is crashed\\)"
+    with as_if_killed(read, find(read, "reading")), pytest.raises(NotFound, match=said):
+        readings.answers(reader, RUBRIC, "debate", "model")
 
 
 def test_a_reading_is_among_runs_and_not_among_predictions(read: Workspace) -> None:

@@ -15,7 +15,7 @@ from core.engine.journal import Journal, read_progress
 from core.engine.request import RunRequest
 from core.engine.run_state import Counts, write_ending
 from core.errors import StoreBusy
-from core.jobs.state import NO_REASON, STALE_AFTER_S
+from core.jobs.state import NO_REASON, STALE_AFTER_S, describe_crash
 from core.store import runs
 from core.store.runs import Run
 from tests import commands
@@ -41,9 +41,12 @@ def test_a_killed_worker_is_seen_by_the_next_command_which_brings_in_its_rows(ki
     workspace, run = killed
     finished = len(read_progress(workspace.run_folder(run.id).rows).finished)
     [listed] = commands.core_json(workspace.settings.workspace, "runs")["runs"]
-    assert (listed["status"], listed["done"]) == ("crashed", finished)
+    assert (listed["status"], listed["done"], listed["finished"]) == ("crashed", finished, finished)
+    assert "in the store yet" not in commands.core(workspace.settings.workspace, "runs").out
     assert len(stored_rows(workspace, run.id)) == finished
-    assert (recorded(workspace, run).status, recorded(workspace, run).cause) == ("crashed", NO_REASON)
+    settled = recorded(workspace, run)
+    assert (settled.status, settled.cause) == ("crashed", describe_crash(workspace.run_folder(run.id)))
+    assert settled.cause.startswith(NO_REASON)
     assert jobs.settle_ended(workspace) == []
 
 
@@ -68,17 +71,32 @@ def test_whatever_a_command_reads_a_dead_worker_is_settled_before(killed: tuple[
             runs.change_by_worker(db, run.id, status="running", cause="")
 
 
-@pytest.mark.soak
 def test_a_reader_sees_the_state_and_writes_nothing(killed: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch) -> None:
     workspace, run = killed
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     [listed] = commands.core_json(workspace.settings.workspace, "runs")["runs"]
-    assert (listed["status"], listed["done"]) == ("crashed", 0)  # the rows are not in the store
+    finished = len(read_progress(workspace.run_folder(run.id).rows).finished)
+    assert (listed["status"], listed["done"], listed["finished"]) == ("crashed", 0, finished)  # the rows are not in the store
+    said = commands.core(workspace.settings.workspace, "runs").out
+    assert f" {finished} finished rows are not in the store yet" in said
+    [job] = commands.core_json(workspace.settings.workspace, "jobs", "list")["jobs"]
+    assert job["progress"] == f"{finished} of 40 rows"
     assert commands.core_json(workspace.settings.workspace, "doctor")["runs"] == {"crashed": 1}
     assert recorded(workspace, run).status == "running"
     reader = open_workspace(replace(workspace.settings, read_only=True))
     assert [found.status for found in list_runs(reader)] == ["crashed"]
     assert jobs.settle_ended(reader) == []
+
+
+def test_the_log_of_a_run_says_that_it_crashed_and_why(killed: tuple[Workspace, Run]) -> None:
+    workspace, run = killed
+    with workspace.run_folder(run.id).log.open("a") as log:
+        log.write("Killed: out of memory\n")
+    cause = f"{NO_REASON}; the last line of its log: Killed: out of memory"
+    said = commands.core(workspace.settings.workspace, "log", "r").out.splitlines()
+    assert said[-2:] == ["Killed: out of memory", f"r: crashed; {cause}"]
+    found = commands.core_json(workspace.settings.workspace, "log", "r")
+    assert (found["status"], found["cause"], found["lines"][-1]) == ("crashed", cause, "Killed: out of memory")
 
 
 def test_a_busy_store_keeps_no_reader_from_the_state(killed: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from core.actions import attribution, benchmarks, contamination, launch, run_control, target_ranking
+from core.actions import attribution, benchmarks, contamination, job_control, jobs, launch, run_control, target_ranking
 from core.actions import runs as run_actions
 from core.actions.attribution import SavedAttribution
 from core.actions.cells import job_of as labels_job
@@ -22,6 +23,7 @@ from core.jobs.folder import JobFolder, write_json
 from core.jobs.process import identify_process
 from core.methods.judge_rubric import reading_options
 from core.store import runs
+from core.store.runs import Run
 from tests.finetune.cases import folder_in
 from tests.target_ranking import cases as targets
 
@@ -54,6 +56,24 @@ def leave_dead(folder: JobFolder, **said: object) -> JobFolder:
     folder.log.write_text(f"{SAID}\n")
     write_json(folder.heartbeat, {**identify_process(os.getpid()), "born": "1", **said})
     return folder
+
+
+@contextmanager
+def as_if_killed(workspace: Workspace, run: Run) -> Iterator[None]:
+    """Have a finished run look meanwhile as one whose worker was killed, and that nobody has settled."""
+    folder = workspace.run_folder(run.id)
+    ended = folder.done.read_bytes()
+    with workspace.store.write() as db:
+        runs.change_by_worker(db, run.id, status="running")
+    folder.done.unlink()
+    for trace in (folder.heartbeat, folder.control):
+        os.utime(trace, (0, 0))
+    try:
+        yield
+    finally:
+        folder.done.write_bytes(ended)
+        with workspace.store.write() as db:
+            runs.change_by_worker(db, run.id, status="done")
 
 
 def _start(workspace: Workspace, request: RunRequest, name: str) -> JobFolder:
@@ -110,6 +130,17 @@ def _targets(workspace: Workspace) -> JobFolder:
     return leave_dead(target_ranking.job_of(target_ranking.create(workspace, replace(targets.request(), models={"pca_knn": {}}))))
 
 
+def _report(workspace: Workspace) -> JobFolder:
+    with workspace.store.read() as db:
+        dataset = runs.find(db, "debate").dataset
+    key = job_control.key_of("For the meeting")
+    folder = leave_dead(jobs.folder_of(workspace, "report", key), share=0.5, what="printing the slides")
+    wanted = {"name": "For the meeting", "dataset": dataset, "content": "c"}
+    about = {"kind": "report", "arguments": ["jobs", "work", "report", key], "started_at": 1.0, "name": "For the meeting"}
+    write_json(folder.about, {**about, "wanted": wanted})
+    return folder
+
+
 def _finetune(workspace: Workspace) -> JobFolder:
     return leave_dead(folder_in(workspace.settings.data / "finetune").worker, state="training")
 
@@ -124,4 +155,5 @@ MAKERS: Mapping[str, Callable[[Workspace], JobFolder]] = {
     "cells": _cells,
     "targets": _targets,
     "finetune": _finetune,
+    "report": _report,
 }

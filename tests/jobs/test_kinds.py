@@ -5,10 +5,13 @@ tests/jobs/test_work.py kills, stops and starves one small job; soak/test_job_ki
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import get_args
 
 import pytest
+from filelock import FileLock
 
 from core.actions import attribution, benchmarks, contamination, finetunes, job_control, jobs, run_control, target_ranking
 from core.actions.job_kinds import base
@@ -21,8 +24,11 @@ from core.finetune.status import State as FinetuneState
 from core.jobs.folder import JobFolder
 from core.jobs.state import NO_REASON, beat, record_ending
 from core.jobs.state import State as JobState
+from core.store import runs
 from tests import commands, worlds
+from tests.engine.killed import killed_run
 from tests.jobs.crashed import MAKERS, SAID
+from tests.jobs.started import counted
 
 CAUSE = f"{NO_REASON}; the last line of its log: {SAID}"
 each_kind = pytest.mark.parametrize("kind", sorted(MAKERS))
@@ -72,13 +78,35 @@ def test_one_that_died_is_listed_with_its_cause_and_resumed_once(kind: str, cras
     job = of_kind(crashed, kind)
     assert isinstance(job.folder, JobFolder)
     assert (job.kind, job.state, job.is_live, job.can_stop, job.can_resume) == (kind, "crashed", False, False, True)
-    assert job.cause in (CAUSE, NO_REASON)  # a run's is in its log
+    assert job.cause == CAUSE
     assert job.last_line == SAID
     assert (REPOSITORY / "pages" / f"{job.page}.py").is_file()
     with pytest.raises(StateError, match="expected a running job"):
         job_control.stop(crashed, job)
     job_control.resume(crashed, job)
     assert len(started) == 1
+
+
+@pytest.mark.parametrize("kind", sorted({*MAKERS} - {"run", "reading"}))
+def test_one_that_died_is_settled_wherever_its_kind_keeps_it(kind: str, small_workspace: Workspace) -> None:
+    folder = MAKERS[kind](small_workspace)
+    assert [found.path for found in jobs.find_unsettled(small_workspace)] == [folder.path]
+    assert [found.path for found in jobs.settle_crashed(small_workspace)] == [folder.path]
+    assert jobs.find_unsettled(small_workspace) == []
+
+
+def test_runs_are_settled_in_the_store_by_every_command_but_their_worker(tmp_path: Path) -> None:
+    workspace, run = killed_run(tmp_path)
+
+    def stored() -> str:
+        with workspace.store.read() as db:
+            return runs.find(db, run.id).status
+
+    assert jobs.find_unsettled(workspace) == []
+    assert commands.core(tmp_path, "worker", "nobody").status == 1
+    assert stored() == "running"
+    assert commands.core(tmp_path, "notes", "nobody").status == 1
+    assert stored() == "crashed"
 
 
 @each_kind
@@ -91,6 +119,43 @@ def test_one_that_is_live_is_not_resumed(
     with pytest.raises(StateError, match="process 7 is working on it, expected one that ended early"):
         job_control.resume(crashed, job)
     assert started == []
+
+
+def test_of_several_who_resume_one_at_once_one_starts_a_process(
+    small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MAKERS["targets"](small_workspace)
+    job, wait = of_kind(small_workspace, "targets"), threading.Barrier(4)
+
+    def resume(_: int) -> str:
+        wait.wait()
+        try:
+            return job_control.resume(small_workspace, job).state
+        except StateError as error:
+            return str(error)
+
+    with counted(monkeypatch, "targets") as processes, ThreadPoolExecutor(4) as pool:
+        said = sorted(pool.map(resume, range(4)))
+        [process] = processes
+    refused = f"job {job.title}: process {process.pid} is working on it, expected one that ended early and can be resumed"
+    assert said == [refused] * 3 + ["running"]
+
+
+def test_who_waits_in_vain_for_another_to_resume_is_told(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = MAKERS["targets"](small_workspace)
+    monkeypatch.setattr(job_control, "FIRST_HEARTBEAT_S", 0.1)
+    with FileLock(folder.resume_lock), pytest.raises(StateError, match="somebody else is resuming it"):
+        job_control.resume(small_workspace, of_kind(small_workspace, "targets"))
+
+
+def test_a_run_that_waits_for_its_worker_can_be_stopped(small_workspace: Workspace) -> None:
+    folder = MAKERS["run"](small_workspace)
+    folder.heartbeat.unlink()
+    folder.set_command("run")
+    job = of_kind(small_workspace, "run")
+    assert (job.state, job.can_stop, job.can_resume) == ("waiting", True, False)
+    job = job_control.stop(small_workspace, job)
+    assert (job.state, job.can_stop, job.can_resume) == ("cancelled", False, True)
 
 
 @each_kind

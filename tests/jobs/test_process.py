@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import psutil
 import pytest
 
+from core.config import REPOSITORY
+from core.jobs.folder import JobFolder, write_json
 from core.jobs.process import identify_process, lives_here, process_start
+from core.jobs.state import STALE_AFTER_S, status_of
 
 DAY_S = 86_400.0
 
@@ -56,6 +62,57 @@ def test_where_the_system_does_not_tell_ids_alone_count(monkeypatch: pytest.Monk
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         gone.wait()
     assert process_start(gone.pid) is None
+
+
+HIDDEN = [FileNotFoundError("/proc/stat"), psutil.AccessDenied(), psutil.NoSuchProcess(1)]  # no /proc, hidden in it in either way
+
+
+@pytest.mark.parametrize("error", HIDDEN, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("born", ["1", ""])
+def test_a_stranger_with_the_id_of_a_dead_one_is_found_out_after_20_s_where_the_system_tells_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, born: str
+) -> None:
+    def fail(*_: object) -> float:
+        raise error
+
+    monkeypatch.setattr(psutil, "Process", fail)
+    folder = JobFolder(tmp_path)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as stranger:
+        write_json(folder.heartbeat, {**identify_process(stranger.pid), "born": born})
+        assert status_of(folder).state == "running"
+        past = time.time() - STALE_AFTER_S - 1
+        os.utime(folder.heartbeat, (past, past))
+        assert status_of(folder).state == "crashed"
+        os.utime(folder.heartbeat)
+        stranger.communicate(b"\n")
+    assert status_of(folder).state == "crashed"  # nobody has the id
+
+
+LOOK = "from pathlib import Path; from core.jobs.folder import JobFolder; from core.jobs.state import status_of; " + (
+    "import os, sys; print(status_of(JobFolder(Path(sys.argv[1]))).state, os.path.exists('/proc/stat'))"
+)
+
+
+def test_without_proc_a_live_one_lives_and_a_dead_one_is_missed(tmp_path: Path) -> None:
+    """As a container without /proc has it, in a namespace of its own."""
+    hide = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    if shutil.which("unshare") is None or subprocess.run([*hide, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("needs unshare, and the right to hide /proc")
+    folder = JobFolder(tmp_path)
+
+    def look() -> str:
+        command = [*hide, sys.executable, "-c", LOOK, str(tmp_path)]
+        return subprocess.run(command, check=True, capture_output=True, text=True, cwd=REPOSITORY).stdout.strip()
+
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        write_json(folder.heartbeat, identify_process(process.pid))  # by one that has /proc
+        assert look() == "running False"
+        past = time.time() - STALE_AFTER_S - 1
+        os.utime(folder.heartbeat, (past, past))
+        assert look() == "crashed False"
+        os.utime(folder.heartbeat)
+        process.communicate(b"\n")
+    assert look() == "crashed False"
 
 
 def test_earlier_versions_wrote_the_same() -> None:

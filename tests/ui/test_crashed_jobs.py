@@ -10,9 +10,10 @@ import pytest
 from core.actions import job_control
 from core.actions.job_kinds.base import Job, kinds
 from core.actions.workspace import Workspace
-from core.jobs.state import NO_REASON, record_ending
+from core.jobs.state import NO_REASON, is_held, record_ending
 from core.ui.shared import shell
 from tests.jobs.crashed import MAKERS, SAID
+from tests.jobs.started import counted
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
 
@@ -38,11 +39,36 @@ def test_the_first_visit_says_that_it_crashed_and_why(
     assert SAID in text_of(app)
     assert not any(drawn)  # it is over: nobody asks again and again
     resumed: list[Job] = []
-    monkeypatch.setattr(job_control, "resume", lambda _, asked: resumed.append(asked))
-    monkeypatch.setattr("core.actions.run_control.resume", lambda *_, **__: resumed.append(job))
+    monkeypatch.setattr(job_control, "resume", lambda _, asked, by=None: resumed.append(asked))  # noqa: ARG005
     app = press(app, "Resume")
     assert not app.exception
     assert [each.key for each in resumed] == [job.key]
+
+
+# Without the other studies, which are resumed as a benchmark is: those of `crashed` are of an imported run, which is never asked.
+@pytest.mark.few(3)
+@pytest.mark.parametrize("kind", sorted({*MAKERS} - {"attribution", "contamination"}))
+def test_a_second_click_on_resume_starts_nothing_and_says_why(
+    visit: Visit, small_workspace: Workspace, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = MAKERS[kind](small_workspace)
+    [job] = job_control.list_jobs(small_workspace, [kind])
+    first, second = (visit(small_workspace, job.page, **{"dataset": "bmdm", **job.view}) for _ in range(2))
+    with counted(monkeypatch, kind) as processes:
+        press(first, "Resume")
+        assert not first.exception
+        assert [error.value for error in first.error] == []
+        [process] = processes
+        assert is_held(folder)
+        second.button(key=f"Resume-{job.key}").click().run()  # which shows the button still
+        assert not second.exception
+        said = f"job {job.title}: process {process.pid} is working on it, expected one that ended early and can be resumed"
+        assert [error.value.replace("\\", "") for error in second.error] == [said]
+        assert processes == [process]
+        assert process.poll() is None
+        for app in (first.run(), second.run()):
+            assert "Resume" not in [button.label for button in app.button]
+            assert not app.error
 
 
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:

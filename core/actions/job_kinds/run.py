@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from core.actions import run_control
 from core.actions.job_kinds.base import Job, JobKind
@@ -31,12 +31,12 @@ class RunKind(JobKind):
     def job_of(self, workspace: Workspace, run: Run, status: Status | None = None) -> Job:
         """Return the job that makes a run. status: that of its folder, if it was read already."""
         folder = workspace.run_folder(run.id)
-        view = {"dataset": run.dataset, "watched": run.id, **({} if run.is_reading else {"run": run.id})}
+        page, view = _place_of(run)
         try:
             status = status or status_of(folder)
         except DeskError as error:
             cause = f"the files of its worker cannot be read: {error}"
-            return Job(self.name, run.id, run.name, folder, "crashed", cause=cause, page=self.page, view=view)
+            return Job(self.name, run.id, run.name, folder, "crashed", cause=cause, page=page, view=view)
         finished = status.counts.done + status.counts.failed
         is_live = status.state in (*LIVE_STATES, "waiting")
         return Job(
@@ -46,7 +46,7 @@ class RunKind(JobKind):
             folder=folder,
             state=status.state,
             is_live=is_live,
-            can_stop=status.state in LIVE_STATES,
+            can_stop=is_live,
             can_resume=status.state not in ("running", "pausing", "waiting", "done"),
             cause=status.cause,
             share=finished / max(status.total, 1),
@@ -54,7 +54,7 @@ class RunKind(JobKind):
             waits_for=status.notice,
             begun_at=status.begun_at,
             pid=status.pid,
-            page=self.page,
+            page=page,
             view=view,
         )
 
@@ -65,6 +65,13 @@ class RunKind(JobKind):
     def resume(self, workspace: Workspace, job: Job) -> None:
         """Continue a run with the settings that it has."""
         run_control.resume(workspace, job.key)
+
+
+def _place_of(run: Run) -> tuple[str, Mapping[str, str]]:
+    """Return the page that shows the job of a run, and its query parameters there: the page Run lists no ad-hoc runs."""
+    if run.is_asked:
+        return "ask", {"dataset": run.dataset, "asked": run.id}
+    return RunKind.page, {"dataset": run.dataset, "watched": run.id, **({} if run.is_reading else {"run": run.id})}
 
 
 def _progress_text(status: Status, finished: int) -> str:

@@ -13,19 +13,17 @@ from typing import Any
 
 import streamlit as st
 
-from core.actions import ask, run_control
+from core.actions import ask, job_control
 from core.actions.ask import SCRIPTED
-from core.actions.job_kinds.base import WORDS
 from core.actions.workspace import Workspace
 from core.engine.row_watch import Watcher
 from core.engine.run_state import LIVE_STATES, state_of
-from core.errors import DeskError
 from core.store.runs import Run
 from core.ui.ask import drawing, live_row
 from core.ui.ask.live_row import LiveRow
 from core.ui.shared import links, loaders
-from core.ui.shared.shell import PageContext, fragment, show_error
-from core.ui.shared.widgets import as_text
+from core.ui.shared.job_panel import Button, Parts, job_of_run, show_job
+from core.ui.shared.shell import PageContext, draw_page_anew, fragment
 
 LOOK_S = 0.04  # between two reads of the events
 EVERY_S = 1.0  # between two runs of the fragment; each polls a little longer, so that there is no gap
@@ -35,20 +33,20 @@ _STYLE = Path(__file__).with_name("ask.css")
 
 @dataclass(slots=True)
 class Following:
-    """The row that a browser tab follows. lost: the state in which the run ended before its row, with the cause, else "".
+    """The row that a browser tab follows. is_lost: whether the run ended before its row did.
 
     state_at: when the run's state was read, in monotonic seconds.
     """
 
     watcher: Watcher
     row: LiveRow = field(default_factory=LiveRow)
-    lost: str = ""
+    is_lost: bool = False
     state_at: float = 0.0
 
     @property
     def is_over(self) -> bool:
         """Whether the row is complete or lost."""
-        return self.row.is_over or bool(self.lost)
+        return self.row.is_over or self.is_lost
 
     def look(self, workspace: Workspace, run: Run) -> bool:
         """Read new events; return whether there were any."""
@@ -56,11 +54,11 @@ class Following:
         is_new = self.row.take(self.watcher.read())
         if not is_new and not self.row.is_over and time.monotonic() - self.state_at > _TICK_S:
             self.state_at = time.monotonic()
-            state, cause = state_of(workspace.run_folder(run.id))
+            state, _ = state_of(workspace.run_folder(run.id))
             if state not in (*LIVE_STATES, "waiting") and not self.row.take(self.watcher.read()):
-                self.lost = f"{state}: {cause}" if cause else state
+                self.is_lost = True
                 self.row.give_up()
-        return is_new or bool(self.lost)
+        return is_new or self.is_lost
 
 
 def show(context: PageContext, run: Run) -> LiveRow | None:
@@ -76,22 +74,26 @@ def show(context: PageContext, run: Run) -> LiveRow | None:
         return finished
     if workspace.settings.read_only:
         st.caption("This workspace is read-only: you cannot watch rows here.")
+        _show_job(workspace, run)
         return None
     if key not in st.session_state:
         st.session_state[key] = Following(ask.watch(workspace, run.id))
     following: Following = st.session_state[key]
-    if following.lost and run.is_asked and (finished := _from_store(workspace, run)) is not None:
+    if following.is_lost and run.is_asked and (finished := _from_store(workspace, run)) is not None:
         _draw(finished, run)  # it ended before its events could be read: its answers were cached, or it failed at once
         return finished
     if following.is_over:
+        if following.is_lost:
+            _show_job_of_lost(workspace, run)
         _draw(following.row, run)
-        _show_ending(workspace, run, following)
+        if not following.is_lost and not run.is_asked:
+            _show_next(run)
         return following.row if following.row.is_over else None
 
     def follow() -> None:
         _follow(workspace, run, following)
         if following.is_over:
-            st.rerun()
+            draw_page_anew()
 
     fragment(follow, every_s=EVERY_S)()
     return None
@@ -114,11 +116,8 @@ def _from_store(workspace: Workspace, run: Run) -> LiveRow | None:
 
 def _follow(workspace: Workspace, run: Run, following: Following) -> None:
     """Draw the row as it comes, for a little longer than the browser's interval between requests."""
-    if run.is_asked and st.button("Stop", icon=":material/stop:", key=f"stop-{run.id}"):
-        try:
-            run_control.cancel(workspace, run.id)
-        except DeskError as error:
-            show_error(error)
+    if run.is_asked:  # another run is stopped on the page Run: many rows depend on it
+        _show_job(workspace, run)
     deadline = time.monotonic() + 1.2 * EVERY_S
     following.look(workspace, run)
     drawn = _Drawn()
@@ -160,22 +159,28 @@ class _Drawn:
             self._elements[name] = ((element or self._place).html(body), body)
 
 
-def _show_ending(workspace: Workspace, run: Run, following: Following) -> None:
-    """Show why a row ended without a prediction, and possible actions."""
-    if not following.lost:
-        if not run.is_asked and st.button("Watch the next row", icon=":material/visibility:", key=f"next-{run.id}"):
-            forget(run.id)
-            st.rerun()
-        return
-    state = following.lost.partition(":")[0]
-    st.markdown(as_text(f"The run is {WORDS.get(state, state)}{following.lost.removeprefix(state)}"))
-    if run.is_asked and state != "done" and st.button("Resume", icon=":material/play_arrow:", key=f"go-on-{run.id}"):
-        try:
-            ask.resume(workspace, run.id)
-        except DeskError as error:
-            show_error(error)
-            return
+def _show_next(run: Run) -> None:
+    if st.button("Watch the next row", icon=":material/visibility:", key=f"next-{run.id}"):
         forget(run.id)
         st.rerun()
-    if not run.is_asked:
-        links.to_run_page(run, "The run on the page Run")
+
+
+def _show_job_of_lost(workspace: Workspace, run: Run) -> None:
+    """Show why a row has no prediction, and how to go on; follow the row again if somebody else has resumed its run."""
+    if job_of_run(workspace, run).is_live:
+        forget(run.id)
+        st.rerun()
+    _show_job(workspace, run)
+
+
+def _show_job(workspace: Workspace, run: Run) -> None:
+    """Show the job of a run. Once it is resumed, its row is followed from the beginning."""
+    job = job_of_run(workspace, run)
+
+    def resume() -> None:
+        job_control.resume(workspace, job, by=(lambda *_: ask.resume(workspace, run.id)) if run.is_asked else None)
+        forget(run.id)
+
+    buttons = {"Resume": Button("Resume", resume, f"Resumed {run.name}.")} if job.can_resume else {}
+    link = None if run.is_asked else lambda: links.to_run_page(run, "The run on the page Run")
+    show_job(workspace, job, Parts(buttons=lambda: buttons, links=link, is_brief=True))

@@ -8,10 +8,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.actions import run_control
+from core.actions import job_control, run_control
 from core.actions.changed_settings import ChangedSettings, change_settings
-from core.actions.job_kinds.reading import KIND as READING
-from core.actions.job_kinds.run import KIND as RUN
+from core.actions.job_kinds.base import Job
 from core.actions.workspace import Workspace
 from core.engine.journal import read_progress
 from core.engine.run_state import LIVE_STATES, Status
@@ -19,7 +18,7 @@ from core.store.runs import Run
 from core.texts import describe_duration
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.backend_choice import choose_backend
-from core.ui.shared.job_panel import Button, Parts, show_job
+from core.ui.shared.job_panel import Button, Parts, job_of_run, show_job
 from core.ui.shared.linked import read_ids
 from core.ui.shared.option_controls import show_settings
 from core.ui.shared.run_choice import method_text
@@ -122,7 +121,6 @@ def _table_row(run: Run, status: Status) -> dict[str, Any]:
 
 
 def _show_run(context: PageContext, run: Run, status: Status) -> None:
-    kind = READING if run.is_reading else RUN
     changes: dict[str, Any] = {}
 
     def details() -> None:
@@ -130,8 +128,9 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
         if not context.workspace.settings.read_only:
             changes.update(_show_settings(context.workspace, run, status))
 
-    parts = Parts(details, lambda: _buttons(context.workspace, run, status, changes), lambda: _show_links(run, status))
-    show_job(context.workspace, kind.job_of(context.workspace, run, status), parts)
+    job = job_of_run(context.workspace, run, status)
+    parts = Parts(details, lambda: _buttons(context.workspace, job, run, status, changes), lambda: _show_links(run, status))
+    show_job(context.workspace, job, parts)
 
 
 def _show_details(workspace: Workspace, run: Run, status: Status) -> None:
@@ -221,21 +220,21 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
         return {"servers": chosen.pop("endpoint") or "", **chosen}
 
 
-def _buttons(workspace: Workspace, run: Run, status: Status, changes: Mapping[str, Any]) -> dict[str, Button]:
+def _buttons(workspace: Workspace, job: Job, run: Run, status: Status, changes: Mapping[str, Any]) -> dict[str, Button]:
     """Return the buttons of a run besides stop. changes: the new settings for resuming it."""
 
     def go_on(action: Callable[..., Run]) -> None:
         present = run_control.settings_of(workspace, run.id)
         action(workspace, run.id, settings=change_settings(present, **changes) if changes else None)
 
+    def resume() -> None:
+        job_control.resume(workspace, job, by=lambda *_: go_on(run_control.resume))
+
     n_failed, rows = status.counts.failed, (lambda: links.to_rows(run, "Open rows"),)
     retrying = f"Retrying {n_failed:,} failed row{'s' * (n_failed != 1)} of {run.name}."
     possible = (
         (Button("Pause", lambda: run_control.pause(workspace, run.id), f"Pausing {run.name}.", rows), status.state == "running"),
-        (
-            Button("Resume", lambda: go_on(run_control.resume), f"Resumed {run.name}.", rows),
-            status.state not in ("running", "pausing", "waiting", "done"),
-        ),
+        (Button("Resume", resume, f"Resumed {run.name}.", rows), job.can_resume),
         (
             Button("Retry failed rows", lambda: go_on(run_control.retry), retrying, rows),
             status.state not in LIVE_STATES and n_failed > 0,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from core.actions import machine_names, reports
+from core.actions import machine_names, report_pdfs, reports
 from core.actions.workspace import Workspace
 from core.plots import printed
 from core.report.build import build_file
@@ -18,17 +18,12 @@ from core.report.selection import ReportSelection
 from core.ui.share.choices import apply_saved
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.job_panel import is_live, watch_job
 from core.ui.shared.linked import bind
-from core.ui.shared.shell import PageContext
+from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
-# A file's title on its button, and the end of its name.
-_FORMS = {
-    "html": ("The report", "html"),
-    "slides": ("The slides", "html"),
-    "pdf": ("The report as PDF", "pdf"),
-    "slides-pdf": ("The slides as PDF", "pdf"),
-}
+_TITLES = {"report": "The report", "slides": "The slides"}  # of the forms of a report
 
 
 def show_name(context: PageContext) -> str:
@@ -73,29 +68,58 @@ def _link_to_changes() -> None:
     links.to_data("Changes", tab="History")
 
 
-def show_downloads(workspace: Workspace, parts: Parts) -> None:
-    """Show the files; each is made when its button is pressed."""
+def show_downloads(workspace: Workspace, parts: Parts, content: str) -> None:
+    """Show the files. content: a key of all that decides their bytes.
+
+    The HTML is made when its button is pressed, in less than a second. A job prints the PDFs, which takes up to half a minute; in
+    a read-only workspace this process does, since nobody may start a job there.
+    """
     reason = printed.why_no_images()
+    job = report_pdfs.find_job(workspace, parts.name)
+    pdfs: Mapping[str, Callable[[], bytes]] = {}
+    if not reason and workspace.settings.read_only:
+        pdfs = {form: partial(_make_pdf, workspace, parts, form) for form in _TITLES}
+    elif not reason:
+        pdfs = {form: file.read_bytes for form, file in report_pdfs.find_pdfs(workspace, parts.name, content).items()}
     with st.container(horizontal=True):
-        for form, (label, end) in _FORMS.items():
-            if end == "pdf" and reason:
-                continue
-            st.download_button(
-                label,
-                partial(make_file, workspace, parts, form),
-                f"{printed.file_name(parts.name, 'slides' if form.startswith('slides') else '')}.{end}",
-                key=f"make-{form}",
-                on_click="ignore",
-                icon=":material/download:",
-                type="primary" if form == "html" else "secondary",
-            )
+        for form in _TITLES:
+            _show_download(parts, form, "html", partial(make_page, workspace, parts, form))
+        for form, make in pdfs.items():
+            _show_download(parts, form, "pdf", make)
+        if not (reason or pdfs or is_live(job)) and st.button("Make the PDFs", key="make-pdfs", icon=":material/print:"):
+            _start_pdfs(workspace, parts, content)
     st.caption("One file each, with its figures inside. It opens offline and contacts no server.")
     if reason:
         st.caption("PDF needs Chromium, which is not installed here. Open the report in a browser and print it.")
+    if job is not None and job.state != "done":
+        watch_job(workspace, job.kind, job.key)
 
 
-def make_file(workspace: Workspace, parts: Parts, form: str) -> bytes:
-    """Return the bytes of a file of `_FORMS`."""
-    content = build_file(parts, slides=form.startswith("slides")).content
+def _show_download(parts: Parts, form: str, end: str, make: Callable[[], bytes]) -> None:
+    st.download_button(
+        f"{_TITLES[form]}{' as PDF' * (end == 'pdf')}",
+        make,
+        f"{printed.file_name(parts.name, 'slides' * (form == 'slides'))}.{end}",
+        key=f"make-{form}-{end}",
+        on_click="ignore",
+        icon=":material/download:",
+        type="primary" if (form, end) == ("report", "html") else "secondary",
+    )
+
+
+def make_page(workspace: Workspace, parts: Parts, form: str) -> bytes:
+    """Return the HTML of a form of `_TITLES`. Raise StateError if a secret stands in it."""
+    content = build_file(parts, slides=form == "slides").content
     machine_names.refuse_secrets(workspace.settings, f"report {parts.name}", [content])
-    return as_pdf(content) if _FORMS[form][1] == "pdf" else content
+    return content
+
+
+def _make_pdf(workspace: Workspace, parts: Parts, form: str) -> bytes:
+    return as_pdf(make_page(workspace, parts, form))
+
+
+def _start_pdfs(workspace: Workspace, parts: Parts, content: str) -> None:
+    with explain_errors(), st.spinner("Starting …"):
+        pages = {form: make_page(workspace, parts, form) for form in _TITLES}
+        report_pdfs.start(workspace, parts.name, parts.selection.dataset, content, pages)
+        st.rerun()

@@ -18,6 +18,7 @@ from core.actions.knn_numbers import kept_vectors
 from core.actions.replicate_scores import scale_to_replicate
 from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
+from core.hashes import KEY_DIGITS, sha256_of
 from core.plots import theme
 from core.records import from_json, to_json
 from core.report.build import Finders, load_parts
@@ -29,23 +30,37 @@ from core.report.parts import Parts
 from core.report.question import answer_sentences, find_abstract, question_text
 from core.report.selection import ReportSelection
 from core.ui.shared import loaders, score_box, text_size
-from core.ui.shared.loaders.cache import cache_by
+from core.ui.shared.loaders.cache import cache_by, version_of
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.stop_buttons import links_of_stops
 from core.ui.shared.widgets import as_text
+from core.version import describe as describe_version
+
+_TABLES = ("runs", "datasets", "labels", "rubrics", "ledger", "walks")  # whose rows a report shows
 
 
 def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
     """Return the parts of a report with the reader's name and today's date; numbers are computed once per selection."""
-    shown = sorted({*selection.runs, *(run for pair in selection.compare for run in pair)})
-    looked = repr(looked_by_dataset(workspace))  # without a version, since it is not in the store
-    versions = (*(loaders.run_version(run) for run in shown), looked)
+    versions = _versions(workspace, selection)
     parts = _load(json.dumps(to_json(replace(selection, title="", abstract="", authors="")), sort_keys=True), versions)
     byline = Byline(workspace.settings.author, date.today())
     return replace(parts, name=name, selection=selection, byline=byline, links=links_of_stops())
 
 
-@cache_by("runs", "datasets", "labels", "rubrics", "ledger", "walks", entries=3, shared=True)
+def content_of(workspace: Workspace, parts: Parts) -> str:
+    """Return a key that changes when anything changes that the files of a report are made from."""
+    store = (version_of(_TABLES), _versions(workspace, parts.selection))
+    made_from = (parts.name, parts.selection, parts.byline, parts.links, store, describe_version())
+    return sha256_of(repr(made_from))[:KEY_DIGITS]
+
+
+def _versions(workspace: Workspace, selection: ReportSelection) -> tuple[object, ...]:
+    """Return the versions of a selection's runs, and the comparisons looked at: not in the store, they have no version."""
+    shown = sorted({*selection.runs, *(run for pair in selection.compare for run in pair)})
+    return (*(loaders.run_version(run) for run in shown), repr(looked_by_dataset(workspace)))
+
+
+@cache_by(*_TABLES, entries=3, shared=True)
 def _load(selection: str, _versions: tuple[object, ...]) -> Parts:
     """Return the parts of a selection, as JSON. _versions: of its runs and of the tested hypotheses, only for the key."""
     workspace = read_workspace()

@@ -31,6 +31,7 @@ from core.store.runs import Run
 from core.types import Evidence, Pair
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.job_panel import job_of_run, show_job
 from core.ui.shared.linked import choose_one, choose_several
 from core.ui.shared.option_controls import choose_setting, key_of, show_calls, show_more, show_settings, title_of
 from core.ui.shared.shell import draw_until_ready, explain_errors
@@ -52,12 +53,12 @@ def show_again(run: Run, pair_id: str, *, workspace: Workspace, hides_label: boo
         return
     st.caption(_ABOUT)
     with explain_errors():
-        _show_askings(run, pair_id, hides_label=hides_label)
+        _show_askings(workspace, run, pair_id, hides_label=hides_label)
         if not workspace.settings.read_only:
             _show_form(workspace, run, pair_id)
 
 
-def _show_askings(run: Run, pair_id: str, *, hides_label: bool) -> None:
+def _show_askings(workspace: Workspace, run: Run, pair_id: str, *, hides_label: bool) -> None:
     pairs = {(changed or unchanged).id: (unchanged, changed) for unchanged, changed in _pairs(run, pair_id)}
     if not pairs:
         return
@@ -67,7 +68,7 @@ def _show_askings(run: Run, pair_id: str, *, hides_label: bool) -> None:
     ids = [each.id for each in pairs[chosen] if each is not None]
 
     def draw() -> None:
-        _show_asking(pair_id, *[_present(each) for each in ids], hides_label=hides_label)
+        _show_asking(workspace, pair_id, *[_present(each) for each in ids], hides_label=hides_label)
 
     draw_until_ready(draw, lambda: all(_is_over(_present(each)) for each in ids))
 
@@ -90,14 +91,11 @@ def _title(unchanged: Run, changed: Run | None) -> str:
     return f"{what} · {'judge' if options['ask'] == 'judge' else 'debate'} · {options['repeats']} times"
 
 
-def _show_asking(pair_id: str, unchanged: Run, changed: Run | None = None, *, hides_label: bool) -> None:
+def _show_asking(workspace: Workspace, pair_id: str, unchanged: Run, changed: Run | None = None, *, hides_label: bool) -> None:
     made = [each for each in (unchanged, changed) if each is not None]
     waiting = [each for each in made if each.status != "done"]
     for each in waiting:
-        cause = f": {each.cause}" if each.cause else ""
-        st.markdown(as_text(f"{each.name} is {each.status}{cause}."))
-        if _is_over(each):
-            links.to_run_page(each, "Resume it on the page Run")
+        show_job(workspace, job_of_run(workspace, each))
     if waiting:
         return
     found = loaders.again_report(pair_id, unchanged.id, None if changed is None else changed.id)

@@ -9,7 +9,11 @@ import streamlit as st
 
 from core.actions import job_control
 from core.actions.job_kinds.base import Job
+from core.actions.job_kinds.reading import KIND as READING
+from core.actions.job_kinds.run import KIND as RUN
 from core.actions.workspace import Workspace
+from core.engine.run_state import Status
+from core.store.runs import Run
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.shell import draw_until_ready, explain_errors
 from core.ui.shared.widgets import as_text
@@ -32,12 +36,14 @@ class Button:
 class Parts:
     """A page's additions to a job. details: drawn below its state.
 
-    buttons: more buttons by label; one called Resume replaces the usual one. links: drawn beside the buttons.
+    buttons: more buttons by label; one called Resume replaces the usual one. links: drawn beside the buttons. is_brief: whether a
+    live job takes one line, for a page that shows its work itself.
     """
 
     details: Callable[[], object] | None = None
     buttons: Callable[[], Mapping[str, Button]] = dict
     links: Callable[[], object] | None = None
+    is_brief: bool = False
 
 
 def watch_job(workspace: Workspace, kind: str, key: str, parts: Parts | None = None) -> None:
@@ -53,6 +59,11 @@ def watch_job(workspace: Workspace, kind: str, key: str, parts: Parts | None = N
     draw_until_ready(draw, lambda: not is_live(look()))
 
 
+def job_of_run(workspace: Workspace, run: Run, status: Status | None = None) -> Job:
+    """Return the job that makes a run. status: that of its folder, if it was read already."""
+    return (READING if run.is_reading else RUN).job_of(workspace, run, status)
+
+
 def is_live(job: Job | None) -> bool:
     """Return whether a job may still change."""
     return job is not None and job.is_live
@@ -61,13 +72,19 @@ def is_live(job: Job | None) -> bool:
 def show_job(workspace: Workspace, job: Job, parts: Parts | None = None) -> None:
     """Show the present state of a job, and its buttons."""
     parts = parts or Parts()
-    st.markdown(f"**{as_text(job.name)}**")
-    share = min(max(job.share or 0.0, 0.0), 1.0)
-    st.progress(share, as_text(" · ".join(filter(None, (job.words, job.progress)))))
+    is_brief = parts.is_brief and job.is_live
+    state = as_text(" · ".join(filter(None, (job.words, job.progress))))
+    if is_brief:
+        _show_controls(workspace, job, parts, state)
+    else:
+        st.markdown(f"**{as_text(job.name)}**")
+        st.progress(min(max(job.share or 0.0, 0.0), 1.0), state)
     if job.waits_for:
         st.warning(as_text(job.waits_for), icon=":material/hourglass:")
     if job.cause:
         st.error(as_text(job.cause), icon=":material/error:")
+    if is_brief:
+        return
     if parts.details is not None:
         parts.details()
     _show_controls(workspace, job, parts)
@@ -79,14 +96,16 @@ def show_job(workspace: Workspace, job: Job, parts: Parts | None = None) -> None
             st.text("\n".join(lines) or "none yet")
 
 
-def _show_controls(workspace: Workspace, job: Job, parts: Parts) -> None:
-    """Show the buttons for this state, none in a read-only workspace, and the links."""
+def _show_controls(workspace: Workspace, job: Job, parts: Parts, state: str = "") -> None:
+    """Show the buttons for this state, none in a read-only workspace, and the links. state: shown beside them."""
     buttons = {} if workspace.settings.read_only else _buttons(workspace, job) | dict(parts.buttons())
-    if not buttons and parts.links is None:
+    if not buttons and parts.links is None and not state:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
+        if state:
+            st.caption(state, width="content")
         for label, button in buttons.items():
-            if st.button(label, key=f"{label}-{job.key}"):
+            if st.button(label, key=_key(label, job)):
                 with explain_errors():
                     button.act()
                     confirm(button.said, *button.links)
@@ -99,4 +118,14 @@ def _buttons(workspace: Workspace, job: Job) -> dict[str, Button]:
     stop = Button("Stop", lambda: job_control.stop(workspace, job), f"{job.name} stops; its results so far stay.")
     resume = Button("Resume", lambda: job_control.resume(workspace, job), f"Resumed {job.name}.")
     possible = ((stop, job.can_stop), (resume, job.can_resume))
-    return {button.label: button for button, can in possible if can}
+    return {button.label: button for button, can in possible if can or _was_pressed(button.label, job)}
+
+
+def _was_pressed(label: str, job: Job) -> bool:
+    """Return whether a person pressed a button that the page showed before. It acts even if the job has changed since, so that
+    the person reads why nothing was done."""
+    return bool(st.session_state.get(_key(label, job)))
+
+
+def _key(label: str, job: Job) -> str:
+    return f"{label}-{job.key}"

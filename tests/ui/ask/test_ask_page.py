@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions import ask, bundles, export, run_control
+from core.actions import ask, bundles, export, job_control, run_control
 from core.actions.ask import Question
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
@@ -19,11 +19,14 @@ from core.engine.row_watch import Watcher
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import State
 from core.errors import InputError
+from core.jobs.state import NO_REASON
 from core.llm.scripted_server import serving
 from core.store import changes, runs
 from core.ui.ask import following
 from core.ui.shared import again_panel
 from tests import cases
+from tests.jobs.crashed import SAID, leave_dead
+from tests.jobs.started import counted
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import pair_of, press, text_of
 
@@ -40,6 +43,12 @@ def asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def fill(app: AppTest, pert: str, gene: str) -> AppTest:
     app.text_input(key="ask_pert").set_value(pert)
     return app.text_input(key="ask_gene").set_value(gene).run()
+
+
+def state_shown(app: AppTest) -> str:
+    """What the panel of the only job on a page says of its state."""
+    [bar] = app.main.get("progress")
+    return str(bar.proto.text).replace("\\", "")
 
 
 def argued(workspace: Workspace, pert: str = "Pa", gene: str = "Ga") -> str:
@@ -145,15 +154,57 @@ def test_a_row_that_is_under_way_is_drawn_and_a_lost_run_says_so(
     assert not app.exception
     text = text_of(app)
     assert "&lt;b&gt;Pa&lt;/b&gt; reaches▍" in text  # what a model writes is text
-    assert [button.label for button in app.main.button if button.key == f"stop-{run}"] == ["Stop"]
+    assert [button.label for button in app.main.button if button.key == f"Stop-{run}"] == ["Stop"]
     folder.set_command("cancel")
     given.append([given_up])
     app = app.run()
-    assert "The run is crashed; can be resumed" in text_of(app).replace("\\", "")
+    assert state_shown(app).startswith("crashed; can be resumed")
     assert "reaches▍" not in text_of(app)  # nothing is written any more
     assert "1.0 s" in text_of(app)  # from the row's beginning to its end, whatever the time is
     assert any(button.label == "Resume" for button in app.main.button)
     assert "This row failed" not in text_of(app)
+
+
+def test_a_row_whose_worker_was_killed_is_shown_as_any_job_and_resumed_once(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = argued(small_workspace)
+    folder = small_workspace.run_folder(run)
+    with small_workspace.store.write() as db:
+        db.execute("UPDATE run SET done = 0, status = 'running' WHERE id = ?", [run])
+    folder.rows.unlink()
+    folder.done.unlink()
+    leave_dead(folder)
+    [job] = job_control.list_jobs(small_workspace, ["run"])
+    assert (job.page, job.view["asked"]) == ("ask", run)  # the page Run lists no ad-hoc runs
+    pages = [visit(small_workspace, job.page, **job.view) for _ in range(2)]
+    for app in pages:
+        assert not app.exception
+        assert state_shown(app).startswith("crashed; can be resumed")
+        assert [error.value.replace("\\", "") for error in app.error] == [f"{NO_REASON}; the last line of its log: {SAID}"]
+        assert SAID in text_of(app)
+    with counted(monkeypatch, "run") as processes:
+        app = press(pages[0], "Resume")
+        assert not app.error
+        assert "Resumed asked Pa → Ga" in text_of(app)
+        pages[1].button(key=f"Resume-{run}").click().run()
+        assert len(processes) == 1
+
+
+def test_a_reader_sees_that_the_work_on_a_row_crashed(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = argued(small_workspace)
+    with small_workspace.store.write() as db:
+        db.execute("UPDATE run SET done = 0, status = 'running' WHERE id = ?", [run])
+    small_workspace.run_folder(run).done.unlink()
+    leave_dead(small_workspace.run_folder(run))
+    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
+    app = visit(small_workspace, "ask", asked=run)
+    assert not app.exception
+    assert state_shown(app).startswith("crashed; can be resumed")
+    assert not [button for button in app.main.button if button.label in ("Resume", "Stop")]
+    assert [state for frame in app.dataframe if "question" in frame.value for state in frame.value["state"]] == ["crashed"]
 
 
 def test_a_row_that_was_over_before_the_first_look_is_shown(
@@ -177,7 +228,7 @@ def test_a_row_that_was_over_before_the_first_look_is_shown(
     app = visit(small_workspace, "ask", asked=run)
     assert not app.exception
     assert "ask-speech" in text_of(app)
-    assert "The run is done" not in text_of(app)
+    assert not app.main.get("progress")
     assert any(button.label == "Ask again" for button in app.main.button)
 
 
@@ -216,7 +267,8 @@ def test_another_runs_row_can_be_watched_and_one_that_is_over_cannot(visit: Visi
         db.execute("UPDATE run SET origin = 'run here' WHERE id = ?", [run_id])
     app = visit(small_workspace, "ask", asked=run_id)
     assert not app.exception
-    assert "The run is done" in text_of(app)
+    assert state_shown(app).startswith("done")
+    assert "The run on the page Run" in text_of(app)
 
 
 def test_words_of_the_store_and_of_events_are_drawn_alike(small_workspace: Workspace) -> None:

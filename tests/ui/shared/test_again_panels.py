@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from core.actions import ask_again, launch
+from core.actions import ask_again, launch, run_control
 from core.actions.ask_again import AgainPlan, AgainRequest
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
+from core.engine.run_state import Counts, Heartbeat, write_heartbeat
+from core.engine.spec import ExecutionSettings
+from core.jobs.state import NO_REASON
 from core.llm import scripted_server
 from core.llm.scripted_server import Script
 from core.store import predictions
 from core.store.runs import Run
 from core.ui.shared import again_panel, further, judge_panel
 from tests import worlds
+from tests.jobs.crashed import SAID, leave_dead
+from tests.jobs.started import counted
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
@@ -114,6 +121,41 @@ def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, mon
     hidden = visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true")
     assert said.count("outside the range") == text_of(hidden).count("outside the range")
     assert read not in [link.proto.label for link in hidden.get("page_link")]
+
+
+def test_an_asking_whose_worker_lives_is_stopped_there_and_one_that_crashed_says_why(
+    visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = AgainRequest(world.run.id, world.row, repeats=3, judge_only=True, endpoint=world.url)
+    [arm] = ask_again.plan_again(world.workspace, request).arms
+    settings = ExecutionSettings(world.url)
+    run = run_control.start(
+        world.workspace, arm.spec, "asked again", settings, begin=lambda of, key: leave_dead(of.run_folder(key))
+    )
+    folder = world.workspace.run_folder(run.id)
+    opened = {"run": world.run.id, "row": world.row, "again": "true", "again_run": run.id}
+    write_heartbeat(folder, Heartbeat("running", Counts(), 1, 0, time.time()))  # this process is its worker for now
+    app = visit(world.workspace, "rows", **opened)
+    assert not app.exception
+    assert bar_of(app).startswith("running · 0 of 1 rows")
+    app.button(key=f"Stop-{run.id}").click().run()
+    assert folder.command() == "cancel"
+    leave_dead(folder)
+    app = visit(world.workspace, "rows", **opened)
+    assert bar_of(app).startswith("crashed; can be resumed")
+    assert [error.value.replace("\\", "") for error in app.error] == [f"{NO_REASON}; the last line of its log: {SAID}"]
+    assert SAID in text_of(app)
+    with counted(monkeypatch, "run") as processes:
+        app.button(key=f"Resume-{run.id}").click().run()
+        assert not app.exception
+        assert "Resumed asked again." in text_of(app)
+        assert len(processes) == 1
+
+
+def bar_of(app: AppTest) -> str:
+    """The state of the only job on a page."""
+    [bar] = app.main.get("progress")
+    return str(bar.proto.text).replace("\\", "")
 
 
 @pytest.mark.soak

@@ -53,7 +53,8 @@ def _read_versions() -> dict[str, int]:
         return changes.versions(db)
 
 
-def _version(scopes: list[str]) -> tuple[int, ...]:
+def version_of(scopes: Iterable[str]) -> tuple[int, ...]:
+    """Return the counters of these scopes."""
     try:
         counters = _VERSIONS.get()
     except LookupError:  # a callback runs before its page
@@ -69,17 +70,17 @@ def _without_many_parts(values: tuple[Any, ...]) -> str | list[Any]:
 
 def run_version(run: str) -> tuple[int, ...]:
     """Return the counters of a run and of the datasets: part of the key of every other cache of results from a run."""
-    return _version([f"run:{run}", "datasets"])
+    return version_of([f"run:{run}", "datasets"])
 
 
 def label_version(run: str) -> tuple[int, ...]:
     """Return `run_version` with the counter of people's labels of texts."""
-    return _version([f"run:{run}", "datasets", "labels"])
+    return version_of([f"run:{run}", "datasets", "labels"])
 
 
 def versions_of(runs: Iterable[str]) -> tuple[int, ...]:
     """Return the counters of several runs, of the datasets and of the spaces: of everything that a fusion is computed from."""
-    return _version([*(f"run:{run}" for run in runs), "datasets", "spaces"])
+    return version_of([*(f"run:{run}" for run in runs), "datasets", "spaces"])
 
 
 def cache_by(*scopes: str, entries: int = 10, shared: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -101,7 +102,7 @@ def cache_by(*scopes: str, entries: int = 10, shared: bool = False) -> Callable[
         def look_up(*args: P.args, **kwargs: P.kwargs) -> R:
             assert not kwargs, "cached loaders take positional arguments"
             assert not _IS_READING.get(), "a cached loader was called inside a reading block"
-            return cached_compute(args, _version([scope.format(*args) for scope in scopes]))
+            return cached_compute(args, version_of([scope.format(*args) for scope in scopes]))
 
         return look_up
 
