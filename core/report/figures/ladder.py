@@ -94,7 +94,7 @@ def of_all(
 
 def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, chosen: str | None) -> CaptionedFigure:
     """Return the public scores of runs that have one, the highest first; they are of other rows than any score here."""
-    half, n = (noise.half, noise.rows) if noise else (float("nan"), None)
+    half, n = (noise.half, noise.rows) if noise else (float("nan"), float("nan"))
     table = pd.DataFrame([_public_line(run, half, n, chosen) for run in runs], columns=_COLUMNS)
     how = noise.describe() if noise else "no interval: the noise is unknown without a labelled run"
     caption = f"{dataset} · as recorded, mean of DE and DIR · {how}"
@@ -102,7 +102,7 @@ def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, c
     return CaptionedFigure("Public scores", dataset, sentence, caption, ladder.figure(table, {}), table)
 
 
-def _public_line(run: Run, half: float, n: int | None, chosen: str | None) -> dict[str, object]:
+def _public_line(run: Run, half: float, n: float, chosen: str | None) -> dict[str, object]:
     score = run.public_score or 0
     public = {"kind": "public", "score": run.public_score, "low": score - half, "high": score + half, "n": n}
     return {"run": run.name, "chosen": run.id == chosen, **public}

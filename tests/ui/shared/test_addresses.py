@@ -57,6 +57,7 @@ def test_no_page_has_an_address_that_another_had() -> None:
         ("/base/experiments?tab=Controls&run=r", "./scores?run=r&part=Baselines"),
         ("/submit", "./share?tab=Package+a+run"),
         ("/what_if", "./fuse"),
+        ("/what_if?moved=P%28DE%29", "./fuse?moved=P%28DE%29&figures=true"),
     ],
 )
 def test_a_browser_is_redirected_so_that_back_does_not_return_to_it(asked: str, leads_to: str) -> None:
