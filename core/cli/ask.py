@@ -12,7 +12,9 @@ import typer
 from core.actions import ask as asking
 from core.actions import launch, run_control
 from core.actions.ask import SCRIPTED, Answer, Question
+from core.cli import names
 from core.cli.base import Json, say, show
+from core.cli.names import DatasetName
 from core.cli.settings import takes
 from core.fields.record import make
 from core.llm.call_settings import CallSettings
@@ -30,12 +32,17 @@ def ask(
     pert: Annotated[str, typer.Argument(metavar="PERT", help="The perturbed gene.")],
     gene: Annotated[str, typer.Argument(metavar="GENE", help="The target gene. Neither gene has to be in the dataset.")],
     chosen: dict[str, Any],
-    method: Annotated[str, typer.Option(help="One that asks a model row by row, such as debate or prompt_only.")] = "debate",
+    method: Annotated[
+        str,
+        typer.Option(
+            help="One that asks a model row by row, such as debate or prompt_only.", autocompletion=names.complete_method
+        ),
+    ] = "debate",
     endpoint: Annotated[
         str | None, typer.Option("--endpoint", help=f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.")
     ] = None,
     model: Annotated[str | None, typer.Option("--model", help="By default the server's only model.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
+    dataset: DatasetName = None,
     values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
     seed: Annotated[int, typer.Option(help="Of the calls.")] = 0,
     again: Annotated[bool, typer.Option("--again", help="Ask again, even if it was asked before.")] = False,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from core.cli.base import Json, RunName, say_progress, show
+from core.cli import names
+from core.cli.base import Json, say_progress, show
+from core.cli.names import RunName
 from core.cli.settings import takes
 from core.fields.record import make
 from core.llm.call_settings import CallSettings
@@ -30,7 +32,12 @@ def clash(
     model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's only one.")] = None,
     reading: Annotated[
         str | None,
-        typer.Option("--reading", metavar="RUN", help="Show a finished reading by name or id, or the `newest`; makes no calls."),
+        typer.Option(
+            "--reading",
+            metavar="RUN",
+            help="Show a finished reading by name or id, or the `newest`; makes no calls.",
+            autocompletion=names.complete_run,
+        ),
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return at once; a worker process continues.")] = False,
     side: Annotated[str, typer.Option(help="Only points of this side.")] = "",

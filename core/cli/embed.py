@@ -11,6 +11,7 @@ import typer
 from core.actions import component_loader, imports
 from core.actions import spaces as actions
 from core.actions.workspace import Workspace
+from core.cli import names
 from core.cli.base import Json, say, show
 from core.cli.progress import working
 from core.errors import InputError, StateError
@@ -20,7 +21,10 @@ from core.store.spaces import SpaceRecord
 app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Option("--name", help="The space's name.")]
-Pack = Annotated[str | None, typer.Option(help="The knowledge pack to build from; by default the latest of its kind.")]
+Pack = Annotated[
+    str | None,
+    typer.Option(help="The knowledge pack to build from; by default the latest of its kind.", autocompletion=names.complete_pack),
+]
 Columns = Annotated[int, typer.Option(help="How many columns the SVD keeps.")]
 Seed = Annotated[int, typer.Option(help="The SVD's random seed.")]
 NO_COVERAGE = (None, None, None)
@@ -33,7 +37,13 @@ def _check_dataset(context: typer.Context, dataset: str | None) -> str | None:
 
 
 DatasetName = Annotated[
-    str | None, typer.Option("--dataset", callback=_check_dataset, help="By default the only one that is not the demo.")
+    str | None,
+    typer.Option(
+        "--dataset",
+        callback=_check_dataset,
+        help="By default the only one that is not the demo.",
+        autocompletion=names.complete_dataset,
+    ),
 ]
 
 
@@ -154,7 +164,9 @@ def list_(context: typer.Context, dataset: DatasetName = None, as_json: Json = F
 
 @app.command()
 def delete(
-    context: typer.Context, name: Annotated[str, typer.Argument(metavar="SPACE", help="A space's name.")], as_json: Json = False
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="SPACE", help="A space's name.", autocompletion=names.complete_space)],
+    as_json: Json = False,
 ) -> None:
     """Delete a space; runs that were made with it stay."""
     gone = actions.delete(context.obj, name)

@@ -6,9 +6,8 @@ import os
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
-
-from streamlit.testing.v1 import AppTest
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
@@ -20,7 +19,11 @@ from core.store import runs, traces
 from core.types import RowResult
 from core.ui.shared.addresses import Place, moved_to
 from tests.bundled import stored
-from tests.ui.conftest import Visit
+
+if TYPE_CHECKING:
+    from streamlit.testing.v1 import AppTest
+
+    from tests.ui.conftest import Visit
 
 
 def unpack(archive: Path, folder: Path) -> Path:

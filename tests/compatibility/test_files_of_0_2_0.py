@@ -224,7 +224,7 @@ def test_the_preset_is_there_with_its_values(old: Workspace) -> None:
     run_actions.delete_preset(old, "what-if", "mine")
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", LINKS)
 def test_a_link_shows_its_controls_as_they_were(
     visit: Visit, old: Workspace, server: str, monkeypatch: pytest.MonkeyPatch, name: str
