@@ -132,7 +132,7 @@ def build(
     selection = from_json(ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}")
     find = _finders(context.obj)
     links = Links(context.obj.settings.base_url or AT_HOME)
-    byline = Byline(*(reports.saved_by(context.obj, name) or ()))
+    byline = Byline(*(reports.author_and_day(context.obj, name) or ()))
     parts = dataclasses.replace(load_parts(context.obj.store, name, selection, find, links), byline=byline)
     built = build_file(parts, slides=slides)
     machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])

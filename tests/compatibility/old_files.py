@@ -17,7 +17,7 @@ from core.engine.spec import ExecutionSettings
 from core.llm.scripted_server import request_counts
 from core.store import runs, traces
 from core.types import RowResult
-from core.ui.shared.addresses import Place, moved_to
+from core.ui.shared.addresses import Place, find_redirect
 from tests.bundled import stored
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def follow(visit: Visit, workspace: Workspace, link: str, errors: Sequence[str] 
     """
     address = urlsplit(link)
     page, query = address.path.removeprefix("/") or "overview", parse_qs(address.query)
-    place = moved_to(page, query) or Place(page, query)
+    place = find_redirect(page, query) or Place(page, query)
     parameters = {
         name: values[0] if isinstance(values, list) and len(values) == 1 else values for name, values in place.parameters.items()
     }

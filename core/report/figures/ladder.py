@@ -108,7 +108,7 @@ def _public_line(run: Run, half: float, n: float, chosen: str | None) -> dict[st
     return {"run": run.name, "chosen": run.id == chosen, **public}
 
 
-def published_of(runs: Sequence[Run]) -> list[Run]:
+def runs_with_public_score(runs: Sequence[Run]) -> list[Run]:
     """Return the runs with a public score, the highest first."""
     return sorted((run for run in runs if run.public_score is not None), key=lambda run: -(run.public_score or 0))
 
@@ -120,7 +120,7 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     found = [of_group(dataset, group, standings, first) for group in groups[:1]]
     if len(groups) > 1:
         found = [of_all(dataset, groups, standings, {group[0].id: material.count_score(group[0].id) for group in groups}, first)]
-    published = published_of(material.runs)
+    published = runs_with_public_score(material.runs)
     if published:
         noise = public_noise([each.score for each in standings.values()], int(material.counts["unlabelled"].sum()))
         found.append(of_published(dataset, published, noise, first))

@@ -40,7 +40,7 @@ class Place(NamedTuple):
     parameters: Mapping[str, str | list[str]]
 
 
-def moved_to(address: str, parameters: Mapping[str, list[str]]) -> Place | None:
+def find_redirect(address: str, parameters: Mapping[str, list[str]]) -> Place | None:
     """Return the present place of a link with a page's former address or tab; None for a present address."""
     tab = "".join(parameters.get("tab", [])[:1])
     found = _FORMER_TABS.get(address, {}).get(tab)
