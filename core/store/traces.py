@@ -239,6 +239,14 @@ def text_counts(cursor: Cursor, run: str) -> dict[str, dict[str, int]]:
     return counts
 
 
+def stages(cursor: Cursor, run: str) -> list[str]:
+    """Return the stages that the events of a run name, in the order in which a row has them."""
+    found = cursor.execute(
+        "SELECT stage FROM trace_event WHERE run = ? AND stage <> '' GROUP BY stage ORDER BY min(seq), stage", [run]
+    ).fetchall()
+    return [stage for (stage,) in found]
+
+
 def texts(cursor: Cursor, run: str, kind: str, role: str = "") -> tuple[pd.DataFrame, Sequence[str]]:
     """Whose the texts of one kind are, rows in file order, and the texts: pair_id, pert, gene, seq, stage, role. role: "" for
     all."""

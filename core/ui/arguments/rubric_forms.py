@@ -54,11 +54,11 @@ def _show_rubric(context: PageContext, run: Run) -> None:
         roles = st.multiselect("Roles", known, key="note-rubric-roles", placeholder="all", accept_new_options=True)
         stages = st.multiselect(
             "Stages",
-            (),
+            loaders.stages(run.id),
             key="note-rubric-stages",
             placeholder="all",
             accept_new_options=True,
-            help="As the trace of a row names them. Type one and press Enter.",
+            help="Those of this run; type another and press Enter.",
         )
         pattern = st.text_input(
             "Pattern (optional)",

@@ -135,6 +135,13 @@ def text_counts(run: str) -> dict[str, dict[str, int]]:
         return traces.text_counts(db, run)
 
 
+@cache_by("run:{0}")
+def stages(run: str) -> list[str]:
+    """Return the stages that the traces of a run name."""
+    with reading() as db:
+        return traces.stages(db, run)
+
+
 def runs_with_row(dataset: str, pair_id: str) -> list[str]:
     """Return ids of the runs that predict a row of a dataset (id)."""
     with reading() as db:
