@@ -24,11 +24,13 @@ from core.experiments.attribution_words import attribution_json
 from core.experiments.benchmark_report import report_benchmark
 from core.experiments.benchmark_spec import read_benchmark
 from core.llm.scripted_server import serving
+from core.methods.fusion_settings import FusionSettings
 from core.store import notes, traces
 from core.store import runs as run_lines
 from tests.bundled import everything, stored
 from tests.commands import core, core_json
 from tests.compatibility.old_files import check_journal, follow, journal_of, resume, unpack
+from tests.derived import save_fusion
 from tests.ui.conftest import Visit, visit
 
 __all__ = ["visit"]  # the fixture, which pytest finds by its name here
@@ -37,19 +39,19 @@ FILES = Path(__file__).parent / "0.2.0"
 RUNS: dict[str, dict[str, Any]] = {run["name"]: run for run in json.loads((FILES / "runs.json").read_text("utf-8"))}
 LINKS: dict[str, dict[str, Any]] = json.loads((FILES / "links.json").read_text("utf-8"))
 OUTPUTS: dict[str, Any] = {" ".join(each["command"]): each for each in json.loads((FILES / "outputs.json").read_text("utf-8"))}
+# Of a fusion that was saved at the preset's weights, as `score` printed them.
+PRESET_SCORES = {"de": 0.7941176470588235, "dir": 0.25, "mean": 0.5220588235294117}
 KILLED_ROWS, KILLED_JOURNALLED = 30, 7
-# Runs of files of rows, whose journals are not kept, and those that a method made are told apart by their folders.
-JOURNALS = ["kNN", "fused", "recovered", "rules", "asked", "argued", "run knn", "stopped by its budget"]
+JOURNALS = {"kNN", "fused", "recovered", "rules", "asked", "argued", "run knn", "stopped by its budget"}  # among others
 
 # Differences that are meant: commands (a regular expression), keys (another), and why.
 INTERVALS = "intervals have Satterthwaite's degrees of freedom and logit limits; over too few rows there is none"
 WORDS = "the same in plain words"
 UNMEASURED = "the time that it took"
 INTENDED = [
-    (r".*", r"(.*_)?(low|high)", INTERVALS),
-    (r".*", r"(.*\.)?(low|high|change_low|change_high|se|p|p_holm|p_bh|p_gt_0(\.\w+)?|detectable(\.\w+)?|unit)", INTERVALS),
+    (r".*", r"(.*\.)?((change_)?(low|high)|se|p|p_holm|p_bh|p_gt_0(\.\w+)?|detectable(\.\w+)?|unit)", INTERVALS),
     (r"plan|seeds", r".*(rows_needed|needs\.\d+\.needed|share_of_seeds|enough)", INTERVALS),
-    (r"ledger|benchmark", r".*\b(verdict|words|reason|tests|survives_holm)", "verdicts follow from intervals by one rule"),
+    (r"ledger|benchmark", r".*\b(verdict|words|reason|tests)", "verdicts follow from intervals by one rule"),
     (r"benchmark", r"hypothesis\.(when|code_version|id)", "its interval is another, so the ledger has its result once more"),
     (r"ledger import", r".*\.(when|code_version|id|first)", "it was imported just now"),
     (r"audit leakage", r"spaces\.\w+\.probes\.\w+", "the probes of a space are a list by axis, question and set of rows"),
@@ -121,9 +123,9 @@ def test_notes_scores_and_parents_are_there(old: Workspace) -> None:
 
 
 def test_journals_say_what_the_store_says(old: Workspace) -> None:
-    kept = [run["name"] for run in RUNS.values() if (old.run_folder(run["id"]).rows).is_file()]
-    assert set(JOURNALS) <= {*kept}
-    for name in kept:
+    journalled = [name for name, run in RUNS.items() if old.run_folder(run["id"]).rows.is_file()]
+    assert {*journalled} >= JOURNALS
+    for name in journalled:
         if name != "killed":  # its last row is torn
             check_journal(old, name)
 
@@ -216,12 +218,23 @@ def test_a_reading_is_counted_as_it_was(old: Workspace) -> None:
     assert (now["n"], now["yes"], now["rate"]["estimate"]) == (before["n"], before["yes"], before["rate"])
 
 
-def test_the_preset_is_there_with_its_values(old: Workspace) -> None:
-    knn = RUNS["kNN"]["id"]
+def test_the_preset_is_there_and_its_weights_score_as_they_did(old: Workspace) -> None:
+    base, knn = RUNS["simulated debate"]["id"], RUNS["kNN"]["id"]
     with old.store.read() as db:
         [(name, values)] = notes.presets_of_page(db, "what-if").items()
-    assert (name, values[f"w_de_{knn}"], values[f"w_dir_{knn}"]) == ("mine", 0.3, 0.65)
+    weights = values[f"w_de_{knn}"], values[f"w_dir_{knn}"]
+    assert (name, weights) == ("mine", (0.3, 0.65))
+    save_fusion(old, FusionSettings(base, (knn,), weights[:1], weights[1:]), "preset")
+    score = core_json(old.settings.workspace, "score", "preset", "--no-bootstrap")
+    found = {axis: score[axis]["estimate"] for axis in PRESET_SCORES}
+    assert found == {axis: pytest.approx(value, rel=1e-12) for axis, value in PRESET_SCORES.items()}
     run_actions.delete_preset(old, "what-if", "mine")
+
+
+def test_the_saved_report_is_built(old: Workspace, tmp_path: Path) -> None:
+    done = core(old.settings.workspace, "report", "build", "paper", "--out", str(tmp_path / "paper.html"))
+    assert done.status == 0, done.err
+    assert "simulated debate" in (tmp_path / "paper.html").read_text("utf-8")
 
 
 @pytest.mark.few(6)
