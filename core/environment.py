@@ -59,6 +59,6 @@ def without_secrets(keep: Iterable[str] = ()) -> Iterator[None]:
 
 def keys_needed(settings: Settings, servers: str, *, sources: bool) -> Settings:
     """Return settings with the keys that a run needs: those of its model servers, and NCBI's if it asks public sources."""
-    own = settings.server_access.narrowed_to(servers)
+    own = settings.server_access.limit_to(servers)
     ncbi = settings.ncbi_api_key if sources else ""
     return replace(settings, api_key=own.key, api_keys=tuple(own.own_keys.items()), ncbi_api_key=ncbi)

@@ -13,7 +13,7 @@ if context.dataset is None:
     run_browser.show_no_run(context)
     st.stop()
 form.show(context, context.dataset)
-asked = ask.asked_before(context.workspace, context.dataset.id)
+asked = ask.list_ad_hoc_runs(context.workspace, context.dataset.id)
 watchable = {run.id: run for run in (*asked, *context.runs)}
 chosen = next(iter(read_ids("asked", list(watchable))), None)
 if chosen is not None:

@@ -18,7 +18,7 @@ MAY_USE = {
     "_own_workspace": {SERVER},
     "open_for": {SERVER, "core/ui/shared/sign_in.py"},
     "session_workspace": {"core/ui/shared/sign_in.py", "core/ui/shared/shell.py"},
-    "used_by": {SERVER},
+    "for_person": {SERVER},
     "settle_runs": {SERVER, "core/ui/shared/loaders/__init__.py", "core/ui/shared/loaders/records.py"}
     | {"core/ui/shared/shell.py", "core/ui/run/run_list.py"},  # these two ask the loader, with nothing to choose
     "keep_null": {SERVER, "core/ui/shared/space_numbers.py"},

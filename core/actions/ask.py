@@ -311,7 +311,7 @@ def question_again(workspace: Workspace, run: Run) -> Question:
     return Question(pair.pert, pair.gene, run.method, run.dataset, servers, run.model, spec.seed, options, again=True)
 
 
-def asked_before(workspace: Workspace, dataset: str) -> list[Run]:
+def list_ad_hoc_runs(workspace: Workspace, dataset: str) -> list[Run]:
     """Return the ad-hoc runs of a dataset (id) in their present states, the latest first."""
     with workspace.store.read() as db:
         asked = [run for run in reversed(runs.list_all(db, dataset)) if run.is_asked]

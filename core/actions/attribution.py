@@ -136,7 +136,7 @@ def run_attribution(workspace: Workspace, plan: AttributionPlan, progress: Progr
 def save_attribution(workspace: Workspace, plan: AttributionPlan) -> SavedAttribution:
     """Save an attribution with the ids that its runs will have; return an existing one unchanged."""
     workspace.refuse_if_read_only(STUDY.command, plan.spec.name)
-    there = STUDY.saved_as(workspace, plan.spec.key)
+    there = STUDY.get_saved(workspace, plan.spec.key)
     planned = (arm.spec.key for arm in plan.arms)
     saved = there or SavedAttribution(plan.spec, dict(zip(plan.spec.arms, planned, strict=True)))
     STUDY.save(workspace, plan.spec.key, saved)

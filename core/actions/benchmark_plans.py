@@ -36,7 +36,7 @@ def tokens_per_row(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod
 
 def plan_inputs(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod = method_named) -> PlanInputs:
     """Return the data behind a plan, without starting anything: the rows, the finished runs, and the cost of rows."""
-    saved = STUDY.saved_as(workspace, spec.name)
+    saved = STUDY.get_saved(workspace, spec.name)
     finished = saved is not None and saved.spec == spec and saved.is_done
     there = saved if saved is not None and finished else find_benchmark(workspace, spec, method)
     return PlanInputs(there.dataset, there.rows, there.runs, tokens_per_row(workspace, spec, method))

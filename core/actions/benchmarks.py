@@ -197,7 +197,7 @@ def save_benchmark(
     """
     workspace.refuse_if_read_only(STUDY.command, spec.name)
     check_arms(spec)
-    known = STUDY.saved_as(workspace, spec.name)
+    known = STUDY.get_saved(workspace, spec.name)
     if known is not None and known.spec != spec and not overwrite:
         raise StateError(f"benchmark {spec.name!r}: exists with another specification; choose another name, or use --replace")
     if spec.hypothesis is not None:

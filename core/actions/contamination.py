@@ -88,7 +88,7 @@ def plan_contamination(workspace: Workspace, request: ContaminationRequest) -> C
 
 
 def _screen_of(workspace: Workspace, spec: ContaminationSpec, known: Descriptors) -> SavedScreen:
-    there = STUDY.saved_as(workspace, spec.key)
+    there = STUDY.get_saved(workspace, spec.key)
     return SavedScreen(known) if there is None or there.screen.known != known else there.screen
 
 

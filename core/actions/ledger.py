@@ -23,7 +23,7 @@ from core.store import Cursor, chain, changes, datasets, hypotheses, runs
 from core.store.chain import Finding
 from core.store.hypotheses import HERE, Entry
 from core.store.runs import Run
-from core.texts import check_name
+from core.texts import check_name, list_known
 from core.version import describe
 
 MAX_TEXT = 2_000  # characters of a hypothesis, a prediction, a note
@@ -215,8 +215,8 @@ def find_registration(db: Cursor, name: str, dataset: str | None = None) -> Entr
     known = [entry for entry in hypotheses.list_all(db) if entry.source == HERE and entry.kind == "registration"]
     found = [entry for entry in known if name in (entry.name, entry.id, entry.first) and dataset in (None, entry.dataset)]
     if not found:
-        names = ", ".join(dict.fromkeys(entry.name for entry in known)) or "none"
-        raise NotFound(f"hypothesis {name!r}: not registered here, expected one of {names}")
+        names = list(dict.fromkeys(entry.name for entry in known))
+        raise NotFound(f"hypothesis {name!r}: not registered here, {list_known(name, names)}")
     if len({entry.first for entry in found}) > 1:
         ids = ", ".join(f"{entry.first} ({entry.dataset})" for entry in found)
         raise StateError(f"hypothesis {name!r}: several datasets have one; use an id: {ids}")

@@ -148,7 +148,7 @@ async def check_each(
     if not asks_several(servers):
         model = model or await _only_listed(workspace, servers)
         endpoint = endpoint_of(workspace, servers, model or "", calls)
-        return {servers: await check_health(endpoint, model, asked=_sent_by(endpoint, asked))}
+        return {servers: await check_health(endpoint, model, asked=_apply_calls(endpoint, asked))}
     found, differences = await _compare(workspace, servers, model, calls, asked)
     return {
         address: replace(health, problem=f"{address}: {differences[address]}") if address in differences else health
@@ -164,7 +164,7 @@ async def _only_listed(workspace: Workspace, server: str) -> str | None:
     return listed[0] if len(listed) == 1 else None
 
 
-def _sent_by(endpoint: Endpoint, asked: Sequence[Request]) -> list[Request]:
+def _apply_calls(endpoint: Endpoint, asked: Sequence[Request]) -> list[Request]:
     """Return requests as an endpoint's settings want them sent."""
     return [endpoint.calls.apply(each) for each in asked]
 
@@ -183,7 +183,7 @@ async def _compare(
     if model is None:
         listed = await asyncio.gather(*(list_models(endpoint, CHECK_S) for endpoint in endpoints))
         model = next((found.models[0] for found in listed if len(found.models) == 1), None)
-    checks = await asyncio.gather(*(check_health(each, model, asked=_sent_by(each, asked)) for each in endpoints))
+    checks = await asyncio.gather(*(check_health(each, model, asked=_apply_calls(each, asked)) for each in endpoints))
     found = {endpoint.base_url: health for endpoint, health in zip(endpoints, checks, strict=True)}
     at = _first_fit(found)
     if at is None or model is None:

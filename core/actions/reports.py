@@ -42,7 +42,7 @@ def saved_reports(workspace: Workspace) -> dict[str, dict[str, Any]]:
         return notes.presets_of_page(db, PAGE)
 
 
-def saved_by(workspace: Workspace, name: str) -> tuple[str, date] | None:
+def author_and_day(workspace: Workspace, name: str) -> tuple[str, date] | None:
     """Return who saved the selection of a name, and on which day; None if there is none."""
     with workspace.store.read() as db:
         found = notes.preset_written(db, PAGE, name)

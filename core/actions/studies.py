@@ -103,7 +103,7 @@ class Study(Generic[Saved]):
         """Return every study that was started here, by key."""
         return [self.read_saved(values) for values in self._presets(workspace).values()]
 
-    def saved_as(self, workspace: Workspace, key: str) -> Saved | None:
+    def get_saved(self, workspace: Workspace, key: str) -> Saved | None:
         """Return the study of a key; None if there is none."""
         values = self._presets(workspace).get(key)
         return None if values is None else self.read_saved(values)
@@ -117,7 +117,7 @@ class Study(Generic[Saved]):
 
     def save(self, workspace: Workspace, key: str, saved: Saved) -> None:
         """Save a study under its key, unless the same is there."""
-        if self.saved_as(workspace, key) != saved:
+        if self.get_saved(workspace, key) != saved:
             run_actions.save_preset(workspace, self.page, key, saved.as_json())
 
     def _presets(self, workspace: Workspace) -> Mapping[str, Mapping[str, Any]]:

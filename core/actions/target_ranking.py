@@ -27,6 +27,7 @@ from core.target_ranking.reading import ReadCells, read_source
 from core.target_ranking.request import TrainingRequest, check_request
 from core.target_ranking.results import ALL_GENES, RankingFolder, SavedEvaluation, list_folders
 from core.target_ranking.splits import Split
+from core.texts import list_known
 
 FOLDER: Final = "targets"
 Report = Callable[[float, str], object]
@@ -148,8 +149,9 @@ def find(workspace: Workspace, name: str | None = None) -> RankingFolder:
     known = list_all(workspace)
     found = next((folder for folder in known if name in (None, folder.name)), None)
     if found is None:
-        names = ", ".join(folder.name for folder in known) or "none; try: perturbdesk targets train --simulate"
-        raise NotFound(f"target ranking{f' {name}' if name else ''}: not in this workspace, which has {names}")
+        names = list_known(name or "", [folder.name for folder in known])
+        there = names if known else f"{names}; try: perturbdesk targets train --simulate"
+        raise NotFound(f"target ranking{f' {name}' if name else ''}: not in this workspace, {there}")
     return found
 
 

@@ -104,7 +104,7 @@ class Workspace:
             return f"{self.person.email} is signed in as a reader"
         return "PERTURBDESK_READ_ONLY is set"
 
-    def used_by(self, person: Person, look_up: Callable[[], Person | None] | None = None) -> Workspace:
+    def for_person(self, person: Person, look_up: Callable[[], Person | None] | None = None) -> Workspace:
         """Return the workspace for a person who signed in: changes are recorded under their name, and a reader cannot make any.
 
         look_up: as in the class.

@@ -163,7 +163,7 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
         check_values(file, rows, block, values, f"{_EXPECTED}{_other_places(file, '; ')}")
         totals[rows] = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
         non_zero += int(np.count_nonzero(values))
-        stored += _stored_of_genes(block)
+        stored += _count_stored_by_gene(block)
         detected[rows], least[rows] = _depth_of_cells(block)
         largest = max(largest, float(np.max(values, initial=0)))
         whole = whole and bool(np.array_equal(values, np.rint(values)))
@@ -214,7 +214,7 @@ def _depth_of_cells(block: Values) -> tuple[Codes, Floats]:
     return np.where(empty, 0, counts), np.where(empty, np.inf, least)
 
 
-def _stored_of_genes(block: Values) -> Codes:
+def _count_stored_by_gene(block: Values) -> Codes:
     """Return how many values a block keeps of each gene, of shape (n_genes,): what `csr_matrix` makes of it."""
     if isinstance(block, csr_matrix):
         found: Codes = np.bincount(block.indices, minlength=block.shape[1])

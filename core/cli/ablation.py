@@ -11,12 +11,15 @@ import typer
 
 from core.actions import ablations
 from core.actions.launch import read_key_values
+from core.cli import names
 from core.cli.base import Json, show
 from core.experiments.ablations.arms import change_of, score_of
 
 app = typer.Typer()
 
-Dataset = Annotated[str | None, typer.Option(help="The dataset whose labelled rows are scored.")]
+Dataset = Annotated[
+    str | None, typer.Option(help="The dataset whose labelled rows are scored.", autocompletion=names.complete_dataset)
+]
 
 
 @app.command("list")
@@ -44,7 +47,7 @@ def list_(context: typer.Context, dataset: Dataset = None, as_json: Json = False
 @app.command()
 def run(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="One of `ablation list`.")],
+    name: Annotated[str, typer.Argument(help="One of `ablation list`.", autocompletion=names.complete_ablation)],
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the ablation.")] = None,
     dataset: Dataset = None,
     as_json: Json = False,

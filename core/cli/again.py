@@ -11,7 +11,9 @@ import typer
 
 from core.actions import ask_again
 from core.actions.ask_again import MOST_TEXT_BYTES, AgainRequest
-from core.cli.base import Json, RunName, say_arm, say_progress, show
+from core.cli import names
+from core.cli.base import Json, say_arm, say_progress, show
+from core.cli.names import RunName
 from core.cli.settings import takes
 from core.errors import InputError
 from core.experiments.asked_again import again_json, again_lines, report_again
@@ -63,7 +65,12 @@ def _texts(files: Mapping[str, str]) -> dict[str, str]:
 def seeds(
     context: typer.Context,
     runs: Annotated[
-        list[str], typer.Argument(metavar="RUN…", help="Runs that differ only in seeds; for a single run, all such runs.")
+        list[str],
+        typer.Argument(
+            metavar="RUN…",
+            help="Runs that differ only in seeds; for a single run, all such runs.",
+            autocompletion=names.complete_run,
+        ),
     ],
     as_json: Json = False,
 ) -> None:

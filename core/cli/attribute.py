@@ -9,7 +9,8 @@ import typer
 
 from core.actions import attribution
 from core.actions.attribution import AttributionRequest
-from core.cli.base import Json, RunName, say_arm, say_progress, show
+from core.cli.base import Json, say_arm, say_progress, show
+from core.cli.names import RunName
 from core.cli.settings import takes
 from core.experiments.attribution import report_attribution
 from core.experiments.attribution_words import attribution_json, attribution_lines, cost_sentence

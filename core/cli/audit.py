@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,8 @@ from core.audit.brief_checks import FINDINGS, SHORT
 from core.audit.debate_audit import DebateAudit, audit_debate
 from core.audit.label_statements import TextCheck
 from core.audit.shared_symbols import compare_splits
-from core.cli.base import Json, RunName, show
+from core.cli.base import Json, show
+from core.cli.names import DatasetName, RunName
 from core.errors import InputError, StateError
 from core.scoring import leak_shapes
 from core.scoring.leak_power import LeakPower, leak_power
@@ -70,7 +70,7 @@ def _describe_debate(result: DebateAudit) -> str:
 @app.command()
 def leakage(
     context: typer.Context,
-    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
+    dataset: DatasetName = None,
     as_json: Json = False,
 ) -> None:
     """Find what splits share, texts, spaces and runs that have seen labels, and what the no-biology baseline scores."""

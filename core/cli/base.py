@@ -29,22 +29,6 @@ _LONGEST_LINE = 1_500  # characters of a line on standard error
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-def _complete_run(context: typer.Context, begun: str) -> list[str]:
-    """Return the names of runs that begin so, for the shell; none where the store cannot be read."""
-    from core.actions.workspace import open_workspace
-    from core.errors import DeskError
-    from core.store import runs
-
-    try:
-        with open_workspace(load_settings(context.find_root().params.get("folder"))).store.read() as db:
-            return [run.name for run in runs.list_all(db) if run.name.startswith(begun)]
-    except DeskError:
-        return []
-
-
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.", autocompletion=_complete_run)]
-
-
 class _Output:
     """Where output goes. progress: whether progress is printed although standard error is no terminal."""
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from core.actions.benchmark_baselines import BaselineRequest, compute_baselines
+from core.cli import names
 from core.cli.base import Json, show_scores
 from core.experiments.benchmark_baselines.attention_settings import read_grid
 from core.experiments.benchmark_baselines.split_words import split_json, split_lines
@@ -17,10 +18,15 @@ app = typer.Typer()
 @app.command()
 def baselines(
     context: typer.Context,
-    dataset: Annotated[str, typer.Option(metavar="D", help="The dataset's name.")],
+    dataset: Annotated[str, typer.Option(metavar="D", help="The dataset's name.", autocompletion=names.complete_dataset)],
     split: Annotated[str, typer.Option(help="The split whose labelled rows are scored.")] = "test",
     train_on: Annotated[
-        str | None, typer.Option(metavar="D2", help="Predict from the training rows of another dataset, matched by symbol.")
+        str | None,
+        typer.Option(
+            metavar="D2",
+            help="Predict from the training rows of another dataset, matched by symbol.",
+            autocompletion=names.complete_dataset,
+        ),
     ] = None,
     attention: Annotated[
         str | None,

@@ -20,8 +20,10 @@ from core.cells.conditions import READING
 from core.cells.confounders import describe_even
 from core.cells.screen import Description, LabelSettings
 from core.cells.words import description_lines, label_lines
-from core.cli.base import Json, RunName, say, show
+from core.cli import names
+from core.cli.base import Json, say, show
 from core.cli.files import show_imports
+from core.cli.names import RunName
 from core.cli.settings import takes
 from core.errors import InputError
 from core.fields.record import make
@@ -119,7 +121,12 @@ def evaluate(
 def score(
     context: typer.Context,
     run: RunName,
-    baseline: Annotated[str, typer.Option(metavar="RUN", help="The baseline's run, such as the mean over perturbations.")],
+    baseline: Annotated[
+        str,
+        typer.Option(
+            metavar="RUN", help="The baseline's run, such as the mean over perturbations.", autocompletion=names.complete_run
+        ),
+    ],
     as_json: Json = False,
 ) -> None:
     """Score a run against a baseline run as the Virtual Cell Challenge does, from cell-eval's tables of both."""

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.audit.claim_checks import ClaimsRequest
-from core.cli.base import Json, RunName, show
+from core.cli import names
+from core.cli.base import Json, show
+from core.cli.names import RunName
 from core.cli.settings import takes
 from core.fields.record import make
 from core.texts import table_lines
@@ -27,7 +29,11 @@ def claims(
     chosen: dict[str, Any],
     reading: Annotated[
         str | None,
-        typer.Option(metavar="RUN", help="With --reader model: a finished reading by name or id, by default the newest."),
+        typer.Option(
+            metavar="RUN",
+            help="With --reader model: a finished reading by name or id, by default the newest.",
+            autocompletion=names.complete_run,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.actions.reading_settings import ReadingSettings
-from core.cli.base import Json, RunName, say_progress, show
+from core.cli import names
+from core.cli.base import Json, say_progress, show
+from core.cli.names import RunName
 from core.cli.settings import takes
 from core.fields.record import make, options_of
 from core.texts import table_lines
@@ -29,7 +31,12 @@ def clash(
     chosen: dict[str, Any],
     reading: Annotated[
         str | None,
-        typer.Option("--reading", metavar="RUN", help="Show a finished reading by name or id, or the `newest`; makes no calls."),
+        typer.Option(
+            "--reading",
+            metavar="RUN",
+            help="Show a finished reading by name or id, or the `newest`; makes no calls.",
+            autocompletion=names.complete_run,
+        ),
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return at once; a worker process continues.")] = False,
     side: Annotated[str, typer.Option(help="Only points of this side.")] = "",

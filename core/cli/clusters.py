@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from core.audit.kind_settings import KindsRequest
-from core.cli.base import Json, RunName, show
+from core.cli.base import Json, show
+from core.cli.names import RunName
 from core.cli.settings import takes
 from core.fields.record import make
 

@@ -9,7 +9,8 @@ import typer
 
 from core.actions import contamination as actions
 from core.actions.contamination import ContaminationRequest
-from core.cli.base import Json, RunName, say_arm, say_progress, show
+from core.cli.base import Json, say_arm, say_progress, show
+from core.cli.names import RunName
 from core.cli.settings import takes
 from core.experiments.attribution_words import cost_sentence
 from core.experiments.contamination import report_contamination

@@ -8,7 +8,8 @@ import typer
 
 from core.actions import knn_numbers
 from core.actions.cells import control_expression_of
-from core.cli.base import Json, RunName, show_scores
+from core.cli.base import Json, show_scores
+from core.cli.names import RunName
 from core.scoring import control_words, run_scores
 from core.scoring.baselines import add_expression
 from core.scoring.controls import control_run

@@ -12,6 +12,7 @@ from core.actions import component_loader, imports
 from core.actions import spaces as actions
 from core.actions.space_settings import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
 from core.actions.workspace import Workspace
+from core.cli import names
 from core.cli.base import Json, say, show
 from core.cli.progress import working
 from core.cli.settings import takes
@@ -33,7 +34,13 @@ def _check_dataset(context: typer.Context, dataset: str | None) -> str | None:
 
 
 DatasetName = Annotated[
-    str | None, typer.Option("--dataset", callback=_check_dataset, help="By default the only one that is not the demo.")
+    str | None,
+    typer.Option(
+        "--dataset",
+        callback=_check_dataset,
+        help="By default the only one that is not the demo.",
+        autocompletion=names.complete_dataset,
+    ),
 ]
 
 
@@ -146,7 +153,9 @@ def list_(context: typer.Context, dataset: DatasetName = None, as_json: Json = F
 
 @app.command()
 def delete(
-    context: typer.Context, name: Annotated[str, typer.Argument(metavar="SPACE", help="A space's name.")], as_json: Json = False
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="SPACE", help="A space's name.", autocompletion=names.complete_space)],
+    as_json: Json = False,
 ) -> None:
     """Delete a space; runs that were made with it stay."""
     gone = actions.delete(context.obj, name)

@@ -14,7 +14,9 @@ import typer
 from core.actions import launch, model_servers, run_control
 from core.actions.changed_settings import ChangedSettings, change_settings
 from core.actions.workspace import Workspace
-from core.cli.base import Json, RunName, say, say_if_named_otherwise, say_progress, show
+from core.cli import names
+from core.cli.base import Json, say, say_if_named_otherwise, say_progress, show
+from core.cli.names import RunName
 from core.cli.runs import list_records
 from core.cli.settings import takes
 from core.engine.request import RunRequest
@@ -38,7 +40,12 @@ Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker
 @takes(RunRequest)
 def run(
     context: typer.Context,
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="Such as debate, prompt_only, evidence_rules.")],
+    method: Annotated[
+        str,
+        typer.Argument(
+            metavar="METHOD", help="Such as debate, prompt_only, evidence_rules.", autocompletion=names.complete_method
+        ),
+    ],
     chosen: dict[str, Any],
     values: Annotated[
         list[str] | None,
@@ -129,7 +136,12 @@ def endpoint(
     context: typer.Context,
     chosen: dict[str, Any],
     method: Annotated[
-        str | None, typer.Option("--method", help="A method that asks a model row by row: its parameters are sent too.")
+        str | None,
+        typer.Option(
+            "--method",
+            help="A method that asks a model row by row: its parameters are sent too.",
+            autocompletion=names.complete_method,
+        ),
     ] = None,
     values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
     as_json: Json = False,

@@ -15,7 +15,9 @@ from core.actions import imports, walks
 from core.actions import site as site_action
 from core.actions import undo as undo_action
 from core.actions.workspace import Workspace
-from core.cli.base import Json, RunName, say, say_progress, show
+from core.cli import names
+from core.cli.base import Json, say, say_progress, show
+from core.cli.names import RunName
 from core.cli.progress import working
 from core.errors import InputError
 from core.file_io import write_by
@@ -38,7 +40,9 @@ def import_(
     context: typer.Context,
     paths: Annotated[list[Path], typer.Argument(help="Files or folders; recognised by content.")],
     name: Annotated[str | None, typer.Option(help="Name of the run, or of the dataset for files of pairs.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="The dataset that the rows belong to.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="The dataset that the rows belong to.", autocompletion=names.complete_dataset)
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse a file if one of its rows is bad.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
     de: Annotated[str | None, typer.Option(help="External scores: the column that ranks rows by an effect.")] = None,
@@ -121,7 +125,9 @@ def show_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
 @app.command()
 def undo(
     context: typer.Context,
-    what: Annotated[str, typer.Argument(metavar="IMPORT", help="An import's id, file name or run.")],
+    what: Annotated[
+        str, typer.Argument(metavar="IMPORT", help="An import's id, file name or run.", autocompletion=names.complete_import)
+    ],
     with_runs: Annotated[bool, typer.Option("--with-runs", help="Also delete the runs that predict its rows.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -162,7 +168,7 @@ def site(
     context: typer.Context,
     run: RunName,
     out: Annotated[Path, typer.Option(help="The folder to write.")],
-    walk: Annotated[list[str] | None, typer.Option(metavar="NAME", help=_WALK)] = None,
+    walk: Annotated[list[str] | None, typer.Option(metavar="NAME", help=_WALK, autocompletion=names.complete_walk)] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Write into a folder that is not empty.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -9,10 +9,9 @@ import typer
 from core.actions import job_control
 from core.actions.job_kinds.base import Job
 from core.cli.base import Json, show
+from core.cli.names import JobName
 
 app = typer.Typer()
-
-Name = Annotated[str, typer.Argument(metavar="JOB", help="A name or id of `jobs list`, with its kind if several have it.")]
 
 
 @app.command("list")
@@ -30,7 +29,7 @@ def list_(
 @app.command()
 def log(
     context: typer.Context,
-    job: Name,
+    job: JobName,
     lines: Annotated[int, typer.Option(help="How many lines to show.", min=1)] = 50,
     as_json: Json = False,
 ) -> None:
@@ -41,13 +40,13 @@ def log(
 
 
 @app.command()
-def stop(context: typer.Context, job: Name, as_json: Json = False) -> None:
+def stop(context: typer.Context, job: JobName, as_json: Json = False) -> None:
     """Ask a job to end. Its results so far stay, and `jobs resume` continues it."""
     _show(job_control.stop(context.obj, job_control.find_named(context.obj, job)), as_json)
 
 
 @app.command()
-def resume(context: typer.Context, job: Name, as_json: Json = False) -> None:
+def resume(context: typer.Context, job: JobName, as_json: Json = False) -> None:
     """Resume a job that ended early, in a separate process. A running job is left alone."""
     _show(job_control.resume(context.obj, job_control.find_named(context.obj, job)), as_json)
 

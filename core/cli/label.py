@@ -10,7 +10,8 @@ import typer
 
 from core.actions import rubrics
 from core.audit.sample_request import SampleRequest
-from core.cli.base import Json, RunName, show
+from core.cli.base import Json, show
+from core.cli.names import RubricName, RunName
 from core.cli.settings import takes
 from core.errors import InputError
 from core.fields.record import make
@@ -28,7 +29,7 @@ MOST_BYTES = 1 << 28  # of a file of labels
 @takes(SampleRequest)
 def label(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A rubric.")],
+    name: RubricName,
     run: RunName,
     chosen: dict[str, Any],
     export: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all labels as CSV.")] = None,

@@ -10,6 +10,7 @@ import typer
 
 from core.actions import ledger, rubric_ledger
 from core.actions.workspace import Workspace
+from core.cli import names
 from core.cli.base import Json, say, show
 from core.errors import InputError
 from core.experiments.decision import DecisionRule
@@ -25,9 +26,15 @@ app = typer.Typer()
 MOST_BYTES = 10_000_000  # of a file of hypotheses
 _SHOWN = ("hypothesis", "verdict", "difference", "detectable", "p", "p (Holm)", "p (BH)", "source")
 
-Name = Annotated[str, typer.Argument(help="The hypothesis's name.")]
+Name = Annotated[str, typer.Argument(help="The hypothesis's name.", autocompletion=names.complete_hypothesis)]
 Pair = Annotated[
-    str, typer.Option("--runs", metavar="A,B", help="The baseline run and the run that should beat it, by name or id.")
+    str,
+    typer.Option(
+        "--runs",
+        metavar="A,B",
+        help="The baseline run and the run that should beat it, by name or id.",
+        autocompletion=names.complete_runs,
+    ),
 ]
 Note = Annotated[str, typer.Option(help="A remark.")]
 
@@ -58,10 +65,16 @@ def add(
     unit: Annotated[str, typer.Option(metavar="two-way|pert|gene|row", help="What is resampled.")] = "two-way",
     pair: Pair = "",
     rubric: Annotated[
-        str, typer.Option(help="A rubric instead of two runs: rows of --run with the answer yes against the others.")
+        str,
+        typer.Option(
+            help="A rubric instead of two runs: rows of --run with the answer yes against the others.",
+            autocompletion=names.complete_rubric,
+        ),
     ] = "",
-    run: Annotated[str, typer.Option(help="The run whose texts the rubric asks about, by name or id.")] = "",
-    dataset: Annotated[str, typer.Option(help="By default that of the runs.")] = "",
+    run: Annotated[
+        str, typer.Option(help="The run whose texts the rubric asks about, by name or id.", autocompletion=names.complete_run)
+    ] = "",
+    dataset: Annotated[str, typer.Option(help="By default that of the runs.", autocompletion=names.complete_dataset)] = "",
     note: Note = "",
     as_json: Json = False,
 ) -> None:
@@ -86,11 +99,21 @@ def result(
     pair: Pair = "",
     public_noise: Annotated[
         str,
-        typer.Option(metavar="A,B", help="Compare public scores; two similar labelled runs give their noise."),
+        typer.Option(
+            metavar="A,B",
+            help="Compare public scores; two similar labelled runs give their noise.",
+            autocompletion=names.complete_runs,
+        ),
     ] = "",
-    benchmark: Annotated[str, typer.Option(help="The benchmark whose arms the runs are.")] = "",
+    benchmark: Annotated[
+        str, typer.Option(help="The benchmark whose arms the runs are.", autocompletion=names.complete_benchmark)
+    ] = "",
     reading: Annotated[
-        str, typer.Option(help="About a rubric: the reading whose answers count, by default its rule or the newest.")
+        str,
+        typer.Option(
+            help="About a rubric: the reading whose answers count, by default its rule or the newest.",
+            autocompletion=names.complete_run,
+        ),
     ] = "",
     note: Note = "",
     as_json: Json = False,

@@ -10,7 +10,9 @@ import typer
 from core.actions import comparison_log
 from core.actions.replicate_scores import scale_to_replicate
 from core.actions.workspace import Workspace
-from core.cli.base import Json, RunName, show, show_scores
+from core.cli import names
+from core.cli.base import Json, show, show_scores
+from core.cli.names import RunName
 from core.errors import InputError, MissingPackage
 from core.fields.option import split_names
 from core.scoring import json_shapes, run_scores, sentences
@@ -28,8 +30,10 @@ from core.texts import table_lines
 app = typer.Typer()
 
 UNASKED_ROWS = 100_000  # up to so many are resampled unless told otherwise, in less than half a minute
-RunA = Annotated[str, typer.Argument(metavar="A", help="The name or id of a run.")]
-RunB = Annotated[str, typer.Argument(metavar="B[,C]", help="Another run by name or id, or several.")]
+RunA = Annotated[str, typer.Argument(metavar="A", help="The name or id of a run.", autocompletion=names.complete_run)]
+RunB = Annotated[
+    str, typer.Argument(metavar="B[,C]", help="Another run by name or id, or several.", autocompletion=names.complete_runs)
+]
 Margin = Annotated[float | None, typer.Option(help="Test whether the runs are equal within this difference of the mean.")]
 Bootstrap = Annotated[
     bool | None,
@@ -53,6 +57,7 @@ def score(
         typer.Option(
             metavar="DATASET",
             help="A replicate of the screen: also show the score on a scale from no biology (0) to the replicate (1).",
+            autocompletion=names.complete_dataset,
         ),
     ] = None,
     abstain: Annotated[

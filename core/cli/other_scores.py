@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from core.actions.training_distance import label_at_thresholds, list_distances, score_by_distance
-from core.cli.base import Json, RunName, show_scores
+from core.cli import names
+from core.cli.base import Json, show_scores
+from core.cli.names import RunName
 from core.errors import InputError
 from core.fields.option import split_names
 from core.scoring import class_scores, distance_scores, group_scores
@@ -75,7 +77,14 @@ def score_classes(context: typer.Context, run: RunName, as_json: Json = False) -
 def score_distance(
     context: typer.Context,
     run: RunName,
-    by: Annotated[str, typer.Option(metavar="SPACE|network", help="A gene space, or the network of the knowledge packs.")],
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="SPACE|network",
+            help="A gene space, or the network of the knowledge packs.",
+            autocompletion=names.complete_space_or_network,
+        ),
+    ],
     axis: Axis = _Axis.gene,
     as_json: Json = False,
 ) -> None:
@@ -94,9 +103,14 @@ def score_distance(
 def sensitivity(
     context: typer.Context,
     a: RunName,
-    b: Annotated[str, typer.Argument(metavar="B", help="The run that is compared with it.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The run that is compared with it.", autocompletion=names.complete_run)],
     labels: Annotated[
-        str | None, typer.Option(metavar="DATASET,…", help="Other labels of the same pairs, such as those at another threshold.")
+        str | None,
+        typer.Option(
+            metavar="DATASET,…",
+            help="Other labels of the same pairs, such as those at another threshold.",
+            autocompletion=names.complete_datasets,
+        ),
     ] = None,
     fdr: Annotated[
         str | None, typer.Option(metavar="FDR,…", help="Labels of a screen with effects below these FDRs, such as 0.01,0.1.")

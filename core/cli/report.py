@@ -16,6 +16,7 @@ from core.actions.knn_numbers import kept_vectors
 from core.actions.replicate_scores import scale_to_replicate
 from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
+from core.cli import names
 from core.cli.base import Json, say, show, show_scores
 from core.errors import InputError
 from core.fields.option import split_names
@@ -37,14 +38,27 @@ app = typer.Typer()
 _EXPLORERS = "Movable weights of fusions in the file: with scores by labels, with ranks only, or none."
 _QUESTION = "; ".join(f"{name}: {title}" for name, title in TITLES.items()) + " By default as the choice suggests."
 _SHOWN = 20  # rows of a figure's table; --json has all
-Runs = Annotated[str, typer.Option("--runs", metavar="A,B", help="Runs by name or id; the first is highlighted.")]
+Runs = Annotated[
+    str,
+    typer.Option(
+        "--runs", metavar="A,B", help="Runs by name or id; the first is highlighted.", autocompletion=names.complete_runs
+    ),
+]
 Compare = Annotated[
-    list[str] | None, typer.Option(metavar="A,B", help="A baseline and a run to compare with it; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        metavar="A,B", help="A baseline and a run to compare with it; may be repeated.", autocompletion=names.complete_runs
+    ),
 ]
 Replicate = Annotated[
-    str, typer.Option(metavar="DATASET", help="A dataset that is a replicate of the screen: scores are also shown on its scale.")
+    str,
+    typer.Option(
+        metavar="DATASET",
+        help="A dataset that is a replicate of the screen: scores are also shown on its scale.",
+        autocompletion=names.complete_dataset,
+    ),
 ]
-Name = Annotated[str, typer.Argument(help="The report's name.")]
+Name = Annotated[str, typer.Argument(help="The report's name.", autocompletion=names.complete_report)]
 
 
 @app.command()
@@ -66,7 +80,7 @@ def new(
     title: Annotated[str, typer.Option(help="The finding; by default drafted from the verdict.")] = "",
     abstract: Annotated[str, typer.Option(help="The abstract; by default a draft, marked as one.")] = "",
     authors: Annotated[str, typer.Option(help="Its authors; by default the user who saves it.")] = "",
-    walk: Annotated[str, typer.Option(help="Include the stops of this walk-through.")] = "",
+    walk: Annotated[str, typer.Option(help="Include the stops of this walk-through.", autocompletion=names.complete_walk)] = "",
     replicate: Replicate = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing report of that name.")] = False,
     as_json: Json = False,
@@ -118,7 +132,7 @@ def build(
     selection = from_json(ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}")
     find = _finders(context.obj)
     links = Links(context.obj.settings.base_url or AT_HOME)
-    byline = Byline(*(reports.saved_by(context.obj, name) or ()))
+    byline = Byline(*(reports.author_and_day(context.obj, name) or ()))
     parts = dataclasses.replace(load_parts(context.obj.store, name, selection, find, links), byline=byline)
     built = build_file(parts, slides=slides)
     machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
@@ -155,7 +169,7 @@ def figure(
 @app.command()
 def fusion(
     context: typer.Context,
-    run: Annotated[str, typer.Argument(help="A saved fusion, by name or id.")],
+    run: Annotated[str, typer.Argument(help="A saved fusion, by name or id.", autocompletion=names.complete_run)],
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
     labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Whether the labels of its rows are in the file.")] = True,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,

@@ -12,7 +12,9 @@ import typer
 from core.actions import rubrics
 from core.actions.reading_settings import ReadingSettings
 from core.audit.rubric import Rubric
-from core.cli.base import Json, RunName, say_progress, show
+from core.cli import names
+from core.cli.base import Json, say_progress, show
+from core.cli.names import RubricName, RunName
 from core.cli.settings import takes
 from core.fields.record import make, options_of
 from core.texts import table_lines
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from core.scoring.rubric_rates import RateTexts
 
 app = typer.Typer(no_args_is_help=True)
-
-RubricName = Annotated[str, typer.Argument(metavar="NAME", help="A rubric's name, as `rubric list` prints it.")]
 
 
 class Judge(StrEnum):
@@ -146,7 +146,12 @@ def _read_by_model(
 JudgedBy = Annotated[Judge | None, typer.Option("--judge", help="By default the rubric's rule if it has one, else a model.")]
 ReadingName = Annotated[
     str | None,
-    typer.Option("--reading", metavar="RUN", help="A model's reading by name or id; by default the newest finished one."),
+    typer.Option(
+        "--reading",
+        metavar="RUN",
+        help="A model's reading by name or id; by default the newest finished one.",
+        autocompletion=names.complete_run,
+    ),
 ]
 Answer = Annotated[str | None, typer.Option(help="The answer that counts; by default the rubric's first.")]
 
@@ -159,7 +164,10 @@ def rate(
     judge: JudgedBy = None,
     reading: ReadingName = None,
     other: Annotated[
-        str | None, typer.Option("--other", metavar="RUN2", help="Another run, compared on the shared rows.")
+        str | None,
+        typer.Option(
+            "--other", metavar="RUN2", help="Another run, compared on the shared rows.", autocompletion=names.complete_run
+        ),
     ] = None,
     answer: Answer = None,
     as_json: Json = False,
@@ -183,7 +191,10 @@ def rate(
 @app.command()
 def worth(
     context: typer.Context,
-    names: Annotated[str, typer.Argument(metavar="NAME[,NAME2…]", help="Rubrics that are tested together.")],
+    names: Annotated[
+        str,
+        typer.Argument(metavar="NAME[,NAME2…]", help="Rubrics that are tested together.", autocompletion=names.complete_rubrics),
+    ],
     run: RunName,
     judge: JudgedBy = None,
     reading: ReadingName = None,

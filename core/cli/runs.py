@@ -11,7 +11,9 @@ import typer
 from core.actions import jobs
 from core.actions import runs as run_actions
 from core.actions.workspace import Workspace
-from core.cli.base import Json, RunName, show
+from core.cli import names
+from core.cli.base import Json, show
+from core.cli.names import DatasetName, RunName
 from core.engine.run_state import LIVE_STATES
 from core.store import datasets, runs
 from core.store import notes as store_notes
@@ -107,8 +109,11 @@ def note(
 @app.command()
 def notes(
     context: typer.Context,
-    run: Annotated[str | None, typer.Argument(help="A run's name or id; without it, all runs of the dataset.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
+    run: Annotated[
+        str | None,
+        typer.Argument(help="A run's name or id; without it, all runs of the dataset.", autocompletion=names.complete_run),
+    ] = None,
+    dataset: DatasetName = None,
     author: Annotated[str | None, typer.Option(help="Only notes that this author wrote.")] = None,
     as_json: Json = False,
 ) -> None:

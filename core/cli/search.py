@@ -9,6 +9,7 @@ import typer
 
 from core.actions import component_loader
 from core.cli.base import Json, show
+from core.cli.names import DatasetName
 from core.errors import InputError
 from core.store import runs, text_search
 from core.store.text_search import LIMIT, Found, TextQuery
@@ -20,7 +21,7 @@ app = typer.Typer()
 def search(
     context: typer.Context,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A word or phrase; case is ignored.")],
-    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
+    dataset: DatasetName = None,
     limit: Annotated[int, typer.Option(min=1, help="How many hits to list.")] = LIMIT,
     as_json: Json = False,
 ) -> None:

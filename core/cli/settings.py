@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
+from core.cli.names import complete_option
 from core.fields.option import Option
 from core.fields.record import options_of
 
@@ -112,7 +113,14 @@ def _parameter(option: Option) -> inspect.Parameter:
         default = ",".join(default)
     least, most = (option.least, option.most) if option.is_usage else (None, None)
     metavar = option.metavar or ("|".join(option.choices) if option.choices and not option.is_usage else None)
-    about = typer.Option(option.option, metavar=metavar, help=option.command_help or option.help, min=least, max=most)
+    about = typer.Option(
+        option.option,
+        metavar=metavar,
+        help=option.command_help or option.help,
+        min=least,
+        max=most,
+        autocompletion=complete_option(option),
+    )
     annotation: Any = Annotated[kind | None if default is None else kind, about]
     return inspect.Parameter(_parameter_name(option), inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 

@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from core.actions import bundles, submissions
-from core.cli.base import Json, RunName, say, show
+from core.cli import names
+from core.cli.base import Json, say, show
+from core.cli.names import DatasetName, RunName
 from core.submission.rules import is_valid
 from core.submission.rules.registry import Problem, list_names
 from core.types import Track
@@ -24,10 +26,13 @@ def check_(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV, or a zip.")],
     track: Annotated[Track, typer.Option(help="A, B or C.")],
-    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
+    dataset: DatasetName = None,
     rows: Rows = "",
     prompt: Annotated[Path | None, typer.Option(help="The prompt that was run, to compare prompt.txt with.")] = None,
-    run: Annotated[str | None, typer.Option(help="The run it was made from; its provenance is checked too.")] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(help="The run it was made from; its provenance is checked too.", autocompletion=names.complete_run),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List every problem of a submission. The exit status is 0 whether it is valid or not.

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from core.actions import target_ranking
+from core.cli import names
 from core.cli.base import Json, say, say_progress, show
 from core.cli.settings import takes
 from core.errors import InputError, NotFound
@@ -33,7 +34,9 @@ from core.target_ranking.tables import (
 
 app = typer.Typer()
 
-Name = Annotated[str | None, typer.Option("--name", help="The target ranking; by default the latest.")]
+Name = Annotated[
+    str | None, typer.Option("--name", help="The target ranking; by default the latest.", autocompletion=names.complete_ranking)
+]
 SplitFile = Annotated[
     Path | None, typer.Option("--split", metavar="FILE", help="A published split: JSON with train_conditions and so on.")
 ]
@@ -138,7 +141,9 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
 
 @app.command()
 def delete(
-    context: typer.Context, name: Annotated[str, typer.Argument(help="The target ranking.")], as_json: Json = False
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The target ranking.", autocompletion=names.complete_ranking)],
+    as_json: Json = False,
 ) -> None:
     """Delete a target ranking with its models and evaluations."""
     target_ranking.delete(context.obj, name)
@@ -146,7 +151,10 @@ def delete(
 
 
 @app.command(hidden=True)
-def work(context: typer.Context, name: Annotated[str, typer.Argument(help="The target ranking.")]) -> None:
+def work(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The target ranking.", autocompletion=names.complete_ranking)],
+) -> None:
     """Train the missing models of a target ranking. The page starts this in a separate process."""
     target_ranking.work_on(context.obj, name, say)
 

@@ -13,7 +13,9 @@ from core.actions import derived_runs, knn_numbers, launch
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.workspace import Workspace
+from core.cli import names
 from core.cli.base import Json, say_if_named_otherwise, show, show_scores
+from core.cli.names import DatasetName
 from core.cli.progress import working
 from core.cli.settings import takes
 from core.engine.request import RunRequest
@@ -30,7 +32,6 @@ from core.types import Flag
 
 app = typer.Typer()
 
-DatasetName = Annotated[str | None, typer.Option("--dataset", help="By default the only one that is not the demo.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")]
 PROGRESS_EVERY_S = 3.0
 MOST_LISTED = 20  # neighbours printed for people; --json has all
@@ -159,8 +160,8 @@ def fuse(
 @app.command()
 def decompose(
     context: typer.Context,
-    base: Annotated[str, typer.Option(help="The run that was fused.")],
-    fused: Annotated[str, typer.Option(help="The fusion of it.")],
+    base: Annotated[str, typer.Option(help="The run that was fused.", autocompletion=names.complete_run)],
+    fused: Annotated[str, typer.Option(help="The fusion of it.", autocompletion=names.complete_run)],
     w_de: Annotated[float, typer.Option(help="The other component's weight for DE.")],
     w_dir: Annotated[float, typer.Option(help="Its weight for DIR.")],
     name: NewName,

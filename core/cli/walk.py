@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from core.actions import machine_names, walks
+from core.cli import names
 from core.cli.base import Json, show
 from core.file_io import write_file
 from core.hashes import sha256_of
@@ -19,9 +20,12 @@ from core.store.walks import Stop
 
 app = typer.Typer()
 
-Name = Annotated[str, typer.Argument(help="The walk-through's name.")]
+Name = Annotated[str, typer.Argument(help="The walk-through's name.", autocompletion=names.complete_walk)]
 _BASE_URL = f"Base address of links; by default that of the settings, else {AT_HOME}."
-Dataset = Annotated[str | None, typer.Option(help="Its dataset, if several have a walk-through of that name.")]
+Dataset = Annotated[
+    str | None,
+    typer.Option(help="Its dataset, if several have a walk-through of that name.", autocompletion=names.complete_dataset),
+]
 
 
 @app.command("list")

@@ -49,7 +49,7 @@ class RayBackend:
         self._settings, self._reports = settings, reports
         self._calls = None if client is None else SharedCalls(client)
         self._call_settings = client and CallSettings(
-            replace(client.endpoint, access=client.endpoint.access.narrowed_to(settings.servers)),
+            replace(client.endpoint, access=client.endpoint.access.limit_to(settings.servers)),
             settings.concurrency,
             client.cache is not None,
         )

@@ -85,7 +85,7 @@ def read_saved(values: Mapping[str, Any]) -> SavedContamination:
     return SavedContamination(spec, dict(values["runs"]), from_json(SavedScreen, values.get("screen", {}), "screen"))
 
 
-def finished_of(db: Cursor, run: str) -> list[SavedContamination]:
+def list_finished(db: Cursor, run: str) -> list[SavedContamination]:
     """Return the experiments on a run with all arms done, in the order of their start."""
     states = runs.statuses(db)
     saved = map(read_saved, notes.presets_of_page(db, PAGE).values())

@@ -78,7 +78,7 @@ class ServerAccess:
             f"; this address has no key: give it one in PERTURBDESK_API_KEYS, or add it to {LIST} to send it PERTURBDESK_API_KEY"
         )
 
-    def narrowed_to(self, servers: str) -> Self:
+    def limit_to(self, servers: str) -> Self:
         """Return the access of a process that asks these servers: their keys alone.
 
         servers: as settings of a run hold them. Those of a file may come later, so its readers get the keys of all.

@@ -9,7 +9,7 @@ from core.audit.debate_audit import audit_debate
 from core.audit.rubric import Rubric
 from core.audit.rules.registry import built_in_rubrics
 from core.errors import NotFound, StateError
-from core.experiments.contamination import Contamination, finished_of, report_contamination
+from core.experiments.contamination import Contamination, list_finished, report_contamination
 from core.report.material import AskedRubric, ChosenRow, FindAnswers, FindVectors, Material, Reproduce
 from core.report.selection import ReportSelection
 from core.scoring import rubric_worth, run_scores
@@ -102,7 +102,7 @@ def _find_rubrics(db: Cursor, run: Run) -> list[AskedRubric]:
 
 
 def _contaminations_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, list[Contamination]]:
-    return {run.id: [report_contamination(db, one) for one in finished_of(db, run.id)] for run in chosen}
+    return {run.id: [report_contamination(db, one) for one in list_finished(db, run.id)] for run in chosen}
 
 
 def _texts_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, RunTexts]:

@@ -41,7 +41,7 @@ def controls_table(controls: Sequence[Control], *, is_reversed: bool = False) ->
             **{"DE": _text(each.de), "DIR": _text(each.dir), "mean": _text(each.mean)},
             **{"DE, pooled": _text(each.pooled_de), "DIR, pooled": _text(each.pooled_dir)},
             "how to read the pooled ones": each.note,
-            **{title: _reversed(getattr(each, axis)) for title, axis in reverses.items()},
+            **{title: _reverse_text(getattr(each, axis)) for title, axis in reverses.items()},
         }
         for each in controls
     ]
@@ -51,7 +51,7 @@ def _text(value: Interval | None) -> str | None:
     return None if value is None else interval_text(value)
 
 
-def _reversed(value: Interval | None) -> str | None:
+def _reverse_text(value: Interval | None) -> str | None:
     found = reverse_value(value)
     return None if found is None else number_text(found)
 
@@ -91,12 +91,12 @@ def _control(found: Control) -> dict[str, Any]:
         "name": found.name,
         **{axis: None if value is None else value.estimate for axis, value in values.items()},
         "intervals": {axis: None if value is None else interval(value) for axis, value in values.items()},
-        "pooled": _pooled(found),
+        "pooled": _pooled_scores(found),
         "about": found.about,
     }
 
 
-def _pooled(found: Control) -> dict[str, Any] | None:
+def _pooled_scores(found: Control) -> dict[str, Any] | None:
     values = {
         axis: None if value is None else interval(value) for axis, value in (("de", found.pooled_de), ("dir", found.pooled_dir))
     }

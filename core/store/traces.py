@@ -239,13 +239,12 @@ def text_counts(cursor: Cursor, run: str) -> dict[str, dict[str, int]]:
     return counts
 
 
-def text_stages(cursor: Cursor, run: str) -> list[str]:
-    """Return the stages of a run's texts, in the order in which rows have them."""
+def stages(cursor: Cursor, run: str) -> list[str]:
+    """Return the stages that the events of a run name, in the order in which a row has them."""
     found = cursor.execute(
-        "SELECT stage FROM trace_event WHERE run = ? AND list_contains(?, kind) AND stage != '' GROUP BY stage ORDER BY min(seq)",
-        [run, list(TEXT_KINDS)],
+        "SELECT stage FROM trace_event WHERE run = ? AND stage <> '' GROUP BY stage ORDER BY min(seq), stage", [run]
     ).fetchall()
-    return [str(stage) for (stage,) in found]
+    return [stage for (stage,) in found]
 
 
 def texts(cursor: Cursor, run: str, kind: str, role: str = "") -> tuple[pd.DataFrame, Sequence[str]]:

@@ -183,7 +183,7 @@ def read_answer(text: str) -> Label | None:
     if refuses(plain, ()):
         return None
     for part in (_answer_part(plain), plain):
-        named = _named_in(part)
+        named = _find_labels(part)
         if len(named) == 1:
             return named.pop()
     return None
@@ -195,7 +195,7 @@ def _answer_part(text: str) -> str:
     return text[marks[-1].end() :].strip() if marks else text.strip().rpartition("\n")[2]
 
 
-def _named_in(text: str) -> set[Label]:
+def _find_labels(text: str) -> set[Label]:
     """Return the labels named in a part of a text; none if the text after the first label retracts it."""
     letters = [(each.start(), each[1] or each[2]) for each in _OPTION.finditer(text)]
     letters += [(each.start(), each[1]) for each in _LETTER_LINE.finditer(text)]

@@ -108,7 +108,7 @@ def margin_table(table: pd.DataFrame, metric: str, k: int | None, strata: Mappin
     return pd.DataFrame(lines)
 
 
-def published_wide(metric: str) -> pd.DataFrame:
+def wide_published_table(metric: str) -> pd.DataFrame:
     """Return the published values of a metric: model, a column of text for each k, and a description of what was scored."""
     part = published_table()
     part = part[part["metric"] == metric]
@@ -153,7 +153,7 @@ def table_text(saved: SavedEvaluation, split_name: str) -> str:
 
 def published_text() -> str:
     """Return the published table as text for a terminal, with notes on comparability."""
-    return "\n\n".join(["published", *(_align(published_wide(metric)) for metric in METRICS), *NOT_COMPARABLE])
+    return "\n\n".join(["published", *(_align(wide_published_table(metric)) for metric in METRICS), *NOT_COMPARABLE])
 
 
 def ceilings_text(ceilings: Ceilings) -> str:

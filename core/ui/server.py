@@ -26,7 +26,7 @@ from core.secrets_file import redirect_uri
 from core.ui.access import Access
 from core.ui.session_limits import SessionLimits, ending_sessions
 from core.ui.sessions import PageMessages
-from core.ui.shared.addresses import moved_to
+from core.ui.shared.addresses import find_redirect
 from core.ui.sign_ins import SIGNED_IN
 from core.ui.upload_limits import UploadLimits
 
@@ -153,7 +153,7 @@ class FormerAddresses:
         place = None
         if scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", ""):
             query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-            place = moved_to(scope["path"].rpartition("/")[2], query)
+            place = find_redirect(scope["path"].rpartition("/")[2], query)
         if place is None:
             await self.app(scope, receive, send)
             return

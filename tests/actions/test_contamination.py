@@ -20,7 +20,7 @@ from core.config import Settings
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, MissingPackage, StateError
-from core.experiments.contamination import Contamination, finished_of
+from core.experiments.contamination import Contamination, list_finished
 from core.experiments.contamination_words import contamination_json, contamination_lines
 from core.experiments.screen_names import NamedScreen, known_descriptors
 from core.experiments.screen_words import screen_lines
@@ -138,7 +138,7 @@ def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path
     )
     assert told.out == "Every run is done: no new calls are needed. 12 more calls ask which screen the rows are from.\n"
     with workspace.store.read() as db:
-        [saved] = finished_of(db, found.spec.run)
+        [saved] = list_finished(db, found.spec.run)
     assert saved.spec == found.spec
     assert dict(saved.runs) == dict(found.runs)
 

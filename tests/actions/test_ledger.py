@@ -131,7 +131,7 @@ def test_public_scores_are_held_against_what_a_half_can_show(filled: Workspace) 
 @pytest.mark.parametrize(
     ("name", "recording", "error", "words"),
     [
-        ("nobody", Recording(), NotFound, "hypothesis 'nobody': not registered here, expected one of"),
+        ("nobody", Recording(), NotFound, "hypothesis 'nobody': not registered here, which has "),
         ("arguing", Recording(b=A), InputError, f"registered for the run {B}"),
         ("no runs", Recording(), InputError, "names no runs"),
         ("no runs", Recording(a=A, b="absent"), NotFound, "run 'absent'"),

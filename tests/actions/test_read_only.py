@@ -372,7 +372,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "model_servers.refuse_unlisted": lambda s: model_servers.refuse_unlisted(s.plain, s.model),
     "run_control.settings_of_worker": lambda s: run_control.settings_of_worker(s.crashed, run_of(s).id),
     "ask.answer_of": lambda s: ask.answer_of(s.crashed, "r", "Pa_Ga"),
-    "ask.asked_before": lambda s: ask.asked_before(s.plain, "bmdm"),
+    "ask.list_ad_hoc_runs": lambda s: ask.list_ad_hoc_runs(s.plain, "bmdm"),
     "ask.pair_of": lambda s: ask.pair_of(s.crashed, run_of(s)),
     "ask.question_again": lambda s: ask.question_again(s.crashed, run_of(s)),
     "ask_again.plan_again": lambda s: ask_again.plan_again(s.crashed, ask_again.AgainRequest("r", "Pa_Ga")),
@@ -478,7 +478,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "readings.find_reading": lambda s: find_reading(s),
     "readings.find_answers": lambda s: readings.find_answers(s.crashed, run_of(s), RUBRIC),
     "reports.find_report": lambda s: reports.find_report(s.plain, "r"),
-    "reports.saved_by": lambda s: reports.saved_by(s.plain, "r"),
+    "reports.author_and_day": lambda s: reports.author_and_day(s.plain, "r"),
     "reports.saved_reports": lambda s: reports.saved_reports(s.plain),
     "reproduction.find_sources": lambda s: reproduction.find_sources(s.plain),
     "reproduction.reproduce_numbers": lambda s: reproduction.reproduce_numbers(s.plain, only="nothing"),
@@ -574,7 +574,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory, counted: ModelServer) -> Sta
 def closed(workspace: Workspace, how: str) -> Workspace:
     if how == "read-only":
         return Workspace(replace(workspace.settings, read_only=True))
-    return workspace.used_by(Person("Bob", "bob@lab.example", "reader"))
+    return workspace.for_person(Person("Bob", "bob@lab.example", "reader"))
 
 
 def content_of(stage: Stage) -> dict[Path, bytes]:

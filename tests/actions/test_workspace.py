@@ -44,8 +44,8 @@ def test_everyone_may_be_a_reader_and_nobody_else_an_editor() -> None:
 
 
 def test_each_session_has_its_own_role_and_all_one_store(small_workspace: Workspace) -> None:
-    ada = small_workspace.used_by(Person("Ada Byron", "ada@lab.example", "editor"))
-    bob = small_workspace.used_by(Person("", "bob@lab.example", "reader"))
+    ada = small_workspace.for_person(Person("Ada Byron", "ada@lab.example", "editor"))
+    bob = small_workspace.for_person(Person("", "bob@lab.example", "reader"))
     assert ada.store is bob.store is small_workspace.store
     with ada.store.read() as db:
         [run] = runs.list_all(db)
@@ -61,7 +61,7 @@ def test_each_session_has_its_own_role_and_all_one_store(small_workspace: Worksp
 
 def test_an_editor_of_a_read_only_workspace_reads(small_workspace: Workspace) -> None:
     closed = Workspace(replace(small_workspace.settings, read_only=True))
-    ada = closed.used_by(Person("Ada", "ada@lab.example", "editor"))
+    ada = closed.for_person(Person("Ada", "ada@lab.example", "editor"))
     with pytest.raises(ReadOnly, match="PERTURBDESK_READ_ONLY is set"):
         add_note(ada, "debate", None, "mine")
 
@@ -69,7 +69,7 @@ def test_an_editor_of_a_read_only_workspace_reads(small_workspace: Workspace) ->
 def test_a_role_that_is_taken_away_holds_at_the_next_change(small_workspace: Workspace) -> None:
     """Whoever still has the workspace that they got with the role: an open page, a callback, a thread."""
     now: list[Person | None] = [Person("Ada", "ada@lab.example", "editor")]
-    ada = small_workspace.used_by(Person("Ada", "ada@lab.example", "editor"), lambda: now[-1])
+    ada = small_workspace.for_person(Person("Ada", "ada@lab.example", "editor"), lambda: now[-1])
     add_note(ada, "debate", None, "mine")
     for role in (Person("Ada", "ada@lab.example", "reader"), None):
         now.append(role)
@@ -79,8 +79,8 @@ def test_a_role_that_is_taken_away_holds_at_the_next_change(small_workspace: Wor
 
 def test_who_only_reads_has_no_key(small_workspace: Workspace) -> None:
     with_key = Workspace(replace(small_workspace.settings, api_key="sk", ncbi_api_key="n"))
-    assert with_key.used_by(Person("", "bob@lab.example", "reader")).settings.secrets == ()
+    assert with_key.for_person(Person("", "bob@lab.example", "reader")).settings.secrets == ()
     assert with_key.for_reading("a test").settings.secrets == ()
-    assert with_key.used_by(Person("", "ada@lab.example", "editor")).settings.secrets == ("sk", "n")
+    assert with_key.for_person(Person("", "ada@lab.example", "editor")).settings.secrets == ("sk", "n")
     with pytest.raises(ReadOnly, match="a test"):
         add_note(with_key.for_reading("a test"), "debate", None, "mine")

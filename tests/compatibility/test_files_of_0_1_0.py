@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -18,15 +15,12 @@ from core.actions import run_control, runs
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.engine.journal import read_entries
-from core.engine.row_codec import pair_id_of
-from core.engine.spec import ExecutionSettings
-from core.llm.scripted_server import request_counts, serving
+from core.llm.scripted_server import serving
 from core.store import notes, traces
 from core.store import runs as run_lines
-from core.types import RowResult
 from tests.bundled import everything, stored
 from tests.commands import core_json
+from tests.compatibility.old_files import check_journal, follow, journal_of, resume, unpack
 from tests.ui.conftest import Visit, visit
 from tests.ui.fuse import explorer_view
 from tests.ui.fuse.explorer_view import move
@@ -59,12 +53,7 @@ KILLED_ROWS, KILLED_JOURNALLED = 20, 7
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The workspace as its files lie in the archive; copied, never changed."""
-    folder = tmp_path_factory.mktemp("unpacked")
-    with zipfile.ZipFile(FILES / "workspace.zip") as archive:
-        archive.extractall(folder)
-    for heartbeat in folder.glob("data/runs/*/heartbeat"):  # unpacked just now, but its worker wrote it long ago
-        os.utime(heartbeat, (0, 0))
-    return folder
+    return unpack(FILES / "workspace.zip", tmp_path_factory.mktemp("unpacked"))
 
 
 @pytest.fixture
@@ -90,17 +79,12 @@ def server() -> Iterator[str]:
         yield url
 
 
-def journal_of(workspace: Workspace, name: str) -> Path:
-    return workspace.run_folder(IDS[name]).rows
-
-
 def imported(workspace: Workspace, file: str) -> Any:
     [outcome] = import_paths(workspace, [FILES / file])
     assert outcome.kind != "failed", outcome.message
     return outcome
 
 
-@pytest.mark.soak
 def test_every_run_is_listed_with_its_counts_and_predictions(old: Workspace) -> None:
     lines = {line["name"]: line for line in core_json(old.settings.workspace, "runs")["runs"]}
     assert {name: line["id"] for name, line in lines.items()} == IDS
@@ -120,15 +104,7 @@ def test_every_run_is_listed_with_its_counts_and_predictions(old: Workspace) -> 
 
 @pytest.mark.parametrize("name", ["argued", "asked", "run fusion", "run knn", "rules", "stopped by its budget"])
 def test_the_journal_says_what_the_store_says(old: Workspace, name: str) -> None:
-    """All of a row but its evidence and calls, which `traces.rows` leaves out."""
-    with old.store.read() as db:
-        rows = traces.rows(db, IDS[name])
-    journalled = [entry for entry, _ in read_entries(journal_of(old, name))]
-    assert len(journalled) == len(rows)
-    for entry in journalled:
-        assert isinstance(entry, RowResult)
-        assert rows[pair_id_of(entry)].prediction == entry.prediction
-        assert rows[pair_id_of(entry)].events == entry.events
+    check_journal(old, name)
 
 
 def test_the_killed_run_resumes_and_no_row_is_asked_for_again(old: Workspace, server: str) -> None:
@@ -149,23 +125,6 @@ def test_the_run_that_its_budget_stopped_resumes(old: Workspace, server: str) ->
     assert (finished.status, finished.done, finished.total, finished.tokens_unknown) == ("done", 30, 30, 0)
     assert finished.tokens is not None
     assert finished.tokens > 1765  # what its first two rows cost
-
-
-def resume(workspace: Workspace, name: str, server: str) -> run_lines.Run:
-    """The run once every row is there, each journalled and stored once, with a request for nothing but the missing rows."""
-    journal = journal_of(workspace, name)
-    journalled = {pair_id_of(entry) for entry, _ in read_entries(journal)}
-    requests = request_counts(server).get("/v1/chat/completions", 0)
-    how = ExecutionSettings(server, retries=0)
-    finished = run_control.resume(workspace, name, settings=how, begin=run_control.work_on)
-    entries = [entry for entry, _ in read_entries(journal)]
-    keys = [pair_id_of(entry) for entry in entries]
-    assert len(keys) == len(set(keys)) == finished.total
-    rows = stored(workspace, name)["prediction"]
-    assert sorted(row[1] for row in rows) == sorted(keys)
-    asked = [call for entry in entries[len(journalled) :] for call in entry.calls if not call.cached]  # type: ignore[union-attr]
-    assert request_counts(server)["/v1/chat/completions"] - requests == len(asked) > 0
-    return finished
 
 
 @pytest.mark.few(1)
@@ -211,13 +170,8 @@ def test_the_preset_is_there_with_its_values(old: Workspace) -> None:
 
 def followed(visit: Visit, workspace: Workspace, link: str) -> AppTest:
     """The page that a link of version 0.1.0 leads to."""
-    address = urlsplit(LINKS[link].format(d=DATASET))
-    parameters = {name: values if len(values) > 1 else values[0] for name, values in parse_qs(address.query).items()}
-    app = visit(workspace, address.path.removeprefix("/"), **parameters)
-    assert not app.exception
+    app = follow(visit, workspace, LINKS[link].format(d=DATASET))
     assert not app.warning
-    for name in {"dataset", "run", "row", "with"} & parameters.keys():  # widgets take what is their default out of the address
-        assert app.query_params[name] == parameters[name]
     return app
 
 

@@ -94,18 +94,18 @@ def test_a_missing_key_is_told_where_it_is_missed() -> None:
 
 
 def test_another_process_gets_the_keys_of_its_servers_alone(tmp_path: Path) -> None:
-    sent = pickle.dumps(ACCESS.narrowed_to(f"{LAB},https://api.provider.com/v1"))
+    sent = pickle.dumps(ACCESS.limit_to(f"{LAB},https://api.provider.com/v1"))
     assert KEY.encode() in sent
     assert OWN.encode() not in sent
     there = pickle.loads(sent)
     assert [there.key_for(address) for address in (LAB, "https://gpu1.lab.org/v1", "http://10.0.0.7:8000/v1")] == [KEY, "", ""]
     assert there.scrub(f"said {KEY}") == "said [key]"
-    assert KEY.encode() not in pickle.dumps(ACCESS.narrowed_to(""))
-    narrow = SHARED.narrowed_to(f"{LAB},https://evil.org/v1")
+    assert KEY.encode() not in pickle.dumps(ACCESS.limit_to(""))
+    narrow = SHARED.limit_to(f"{LAB},https://evil.org/v1")
     assert narrow.refusal("https://evil.org/v1")
     assert not narrow.refusal(LAB)
     file = tmp_path / "servers.txt"
-    assert ACCESS.narrowed_to(str(file)).key_for("https://gpu1.lab.org/v1") == OWN  # which may stand in it later
+    assert ACCESS.limit_to(str(file)).key_for("https://gpu1.lab.org/v1") == OWN  # which may stand in it later
 
 
 def test_its_repr_shows_no_key() -> None:

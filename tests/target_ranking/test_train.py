@@ -23,9 +23,9 @@ from core.target_ranking.tables import (
     differences,
     evaluation_text,
     margin_table,
-    published_wide,
     table_records,
     table_text,
+    wide_published_table,
     wide_table,
 )
 from core.target_ranking.train import prepare, train
@@ -140,6 +140,6 @@ def test_tables_for_people_and_programs(tmp_path: Path, prepared: tuple[ReadCell
     margins = margin_table(saved.table, "mrr", None, {"all": "all of them", "unseen": "unseen", "seen": "seen"})
     assert margins["test conditions"].tolist()[:2] == ["all of them", "unseen"]
     assert ceilings_text(ceilings_of(prepared[1])).startswith("ceilings for models that rank only trained genes\nrelevant: ")
-    assert list(published_wide("recall")) == ["model", *[f"recall@{k}" for k in (1, 5, 10, 20, 40)], "scored"]
+    assert list(wide_published_table("recall")) == ["model", *[f"recall@{k}" for k in (1, 5, 10, 20, 40)], "scored"]
     assert differences(saved.facts, "hard")[-1] == "xgboost (published): mask strongest, not none."
     assert set(METRICS) == {"relevant_hit", "exact_hit", "recall", "mrr"}

@@ -139,15 +139,15 @@ class Measured:
 
 def score_of(table: pd.DataFrame, arm: str, metric: str = "mean") -> Measured:
     """Return an arm's score in a table of `score_arms`; NaN if it has none."""
-    return _measured_of(table, arm, metric, ("estimate", "low", "high"))
+    return _read_measured(table, arm, metric, ("estimate", "low", "high"))
 
 
 def change_of(table: pd.DataFrame, arm: str, metric: str = "mean") -> Measured:
     """Return an arm's change from the baseline in a table of `score_arms`."""
-    return _measured_of(table, arm, metric, ("change", "change_low", "change_high"))
+    return _read_measured(table, arm, metric, ("change", "change_low", "change_high"))
 
 
-def _measured_of(table: pd.DataFrame, arm: str, metric: str, columns: Sequence[str]) -> Measured:
+def _read_measured(table: pd.DataFrame, arm: str, metric: str, columns: Sequence[str]) -> Measured:
     found = table[(table["arm"] == arm) & (table["metric"] == metric)]
     numbers = found[list(columns)].to_numpy(dtype=np.float64)
     return Measured(*(numbers[0].tolist() if len(numbers) else (math.nan,) * 3))

@@ -41,7 +41,7 @@ class GeneKnowledge:
     network: Space | None = None
     sources: tuple[str, ...] = ()
 
-    def covered_by_pack(self) -> dict[str, Bools]:
+    def pack_coverage(self) -> dict[str, Bools]:
         """Return, by kind of knowledge, flags of the symbols covered by a pack, of shape (n_symbols,)."""
         found = {} if self.graph is None else {"network": self.graph.covered}
         return found if self.text is None else found | {"descriptions": np.asarray(np.isfinite(self.text.columns).all(axis=1))}

@@ -119,7 +119,7 @@ def _rows_by_hops(material: Material) -> dict[str, Bools]:
 def _reach(material: Material) -> tuple[Reach, ...]:
     perts, genes = np.unique(material.rows.pert), np.unique(material.rows.gene)
     found = []
-    for name, covered in material.genes.covered_by_pack().items():
+    for name, covered in material.genes.pack_coverage().items():
         both = covered[material.rows.pert] & covered[material.rows.gene]
         of_perts, of_genes, of_rows = ((int(flags.sum()), len(flags)) for flags in (covered[perts], covered[genes], both))
         found.append(Reach(name, of_perts, of_genes, of_rows))

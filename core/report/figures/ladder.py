@@ -94,7 +94,7 @@ def of_all(
 
 def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, chosen: str | None) -> CaptionedFigure:
     """Return the public scores of runs that have one, the highest first; they are of other rows than any score here."""
-    half, n = (noise.half, noise.rows) if noise else (float("nan"), None)
+    half, n = (noise.half, noise.rows) if noise else (float("nan"), float("nan"))
     table = pd.DataFrame([_public_line(run, half, n, chosen) for run in runs], columns=_COLUMNS)
     how = noise.describe() if noise else "no interval: the noise is unknown without a labelled run"
     caption = f"{dataset} · as recorded, mean of DE and DIR · {how}"
@@ -102,13 +102,13 @@ def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, c
     return CaptionedFigure("Public scores", dataset, sentence, caption, ladder.figure(table, {}), table)
 
 
-def _public_line(run: Run, half: float, n: int | None, chosen: str | None) -> dict[str, object]:
+def _public_line(run: Run, half: float, n: float, chosen: str | None) -> dict[str, object]:
     score = run.public_score or 0
     public = {"kind": "public", "score": run.public_score, "low": score - half, "high": score + half, "n": n}
     return {"run": run.name, "chosen": run.id == chosen, **public}
 
 
-def published_of(runs: Sequence[Run]) -> list[Run]:
+def runs_with_public_score(runs: Sequence[Run]) -> list[Run]:
     """Return the runs with a public score, the highest first."""
     return sorted((run for run in runs if run.public_score is not None), key=lambda run: -(run.public_score or 0))
 
@@ -120,7 +120,7 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     found = [of_group(dataset, group, standings, first) for group in groups[:1]]
     if len(groups) > 1:
         found = [of_all(dataset, groups, standings, {group[0].id: material.count_score(group[0].id) for group in groups}, first)]
-    published = published_of(material.runs)
+    published = runs_with_public_score(material.runs)
     if published:
         noise = public_noise([each.score for each in standings.values()], int(material.counts["unlabelled"].sum()))
         found.append(of_published(dataset, published, noise, first))

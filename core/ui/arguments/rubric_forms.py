@@ -45,7 +45,7 @@ def _show_rubric(context: PageContext, run: Run) -> None:
     with right:
         chosen |= show_settings(Rubric, _RUBRIC, ["unit"], in_link=False)
         roles = {role: None for counts in loaders.text_counts(run.id).values() for role in counts}
-        chosen |= {"roles": _choose("roles", list(roles)), "stages": _choose("stages", loaders.text_stages(run.id))}
+        chosen |= {"roles": _choose("roles", list(roles)), "stages": _choose("stages", loaders.stages(run.id))}
         chosen |= show_settings(Rubric, _RUBRIC, names_of_rest(Rubric, chosen), in_link=False)
     is_ready = bool(chosen["name"] and chosen["question"])
     if st.button("Add rubric", type="primary", key="add-rubric-now", disabled=not is_ready):

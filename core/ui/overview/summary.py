@@ -103,7 +103,7 @@ def noise_of(context: PageContext, n_unlabelled: int) -> PublicNoise | None:
 
 def show_published(context: PageContext, noise: PublicNoise | None) -> None:
     """Show the public scores of runs. They are on other rows than the scores here."""
-    published = ladder.published_of(context.runs)
+    published = ladder.runs_with_public_score(context.runs)
     if published:
         dataset, chosen = context.dataset.name if context.dataset else "", context.run.id if context.run else None
         st.markdown("### Public scores")

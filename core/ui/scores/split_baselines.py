@@ -116,12 +116,12 @@ def _figure_table(found: SplitBaselines, question: Literal["de", "dir"]) -> pd.D
         score: BaselineScore | None = getattr(each, question)
         if score is not None and score.genes:
             shown, about = score.macro.shown, each.note or ""
-            published = _published_beside(found.published, each.name, question)
+            published = _published_score(found.published, each.name, question)
             lines.append((each.name, about, *shown.ends, score.genes, each.name in reading, published))
     return pd.DataFrame(lines, columns=list(baseline_scores.COLUMNS))
 
 
-def _published_beside(published: tuple[PublishedScore, ...], name: str, question: Literal["de", "dir"]) -> float:
+def _published_score(published: tuple[PublishedScore, ...], name: str, question: Literal["de", "dir"]) -> float:
     values = [getattr(each, question) for each in published if each.beside == name]
     return next((value for value in values if value is not None), math.nan)
 

@@ -29,6 +29,8 @@ _FORMER_TABS: Mapping[str, Mapping[str, tuple[str, Mapping[str, str]]]] = {
         **{name: ("data", {"tab": "Runs and notes"}) for name in ("Runs", "Notes")},
     },
 }
+# Former address and the parameter of a control that is in a fold today → the parameters that open the fold.
+_FORMER_FOLDS: Mapping[tuple[str, str], Mapping[str, str]] = {("what_if", "moved"): {"figures": "true"}}
 
 
 class Place(NamedTuple):
@@ -38,11 +40,14 @@ class Place(NamedTuple):
     parameters: Mapping[str, str | list[str]]
 
 
-def moved_to(address: str, parameters: Mapping[str, list[str]]) -> Place | None:
+def find_redirect(address: str, parameters: Mapping[str, list[str]]) -> Place | None:
     """Return the present place of a link with a page's former address or tab; None for a present address."""
     tab = "".join(parameters.get("tab", [])[:1])
     found = _FORMER_TABS.get(address, {}).get(tab)
     if found is not None:
         file, opens = found
         return Place(file, {name: values for name, values in parameters.items() if name != "tab"} | dict(opens))
-    return Place(FORMER[address], parameters) if address in FORMER else None
+    if address not in FORMER:
+        return None
+    opens = dict(fold for name in parameters for fold in _FORMER_FOLDS.get((address, name), {}).items())
+    return Place(FORMER[address], {**parameters, **opens})

@@ -54,7 +54,7 @@ def open_for(look_up: LookUp) -> Workspace | None:
     if not own.settings.sign_in:
         return own
     person = look_up()
-    return None if person is None else own.used_by(person, look_up)
+    return None if person is None else own.for_person(person, look_up)
 
 
 def settle_runs(recorded: Sequence[Run]) -> None:

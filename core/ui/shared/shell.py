@@ -30,7 +30,7 @@ from core.ui.shared import (
     stop_buttons,
     text_size,
 )
-from core.ui.shared.addresses import FORMER, moved_to
+from core.ui.shared.addresses import FORMER, find_redirect
 from core.ui.shared.background import background
 from core.ui.shared.confirmation import repeat_confirmation, show_confirmation
 from core.ui.shared.widgets import as_text, draw_figures_last, show_empty
@@ -64,7 +64,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
     if (workspace := _open_workspace()) is None:
         return
     set_title(page.title)
-    if (place := moved_to(page.url_path, links.read_parameters())) is not None:
+    if (place := find_redirect(page.url_path, links.read_parameters())) is not None:
         st.switch_page(f"pages/{place.file}.py", query_params=dict(place.parameters))
     if _REQUESTED in st.session_state:
         requested, params = st.session_state.pop(_REQUESTED)

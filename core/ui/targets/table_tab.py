@@ -28,7 +28,7 @@ from core.target_ranking.tables import (
     evaluation_text,
     margin_table,
     metric_text,
-    published_wide,
+    wide_published_table,
     wide_table,
 )
 from core.texts import estimate_text, number_text
@@ -154,7 +154,7 @@ def show_published(shown: ShownRanking | None) -> None:
     """Show the published table of a metric, and below it ours."""
     metric = "recall" if shown is None else shown.metric
     st.markdown(f"#### Published {METRICS[metric]}")
-    tables.show_table(published_wide(metric), "targets-published")
+    tables.show_table(wide_published_table(metric), "targets-published")
     st.caption(as_text(f"From {SOURCE}. No intervals were published."))
     if shown is not None and shown.saved is not None and shown.split is not None:
         st.markdown(f"#### Ours: {as_text(shown.folder.name)}")

@@ -67,12 +67,13 @@ def test_a_rubric_is_added_from_the_page(small_workspace: Workspace, visit: Visi
     app.text_input(key="note-rubric-name").input("names-a-program")
     app.text_input(key="note-rubric-question").input(RUBRIC.question)
     app.text_input(key="note-rubric-pattern").input("program")
-    assert app.multiselect(key="note-rubric-stages").options == ["de", "dir"]  # of this run's texts
-    app.multiselect(key="note-rubric-stages").set_value(["de"])
+    stages = app.multiselect(key="note-rubric-stages")
+    assert stages.options == ["de", "dir"]  # those of the run
+    stages.set_value(["de", "debate"])
     app.run()
     app.button(key="add-rubric-now").click().run()
     assert not app.error
-    assert rubrics.find(small_workspace, RUBRIC.name) == replace(RUBRIC, stages=("de",))
+    assert rubrics.find(small_workspace, RUBRIC.name) == replace(RUBRIC, stages=("de", "debate"))
     assert app.query_params["rubric"] == RUBRIC.name
 
 

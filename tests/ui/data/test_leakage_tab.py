@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from core.actions import readings
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace
+from core.audit.clash import SPEECHES
+from core.llm.scripted_server import serving
 from tests import cases, worlds
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
@@ -48,3 +51,12 @@ def test_without_a_finding_data_says_what_was_looked_for(visit: Visit, small_wor
     data = visit(small_workspace, "data", tab="Spaces and leaks")
     assert "No two splits share a perturbation or a target gene" in text_of(data)
     assert "checked for leaks" not in text_of(visit(small_workspace, "overview"))
+
+
+@pytest.mark.parametrize(("page", "tab"), [("overview", ""), ("data", "Spaces and leaks")])
+def test_a_reading_predicts_nothing_and_is_not_probed(visit: Visit, small_workspace: Workspace, page: str, tab: str) -> None:
+    with serving() as url:
+        readings.start_reading(small_workspace, SPEECHES, "debate", endpoint=url)
+    app = visit(small_workspace, page, **({"tab": tab} if tab else {}))
+    assert not app.exception
+    assert [each.value for each in app.error] == []

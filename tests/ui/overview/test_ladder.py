@@ -26,3 +26,11 @@ def test_runs_are_grouped_by_rows_and_by_how_they_are_scored(visit: Visit, fused
     assert "Public scores" in text
     assert "half of those without a label" in text
     assert "904" not in text
+
+
+def test_a_public_score_is_shown_where_no_run_says_how_noisy_it_is(visit: Visit, small_workspace: Workspace) -> None:
+    actions.set_values(small_workspace, "debate", {"public_score": "0.61"})  # of four rows, which have no interval
+    app = visit(small_workspace, "overview")
+    assert not app.exception
+    assert [each.value for each in app.error] == []
+    assert "### Public scores" in text_of(app)

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from core.config import REPOSITORY
 from core.ui.server import FormerAddresses
-from core.ui.shared.addresses import FORMER, Place, moved_to
+from core.ui.shared.addresses import FORMER, Place, find_redirect
 from tests.ui import views
 
 # As the pages stood before they were grouped: address → its tabs; "" for the first, or for a page without tabs.
@@ -28,20 +28,20 @@ LINKS = [(page, tab) for page, tabs in BEFORE.items() for tab in tabs]
 
 @pytest.mark.parametrize(("page", "tab"), LINKS)
 def test_every_former_link_opens_a_page_and_a_tab_that_there_are(page: str, tab: str) -> None:
-    place = moved_to(page, {"run": ["r"], "row": ["A_B"], **({"tab": [tab]} if tab else {})})
+    place = find_redirect(page, {"run": ["r"], "row": ["A_B"], **({"tab": [tab]} if tab else {})})
     assert place is not None
     assert (REPOSITORY / "pages" / f"{place.file}.py").is_file()
     assert (place.parameters["run"], place.parameters["row"]) == (["r"], ["A_B"])
     name, tabs = views.TABS.get(place.file, ("", ()))
     opened = place.parameters.get(name)
     assert opened is None or ("".join(opened) in tabs)
-    assert moved_to(place.file, {key: [*value] for key, value in place.parameters.items()}) is None  # it has arrived
+    assert find_redirect(place.file, {key: [*value] for key, value in place.parameters.items()}) is None  # it has arrived
 
 
 def test_what_a_page_has_today_stays() -> None:
     for view in views.VIEWS:
         path, parameters = view.address("x")
-        assert moved_to(path, {name: [value] for name, value in parameters.items()}) is None, view
+        assert find_redirect(path, {name: [value] for name, value in parameters.items()}) is None, view
 
 
 def test_no_page_has_an_address_that_another_had() -> None:
@@ -57,6 +57,7 @@ def test_no_page_has_an_address_that_another_had() -> None:
         ("/base/experiments?tab=Controls&run=r", "./scores?run=r&part=Baselines"),
         ("/submit", "./share?tab=Package+a+run"),
         ("/what_if", "./fuse"),
+        ("/what_if?moved=P%28DE%29", "./fuse?moved=P%28DE%29&figures=true"),
     ],
 )
 def test_a_browser_is_redirected_so_that_back_does_not_return_to_it(asked: str, leads_to: str) -> None:
@@ -68,5 +69,5 @@ def test_a_browser_is_redirected_so_that_back_does_not_return_to_it(asked: str, 
 
 
 def test_a_tab_that_never_was_goes_to_the_page() -> None:
-    assert moved_to("experiments", {"tab": ["Astrology"]}) == Place("ledger", {"tab": ["Astrology"]})
-    assert moved_to("data", {"tab": ["Astrology"]}) is None
+    assert find_redirect("experiments", {"tab": ["Astrology"]}) == Place("ledger", {"tab": ["Astrology"]})
+    assert find_redirect("data", {"tab": ["Astrology"]}) is None

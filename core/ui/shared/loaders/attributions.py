@@ -13,7 +13,14 @@ from core.experiments.asked_again import AskedAgain, is_asked_again, report_agai
 from core.experiments.attribution import Attribution, report_attribution
 from core.experiments.benchmark_report import BenchmarkReport, report_benchmark
 from core.experiments.benchmark_spec import parse_benchmark
-from core.experiments.contamination import PAGE, Contamination, SavedContamination, finished_of, read_saved, report_contamination
+from core.experiments.contamination import (
+    PAGE,
+    Contamination,
+    SavedContamination,
+    list_finished,
+    read_saved,
+    report_contamination,
+)
 from core.experiments.planning import BenchmarkPlan, plan_benchmark
 from core.experiments.seed_askings import JudgeNoise, report_seeds
 from core.store.runs import Run
@@ -46,7 +53,7 @@ def attribution_report(key: str) -> Attribution:
 def contamination_reports(run: str) -> list[Contamination]:
     """Return the results of finished experiments with other gene names on a run."""
     with reading() as db:
-        return [report_contamination(db, each) for each in finished_of(db, run)]
+        return [report_contamination(db, each) for each in list_finished(db, run)]
 
 
 def unfinished_contaminations(run: str) -> list[SavedContamination]:

@@ -15,7 +15,7 @@ from core.scoring.space_leaks import SpaceCheck
 from core.scoring.text_leaks import check_pack
 from core.stats.count_controls import CountControls
 from core.ui.shared.loaders.cache import cache_by
-from core.ui.shared.loaders.records import all_datasets, all_runs, dataset_rows
+from core.ui.shared.loaders.records import all_datasets, dataset_rows, predicting_runs
 from core.ui.shared.loaders.scores import run_score, scored_rows
 from core.ui.shared.loaders.spaces import all_spaces, row_index, space_vectors
 from core.ui.shared.server_workspace import read_workspace
@@ -32,7 +32,7 @@ def leakage_audit(dataset: str) -> LeakageAudit:
         _row_findings(dataset),
         _text_checks(dataset),
         tuple(_space_check(dataset, space.name) for space in all_spaces()),
-        tuple((run, _run_check(run.id)) for run in all_runs() if run.dataset == dataset),
+        tuple((run, _run_check(run.id)) for run in predicting_runs() if run.dataset == dataset),
         notes,
     )
 

@@ -129,17 +129,17 @@ def debate_audit(run: str) -> tuple[DebateAudit, pd.DataFrame]:
 
 
 @cache_by("run:{0}")
-def text_stages(run: str) -> list[str]:
-    """Return the stages of a run's texts."""
-    with reading() as db:
-        return traces.text_stages(db, run)
-
-
-@cache_by("run:{0}")
 def text_counts(run: str) -> dict[str, dict[str, int]]:
     """Return how many texts a run has: kind → role → number."""
     with reading() as db:
         return traces.text_counts(db, run)
+
+
+@cache_by("run:{0}")
+def stages(run: str) -> list[str]:
+    """Return the stages that the traces of a run name."""
+    with reading() as db:
+        return traces.stages(db, run)
 
 
 def runs_with_row(dataset: str, pair_id: str) -> list[str]:

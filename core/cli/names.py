@@ -1,0 +1,177 @@
+"""The names in a workspace that commands take, each kind defined once and completed by the shell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from core.config import load_settings
+
+if TYPE_CHECKING:
+    from core.actions.workspace import Workspace
+    from core.fields.option import Option
+
+Complete = Callable[[typer.Context, str], list[str]]
+
+
+def _complete(list_names: Callable[[Workspace], Iterable[str]], *, several: bool = False, mark: str = ",") -> Complete:
+    """Return what lists, for the shell, the names that begin as the word does; none where the store cannot be read.
+
+    several: names with a comma between them, of which the last is completed; a name with a comma cannot stand in such a list.
+    mark: what else stands before the name that is completed.
+    """
+
+    def complete(context: typer.Context, begun: str) -> list[str]:
+        from core.actions.workspace import open_workspace
+        from core.errors import DeskError
+
+        before, between, last = begun.rpartition(mark) if several else ("", "", begun)
+        try:
+            names = list_names(open_workspace(load_settings(context.find_root().params.get("folder"))))
+            return [f"{before}{between}{name}" for name in names if name.startswith(last) and not (several and "," in name)]
+        except DeskError:
+            return []
+
+    return complete
+
+
+def _runs(workspace: Workspace) -> list[str]:
+    from core.store import runs
+
+    with workspace.store.read() as db:
+        return [run.name for run in runs.list_all(db)]
+
+
+def _datasets(workspace: Workspace) -> list[str]:
+    from core.store import datasets
+
+    with workspace.store.read() as db:
+        return [dataset.name for dataset in datasets.list_all(db)]
+
+
+def _spaces(workspace: Workspace) -> list[str]:
+    from core.store import spaces
+
+    with workspace.store.read() as db:
+        return [space.name for space in spaces.list_all(db)]
+
+
+def _spaces_or_network(workspace: Workspace) -> list[str]:
+    return [*_spaces(workspace), "network"]
+
+
+def _packs(workspace: Workspace) -> list[str]:
+    from core.store import spaces
+
+    with workspace.store.read() as db:
+        return [pack.name for pack in spaces.list_packs(db)]
+
+
+def _imports(workspace: Workspace) -> list[str]:
+    from core.store import imports
+
+    with workspace.store.read() as db:
+        return list(dict.fromkeys(imports.list_imports(db)["file"]))
+
+
+def _methods(_: Workspace) -> Iterable[str]:
+    from core.methods.base import methods
+
+    return methods()
+
+
+def _ablations(_: Workspace) -> Iterable[str]:
+    from core.experiments.ablations.base import ablations
+
+    return ablations()
+
+
+def _jobs(workspace: Workspace) -> list[str]:
+    from core.actions import job_control
+
+    return [name for job in job_control.list_jobs(workspace) for name in (job.name, job.title)]
+
+
+def _reports(workspace: Workspace) -> Iterable[str]:
+    from core.actions import reports
+
+    return reports.saved_reports(workspace)
+
+
+def _walks(workspace: Workspace) -> list[str]:
+    from core.store import walks
+
+    with workspace.store.read() as db:
+        return list(dict.fromkeys(name for _, name, _ in walks.list_all(db)))  # several datasets may have one of a name
+
+
+def _rubrics(workspace: Workspace) -> list[str]:
+    from core.actions import rubrics
+
+    return [rubric.name for rubric in rubrics.list_all(workspace)]
+
+
+def _hypotheses(workspace: Workspace) -> list[str]:
+    from core.actions import ledger
+
+    return list(dict.fromkeys(line.entry.name for line in ledger.list_lines(workspace)))
+
+
+def _benchmarks(workspace: Workspace) -> list[str]:
+    from core.actions import benchmarks
+
+    return [saved.spec.name for saved in benchmarks.STUDY.list_saved(workspace)]
+
+
+def _rankings(workspace: Workspace) -> list[str]:
+    from core.actions import target_ranking
+
+    return [ranking.name for ranking in target_ranking.list_all(workspace)]
+
+
+complete_run = _complete(_runs)
+complete_runs = _complete(_runs, several=True)
+complete_dataset = _complete(_datasets)
+complete_datasets = _complete(_datasets, several=True)
+complete_space = _complete(_spaces)
+complete_spaces = _complete(_spaces, several=True)
+complete_space_or_network = _complete(_spaces_or_network)
+complete_pack = _complete(_packs)
+complete_import = _complete(_imports)
+complete_method = _complete(_methods)
+complete_ablation = _complete(_ablations)
+complete_job = _complete(_jobs)
+complete_report = _complete(_reports)
+complete_walk = _complete(_walks)
+complete_rubric = _complete(_rubrics)
+complete_rubrics = _complete(_rubrics, several=True)
+complete_hypothesis = _complete(_hypotheses)
+complete_benchmark = _complete(_benchmarks)
+complete_ranking = _complete(_rankings)
+
+_complete_reference = _complete(_runs, several=True, mark="=")
+
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.", autocompletion=complete_run)]
+DatasetName = Annotated[
+    str | None,
+    typer.Option("--dataset", help="By default the only one that is not the demo.", autocompletion=complete_dataset),
+]
+JobName = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOB", help="A name or id of `jobs list`, with its kind if several have it.", autocompletion=complete_job
+    ),
+]
+RubricName = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="A rubric's name, as `rubric list` prints it.", autocompletion=complete_rubric),
+]
+
+
+def complete_option(option: Option) -> Complete | None:
+    """Return what completes a declared setting that names what a workspace holds; None of another."""
+    of_names = {"dataset": complete_dataset, "run": complete_run, "method": complete_method, "pack": complete_pack}
+    of_kinds = {"run": complete_run, "runs": complete_runs, "spaces": complete_spaces, "references": _complete_reference}
+    return of_kinds.get(option.kind) or (of_names.get(option.name) if option.kind == "text" else None)

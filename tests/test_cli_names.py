@@ -1,0 +1,166 @@
+"""Names of what a workspace holds: commands complete them in the shell, and name those like one that is not there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from core.actions import walks
+from core.actions.workspace import Workspace, open_workspace
+from core.cli.base import app
+from core.config import Settings
+from core.store import runs
+from core.store.walks import Stop
+from tests.commands import core
+from tests.compatibility.old_files import unpack
+
+EVERYTHING = Path(__file__).parent / "compatibility" / "0.2.0" / "workspace.zip"  # one of each kind but a walk-through
+THINGS = "run|dataset|space|job|report|walk-through|rubric|hypothesis|target ranking|benchmark|ablation|pack"
+SPEAKS_OF_ONE = re.compile(rf"\b({THINGS})s?\b", re.IGNORECASE)
+# Texts whose help speaks of such a thing without naming one that there is.
+NO_NAMES = {
+    "--name": "of a new one, where it is not completed",
+    "--row": "of a row",
+    "row": "of a row",
+    "--rows": "of rows",
+    "gene": "of a gene",
+    "--answer": "of a text",
+    "--texts": "a kind of texts",
+    "--endpoint": "an address",
+    "--set": "a setting",
+    "--metric": "of a number",
+}
+
+
+def every_parameter() -> list[tuple[str, Any]]:
+    """Every parameter of every command, with the command's words."""
+    root: Any = get_command(app)
+    return list(_parameters(root, root.context_class(root, info_name="perturbdesk"), ()))
+
+
+def _parameters(command: Any, context: Any, words: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    if not hasattr(command, "list_commands"):
+        yield from ((" ".join(words), each) for each in command.params)
+        return
+    for name in command.list_commands(context):
+        _, found, _ = command.resolve_command(context, [name])
+        yield from _parameters(found, found.context_class(found, info_name=name, parent=context), (*words, name))
+
+
+def test_every_parameter_that_names_something_here_is_completed() -> None:
+    missing = [
+        f"{command} {each.opts[0]}: {each.help}"
+        for command, each in every_parameter()
+        if each.type_descriptor.annotation in (str, list[str])
+        and SPEAKS_OF_ONE.search(f"{each.help} {each.metavar}")
+        and not {*each.opts} & {*NO_NAMES}
+        and each._custom_shell_complete is None
+    ]
+    assert missing == []
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    made = open_workspace(Settings(workspace=unpack(EVERYTHING, tmp_path_factory.mktemp("everything")), author="tester"))
+    with made.store.read() as db:
+        dataset = runs.find(db, "fused").dataset
+    walks.add_stop(made, Stop(dataset=dataset, walk="first walk", kind="row", title="A row", address="./rows?run=x"))
+    return made
+
+
+@pytest.fixture
+def everything(unpacked: Workspace, tmp_path: Path) -> Workspace:
+    """A copy of a workspace with everything that has a name."""
+    shutil.copytree(unpacked.settings.workspace, tmp_path / "copy")
+    return open_workspace(Settings(workspace=tmp_path / "copy", author="tester"))
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("score recov", ["recovered"]),
+        ("score knn", []),  # names are as they are written
+        ("notes recov", ["recovered"]),
+        ("compare recov", ["recovered"]),
+        ("compare kNN fused,recov", ["fused,recovered"]),
+        ("compare kNN fused,asked", ["fused,asked"]),  # no name with a comma, which a list cannot hold
+        ("sensitivity kNN recov", ["recovered"]),
+        ("seeds kNN recov", ["recovered"]),
+        ("rubric rate short argued --reading commits", ["commits-itself of argued by scripted"]),
+        ("report new paper --runs fused,recov", ["fused,recovered"]),
+        ("fuse --base recov", ["recovered"]),
+        ("fuse --with kNN,recov", ["kNN,recovered"]),
+        ("fuse --reference-run kNN=recov", ["kNN=recovered"]),
+        ("search kinase --dataset sim", ["simulated"]),
+        ("run debate --dataset sim", ["simulated"]),
+        ("score fused --replicate sim", ["simulated"]),
+        ("knn --space simulated,te", ["simulated,text"]),
+        ("embed delete te", ["text"]),
+        ("score-distance fused --by net", ["network"]),
+        ("jobs log kil", ["killed"]),
+        ("jobs resume run/kil", ["run/killed"]),
+        ("report build pa", ["paper"]),
+        ("walk show fir", ["first walk"]),
+        ("ledger result kNN", ["kNN helps", "kNN in two cuts"]),
+        ("ledger result not --benchmark two", ["two seeds of a prompt"]),
+        ("rubric run names", ["names-a-pathway"]),
+        ("rubric worth short,names", ["short,names-a-pathway"]),
+        ("targets table --name scr", ["screen"]),
+        ("undo desc", ["descriptions.json"]),
+        ("run evid", ["evidence_rules"]),
+        ("ablation run few", ["few_neighbours"]),
+    ],
+)
+def test_the_shell_completes_names(unpacked: Workspace, monkeypatch: pytest.MonkeyPatch, line: str, offered: list[str]) -> None:
+    words = ["perturbdesk", "--workspace", str(unpacked.settings.workspace), *line.split()]
+    for name, value in {
+        "_PERTURBDESK_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(words),
+        "COMP_CWORD": len(words) - 1,
+    }.items():
+        monkeypatch.setenv(name, str(value))
+    output = CliRunner().invoke(app, [], prog_name="perturbdesk").output
+    assert [each for each in output.split("\n") if each] == offered
+
+
+FUSION = ("--with", "kNN", "--w-de", "0.5", "--w-dir", "0.5", "--name", "new")
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("score", "fusd"),
+        ("score", "use"),
+        ("compare", "kNN", "fusd"),
+        ("compare", "kNN", "asked,fusd"),
+        ("sensitivity", "kNN", "fusd"),
+        ("audit", "debate", "fusd"),
+        ("rubric", "rate", "short", "argued", "--reading", "fusd"),
+        ("seeds", "fusd"),
+        ("notes", "fusd"),
+        ("delete", "fusd"),
+        ("resume", "fusd"),
+        ("export", "fusd"),
+        ("report", "new", "paper 2", "--runs", "kNN,fusd"),
+        ("fuse", "--base", "fusd", *FUSION),
+        ("run", "fusion", "--set", "base=fusd", "--set", "with=kNN"),
+        ("jobs", "log", "fusd"),
+    ],
+)
+def test_a_run_that_is_not_there_is_answered_with_runs_like_it(everything: Workspace, command: tuple[str, ...]) -> None:
+    done = core(everything.settings.workspace, *command)
+    assert done.status == 1
+    assert re.search("did you mean .*fused", done.err)
+
+
+def test_hypotheses_and_target_rankings_are_answered_likewise(everything: Workspace) -> None:
+    assert "did you mean kNN helps?" in core(everything.settings.workspace, "ledger", "result", "helps").err
+    assert "did you mean screen?" in core(everything.settings.workspace, "targets", "table", "--name", "scren").err
