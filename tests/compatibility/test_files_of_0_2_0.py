@@ -247,7 +247,7 @@ def test_a_link_shows_its_controls_as_they_were(
     app = follow(visit, old, LINKS[name]["link"], killed)
     for key, value in LINKS[name]["values"].items():
         if key != "tab":  # tabs became pages, which `tests/ui/shared/test_addresses.py` holds
-            now = app.session_state[key]
+            now = app.session_state[key if key in app.session_state else f"id-{key}"]
             assert (list(now) if isinstance(now, tuple) else now) == value
 
 

@@ -124,24 +124,23 @@ def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, mon
 
 
 def test_an_asking_whose_worker_lives_is_stopped_there_and_one_that_crashed_says_why(
-    visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
+    visit: Visit, world: World, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    own = worlds.copied(world.workspace.settings.workspace, workspace)
     request = AgainRequest(world.run.id, world.row, repeats=3, judge_only=True, endpoint=world.url)
-    [arm] = ask_again.plan_again(world.workspace, request).arms
+    [arm] = ask_again.plan_again(own, request).arms
     settings = ExecutionSettings(world.url)
-    run = run_control.start(
-        world.workspace, arm.spec, "asked again", settings, begin=lambda of, key: leave_dead(of.run_folder(key))
-    )
-    folder = world.workspace.run_folder(run.id)
+    run = run_control.start(own, arm.spec, "asked again", settings, begin=lambda of, key: leave_dead(of.run_folder(key)))
+    folder = own.run_folder(run.id)
     opened = {"run": world.run.id, "row": world.row, "again": "true", "again_run": run.id}
     write_heartbeat(folder, Heartbeat("running", Counts(), 1, 0, time.time()))  # this process is its worker for now
-    app = visit(world.workspace, "rows", **opened)
+    app = visit(own, "rows", **opened)
     assert not app.exception
     assert bar_of(app).startswith("running · 0 of 1 rows")
     app.button(key=f"Stop-{run.id}").click().run()
     assert folder.command() == "cancel"
     leave_dead(folder)
-    app = visit(world.workspace, "rows", **opened)
+    app = visit(own, "rows", **opened)
     assert bar_of(app).startswith("crashed; can be resumed")
     assert [error.value.replace("\\", "") for error in app.error] == [f"{NO_REASON}; the last line of its log: {SAID}"]
     assert SAID in text_of(app)
