@@ -243,11 +243,11 @@ def test_a_link_shows_its_controls_as_they_were(
     visit: Visit, old: Workspace, server: str, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_ENDPOINT", server)
-    killed = ["its worker ended without giving a reason"] if name == "launch" else []
-    app = follow(visit, old, LINKS[name]["link"], killed)
+    killed = "its worker ended without giving a reason"  # stands on the page of runs
+    app = follow(visit, old, LINKS[name]["link"], (killed,))
     for key, value in LINKS[name]["values"].items():
         if key != "tab":  # tabs became pages, which `tests/ui/shared/test_addresses.py` holds
-            now = app.session_state[key if key in app.session_state else f"id-{key}"]
+            now = app.session_state[key if key in app.session_state else f"id-{key}"]  # a choice by id has another key
             assert (list(now) if isinstance(now, tuple) else now) == value
 
 
