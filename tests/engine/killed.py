@@ -42,4 +42,5 @@ def _killed_once() -> Path:
     finally:
         end_worker(workspace, run)
     until(lambda: status(workspace, run).state == "crashed", "the crash to be seen")
+    until(lambda: "was killed by SIGKILL" in status(workspace, run).cause, "its log to say so, a moment later")
     return folder
