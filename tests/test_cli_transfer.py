@@ -349,7 +349,7 @@ TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
         (["knn", "--space", "near", "--power", "nan"], 1, "power: got nan"),
         (["knn", "--space", "near", "--k", "0"], 1, "k: got 0"),
         (["knn", "--space", "near", "--folds", "1"], 1, "folds: got 1"),
-        (["knn", "--space", "near", "--support-aware", "2"], 1, "strength: got 2"),
+        (["knn", "--space", "near", "--support-aware", "2"], 1, "--support-aware: got 2"),
         (["knn", "--space", "near", "--dataset", "other"], 1, "dataset 'other'"),
         (["neighbours", "P0_nobody", "--space", "near"], 1, "row 'P0_nobody': not in this dataset"),
         (["neighbours", "Q0_H0", "--space", "near", "--without", "x"], 1, "row 'x'"),

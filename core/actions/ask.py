@@ -55,7 +55,9 @@ class Question:
         changes_result=False,
     )
     model: str | None = one_model()
-    seed: int = setting(0, "Of the calls.", least=0, not_on_form="the form asks under seed 0; Ask again gives another answer")
+    seed: int = setting(
+        0, "The random seed of the calls.", least=0, not_on_form="the form asks under seed 0; Ask again gives another answer"
+    )
     options: Mapping[str, object] = field(default_factory=dict)
     again: bool = setting(False, "Ask again, even if it was asked before.", not_on_form="the button Ask again does it")
     calls: CallSettings = field(default_factory=CallSettings)

@@ -41,7 +41,9 @@ class ChangedSettings:
     token_budget: int | None = most_tokens("Tokens that the run may spend in all, also after later resumes.")
     concurrency: int | None = calls_at_once(None, "Number of calls at once, also after later resumes.")
     backend: BackendName | None = where_predicted(None, "Continue locally or on a Ray cluster, also after later resumes.")
-    ray_address: str | None = cluster_address(None, "Address of the Ray cluster, also after later resumes.")
+    ray_address: str | None = cluster_address(
+        None, "HOST:PORT of the Ray cluster, or auto for the one on this machine, also after later resumes."
+    )
 
     def values(self) -> dict[str, Any]:
         """Return the changed settings, by the names of `change_settings`."""

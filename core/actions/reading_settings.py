@@ -11,7 +11,7 @@ from core.engine.shared_settings import (
     most_tokens,
     one_model,
     one_server,
-    seed_of_calls,
+    random_seed,
 )
 from core.fields.record import setting
 from core.llm.call_settings import CallSettings
@@ -28,6 +28,7 @@ class ReadingSettings:
         name="reading_name",
         title="Name of the reading",
         flag="--name",
+        key="name",
         changes_result=False,
     )
     passage: bool = setting(
@@ -38,7 +39,7 @@ class ReadingSettings:
         command_help="Also copy the deciding sentence; such a reading is a separate run.",
     )
     effort: str = setting("", "Reasoning effort.", kind="choice", choices=EFFORTS, title="Reasoning effort")
-    seed: int = seed_of_calls()
+    seed: int = random_seed()
     concurrency: int = calls_at_once(CONCURRENCY)
     token_budget: int | None = most_tokens()
     cached: bool = cached_answers()

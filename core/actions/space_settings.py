@@ -24,7 +24,7 @@ def _seed() -> Any:
     about = (
         "Seed of a randomized SVD. Other seeds give slightly different spaces and scores; for networks the difference is visible."
     )
-    return setting(0, about, title="Seed", least=0, command_help="The SVD's random seed.")
+    return setting(0, about, title="Seed", least=0, most=2**32 - 1, command_help="The SVD's random seed.")
 
 
 @dataclass(frozen=True, slots=True)

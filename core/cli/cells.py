@@ -46,7 +46,7 @@ _EVALUATED = (*READING, "clip_negative", "run", "dataset", "within", "sample")
 
 
 @app.command()
-@takes(LabelSettings, only=_COLUMNS)
+@takes(LabelSettings, only=_COLUMNS, why="it describes a file before anything is labelled")
 def describe(
     file: File,
     chosen: dict[str, Any],
@@ -103,7 +103,7 @@ def predictions(
 
 
 @app.command()
-@takes(EvaluationOptions, only=_EVALUATED, no_form=_NO_FORM)
+@takes(EvaluationOptions, only=_EVALUATED, why="cell-eval has its own way with the rest", no_form=_NO_FORM)
 def evaluate(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad, .zarr).")],
@@ -140,7 +140,7 @@ def score(
 
 
 @app.command()
-@takes(EvaluationOptions, only=(*READING, "clip_negative"), no_form=_NO_FORM)
+@takes(EvaluationOptions, only=(*READING, "clip_negative"), why="it rewrites a file and evaluates nothing", no_form=_NO_FORM)
 def vcc(
     file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad) with controls.")],
     out: Annotated[Path, typer.Option(help="The archive to write (.vcc).")],

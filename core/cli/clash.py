@@ -24,7 +24,7 @@ _READ = [option.name for option in options_of(ReadingSettings) if option.name !=
 
 
 @app.command()
-@takes(ReadingSettings, only=_READ)
+@takes(ReadingSettings, only=_READ, why="a clash has quotations in any case")
 def clash(
     context: typer.Context,
     run: RunName,

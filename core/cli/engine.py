@@ -131,7 +131,11 @@ def log(
 
 
 @app.command()
-@takes(RunRequest, only=("endpoint", "model", *(option.name for option in options_of(CallSettings))))
+@takes(
+    RunRequest,
+    only=("endpoint", "model", *(option.name for option in options_of(CallSettings))),
+    why="it asks a server a few questions and makes no run",
+)
 def endpoint(
     context: typer.Context,
     chosen: dict[str, Any],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -13,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import typer
 
 from core.cli.names import complete_option
+from core.errors import InputError
 from core.fields.option import Option
 from core.fields.record import options_of
 
@@ -52,32 +54,38 @@ NO_SETTINGS: Mapping[str, str] = {
     "clash --decisive": "as --side",
     "endpoint --method": "whose requests are tried; the page is of one method",
     "benchmark --name": "a name other than the file's; the page has it in the file",
+    "ablation run --set": "the ablation's own settings, which its file declares; the page has a control for each",
 }
 _EMPTY = inspect.Parameter.empty
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The settings that a command has options for. no_form: why no page has a form of them."""
+    """The settings that a command has options for. why: why it has not all of the record. no_form: why no page has a form."""
 
     record: type
     options: tuple[Option, ...]
+    why: str = ""
     no_form: str = ""
 
+    def pop(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Take the values of the options out of a command's parameters; return what they mean, by the settings' names."""
+        return {option.name: _value(option, values.pop(_parameter_name(option))) for option in self.options}
 
-def takes(record: type, only: Container[str] | None = None, *, no_form: str = "") -> Callable[[F], F]:
-    """Give a command an option for each setting of a record, or for those named in `only`.
+
+def takes(record: type, only: Container[str] | None = None, *, why: str = "", no_form: str = "") -> Callable[[F], F]:
+    """Give a command an option for each setting of a record, or for those named in `only`, with the reason `why`.
 
     The command gets all values as `chosen`, by name, instead of the options. `taken_by` returns what it has. no_form: why no page
     has a form of the settings.
     """
-    options = [each for each in options_of(record) if not each.not_on_command and (only is None or each.name in only)]
+    options = tuple(each for each in options_of(record) if not each.not_on_command and (only is None or each.name in only))
+    taken = Taken(record, options, why, no_form)
 
     def decorate(command: F) -> F:
         @wraps(command)
         def run(*args: Any, **values: Any) -> Any:
-            chosen = {option.name: _value(option, values.pop(_parameter_name(option))) for option in options}
-            return command(*args, chosen=chosen, **values)
+            return command(*args, chosen=taken.pop(values), **values)
 
         signature = inspect.signature(command, eval_str=True)
         parameters = list(signature.parameters.values())
@@ -86,7 +94,7 @@ def takes(record: type, only: Container[str] | None = None, *, no_form: str = ""
         parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
-        run.taken = Taken(record, tuple(options), no_form)  # type: ignore[attr-defined]
+        run.taken = taken  # type: ignore[attr-defined]
         return run  # type: ignore[return-value]
 
     return decorate
@@ -138,4 +146,7 @@ def _type_of(option: Option) -> Any:
 def _value(option: Option, value: Any) -> Any:
     if option.is_repeated:
         value = value or []
-    return option.read(not value if option.negates else value)
+    try:
+        return option.read(not value if option.negates else value)
+    except InputError as error:  # a person knows the option, not the setting's name
+        raise InputError(re.sub(rf"^{option.name}\b", option.option, str(error))) from error

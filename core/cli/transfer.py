@@ -106,7 +106,7 @@ def _share_of(step: Callable[[str], None]) -> Callable[[float], None]:
 
 
 @app.command()
-@takes(KnnSettings, only=_OF_NEIGHBOURS)
+@takes(KnnSettings, only=_OF_NEIGHBOURS, why="one row has no support to compare with; its protocol follows from its label")
 def neighbours(
     context: typer.Context,
     pair: Annotated[str, typer.Argument(metavar="PAIR", help="A row's id: perturbation_gene.")],

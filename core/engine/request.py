@@ -17,7 +17,7 @@ from core.engine.shared_settings import (
     most_tokens,
     one_model,
     one_server,
-    seed_of_calls,
+    random_seed,
     several_servers,
     where_predicted,
 )
@@ -40,7 +40,7 @@ class ModelRequest:
 
     endpoint: str | None = one_server()
     model: str | None = one_model()
-    seed: int = seed_of_calls()
+    seed: int = random_seed()
     calls: CallSettings = field(default_factory=CallSettings)
 
 
@@ -83,7 +83,7 @@ class RunRequest:
         title="Labels that the run may use",
         command_help="Which labels a row may see: all, blinded, folds; auto: folds for labelled rows.",
     )
-    seed: int = seed_of_calls("run_seed")
+    seed: int = random_seed("The run's random seed: of the calls, and of examples in prompts.", "run_seed")
     repeat: int = setting(0, "Tells apart runs that are the same in everything else.", title="Repeat", least=0)
     calls: CallSettings = field(default_factory=CallSettings)
     endpoint: str | None = several_servers()

@@ -33,12 +33,13 @@ def several_servers(help: str = SERVERS_HELP) -> Any:
 
 def one_model() -> Any:
     """Return the setting of which model of a server is asked."""
-    return setting(None, "By default the only one that the server lists.", title="Model", missing="the server's only model")
+    about = "The model to ask; by default the only one that the server lists."
+    return setting(None, about, title="Model", missing="the server's only model")
 
 
-def seed_of_calls(key: str = "") -> Any:
-    """Return the setting of the seed of a model's calls."""
-    return setting(0, "The random seed of the calls.", title="Seed", least=0, key=key)
+def random_seed(help: str = "The random seed of the calls.", key: str = "") -> Any:
+    """Return the setting of a random seed."""
+    return setting(0, help, title="Seed", least=0, key=key)
 
 
 def calls_at_once(default: int | None = CONCURRENCY, help: str = "How many calls to wait for at once.") -> Any:
@@ -75,13 +76,13 @@ def cluster_address(default: str | None = "", help: str = "") -> Any:
     return setting(
         default,
         help
-        or "Of the Ray cluster, as `ray start --head` prints it; auto: the one on this machine. Without an address, Ray starts "
-        "here and ends with the run. Answers, journal and store stay on this machine.",
+        or "HOST:PORT of the Ray cluster, as `ray start --head` prints it; auto: the one on this machine. Without one, Ray "
+        "starts here and ends with the work. Answers, journal and store stay on this machine.",
         metavar="HOST:PORT|auto",
         title="Address of the cluster",
         missing="none: start one here",
         key="address-ray",
         in_link=False,
-        command_help=help or "Of the Ray cluster; auto: the one on this machine. By default one is started.",
+        command_help=help or "Address of the Ray cluster; auto: the one on this machine. By default one is started.",
         changes_result=False,
     )

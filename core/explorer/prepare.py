@@ -87,12 +87,17 @@ def prepare_noise(
 
 # Total weight of the other components for DE and for DIR, as in published entries; several components share it evenly.
 STARTERS = {"base run alone": (0.0, 0.0), "half and half": (0.5, 0.5), "more weight on direction": (0.5, 0.7)}
-REST = {  # what is left for the base, by `FusionSettings.by_support`
+_REST = {  # what is left for the base, by `FusionSettings.by_support`
     "no": "",
     "more": "more in rows where neighbours have less support",
     "less": "more in rows where neighbours have more support",
 }
-REST_BY_AGREEMENT = "more in rows where the others' ranks are far from its own"
+_REST_BY_AGREEMENT = "more in rows where the others' ranks are far from its own"
+
+
+def describe_rest(by_support: str, *, by_agreement: bool) -> str:
+    """Return what is left for the base beside its share, for these settings of a fusion; "" if it is the same in every row."""
+    return "; ".join(filter(None, (_REST[by_support], _REST_BY_AGREEMENT if by_agreement else "")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,7 @@ def describe_optimism(found: Optimism | None) -> str:
 def state_of_file(mix: Mix, mixes: Sequence[Mix], noise: CutNoise | None, said: Mapping[str, str]) -> dict[str, Any]:
     """Return the state of an explorer without a server: it starts at a mix, and each mix has its own noise of cuts.
 
-    said: caution, rest (see REST) and note, a sentence on how the scores were made.
+    said: caution, rest (of `describe_rest`) and note, a sentence on how the scores were made.
     """
     return {
         "de": list(mix.de),

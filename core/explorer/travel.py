@@ -9,11 +9,10 @@ from core.errors import InputError, NotFound, StateError
 from core.explorer.component import ExplorerData
 from core.explorer.content import FusionRows, make_content
 from core.explorer.prepare import (
-    REST,
-    REST_BY_AGREEMENT,
     CutNoise,
     Mix,
     describe_optimism,
+    describe_rest,
     prepare_fusion,
     prepare_noise,
     starters,
@@ -36,7 +35,7 @@ SAVED = "as saved"  # the mix that a fusion was saved with
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fusion:
-    """A fusion that is to travel. scored: how, in words. rest: see `core.explorer.prepare.REST`."""
+    """A fusion that is to travel. scored: how, in words. rest: of `core.explorer.prepare.describe_rest`."""
 
     title: str
     live: LiveFusion
@@ -66,7 +65,7 @@ def saved_fusion(run: Run, loader: ComponentLoader, load_rows: Callable[[str], R
         FusionRows(ids, perts, genes, names, parts, names[0]),
         _known_noise(lambda: prepare_noise(loader, settings, base)),
         describe_scoring(fusion_protocols(settings, loader)),
-        REST_BY_AGREEMENT if settings.by_agreement else REST[settings.by_support],
+        describe_rest(settings.by_support, by_agreement=settings.by_agreement),
     )
     return fusion, Mix(SAVED, settings.w_de, settings.w_dir)
 

@@ -126,13 +126,15 @@ def arguments_of(record: Any) -> list[str]:
     """Return the command-line arguments of a record's settings, including defaults, since those of a later version may differ."""
     values, found = values_of(record), list[str]()
     for option in options_of(type(record)):
-        value = values[option.name]
-        if value is not None and not option.not_on_command:
-            found += _arguments(option, value)
+        if not option.not_on_command:
+            found += arguments_of_option(option, values[option.name])
     return found
 
 
-def _arguments(option: Option, value: Any) -> list[str]:
+def arguments_of_option(option: Option, value: Any) -> list[str]:
+    """Return the command-line arguments of one setting; none of a missing value."""
+    if value is None:
+        return []
     if option.kind == "flag":
         return [] if value == option.default else [option.option]
     if option.kind == "numbers":

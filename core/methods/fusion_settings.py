@@ -28,7 +28,7 @@ class FusionSettings:
     base: str = setting("", "The run whose rows are fused.", kind="run", required=True)
     others: tuple[Part, ...] = setting(
         (),
-        "Runs on the same rows, and neighbours in gene spaces with adjustable settings.",
+        "Runs on the same rows; on the page Fuse, also neighbours in gene spaces with adjustable settings.",
         name="with",
         kind="runs",
         metavar="B[,C]",

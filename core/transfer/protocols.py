@@ -33,11 +33,11 @@ class EvaluationProtocol:
 
     kind: Kind = setting(
         "folds",
-        "Which labels a row is predicted without: those of its perturbation's part and its gene's part (folds), or those of its "
-        "perturbation and its gene (leave-one-out).",
+        "Which labels a row is predicted without: those of its perturbation's part and its gene's part (folds), those of its "
+        "perturbation and its gene (leave-one-out), or none, for rows without a label.",
         name="protocol",
         title="Protocol",
-        words={"test": "all labelled rows", "loo": "leave-one-out", "folds": "folds"},
+        words={"test": "for rows without a label", "loo": "leave-one-out", "folds": "folds"},
         command_help="test, loo or folds.",
         is_usage=True,
     )

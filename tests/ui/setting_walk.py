@@ -17,7 +17,6 @@ _KINDS = (
     *("text_input", "number_input", "slider", "selectbox", "toggle", "text_area", "multiselect", "radio"),
     *("pills", "button_group", "segmented_control"),
 )
-_SHOWN_AS = ("text_input", "text_area", "toggle", "number_input", "slider", "selectbox")  # whose values are compared
 
 
 def controls_of(shown: AppTest) -> dict[str, Any]:
@@ -33,11 +32,13 @@ def check_form(
     from_data: Collection[str] = (),
     *,
     by_name: bool = False,
+    titled: Collection[str] = (),
 ) -> None:
     """Each setting has a control under its key that has its title, help, range and default, or a reason why it has none.
 
     left_out: reasons of this form, by the name of the setting. from_data: the settings whose choices or default this form takes
-    from the dataset, the run or the workspace. by_name: whether keys are made of names, as those of a method's options.
+    from the dataset, the run or the workspace; titled: whose title it takes from there. by_name: whether keys are made of names,
+    as those of a method's options.
     """
     there, options = controls_of(shown), options_of(record)
     missing, faults = set(), dict[str, list[str]]()
@@ -45,29 +46,39 @@ def check_form(
         widget = there.get(f"{owner}{option.name}" if by_name else key_of(option, owner))
         if widget is None:
             missing.add(option.name)
-        elif found := differences(option, widget, from_data=option.name in from_data):
-            faults[option.name] = found
+        else:
+            found = differences(option, widget, from_data=option.name in from_data, titled=option.name in titled)
+            faults |= {option.name: found} if found else {}
     expected = {option.name for option in options if option.not_on_form} | set(left_out)
     assert missing == expected, f"without a control: {missing - expected}; with one in spite of a reason: {expected - missing}"
     assert all(len(reason.split()) > 1 for reason in left_out.values())
     assert not faults, faults
 
 
-def differences(option: Option, widget: Any, *, from_data: bool = False) -> list[str]:
-    """What a control says otherwise than the declaration of its setting. from_data: title, choices and default may differ."""
+def differences(option: Option, widget: Any, *, from_data: bool = False, titled: bool = False) -> list[str]:
+    """What a control says otherwise than the declaration of its setting. from_data: choices and default may differ; titled: so
+    may its title."""
     pairs = [("help", widget.help, option.help)]
+    if not titled:
+        pairs += [("title", widget.label, title_of(option))]
     if widget.type == "number_input" and option.kind in ("int", "float"):
         pairs += [("least", widget.min, option.least), ("most", widget.max, option.most)]
     if widget.type == "slider":
         pairs += [("range", (widget.min, widget.max, widget.step), option.slider)]
     if not from_data:
-        pairs += [("title", widget.label, title_of(option))]
-        if option.choices and widget.type != "toggle":
-            unknown = [each for each in widget.options if each not in {*option.titles.values(), "the server's default"}]
-            pairs += [("choices", unknown, [])]
-        if widget.type in _SHOWN_AS and option.kind not in SOURCES:
-            pairs += [("default", widget.value, _shown_default(option, widget))]
+        pairs += [("can be changed", not widget.disabled, True)]
+        if option.offered and widget.type == "selectbox":
+            pairs += [("choices", widget.options, list(map(str, (option.missing, *option.offered))))]
+        elif option.choices and hasattr(widget, "options"):
+            titles = [title or "the server's default" for title in option.titles.values()]
+            pairs += [("choices", list(widget.options), titles)]
+        if option.kind not in SOURCES and not (option.choices and widget.type == "text_input"):
+            pairs += [("default", _as_shown(widget.value), _as_shown(_shown_default(option, widget)))]
     return [f"{what}: got {got!r}, expected {expected!r}" for what, got, expected in pairs if got != expected]
+
+
+def _as_shown(value: Any) -> Any:
+    return list(value) if isinstance(value, list | tuple) else value
 
 
 def _shown_default(option: Option, widget: Any) -> Any:
@@ -77,8 +88,8 @@ def _shown_default(option: Option, widget: Any) -> Any:
         if option.kind in ("numbers", "weights"):
             return ", ".join(f"{each:g}" for each in option.default)
         return ", ".join(option.default) if many else "" if option.default in (None, {}, MISSING) else str(option.default)
-    if option.offered:
+    if option.offered and widget.type == "selectbox":
         return option.missing
-    if option.choices:
-        return widget.value if widget.value in (option.default, option.titles.get(option.default)) else option.default
+    if option.choices and not option.several and widget.value == option.titles.get(option.default):
+        return widget.value  # whose values are titles
     return option.default

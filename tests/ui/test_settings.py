@@ -6,13 +6,12 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.core import TyperGroup
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from core.actions import target_ranking
 from core.actions.ask import Question
@@ -33,12 +32,12 @@ from core.audit.rubric import Rubric
 from core.audit.sample_request import SampleRequest
 from core.cells.screen import LabelSettings
 from core.cli.base import app
-from core.cli.settings import NO_SETTINGS, taken_by, takes
+from core.cli.settings import NO_SETTINGS, taken_by
 from core.engine.request import RowSelection, RunRequest
 from core.errors import InputError
 from core.experiments.benchmark_spec import Arm, FoldsSpec, HypothesisSpec, NoiseSpec, PlanSpec, RowsSpec
 from core.fields.option import Option
-from core.fields.record import arguments_of, make, options_of, values_of
+from core.fields.record import arguments_of, arguments_of_option, make, options_of, values_of
 from core.fields.toml_table import parse_toml
 from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.request import TrainingOptions, TrainingRequest
@@ -84,7 +83,7 @@ ODD: Mapping[type, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Form:
-    """A form of a record. view: what its link says. owner: the beginning of its keys. left_out, from_data, by_name: as of
+    """A form of a record. view: what its link says. owner: the beginning of its keys. left_out, from_data, by_name, titled: as of
     `check_form`. prepare: makes the workspace ready for it."""
 
     page: str
@@ -93,6 +92,7 @@ class Form:
     left_out: Mapping[str, str] = field(default_factory=dict)
     from_data: Collection[str] = ()
     by_name: bool = False
+    titled: Collection[str] = ()
     prepare: Callable[[Workspace], object] = lambda _: None
 
 
@@ -102,24 +102,24 @@ def train(workspace: Workspace) -> None:
 
 OF_A_METHOD = {"name": "the form of a run has a name for every method"}
 FORMS: Mapping[type, Sequence[Form]] = {
-    RunRequest: [Form("run", {"method": "debate", "backend": "ray"}, "", run_form.NOT_HERE, ("endpoint", "backend"))],
+    RunRequest: [Form("run", {"method": "debate", "backend": "ray"}, "", run_form.NOT_HERE, ("endpoint", "backend", "model"))],
     RowSelection: [Form("run", {"method": "debate", "launch_sample": "2"}, "launch_", {}, ("split", "sample"))],
     FusionRequest: [
         Form("run", {"method": "fusion"}, "option-fusion-", OF_A_METHOD, by_name=True),
-        Form("fuse", {"run": "debate"}, "", fusion_controls.NOT_HERE, ("with",)),
+        Form("fuse", {"run": "debate"}, "", fusion_controls.NOT_HERE, ("with",), titled=("with",)),
     ],
     KnnRequest: [Form("run", {"method": "knn"}, "option-knn-", by_name=True)],
     KnnSettings: [
-        Form("neighbours", {}, "", from_data=("spaces", "axis")),
-        Form("fuse", {"run": "debate"}, "", from_data=("spaces", "axis")),
+        Form("neighbours", {}, "", from_data=("spaces", "axis", "protocol")),
+        Form("fuse", {"run": "debate"}, "", from_data=("spaces", "axis", "protocol")),
     ],
     LabelRequest: [Form("data", {"tab": "Import", "cells_backend": "ray"}, "cells_", from_data=("backend",))],
     LabelSettings: [Form("data", {"tab": "Import"}, "cells_")],
     PredictionOptions: [Form("data", {"tab": "Import"}, "predicted_", from_data=("dataset",))],
-    TrainingOptions: [Form("targets", {"tab": "Training"}, "", {}, ("name",), prepare=train)],
+    TrainingOptions: [Form("targets", {"tab": "Training"}, "", {}, ("name", "models"), prepare=train)],
     FinetuneRequest: [Form("run", {"tab": "Fine-tune"}, "finetune_", from_data=("base",))],
     Rubric: [Form("arguments", {"run": "debate"}, "note-rubric-", from_data=("roles", "stages"))],
-    SampleRequest: [Form("arguments", {"tab": "Label", "run": "debate"}, "sample_", from_data=("sample",))],
+    SampleRequest: [Form("arguments", {"tab": "Label", "run": "debate"}, "sample_", from_data=("sample", "by"))],
     KindsRequest: [Form("arguments", {"tab": "Kinds", "run": "debate"}, "", from_data=("texts", "k"))],
     ClaimsRequest: [Form("arguments", {"tab": "Claims", "run": "debate"}, "claims", claims_tab.NOT_HERE)],
     Question: [Form("ask", {"answered_by": "server"}, "ask_", ask_form.NOT_HERE, ("endpoint",))],
@@ -130,7 +130,16 @@ FORMS: Mapping[type, Sequence[Form]] = {
     ],
 }
 # Whose pages another test opens, with the workspace that they need, and calls `check_form` there.
-ELSEWHERE = {AttributionRequest, ContaminationRequest, AgainRequest, EvaluationRequest, ChangedSettings, ReadingSettings}
+ELSEWHERE = {
+    AttributionRequest: "experiments/test_evidence_tab.py",
+    ContaminationRequest: "experiments/test_evidence_tab.py",
+    AgainRequest: "shared/test_again_panels.py",
+    EvaluationRequest: "targets/test_targets.py",
+    ChangedSettings: "run/test_run_list.py",
+    ReadingSettings: "arguments/test_rubrics_tab.py",
+}
+# Commands that ask for something that a file, or an experiment, declares.
+WITHOUT_RECORD = ("benchmark", "ablation run")
 FILES = [Rubric, RowsSpec, FoldsSpec, NoiseSpec, PlanSpec, HypothesisSpec, Arm]
 of_each_command = pytest.mark.parametrize("name", sorted(TAKEN))
 of_each_record = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
@@ -182,16 +191,28 @@ def test_each_setting_is_an_option_with_its_default_range_and_help(name: str) ->
             assert shown.default == (False if option.negates else usual)
 
 
+@pytest.mark.parametrize("record", ELSEWHERE, ids=lambda record: record.__name__)
+def test_a_form_of_another_test_is_checked_there(record: type) -> None:
+    assert f"check_form({record.__name__}, " in (Path(__file__).parent / ELSEWHERE[record]).read_text("utf-8")
+
+
 @of_each_command
+def test_a_command_has_every_setting_of_its_record_or_says_why_not(name: str) -> None:
+    taken = TAKEN[name]
+    left_out = {each.name for each in options_of(taken.record) if not each.not_on_command} - {each.name for each in taken.options}
+    assert (len(taken.why.split()) > 3) == bool(left_out), left_out
+
+
+@pytest.mark.parametrize("name", sorted({*TAKEN, *WITHOUT_RECORD}))
 def test_a_command_has_no_option_that_is_neither_a_setting_nor_has_a_reason(name: str) -> None:
-    settings = {option.option for option in TAKEN[name].options}
+    settings = {option.option for option in TAKEN[name].options} if name in TAKEN else set()
     others = {option for option in parameters_of(name) if option.startswith("--")} - settings
     assert {option for option in others if f"{name} {option}" not in NO_SETTINGS and option not in NO_SETTINGS} == set()
 
 
 def test_each_reason_is_one_of_an_option_that_is_there() -> None:
     there = {f"{name} {option}" for name in COMMANDS for option in parameters_of(name)} | {"--help"}
-    there |= {option for name in TAKEN for option in parameters_of(name)}
+    there |= {option for name in (*TAKEN, *WITHOUT_RECORD) for option in parameters_of(name)}
     assert set(NO_SETTINGS) - there == set()
 
 
@@ -206,32 +227,22 @@ def test_a_range_holds_for_the_command_and_for_files(record: type) -> None:
                 make(record, {**chosen(record), option.name: beyond}, **OTHERS.get(record, {}))
 
 
-@dataclass(frozen=True)
-class Holder:
-    """A command that keeps what it was given."""
-
-    record: type
-    given: list[dict[str, Any]] = field(default_factory=list)
-
-    def app(self) -> typer.Typer:
-        made = typer.Typer()
-
-        @made.command()
-        @takes(self.record)
-        def command(chosen: dict[str, Any]) -> None:
-            self.given.append(chosen)
-
-        return made
-
-
-@of_each_record
+@of_each_command
 @pytest.mark.parametrize("every", [True, False])
-def test_arguments_of_a_record_give_it_again(record: type, every: bool) -> None:
-    wanted, holder = make_other(record, every=every), Holder(record)
-    done = CliRunner().invoke(holder.app(), arguments_of(wanted))
-    assert done.exit_code == 0, done.output
-    assert make(record, holder.given[0], **OTHERS.get(record, {})) == wanted
-    assert holder.given[0] == values_of(wanted)
+def test_a_command_reads_the_arguments_of_a_record(name: str, every: bool) -> None:
+    taken, command = TAKEN[name], COMMANDS[name]
+    names = {option.name for option in taken.options}
+    wanted = make_other(taken.record, every=every)
+    others = [
+        each for each in command.params if each.required and each.opts[0] not in {option.option for option in taken.options}
+    ]
+    words = ["x" if each.param_type_name == "argument" else f"{each.opts[0]}=x" for each in others]
+    given = [word for option in taken.options for word in arguments_of_option(option, values_of(wanted)[option.name])]
+    read = taken.pop(command.make_context(name, [*words, *given]).params)
+    assert read == {key: value for key, value in values_of(wanted).items() if key in names}
+    if not taken.why:
+        assert make(taken.record, read, **OTHERS.get(taken.record, {})) == wanted
+        assert given == arguments_of(wanted)
 
 
 @of_each_record
@@ -273,9 +284,8 @@ def test_each_setting_has_a_control_that_says_what_it_declares(
     record: type, form: Form, little_copy: Workspace, visit: Visit
 ) -> None:
     form.prepare(little_copy)
-    check_form(
-        record, visit(little_copy, form.page, **form.view), form.owner, form.left_out, form.from_data, by_name=form.by_name
-    )
+    shown, how = visit(little_copy, form.page, **form.view), {"by_name": form.by_name, "titled": form.titled}
+    check_form(record, shown, form.owner, form.left_out, form.from_data, **how)  # type: ignore[arg-type]
 
 
 def test_a_record_without_a_form_says_why() -> None:

@@ -21,13 +21,12 @@ from core.ui.shared import links, loaders, tables
 from core.ui.shared.background import Result, background
 from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import choose_one
-from core.ui.shared.option_controls import show_settings
+from core.ui.shared.option_controls import names_of_rest, show_settings
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext, draw_until_ready
 from core.ui.shared.widgets import as_text, show_empty
 
-_FILTERS = ("subject", "relation", "object", "status")
 # Settings without a control of their own on this page, and why.
 NOT_HERE = {
     "texts": "the table says of which stage each claim is",
@@ -43,7 +42,7 @@ def show(context: PageContext, run: Run) -> None:
     if not loaders.text_counts(run.id):
         show_empty(f"This run's method is {as_text(method_text(run.method))}, which writes no texts and makes no claims.")
         return
-    asked = make(ClaimsRequest, show_settings(ClaimsRequest, "claims", _FILTERS, columns=4))
+    asked = make(ClaimsRequest, show_settings(ClaimsRequest, "claims", names_of_rest(ClaimsRequest, NOT_HERE), columns=4))
     reader = _choose_reader(run)
     draw_until_ready(lambda: _draw(run, reader, asked), lambda: _ask(run, reader).ready)
     if BRIEFS not in loaders.text_counts(run.id):

@@ -25,7 +25,7 @@ from core.store.runs import Run
 from core.texts import estimate_text
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.background import Result, background
-from core.ui.shared.option_controls import choose_setting, show_settings
+from core.ui.shared.option_controls import choose_setting, names_of_rest, show_settings
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import draw_until_ready
@@ -64,7 +64,7 @@ def _choose(counts: dict[str, dict[str, int]]) -> _Wanted:
         choices = {str(_BY_RULE): "the most that are stable", **{str(n): f"{n}" for n in range(2, 2 * MOST_K + 1)}}
         k = int(choose_setting(number.selectbox, _KINDS["k"], "", choices, str(_BY_RULE)) or _BY_RULE)
     with seed:
-        chosen = show_settings(KindSettings, "", ["seed"])
+        chosen = show_settings(KindSettings, "", names_of_rest(KindSettings, ("method", "k")))
     return kind, by, make(KindSettings, {**chosen, "method": how, "k": k or None})
 
 

@@ -17,7 +17,7 @@ from core.ui.arguments import choices, reader
 from core.ui.shared import loaders, shell
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import choose_one
-from core.ui.shared.option_controls import choose_setting, show_settings
+from core.ui.shared.option_controls import choose_setting, names_of_rest, show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
@@ -89,7 +89,7 @@ def _title(place: int, sample: Sample) -> str:
 
 def _show_form(context: PageContext, run: Run, rubric: Rubric, n_samples: int) -> None:
     """Show the form that draws texts. A sample's seed is the number of earlier samples, so each sample has different texts."""
-    chosen = show_settings(SampleRequest, "sample_", ["sample"], defaults={"sample": DEFAULT_SIZE})
+    chosen = show_settings(SampleRequest, "sample_", names_of_rest(SampleRequest, ["by"]), defaults={"sample": DEFAULT_SIZE})
     designs = {str(design): DESIGN_WORDS[design] for design in choices.designs_for(run, rubric)}
     by = choose_setting(st.radio, _HOW, "sample_", designs, _HOW.default)
     design = next(each for each in labels.DESIGNS if each == by)

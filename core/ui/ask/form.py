@@ -10,14 +10,14 @@ from core.actions import ask, model_servers
 from core.actions.ask import SCRIPTED, Question
 from core.actions.workspace import Workspace
 from core.errors import DeskError, InputError
-from core.fields.record import option_of
+from core.fields.record import make, option_of
 from core.llm.call_settings import CallSettings
 from core.llm.health import START_COMMAND, Health
 from core.store.datasets import Dataset
 from core.ui.ask import following
 from core.ui.shared import links
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import choose_setting, key_of, show_calls, show_options, show_settings, title_of
+from core.ui.shared.option_controls import choose_setting, key_of, show_calls, show_more, show_options, show_settings, title_of
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_health import read_health
 from core.ui.shared.shell import PageContext, show_error
@@ -49,7 +49,9 @@ def show(context: PageContext, dataset: Dataset) -> None:
     server_asked = (SCRIPTED, SCRIPTED, None, CallSettings()) if who == "scripted" else _show_server(context.workspace)
     endpoint, model, health, calls = server_asked
     options = show_options(dataset, known[name])
-    question = Question(*typed, name, dataset.name, endpoint, model, options=options, calls=calls)
+    chosen = {"method": name, "dataset": dataset.name, "endpoint": endpoint, "model": model}
+    chosen |= show_more(Question, _OWNER, chosen)
+    question = make(Question, chosen, pert=typed[0], gene=typed[1], options=options, calls=calls)
     is_ready = all(text.strip() for text in typed) and bool(model)
     wide: dict[str, Any] = {"type": "primary", "icon": ":material/forum:", "width": "stretch"}
     if button.button("Ask", key="ask", disabled=not is_ready, **wide):

@@ -29,14 +29,15 @@ from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import show_settings
+from core.ui.shared.option_controls import names_of_rest, show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 _SHOWN_JOBS = 3
 _OWNER = "cells_"  # the beginning of keys and query parameters
 _COLUMNS = ("perturbation", "control", "batch", "guide", *READING[2:], "within")
-_OF_FILES = ("most_remaining", "in_memory")
+# Settings of the request that other parts of the form show.
+_FURTHER = (*(option.name for option in options_of(LabelSettings)), "backend", "ray_address")
 
 
 _COUNT = st.column_config.NumberColumn(format="localized")
@@ -168,7 +169,7 @@ def show_form(context: PageContext) -> None:
         **bind("cells_path"),
     )
     st.caption(f"Inside {' or '.join(as_text(folder) for folder in folders)}.")
-    about = show_settings(LabelRequest, _OWNER, ["name", "cells_context"], columns=2)
+    about = show_settings(LabelRequest, _OWNER, names_of_rest(LabelRequest, _FURTHER), columns=2)
     with explain_errors():
         settings, where = _show_settings()
         if not path.strip():
@@ -187,7 +188,8 @@ def _show_settings() -> tuple[dict[str, Any], dict[str, Any]]:
         chosen = show_settings(LabelSettings, _OWNER, _COLUMNS, columns=4)
         parts = (Thresholds, DesignSettings, GroupSettings, SamplingSettings)
         tests, design, groups, sampling = ([option.name for option in options_of(part)] for part in parts)
-        columns = ([*tests, *design], [*groups, *_OF_FILES], sampling)
+        rest = names_of_rest(LabelSettings, (*_COLUMNS, *tests, *design, *groups, *sampling))
+        columns = ([*tests, *design], [*groups, *rest], sampling)
         for place, names in zip(st.columns(3, gap="medium"), columns, strict=True):
             with place:
                 chosen |= show_settings(LabelSettings, _OWNER, names)

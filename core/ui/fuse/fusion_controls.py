@@ -30,7 +30,7 @@ from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import loaders, neighbour_controls, space_builder, space_numbers
 from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.linked import choose_one, choose_several, keep_one, keep_shares
-from core.ui.shared.option_controls import choose_title, names_of_rest, show_settings
+from core.ui.shared.option_controls import choose_title, default_values, names_of_rest, show_settings
 from core.ui.shared.shell import PageContext
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text
@@ -88,6 +88,11 @@ class Places:
     offers: DeltaGenerator
     settings: DeltaGenerator
     remarks: DeltaGenerator
+
+
+def list_defaults() -> dict[str, Any]:
+    """Return the defaults of the widgets of KEYS."""
+    return default_values(_FUSION[name] for name in ("reference", "by_support", "by_agreement"))
 
 
 def make_places() -> Places:

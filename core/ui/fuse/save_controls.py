@@ -14,7 +14,7 @@ from core.actions.derived_runs import FusionRequest
 from core.actions.workspace import Workspace
 from core.errors import DeskError
 from core.explorer.component import make_file
-from core.explorer.prepare import REST, Mix
+from core.explorer.prepare import Mix, describe_rest
 from core.explorer.travel import Fusion, data_of_file
 from core.fields.record import option_of
 from core.report.walk import keep_figure
@@ -120,7 +120,10 @@ def _widget_values(choice: FusionChoice) -> dict[str, Any]:
 
 
 def _apply_preset(settings: dict[str, Any]) -> None:
-    for key, value in settings.items():
+    """Set the widgets to a preset; a setting that versions before did not have, and so is not in it, gets its default."""
+    usual = {**neighbour_controls.list_defaults(), **fusion_controls.list_defaults()}
+    missing = {key: value for key, value in usual.items() if key in st.session_state}
+    for key, value in {**missing, **settings}.items():
         st.session_state[key] = value
 
 
@@ -221,7 +224,7 @@ def show_take_along(workspace: Workspace, choice: FusionChoice, baseline: Run, p
         explorer.name_rows(choice, baseline),
         at_rest.find_noise(choice, baseline) if choice.labelled else None,
         describe_scoring(fusion_controls.protocols_of(choice)),
-        REST[choice.by_support],
+        describe_rest(choice.by_support, by_agreement=choice.by_agreement),
     )
     build = partial(_make, workspace, fusion, now, fusion_controls.of_choice(choice), labels=labels)
     st.download_button(

@@ -74,11 +74,9 @@ def _show_rows(dataset: Dataset) -> str:
     split = one.selectbox(title_of(option), splits, help=option.help, **bind("launch_split"))
     with two:
         chosen = show_settings(RowSelection, "launch_", ["sample"])
-    if chosen["sample"] is None:
-        return f"split={split}"
     with three:
         chosen |= show_settings(RowSelection, "launch_", ["seed"])
-    return f"split={split};sample={chosen['sample']},seed={chosen['seed']}"
+    return f"split={split}" + (f";sample={chosen['sample']},seed={chosen['seed']}" if chosen["sample"] is not None else "")
 
 
 def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:

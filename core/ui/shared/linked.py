@@ -25,7 +25,7 @@ CARRIED_BY = {
 # Beginnings of keys of controls that are in no link, and why.
 NOT_CARRIED = {
     "endpoint": "a link could make this machine send its key to a server that somebody else chose",
-    "address-": "as endpoint",
+    **dict.fromkeys(("address-", "cells_address-"), "as endpoint"),
     "calls-": "belongs to the run, and is stored when it is resumed",
     "upload": "a file of one's own",
     "check_file": "as upload",

@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from core.actions.component_loader import UNLABELLED
-from core.fields.record import make, options_of, values_of
+from core.fields.record import options_of, values_of
 from core.stats.arrays import Codes
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
 from core.transfer.evaluation import Evaluation, evaluate_priors
-from core.transfer.knn_settings import KnnSettings, with_power_of_effects
+from core.transfer.knn_settings import KnnSettings, read_knn_settings, with_power_of_effects
 from core.transfer.labelled_rows import Axis
 from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.prior_provenance import Provenance
@@ -22,13 +22,18 @@ from core.transfer.protocols import cells_of
 from core.transfer.row_index import RowIndex
 from core.ui.shared import links, loaders
 from core.ui.shared.linked import bind
-from core.ui.shared.option_controls import choose_title, key_of, names_of_rest, show_settings, title_of
+from core.ui.shared.option_controls import choose_title, default_values, key_of, names_of_rest, show_settings, title_of
 from core.ui.shared.widgets import as_text, show_empty
 
 _KNN = {option.name: option for option in options_of(KnnSettings)}
 PROTOCOL = replace(_KNN["protocol"], choices=("folds", "loo"))  # of rows with a label of their own
 # Keys of the widgets of a kNN, also used as query parameters and keys of presets.
 KEYS = tuple(key_of(option, "") for option in _KNN.values())
+
+
+def list_defaults() -> dict[str, Any]:
+    """Return the defaults of the widgets of KEYS that do not depend on the dataset."""
+    return default_values(option for name, option in _KNN.items() if name not in ("spaces", "axis"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +94,7 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bo
     if not spaces_chosen:
         st.markdown("Choose at least one gene space.")
         return None
-    return make(KnnSettings, with_power_of_effects({**chosen, "spaces": spaces_chosen}))
+    return read_knn_settings(with_power_of_effects({**chosen, "spaces": spaces_chosen}))
 
 
 def _show(*names: str, columns: int = 1) -> dict[str, Any]:
@@ -124,7 +129,7 @@ def parameters_of(settings: KnnSettings) -> dict[str, str | list[str]]:
         elif isinstance(value, bool):
             found[key] = str(value).lower()
         else:
-            found[key] = option.titles[value] if option.choices else f"{value:g}"
+            found[key] = option.titles[value] if option.choices else str(value) if isinstance(value, int) else f"{value:g}"
     return found
 
 

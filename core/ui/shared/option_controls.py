@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import MISSING, replace
 from types import MappingProxyType
@@ -28,7 +28,9 @@ SOURCES = ("spaces", "run", "runs")  # kinds of options that name what is in the
 def show_option(dataset: Dataset, owner: str, option: Option) -> Any:
     """Show the control of an option and return its value; owner: the beginning of its key and query parameter."""
     key = f"{owner}-{option.name}"
-    return _show_sources(dataset, key, option) if option.kind in SOURCES else show_control(option, key)
+    if option.kind in SOURCES:
+        return _show_sources(dataset, key, option)
+    return show_control(replace(option, slider=None, offered=()), key)  # any number may be typed
 
 
 def show_options(dataset: Dataset, method: Method) -> dict[str, object]:
@@ -163,6 +165,15 @@ def show_control(option: Option, key: str) -> Any:
     if option.default is None:
         shape["placeholder"] = option.missing
     return st.number_input(title, value=option.default, **shape, **about)
+
+
+def default_values(options: Iterable[Option]) -> dict[str, Any]:
+    """Return what the controls of settings hold by default, by their keys."""
+    found: dict[str, Any] = {}
+    for option in options:
+        usual = option.missing if option.offered else option.default
+        found[key_of(option, "")] = option.titles[usual] if option.words else usual
+    return found
 
 
 def choose_setting(

@@ -9,10 +9,11 @@ import streamlit as st
 
 from core.actions import spaces
 from core.actions.space_settings import SPACE_SETTINGS
-from core.fields.record import option_of, options_of
+from core.fields.record import option_of
 from core.store.spaces import PackRecord, SpaceRecord
 from core.ui.shared import links, loaders, neighbour_controls
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.option_controls import names_of_rest
 from core.ui.shared.shell import PageContext, explain_errors
 
 # Title → kind of space, and kind of knowledge pack that it needs.
@@ -23,7 +24,6 @@ KINDS = {
     "a published LPS response": ("response", "lps_response"),
     "genes with similar responses in this dataset": ("coresponse", ""),
 }
-SVD = ("columns", "seed")  # the settings of kinds that an SVD makes
 _IN_PLACE = ("text", "network", "response")  # the kinds that need neither a large package nor labels
 
 
@@ -51,8 +51,8 @@ def offer(context: PageContext) -> None:
 
 
 def settings_of(kind: str) -> list[str]:
-    """Return the names of the SVD's settings for a kind of space; none for a kind without an SVD."""
-    return [option.name for option in options_of(SPACE_SETTINGS[kind]) if option.name in SVD] if kind in SPACE_SETTINGS else []
+    """Return the names of the settings of a kind of space that a form shows."""
+    return names_of_rest(SPACE_SETTINGS[kind], ()) if kind in SPACE_SETTINGS else []
 
 
 def _show_button(context: PageContext, kind: str, pack: PackRecord) -> None:

@@ -85,7 +85,7 @@ def test_other_gene_names_are_asked_from_a_form(visit: Visit, world: World, monk
     started: list[ContaminationPlan] = []
     monkeypatch.setattr(names_panel, "start_apart", lambda _, plan: started.append(plan))
     app = visit(world.workspace, "evidence", run=world.run.id, names_rows="2", names_arms="coded")
-    check_form(ContaminationRequest, app, "names_", from_data=("rows",))
+    check_form(ContaminationRequest, app, "names_", from_data=("rows", "arms"))
     app.button(key="start-names").click().run()
     assert not app.exception
     assert [(plan.spec.arms, len(plan.spec.rows)) for plan in started] == [(("coded",), 2)]

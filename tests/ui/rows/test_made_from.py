@@ -110,6 +110,8 @@ def test_settings_are_written_as_the_widgets_of_neighbours_read_them() -> None:
         **{"space": ["a", "b"], "power": "2.5", "axis": "perturbation", "centre": "true", "strength": "0.3"},
         **{"nearest": "50", "protocol": "leave-one-out"},
     }
+    cut = parameters_of(KnnSettings(("a",), EvaluationProtocol("folds", 3, 1_234_567)))
+    assert (cut["folds"], cut["fold_seed"]) == ("3", "1234567")
     plain = parameters_of(KnnSettings(("a",), EvaluationProtocol("test")))
     assert "protocol" not in plain  # rows without a label have none
     assert "nearest" not in plain  # all

@@ -152,6 +152,13 @@ def test_a_derived_method_offers_what_it_may_be_made_from(visit: Visit, demo_cop
     assert "got none; expected a run" in text_of(app)
 
 
+def test_a_knn_takes_numbers_that_the_sliders_of_neighbours_lack(visit: Visit, demo_copy: Workspace) -> None:
+    numbers = {"option-knn-k": "30", "option-knn-power": "8", "option-knn-strength": "0.25"}
+    app = visit(demo_copy, "run", method="knn", **numbers)
+    assert not app.warning
+    assert {key: app.number_input(key=key).value for key in numbers} == {key: float(text) for key, text in numbers.items()}
+
+
 def test_each_of_several_servers_is_shown(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
