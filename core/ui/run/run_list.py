@@ -14,19 +14,19 @@ from core.actions.job_kinds.base import Job
 from core.actions.workspace import Workspace
 from core.engine.journal import read_progress
 from core.engine.run_state import LIVE_STATES, Status
+from core.fields.record import options_of
 from core.store.runs import Run
 from core.texts import describe_duration
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.job_panel import Button, Parts, job_of_run, show_job
 from core.ui.shared.linked import read_ids
-from core.ui.shared.option_controls import show_settings
+from core.ui.shared.option_controls import names_of_rest, show_settings
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.shell import PageContext, draw_until_ready, fragment
 from core.ui.shared.widgets import as_text, show_empty
 
 TABLE = "started-runs"  # widget key
-_SETTINGS = ("token_budget", "concurrency", "backend", "ray_address")  # with which a run is resumed, besides its servers
 _COLUMNS = {
     # Values that change during a run have a fixed width, so that no column moves.
     **{name: st.column_config.TextColumn(width=width) for name, width in (("state", 80), ("time left", 105))},
@@ -210,11 +210,11 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
         return {}
     with st.expander("Resume with other settings", expanded=status.state in ("budget", "stopped")):
         owner = f"calls-{run.id}-"
-        defaults = {"endpoint": present.servers, **{name: getattr(present, name) for name in _SETTINGS}}
+        names = [option.name for option in options_of(ChangedSettings) if option.name != "endpoint"]
+        defaults = {"endpoint": present.servers, **{name: getattr(present, name) for name in names}}
         chosen = show_settings(ChangedSettings, owner, ["endpoint"], defaults=defaults)
-        chosen |= show_settings(
-            ChangedSettings, owner, ["token_budget", "concurrency"], columns=2, defaults=defaults, in_link=False
-        )
+        rest = names_of_rest(ChangedSettings, ("endpoint", "backend", "ray_address"))
+        chosen |= show_settings(ChangedSettings, owner, rest, columns=2, defaults=defaults, in_link=False)
         chosen |= choose_backend(ChangedSettings, owner, defaults, in_link=False)
         st.caption(as_text(f"The server has to serve {run.model}. {status.counts.spent:,} tokens are spent."))
         return {"servers": chosen.pop("endpoint") or "", **chosen}
