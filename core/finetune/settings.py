@@ -30,7 +30,14 @@ OPTIONS: Final[tuple[Option, ...]] = (
     ),
     Option("seed", "int", 0, "The random seed of the cut, the order of the rows and the adapter.", least=0),
     CONTEXT,
-    Option("checkpoint_every", "int", 50, "Steps between two checkpoints, from which a killed fine-tune goes on.", least=1),
+    Option(
+        "checkpoint_every",
+        "int",
+        50,
+        "Steps between two checkpoints, from which a killed fine-tune goes on.",
+        least=1,
+        changes_result=False,
+    ),
 )
 
 

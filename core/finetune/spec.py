@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from core.finetune.settings import OPTIONS
 from core.hashes import KEY_DIGITS, sha256_of
 
 VERSION: Final = 1  # of the file that holds a specification
-_NO_EFFECT = ("checkpoint_every",)  # settings that change nothing of what comes out
+_NO_EFFECT: Final = frozenset(option.name for option in OPTIONS if not option.changes_result)
 
 
 @dataclass(frozen=True, slots=True)
