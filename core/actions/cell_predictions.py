@@ -63,7 +63,11 @@ class PredictionOptions:
 
     dataset: str | None = setting(None, "The dataset whose pairs are predicted.", title="Dataset whose pairs are predicted")
     name: str | None = setting(
-        None, "Name of the run; by default that of the file.", title="Name of the run", missing="the file's"
+        None,
+        "Name of the run; by default that of the file.",
+        title="Name of the run",
+        missing="the file's",
+        changes_result=False,
     )
     cells: CellOptions = field(default_factory=CellOptions)
     columns: Mapping[str, str] = setting(
@@ -75,9 +79,17 @@ class PredictionOptions:
     )
     within: tuple[str, ...] = within_setting()
     rank_only: bool = setting(False, "Ranks instead of probabilities.", title="Ranks instead of probabilities", key="ranks")
-    strict: bool = setting(False, "Refuse the file if one of its rows is bad.", title="Refuse the file if one of its rows is bad")
+    strict: bool = setting(
+        False,
+        "Refuse the file if one of its rows is bad.",
+        title="Refuse the file if one of its rows is bad",
+        changes_result=False,
+    )
     replace: bool = setting(
-        False, "Replace an existing run of that name.", not_on_form="on a page the user deletes the other run first"
+        False,
+        "Replace an existing run of that name.",
+        changes_result=False,
+        not_on_form="on a page the user deletes the other run first",
     )
 
     def as_import_options(self) -> ImportOptions:
@@ -86,7 +98,7 @@ class PredictionOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class Source:
     """The inputs of a run's numbers: hashes of files and rows, and the given options."""
 
     kind: str
@@ -108,7 +120,7 @@ def import_predictions(workspace: Workspace, path: Path, options: PredictionOpti
             refuse_other_format(each, each.name)
     dataset = default_dataset(workspace, options.dataset)
     pairs = tuple(load_pairs(workspace.store, dataset.id).values())
-    source = _identify(path, dataset, pairs, options)
+    source = identify(path, dataset, pairs, options)
     with workspace.store.read() as db:
         earlier = stored_imports.by_content(db, source.sha256)
         if earlier is not None:
@@ -203,7 +215,7 @@ def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> Pr
     return found
 
 
-def _identify(path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: PredictionOptions) -> _Source:
+def identify(path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: PredictionOptions) -> Source:
     """Return the identity of a run: files, rows, labels, and how they are read."""
     file_sha256 = hash_cells(path)
     real_sha256 = None if options.cells.real is None else hash_cells(options.cells.real)
@@ -212,14 +224,14 @@ def _identify(path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: Pr
     chosen = {name: value for name, value in values_of(options.cells).items() if name != "real" and value != usual[name]}
     read = [READING_VERSION, chosen, sorted(options.columns.items()), *options.within]
     identity = json.dumps([KIND, file_sha256, real_sha256, dataset.name, rows, read, options.rank_only], sort_keys=True)
-    return _Source(KIND, sha256_of(identity), file_sha256, real_sha256, rows)
+    return Source(KIND, sha256_of(identity), file_sha256, real_sha256, rows)
 
 
 def _write(
     workspace: Workspace,
     path: Path,
     dataset: Dataset,
-    made: tuple[_Source, PredictedChanges, PredictedRows],
+    made: tuple[Source, PredictedChanges, PredictedRows],
     options: PredictionOptions,
 ) -> Imported:
     source, found, rows = made
@@ -248,7 +260,7 @@ def _write(
 
 
 def _record(
-    path: Path, source: _Source, found: PredictedChanges, rows: PredictedRows, options: PredictionOptions
+    path: Path, source: Source, found: PredictedChanges, rows: PredictedRows, options: PredictionOptions
 ) -> dict[str, Any]:
     """Return the run's record of the sources of its numbers."""
     real = options.cells.real

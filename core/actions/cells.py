@@ -109,6 +109,11 @@ def label_cells(
         raise
 
 
+def identify(file_sha256: str, settings: LabelSettings) -> str:
+    """Return the identity of the labels of a file, by which they are found again: a SHA-256."""
+    return sha256_of(json.dumps({"file": file_sha256, "settings": settings.identity()}, sort_keys=True))
+
+
 def job_of(workspace: Workspace, path: Path, name: str) -> JobFolder:
     """Return the folder of the job that makes a dataset of a file, here or apart."""
     return jobs.folder_of(workspace, KIND, sha256_of(f"{name}\n{path.name}")[:KEY_DIGITS])
@@ -125,8 +130,7 @@ def _label(
 ) -> LabelledCells:
     """Make the dataset; on a Ray cluster if `ray_address` is not None."""
     file_sha256 = hash_cells(path)
-    text = json.dumps({"file": file_sha256, "settings": settings.identity()}, sort_keys=True)
-    content = _Content(sha256_of(text))
+    content = _Content(identify(file_sha256, settings))
     with workspace.store.read() as db:
         existing = _find_existing(db, content, path, name)
     if existing is not None and (folder := screen_folder(workspace, existing)).is_whole:

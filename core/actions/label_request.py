@@ -15,7 +15,7 @@ class LabelRequest:
     """A dataset to make. context: a description of the cells, for prompts. backend, ray_address: where perturbations are
     compared."""
 
-    name: str = setting("", "The new dataset's name.", title="Name of the dataset", required=True)
+    name: str = setting("", "The new dataset's name.", title="Name of the dataset", required=True, changes_result=False)
     settings: LabelSettings = field(default_factory=LabelSettings)
     context: str = setting(
         "",

@@ -37,6 +37,7 @@ class TextSettings:
     encoder: str | None = setting(
         None, "A sentence-transformers model instead of TF-IDF; minilm for all-MiniLM-L6-v2.", not_on_form=_ELSEWHERE
     )
+    # Two servers may have different models under one name, and a space is kept: its address is a part of the identity.
     endpoint: str | None = setting(
         None, "A server's address ending in /v1; its --model makes the embeddings.", kind="server", not_on_form=_ELSEWHERE
     )

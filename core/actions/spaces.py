@@ -7,14 +7,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace as replace_in
 from pathlib import Path
+from typing import Any
 
 from core import embeddings
 from core.actions import packs
+from core.actions.space_settings import SPACE_SETTINGS, CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
 from core.actions.workspace import Workspace
 from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network
 from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
+from core.fields.record import values_of
 from core.hashes import sha256_of
 from core.importing import pack_files, space_files
 from core.importing.space_files import Spec
@@ -26,6 +29,7 @@ from core.types import TRAIN, Label
 
 __all__ = ["BUILDERS", "MINILM", "coverage_of", "delete", "embed", "load", "match_dataset"]
 
+Built = TextSettings | NetworkSettings | ResponseSettings | CoresponseSettings
 Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]  # perturbations, genes and labels, row by row
 _BETWEEN = re.compile(r"[|;:,/_ ().]+")  # what joins a symbol to something else
 
@@ -115,19 +119,9 @@ def embed(
     next step. Raise StateError if the name is another space's, unless `replace`.
     """
     workspace.refuse_if_read_only("embed", name)
-    spec = dict(options)
     say(f"Reading the sources of {name}")
-    if kind in PACK_OF and pack is None:
-        with workspace.store.read() as db:
-            default = datasets.default(db)
-        pack = packs.name_of_latest(workspace, PACK_OF[kind], default.organism if default else "")
+    spec = specify(workspace, kind, options, pack)
     with workspace.store.read() as db:
-        if kind in PACK_OF:
-            source = spaces.pack_of_kind(db, PACK_OF[kind], pack)
-            spec |= {"pack": source.name, "pack_sha256": source.sha256}
-        else:
-            dataset = datasets.find(db, spec["dataset"])
-            spec |= {"dataset": dataset.name, "labels_sha256": labelled_rows(db, dataset.id)[1]}
         existing = space_files.find_same_or_refuse(db, name, space_files.identity(name, kind, spec), replace=replace)
     if existing is not None and (kind in space_files.REBUILT or space_files.file_of(workspace.settings, existing).exists()):
         return existing
@@ -141,6 +135,37 @@ def embed(
     for old in replaced:
         space_files.remove_file(workspace.settings, old)
     return record
+
+
+def source_of(settings: Built) -> tuple[str, dict[str, Any]]:
+    """Return the kind of a space and the options of `embed` from chosen settings.
+
+    Raise InputError for a server without a model.
+    """
+    values = {name: value for name, value in values_of(settings).items() if name != "pack"}
+    if not isinstance(settings, TextSettings):
+        return next(kind for kind, record in SPACE_SETTINGS.items() if isinstance(settings, record)), values
+    if settings.endpoint is not None:
+        if settings.model is None:
+            raise InputError(f"embed text --endpoint {settings.endpoint}: expected --model too")
+        return "endpoint", {"base_url": settings.endpoint, "model": settings.model}
+    if settings.encoder is not None:
+        return "sentences", {"model": MINILM if settings.encoder.lower() == "minilm" else settings.encoder}
+    return "text", {"columns": settings.columns, "seed": settings.seed}
+
+
+def specify(workspace: Workspace, kind: str, options: Spec, pack: str | None = None) -> dict[str, Any]:
+    """Return what a space is made from, as part of its identity: the options of `embed`, and its pack or labels by content."""
+    if kind in PACK_OF and pack is None:
+        with workspace.store.read() as db:
+            default = datasets.default(db)
+        pack = packs.name_of_latest(workspace, PACK_OF[kind], default.organism if default else "")
+    with workspace.store.read() as db:
+        if kind in PACK_OF:
+            source = spaces.pack_of_kind(db, PACK_OF[kind], pack)
+            return {**options, "pack": source.name, "pack_sha256": source.sha256}
+        dataset = datasets.find(db, options["dataset"])
+        return {**options, "dataset": dataset.name, "labels_sha256": labelled_rows(db, dataset.id)[1]}
 
 
 def load(workspace: Workspace, record: SpaceRecord) -> Space:

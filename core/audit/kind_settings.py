@@ -61,5 +61,7 @@ class KindsRequest:
     )
     role: str = setting("", "Only texts of this role.", title="Of the role", key="of_role")
     embedding: Literal["tfidf", "minilm", "endpoint"] = setting("tfidf", "How to compare texts.", not_on_form=_HERE)
-    endpoint: str = setting("", "The /v1 address of a server with embeddings.", kind="server", not_on_form=_HERE)
+    endpoint: str = setting(
+        "", "The /v1 address of a server with embeddings.", kind="server", changes_result=False, not_on_form=_HERE
+    )
     model: str = setting("", "The model of the endpoint.", not_on_form=_HERE)

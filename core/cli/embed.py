@@ -17,7 +17,7 @@ from core.cli.base import Json, say, show
 from core.cli.progress import working
 from core.cli.settings import takes
 from core.errors import InputError, StateError
-from core.fields.record import make, values_of
+from core.fields.record import make
 from core.store import spaces
 from core.store.spaces import SpaceRecord
 
@@ -56,15 +56,7 @@ def text(
 ) -> None:
     """Build a space from gene descriptions: TF-IDF and SVD, or an encoder, or a server's embeddings."""
     asked = make(TextSettings, chosen)
-    options: dict[str, Any]
-    if asked.endpoint is not None:
-        if asked.model is None:
-            raise InputError(f"embed text --endpoint {asked.endpoint}: expected --model too")
-        kind, options = "endpoint", {"base_url": asked.endpoint, "model": asked.model}
-    elif asked.encoder is not None:
-        kind, options = "sentences", {"model": actions.MINILM if asked.encoder.lower() == "minilm" else asked.encoder}
-    else:
-        kind, options = "text", {"columns": asked.columns, "seed": asked.seed}
+    kind, options = actions.source_of(asked)
     with working(f"building {name}") as step:
         found = actions.embed(context.obj, kind, name, options, pack=asked.pack, replace=replace, say=step)
     _show(context.obj, found, dataset, as_json)
@@ -82,9 +74,9 @@ def network(
 ) -> None:
     """Build a space from a network's edges: normalised adjacency, then SVD."""
     asked = make(NetworkSettings, chosen)
-    options = {"columns": asked.columns, "seed": asked.seed}
+    kind, options = actions.source_of(asked)
     with working(f"building {name}") as step:
-        found = actions.embed(context.obj, "network", name, options, pack=asked.pack, replace=replace, say=step)
+        found = actions.embed(context.obj, kind, name, options, pack=asked.pack, replace=replace, say=step)
     _show(context.obj, found, dataset, as_json)
 
 
@@ -99,8 +91,10 @@ def response(
     as_json: Json = False,
 ) -> None:
     """Build a space from a published LPS response: log fold change and mean expression."""
+    asked = make(ResponseSettings, chosen)
+    kind, options = actions.source_of(asked)
     with working(f"building {name}") as step:
-        found = actions.embed(context.obj, "response", name, {}, pack=chosen["pack"], replace=replace, say=step)
+        found = actions.embed(context.obj, kind, name, options, pack=asked.pack, replace=replace, say=step)
     _show(context.obj, found, dataset, as_json)
 
 
@@ -117,9 +111,9 @@ def coresponse(
     """Build a space from a dataset's labels: genes that respond alike are close. Never evaluated on these labels, unless it is
     built again in each fold."""
     labelled = component_loader.default_dataset(context.obj, dataset).name
-    options = {"dataset": labelled, **values_of(make(CoresponseSettings, chosen))}
+    kind, options = actions.source_of(make(CoresponseSettings, chosen))
     with working(f"building {name}") as step:
-        found = actions.embed(context.obj, "coresponse", name, options, replace=replace, say=step)
+        found = actions.embed(context.obj, kind, name, {**options, "dataset": labelled}, replace=replace, say=step)
     _show(context.obj, found, dataset, as_json)
 
 

@@ -19,7 +19,7 @@ from core.target_ranking.ceilings import Ceilings, ceilings_of
 from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.metrics import KS
 from core.target_ranking.models.base import REQUIREMENTS, ranking_models
-from core.target_ranking.request import TrainingOptions, missing_packages, request_of
+from core.target_ranking.request import TrainingOptions, TrainingRequest, missing_packages, request_of
 from core.target_ranking.results import RankingFolder, SavedEvaluation
 from core.target_ranking.splits import Split, read_split
 from core.target_ranking.tables import (
@@ -58,14 +58,7 @@ def train(
 ) -> None:
     """Train ranking models on the cells of a screen, and evaluate them on its test conditions."""
     chosen["screen"] = {key: _number(key, value) for key, value in chosen["screen"].items()}
-    asked = make(TrainingOptions, chosen)
-    if (file is None) != asked.simulate:
-        raise InputError("targets train: expected either a file of cells or --simulate")
-    path = "" if file is None else str(file.expanduser().absolute())
-    names = asked.models or _installed_models()
-    published = None if asked.split_file is None else read_split(asked.split_file)
-    request = request_of(asked.training, path, _options_of(names, asked.model_options), published)
-    folder = target_ranking.train(context.obj, request, say, replace=replace)
+    folder = target_ranking.train(context.obj, training_of(make(TrainingOptions, chosen), file), say, replace=replace)
     _show_evaluation(folder, folder.evaluations()[-1], as_json)
 
 
@@ -157,6 +150,16 @@ def work(
 ) -> None:
     """Train the missing models of a target ranking. The page starts this in a separate process."""
     target_ranking.work_on(context.obj, name, say)
+
+
+def training_of(asked: TrainingOptions, file: Path | None) -> TrainingRequest:
+    """Return the request of a training. file: of cells, None for the simulator. Raise InputError."""
+    if (file is None) != asked.simulate:
+        raise InputError("targets train: expected either a file of cells or --simulate")
+    path = "" if file is None else str(file.expanduser().absolute())
+    names = asked.models or _installed_models()
+    published = None if asked.split_file is None else read_split(asked.split_file)
+    return request_of(asked.training, path, _options_of(names, asked.model_options), published)
 
 
 def _installed_models() -> list[str]:

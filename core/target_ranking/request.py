@@ -42,6 +42,7 @@ class SplitChoice:
 class TrainingRequest:
     """What to train. models: the chosen options of each model, by name. seed: of the models."""
 
+    # A ranking is found by its name, so another name is another ranking, which is trained anew.
     name: str = setting("targets", "The name of the target ranking.", title="Name", missing="my screen", key="targets_name")
     source: CellSource = field(default_factory=CellSource)
     split: SplitChoice = field(default_factory=SplitChoice)
