@@ -1,0 +1,531 @@
+"""Each setting says whether it changes the result: changed alone, it gives another identity if it does, and the same if not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.actions import (
+    ask,
+    ask_again,
+    attribution,
+    cell_evaluation,
+    cell_predictions,
+    cells,
+    contamination,
+    derived_runs,
+    finetunes,
+    labels,
+    launch,
+    readings,
+    spaces,
+    target_ranking,
+)
+from core.actions.ask import Question
+from core.actions.ask_again import AgainRequest
+from core.actions.attribution import AttributionRequest
+from core.actions.cell_evaluation import EvaluationOptions
+from core.actions.cell_predictions import PredictionOptions
+from core.actions.changed_settings import ChangedSettings
+from core.actions.component_loader import default_dataset
+from core.actions.contamination import ContaminationRequest
+from core.actions.derived_runs import FusionRequest, KnnRequest
+from core.actions.finetunes import FinetuneRequest
+from core.actions.imports import ImportOptions, import_upload
+from core.actions.label_request import LabelRequest
+from core.actions.reading_settings import ReadingSettings
+from core.actions.space_settings import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
+from core.actions.streamed_knn import predict_file
+from core.actions.text_vectors import make_encoder
+from core.actions.workspace import Workspace, open_workspace
+from core.audit.claim_checks import ClaimsRequest
+from core.audit.kind_settings import KindsRequest
+from core.audit.rubric import Rubric
+from core.audit.sample_request import SampleRequest
+from core.cells.cell_formats import hash_cells
+from core.cells.predicted_expression import CellOptions
+from core.cells.screen import LabelSettings
+from core.cells.simulator import ScreenSettings, simulate_screen, write_screen
+from core.cli.targets import training_of
+from core.config import Settings
+from core.engine.dependencies import load_pairs
+from core.engine.request import ModelRequest, RunRequest
+from core.fields.option import Option
+from core.fields.record import make, option_of, options_of, without_effect
+from core.finetune.settings import OPTIONS as FINETUNE_OPTIONS
+from core.importing import space_files
+from core.llm import scripted_server
+from core.llm.health import Health
+from core.llm.scripted_replies import write_reply
+from core.llm.scripted_server import Script
+from core.llm.scripted_text import ScriptedPrompt
+from core.scoring import argument_kinds
+from core.store import predictions
+from core.target_ranking.evaluate import EvaluationRequest
+from core.target_ranking.request import TrainingOptions
+from core.transfer.knn_settings import KnnSettings
+from tests import worlds
+from tests.audit.argument_texts import KINDS
+from tests.cases import as_csv
+from tests.embeddings.test_encoders import embeddings, serving
+from tests.moving_evidence import TOOLS
+from tests.target_ranking import cases as ranking_cases
+from tests.ui.test_settings import JSON_TEXTS, RECORDS, another
+
+ROWS = 12  # of the debate, whose briefs are sorted into kinds
+RUBRIC = Rubric("names-a-program", "Does the brief name a program?", pattern="program|pathway")
+BASE, OTHER, OF_CELLS = "bmdm", "other", "cells"  # datasets
+
+
+@dataclass(frozen=True)
+class World:
+    """A workspace with two datasets, runs, spaces and packs. files: by name, of what a setting names; servers: two of a model,
+    embedders: two that embed by one model's name."""
+
+    workspace: Workspace
+    files: Path
+    servers: tuple[str, str]
+    embedders: tuple[str, str]
+    row: str
+    known: dict[str, Any] = field(default_factory=dict)
+
+    def file(self, name: str) -> Path:
+        return self.files / name
+
+    def run_of(self, request: RunRequest) -> str:
+        return launch.resolve(self.workspace, request).key
+
+
+@dataclass(frozen=True)
+class Change:
+    """How one setting is changed. to: its other value. values: what goes with both. along: what goes with the other alone."""
+
+    to: Any = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+    along: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a record makes. identity: of it, as plain data. values: of the record, beside defaults. changes: by setting, where
+    `another` value does not do."""
+
+    identity: Callable[[World, Any], Any]
+    values: Callable[[World], Mapping[str, Any]] = lambda _: {}
+    changes: Callable[[World], Mapping[str, Change]] = lambda _: {}
+    others: Callable[[World], Mapping[str, Any]] = lambda _: {}
+
+
+def _identify_question(world: World, question: Question) -> str:
+    asked = ask.ask(world.workspace, question, begin=lambda _workspace, _run: None)
+    return asked.run.id
+
+
+def _identify_attribution(world: World, request: AttributionRequest) -> Any:
+    plan = attribution.plan_attribution(world.workspace, request)
+    return plan.spec.key, [arm.spec.key for arm in plan.arms]
+
+
+def _identify_contamination(world: World, request: ContaminationRequest) -> Any:
+    """What is known of the screen belongs to it: with other facts the model is asked for the screen's name again."""
+    plan = contamination.plan_contamination(world.workspace, request)
+    return plan.spec.key, [arm.spec.key for arm in plan.arms], plan.screen.known
+
+
+def _identify_again(world: World, request: AgainRequest) -> Any:
+    return [arm.spec.key for arm in ask_again.plan_again(world.workspace, request).arms]
+
+
+def _identify_reading(world: World, settings: ReadingSettings) -> str:
+    """As if every server, under any version of its interface, served every model."""
+
+    async def answer(*_: object) -> Health:
+        return Health(True, (settings.model or "",), logprobs=True)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launch, "health", answer)
+        return readings.plan_reading(world.workspace, RUBRIC, "argued", settings).spec.key
+
+
+def _identify_fusion(world: World, request: FusionRequest) -> str:
+    return world.run_of(derived_runs.fusion_request(BASE, request.settings, request.name))
+
+
+def _identify_knn(world: World, request: KnnRequest) -> str:
+    """Of the run, or of the content of the file that is written instead."""
+    dataset = default_dataset(world.workspace, request.dataset)
+    if request.pairs is None or request.out is None:
+        return world.run_of(derived_runs.knn_request(dataset, request.settings, request.name or "priors"))
+    predict_file(world.workspace, dataset, request.settings, request.pairs, request.out)
+    found = hash_cells(request.out)
+    request.out.unlink()
+    return found
+
+
+def _identify_labels(world: World, request: LabelRequest) -> str:
+    return cells.identify(hash_cells(world.file("cells.h5ad")), request.settings)
+
+
+def _identify_prediction(world: World, options: PredictionOptions) -> str:
+    dataset = default_dataset(world.workspace, options.dataset)
+    pairs = tuple(load_pairs(world.workspace.store, dataset.id).values())
+    return cell_predictions.identify(world.file("cells.h5ad"), dataset, pairs, options).sha256
+
+
+def _identify_cell_evaluation(world: World, options: EvaluationOptions) -> Any:
+    """The run that has the table, and which cells are compared; cell-eval itself takes minutes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cell_evaluation, "evaluate_cells", lambda choice: SimpleNamespace(asked=choice, version="", as_json=dict))
+        table, run = cell_evaluation.evaluate_predictions(world.workspace, world.file("cells.h5ad"), options)
+    return run and run.id, table.asked  # type: ignore[attr-defined]
+
+
+def _identify_space(world: World, settings: Any) -> str:
+    kind, options = spaces.source_of(settings)
+    if isinstance(settings, CoresponseSettings):
+        options = {**options, "dataset": BASE}
+    spec = spaces.specify(world.workspace, kind, options, getattr(settings, "pack", None))
+    return space_files.identity("space", kind, spec)
+
+
+def _identify_sample(world: World, request: SampleRequest) -> str:
+    assert request.size is not None
+    return labels.draw_sample(world.workspace, RUBRIC, "argued", request.size, request.design, request.seed).id
+
+
+def _identify_kinds(world: World, request: KindsRequest) -> Any:
+    """The kinds themselves, which are kept nowhere, as `clusters --json` prints them."""
+    encode = make_encoder(world.workspace, request.embedding, request.endpoint, request.model)
+    with world.workspace.store.read() as db:
+        texts = argument_kinds.load_texts(db, "argued", request.texts, request.role)
+    return argument_kinds.as_json(argument_kinds.find_kinds(texts, request.settings, encode))
+
+
+def _identify_training(world: World, options: TrainingOptions) -> Any:
+    """Its folder is named by the request's name, and is the same one only for an equal request."""
+    return training_of(options, None if options.simulate else world.file("cells.h5ad")).as_json()
+
+
+def _identify_evaluation(world: World, request: EvaluationRequest) -> str:
+    return target_ranking.evaluate_saved(world.workspace, "small", request).key
+
+
+def _calls_of(world: World) -> dict[str, Change]:
+    """A model's settings, which are given, and its other server."""
+    return {
+        "endpoint": Change(world.servers[1]),
+        "leave_out": Change(("top_p",)),
+        "extra_body": Change(JSON_TEXTS["extra_body"]),
+        "extra_headers": Change(JSON_TEXTS["extra_headers"]),
+        "top_p": Change(0.25),
+    }
+
+
+def _of_model(world: World) -> dict[str, Any]:
+    return {"endpoint": world.servers[0], "model": "scripted"}
+
+
+def _of_run(_: World) -> dict[str, Any]:
+    return {"run": "argued"}
+
+
+def _pack(kind: str) -> Callable[[World], dict[str, Change]]:
+    return lambda _: {"pack": Change(f"first {kind}")}
+
+
+MADE: Mapping[type, Made] = {
+    RunRequest: Made(
+        lambda world, request: world.run_of(request),
+        lambda world: {**_of_model(world), "dataset": BASE, "rows": "split=train;sample=3"},
+        lambda world: {
+            **_calls_of(world),
+            "dataset": Change(OTHER),
+            "rows": Change("split=train;sample=4"),
+        },
+        lambda _: {"method": "prompt_only"},
+    ),
+    Question: Made(
+        _identify_question,
+        lambda world: {**_of_model(world), "dataset": BASE, "method": "prompt_only"},
+        lambda world: {**_calls_of(world), "dataset": Change(OTHER), "method": Change("debate")},
+        lambda _: {"pert": "P0", "gene": "G0"},
+    ),
+    AttributionRequest: Made(
+        _identify_attribution,
+        lambda world: {"endpoint": world.servers[0], "rows": "sample=3", "repeats": 1},
+        lambda world: {**_calls_of(world), "rows": Change("sample=4"), "tools": Change((TOOLS[0],)), "repeats": Change(2)},
+        _of_run,
+    ),
+    ContaminationRequest: Made(
+        _identify_contamination,
+        lambda world: {"endpoint": world.servers[0], "rows": "sample=3"},
+        lambda world: {
+            **_calls_of(world),
+            "rows": Change("sample=4"),
+            "arms": Change(("coded",)),
+            "screen": Change({"cells": "K562"}),
+        },
+        _of_run,
+    ),
+    AgainRequest: Made(
+        _identify_again,
+        lambda world: {"endpoint": world.servers[0]},
+        lambda world: {**_calls_of(world), "without": Change((TOOLS[0],)), "text": Change({"base_rates": "another text"})},
+        lambda world: {"run": "argued", "row": world.row},
+    ),
+    ReadingSettings: Made(_identify_reading, _of_model, _calls_of),
+    FusionRequest: Made(
+        _identify_fusion,
+        lambda _: {"name": "fused", "base": "llm train", "with": ("priors",)},
+        lambda _: {
+            "base": Change("llm again"),
+            "with": Change(("other priors",)),
+            "reference_runs": Change({"priors": "other priors"}, {"reference": "train"}),
+        },
+    ),
+    KnnRequest: Made(
+        _identify_knn,
+        lambda _: {"dataset": BASE, "spaces": ("near",)},
+        lambda world: {
+            "dataset": Change(OTHER),
+            "spaces": Change(("far",)),
+            "pairs": Change(world.file("more.parquet"), _pairs_into(world, "out.parquet")),
+            "out": Change(world.file("elsewhere.parquet"), _pairs_into(world, "out.parquet")),
+        },
+    ),
+    LabelRequest: Made(
+        _identify_labels,
+        lambda _: {"name": "labelled"},
+        lambda world: {"obs": Change(world.file("other.csv")), "fdr": Change(0.04), "none_log2_fc": Change(0.3)},
+    ),
+    PredictionOptions: Made(
+        _identify_prediction,
+        lambda _: {"dataset": BASE},
+        lambda world: {"dataset": Change(OTHER), "real": Change(world.file("other.h5ad"))},
+    ),
+    EvaluationOptions: Made(
+        _identify_cell_evaluation,
+        lambda world: {"real": world.file("cells.h5ad")},
+        lambda world: {
+            "real": Change(world.file("other.h5ad")),
+            "run": Change("ranks", {"run": "model"}),
+            "dataset": Change(OF_CELLS),
+        },
+    ),
+    TextSettings: Made(
+        _identify_space,
+        changes=lambda world: {
+            **_pack("descriptions")(world),
+            "endpoint": Change(world.embedders[1], {"endpoint": world.embedders[0], "model": "m"}),
+            "model": Change("m2", {"endpoint": world.embedders[0], "model": "m"}),
+        },
+    ),
+    NetworkSettings: Made(_identify_space, changes=_pack("network")),
+    ResponseSettings: Made(_identify_space, changes=_pack("lps_response")),
+    CoresponseSettings: Made(_identify_space),
+    FinetuneRequest: Made(
+        lambda world, request: finetunes.plan(world.workspace, request).spec.key,
+        lambda _: {"dataset": BASE, "options": {"parts": 2}},
+        lambda world: {
+            "dataset": Change(OTHER),
+            "base": Change("owner/other-1B"),
+            "options": Change({"parts": 2, "rank": 8}),
+            "out": Change(world.file("model")),
+        },
+    ),
+    SampleRequest: Made(_identify_sample, lambda _: {"sample": 5}, lambda _: {"by": Change("stratified")}),
+    KindsRequest: Made(
+        _identify_kinds,
+        lambda _: {"k": 3},
+        lambda world: {
+            "method": Change("hdbscan", {"k": None}),
+            "k": Change(4),
+            "texts": Change("rebuttal"),
+            "role": Change("UP"),
+            "embedding": Change("endpoint", along={"endpoint": world.embedders[0], "model": "m"}),
+            "endpoint": Change(world.embedders[1], _embedded(world)),
+            "model": Change("m2", _embedded(world)),
+        },
+    ),
+    TrainingOptions: Made(
+        _identify_training,
+        lambda _: {"models": ("fallen",)},
+        lambda world: {
+            "models": Change(("fallen_trained",)),
+            "model_options": Change({"fallen.loud": "yes"}),
+            "split_file": Change(world.file("split.json")),
+            "screen": Change({"n_cells": 700}, {"simulate": True}),
+        },
+    ),
+    EvaluationRequest: Made(_identify_evaluation, changes=lambda world: {"candidates": Change(world.file("pool.txt"))}),
+}
+# Records of commands that make nothing with an identity, and why.
+WITHOUT_IDENTITY: Mapping[type, str] = {
+    ChangedSettings: "a run goes on with them; its identity is made from its specification, which has none of them",
+    ClaimsRequest: "claims are read from the texts of a run and shown; nothing of them is kept",
+    KnnSettings: "neighbours of one row are shown, not kept; kept kNNs are of KnnRequest, with the same settings",
+    LabelSettings: "a file is described, and nothing of it kept; labels of it are of LabelRequest, with the same settings",
+    ModelRequest: "the table lies under the name of the file, and --replace writes it anew; the settings are those of a reading",
+}
+# Records whose settings are, one by one, those of another that has an identity.
+SAME_AS: Mapping[type, type] = {KnnSettings: KnnRequest, LabelSettings: LabelRequest, ModelRequest: ReadingSettings}
+
+
+def _pairs_into(world: World, out: str) -> dict[str, Any]:
+    return {"protocol": "test", "pairs": world.file("pairs.parquet"), "out": world.file(out)}
+
+
+def _embedded(world: World) -> dict[str, Any]:
+    return {"embedding": "endpoint", "endpoint": world.embedders[0], "model": "m"}
+
+
+def _embed_by_model(body: dict[str, Any]) -> tuple[int, Any]:
+    """Vectors that follow from the text and the name of the model."""
+    seeds = [[len(body["model"]), *text.encode()] for text in body["input"]]
+    return 200, embeddings([np.random.default_rng(seed).normal(size=4).tolist() for seed in seeds])
+
+
+def _argue(prompt: ScriptedPrompt) -> str:
+    """A text of one of a few kinds, where a text is asked for."""
+    if "<prob>" in prompt.text:
+        return write_reply(prompt)
+    words = list(KINDS.values())[int(prompt.draw("kind") * len(KINDS))]
+    return " ".join(words[int(prompt.draw(f"word {i}") * len(words))] for i in range(10))
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("settings"), author="tester"))
+    files = tmp_path_factory.mktemp("files")
+    with ExitStack() as stack:
+        script = Script(answer=_argue)
+        servers = tuple(stack.enter_context(scripted_server.serving(script)) for _ in range(2))
+        embedders = tuple(stack.enter_context(serving(_embed_by_model))[0] for _ in range(2))
+        stack.enter_context(ranking_cases.registered())
+        row = _furnish(workspace, files, servers[0])
+        yield World(workspace, files, servers, embedders, row)  # type: ignore[arg-type]
+
+
+def _furnish(workspace: Workspace, files: Path, server: str) -> str:
+    """Bring datasets, runs, packs, spaces and files; return a row of the run "argued"."""
+    screen = worlds.furnish(workspace)
+    rows = list(zip(screen.ids, screen.pert, screen.gene, screen.labels, strict=True))[: screen.n_train - 5]
+    far = worlds.table_of({symbol: vector[::-1] for symbol, vector in screen.vectors.items()})
+    for name, content, options in (
+        ("other.csv", as_csv(["id", "pert", "gene", "label"], rows), ImportOptions(OTHER)),
+        ("far.csv", far, ImportOptions()),
+    ):
+        assert import_upload(workspace, content, name, options).kind != "failed"
+    for kind in ("descriptions", "network", "lps_response"):
+        for name in (f"first {kind}", kind):
+            assert import_upload(workspace, _pack_called(name, kind), f"{name}.json").kind == kind
+    debated: Mapping[str, object] = {"tools": ",".join(TOOLS), "shots": 2, "rounds": 2}
+    asked = {"rows": f"split=train;sample={ROWS}", "name": "argued", "model": "scripted", "endpoint": server}
+    argued = launch.start(workspace, RunRequest("debate", BASE, debated, **asked))  # type: ignore[arg-type]
+    assert argued.status == "done", argued.cause
+    again = worlds.llm(screen.ids[: screen.n_train], seed=2)
+    assert import_upload(workspace, again, "again.csv", ImportOptions("llm again", BASE)).kind != "failed"
+    for name, space in (("priors", "near"), ("other priors", "far")):
+        launch.start(workspace, derived_runs.knn_request(default_dataset(workspace, BASE), KnnSettings((space,)), name))
+    target_ranking.train(workspace, ranking_cases.request(), lambda _: None)
+    _write_files(workspace, files)
+    _predict_cells(workspace, files / "cells.h5ad")
+    with workspace.store.read() as db:
+        return str(predictions.frame(db, argued.id)["pair_id"].iloc[0])
+
+
+def _pack_called(name: str, kind: str) -> bytes:
+    """A pack with a blank for each letter of its name, so that no two are one file."""
+    return worlds.pack(kind) + b" " * len(name)
+
+
+def _predict_cells(workspace: Workspace, path: Path) -> None:
+    """Write a file of cells, and make the runs "model" and "ranks" of it."""
+    screen = simulate_screen(ScreenSettings(n_cells=120, n_genes=20, n_perturbations=3, depth=10), 0)
+    write_screen(screen, path)
+    truth = screen.true_log2_fc
+    rows = [(f"{p}_{g}", p, g, "up" if truth.loc[p, g] else "none") for p in truth.index for g in truth.columns]
+    content = as_csv(["id", "pert", "gene", "label"], rows)
+    assert import_upload(workspace, content, "train.csv", ImportOptions(OF_CELLS)).kind != "failed"
+    options = PredictionOptions(OF_CELLS, "model", CellOptions(perturbation="perturbation"))
+    for each in (options, replace(options, name="ranks", rank_only=True)):
+        cell_predictions.import_predictions(workspace, path, each)
+
+
+def _write_files(workspace: Workspace, files: Path) -> None:
+    for name in ("other.h5ad", "other.csv"):  # they are known by their content alone
+        (files / name).write_text(name)
+    for name, genes in (("pairs", ["H0"]), ("more", ["H0", "H1"])):
+        pd.DataFrame({"pert": "Q9", "gene": genes}).to_parquet(files / f"{name}.parquet")
+    [ranking] = target_ranking.list_all(workspace)
+    (files / "pool.txt").write_text("\n".join(ranking.load_models()["fallen"].genes[:40]))
+    split = {"train_conditions": ["A"], "val_conditions": ["B"], "test_conditions": ["C"], "unseen_genes": [], "seed": 0}
+    (files / "split.json").write_text(json.dumps(split))
+
+
+def _changed(option: Option, made: Made, world: World) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a record's values, and the same with another value of one setting."""
+    change = made.changes(world).get(option.name, Change())
+    before = {**made.values(world), **change.values}
+    return before, {**before, **change.along, option.name: another(option) if change.to is None else change.to}
+
+
+def _identity(record: type, values: Mapping[str, Any], world: World) -> Any:
+    made = MADE[record]
+    return made.identity(world, make(record, values, **made.others(world)))
+
+
+def _identity_once(record: type, values: Mapping[str, Any], world: World) -> Any:
+    """The same, looked up where many settings are changed from these values."""
+    key = f"{record.__name__} {values}"
+    if key not in world.known:
+        world.known[key] = _identity(record, values, world)
+    return world.known[key]
+
+
+@pytest.mark.parametrize(
+    ("record", "name"),
+    [(record, option.name) for record in MADE for option in options_of(record)],
+    ids=lambda each: getattr(each, "__name__", each),
+)
+def test_a_setting_changes_the_identity_exactly_if_it_says_so(record: type, name: str, world: World) -> None:
+    option = option_of(record, name)
+    before, after = _changed(option, MADE[record], world)
+    assert before.get(name, option.default) != after[name]
+    assert (_identity(record, after, world) != _identity_once(record, before, world)) == option.changes_result
+
+
+@pytest.mark.parametrize("record", MADE, ids=lambda record: record.__name__)
+def test_equal_settings_have_one_identity(record: type, world: World) -> None:
+    values = MADE[record].values(world)
+    assert _identity(record, values, world) == _identity_once(record, values, world)
+
+
+@pytest.mark.parametrize("option", FINETUNE_OPTIONS, ids=lambda option: option.name)
+def test_an_option_of_a_finetune_changes_its_identity_exactly_if_it_says_so(option: Option, world: World) -> None:
+    values = MADE[FinetuneRequest].values(world)
+    value = {"epochs": 2.0, "length": 512}.get(option.name, another(option))
+    other = {**values, "options": {**values["options"], option.name: value}}
+    changes = _identity(FinetuneRequest, other, world) != _identity_once(FinetuneRequest, values, world)
+    assert changes == option.changes_result
+
+
+def test_no_setting_that_a_run_goes_on_with_changes_its_result() -> None:
+    assert without_effect(ChangedSettings) == {option.name for option in options_of(ChangedSettings)}
+
+
+def test_every_record_has_an_identity_or_a_reason() -> None:
+    assert set(MADE) | set(WITHOUT_IDENTITY) == set(RECORDS)
+    assert not set(MADE) & set(WITHOUT_IDENTITY)
+    assert all(len(reason.split()) > 3 for reason in WITHOUT_IDENTITY.values())
+    for record, same in SAME_AS.items():
+        assert [option.name for option in options_of(record) if option not in options_of(same)] == []
