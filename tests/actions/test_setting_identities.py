@@ -519,6 +519,13 @@ def test_an_option_of_a_finetune_changes_its_identity_exactly_if_it_says_so(opti
     assert changes == option.changes_result
 
 
+@pytest.mark.parametrize("option", options_of(Rubric), ids=lambda option: option.name)
+def test_a_setting_of_a_rubric_changes_its_hash_exactly_if_it_says_so(option: Option) -> None:
+    values = {"name": "n", "question": "q?"}
+    other = make(Rubric, {**values, option.name: another(option)})
+    assert (other.sha256 != make(Rubric, values).sha256) == option.changes_result
+
+
 def test_no_setting_that_a_run_goes_on_with_changes_its_result() -> None:
     assert without_effect(ChangedSettings) == {option.name for option in options_of(ChangedSettings)}
 
