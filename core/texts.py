@@ -45,6 +45,11 @@ def number_text(value: float, form: str = ".3f") -> str:
     return "–" if math.isnan(value) else f"{value:{form}}".replace("-", "−")
 
 
+def title_in_sentence(title: str) -> str:
+    """Return a title as it stands inside a sentence: "gene spaces" for "Gene spaces", "P(DE)" as it is."""
+    return title[:1].lower() + title[1:] if title[1:2].islower() else title
+
+
 def quantity_text(value: float) -> str:
     """Return a number of any size with three digits, for a sentence: "0.0123", "1,230", "5.49 × 10⁻¹¹"; an en dash if NaN."""
     if value == 0 or not math.isfinite(value):

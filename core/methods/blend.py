@@ -65,10 +65,16 @@ class Blend(DerivedMethod):
     )
     inherits_track = True
     options: tuple[Option, ...] = (
-        Option("base", "run", "", "The run whose rows are blended, by name or id."),
-        Option("with", "runs", "", "Runs to blend with it, with commas between them."),
-        Option("w_de", "text", "", "Their weights for P(DE), with commas; the base takes what is left of 1. Empty: all equal."),
-        Option("w_dir", "text", "", "Their weights for P(up | DE). Empty: all equal."),
+        Option("base", "run", "", "The run whose rows are blended, by name or id.", title="Base run"),
+        Option("with", "runs", "", "Runs to blend with it, with commas between them.", title="Blended with"),
+        Option(
+            "w_de",
+            "text",
+            "",
+            "Their weights for P(DE), with commas; the base takes what is left of 1. Empty: all equal.",
+            title="Weights for DE",
+        ),
+        Option("w_dir", "text", "", "Their weights for P(up | DE). Empty: all equal.", title="Weights for DIR"),
     )
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:

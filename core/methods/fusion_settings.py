@@ -25,20 +25,28 @@ class FusionSettings:
     Raises InputError unless there are as many weights as others.
     """
 
-    base: str = setting("", "The run whose rows are fused.", kind="run", required=True)
+    base: str = setting("", "The run whose rows are fused.", kind="run", title="Base run", required=True)
     others: tuple[Part, ...] = setting(
         (),
         "Runs on the same rows; on the page Fuse, also neighbours in gene spaces with adjustable settings.",
         name="with",
         kind="runs",
+        title="Fused with",
         metavar="B[,C]",
         command_help="Runs to fuse with it.",
         required=True,
     )
     w_de: tuple[float, ...] = setting(
-        (0.5,), "Their weights for DE; the base gets the rest up to 1.", kind="weights", metavar="X[,Y]", required=True
+        (0.5,),
+        "Their weights for DE; the base gets the rest up to 1.",
+        kind="weights",
+        title="Weights for DE",
+        metavar="X[,Y]",
+        required=True,
     )
-    w_dir: tuple[float, ...] = setting((0.5,), "Their weights for DIR.", kind="weights", metavar="X[,Y]", required=True)
+    w_dir: tuple[float, ...] = setting(
+        (0.5,), "Their weights for DIR.", kind="weights", title="Weights for DIR", metavar="X[,Y]", required=True
+    )
     reference: Reference = setting(
         "population",
         "What a component's percentiles are taken over: the rows of this run, or its scores on labelled rows. Over these rows, a "
@@ -54,6 +62,7 @@ class FusionSettings:
         "A run on labelled rows for B's percentiles.",
         name="reference_runs",
         kind="references",
+        title="Percentiles against",
         flag="--reference-run",
         metavar="B=RUN",
     )

@@ -82,7 +82,13 @@ class PromptOnly(ConversationMethod):
             "",
             "A prompt of your own with {pert}, {gene} and {cell_desc}, or in a command its file. Empty takes the built-in one.",
         ),
-        Option("prompts", "prompts", "", "A file with one prompt per row, CSV or JSON lines, asked instead of a template's."),
+        Option(
+            "prompts",
+            "prompts",
+            "",
+            "A file with one prompt per row, CSV or JSON lines, asked instead of a template's.",
+            title="File of prompts, one per row",
+        ),
         Option("max_tokens", "int", 4_000, "The longest answer in tokens, reasoning included.", least=1),
         replace(NAMES, choices=("", *REWRITTEN)),  # it shows no dossier that could be left out
     )

@@ -40,6 +40,7 @@ CONTEXT = Option(
     "kit",
     "The cells as prompts describe them. kit: mouse macrophages, CRISPRi knockdown. site: Cas9 knockout and nine hours of LPS. "
     "k562, rpe1, hepg2, jurkat: the human lines of PerturbQA. Or a text.",
+    title="Description of the cells",
 )
 SOURCES = Option(
     "sources",
@@ -63,7 +64,15 @@ TOOLS = Option(
     "gene_info,gene_class,base_rates,pathway_neighbours,protein_interactions,train_lookup,regulators,pathways,lps_response",
     "Evidence tools, in this order.",
 )
-SHOTS = Option("shots", "int", 0, "Measured pairs to show, half of them unchanged.", least=0, most=MOST_SHOTS)
+SHOTS = Option(
+    "shots",
+    "int",
+    0,
+    "Measured pairs to show, half of them unchanged.",
+    title="Measured pairs in the prompt",
+    least=0,
+    most=MOST_SHOTS,
+)
 
 
 @cache

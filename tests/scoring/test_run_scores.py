@@ -36,8 +36,16 @@ def run_of(name: str = "r", **values: Any) -> Run:
     plain: dict[str, Any] = dict.fromkeys(("track", "model"), None) | dict.fromkeys(
         ("total", "done", "failed", "fallbacks", "collapsed", "tokens_unknown"), 0
     )
-    plain |= {"origin": "imported", "spec": {}, "parents": (), "status": "done", "tokens": None, "code_version": "0"}
-    return Run(**{**plain, "id": name, "name": name, "method": "debate", "dataset": "d", **values})
+    plain |= {
+        "method": "debate",
+        "origin": "imported",
+        "spec": {},
+        "parents": (),
+        "status": "done",
+        "tokens": None,
+        "code_version": "0",
+    }
+    return Run(**{**plain, "id": name, "name": name, "dataset": "d", **values})
 
 
 def rows_of(

@@ -19,7 +19,7 @@ from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
 from core.transfer.knn import Priors
 from core.transfer.protocols import KnnInputs, SimilaritySettings
 
-BASE = Option("base", "run", "", "A run on labelled rows; by default the oldest one made by a model.")
+BASE = Option("base", "run", "", "A run on labelled rows; by default the oldest one made by a model.", title="Base run")
 WEIGHT = Option("weight", "float", 0.5, "The weight of the component fused with the base.", least=0.0, most=1.0)
 
 

@@ -45,7 +45,7 @@ ABLATION = Ablation(
     needs=("labels", "space"),
     options=(
         SPACES,
-        Option("shots", "text", "1,2,4,8,16,32", "Values of K, separated by commas."),
+        Option("shots", "text", "1,2,4,8,16,32", "Values of K, separated by commas.", title="Values of K"),
         CENTRE,
         Option("cuts", "int", 3, "Number of averaged cuts of perturbations and genes into 5 × 5 cells.", least=1, most=10),
     ),

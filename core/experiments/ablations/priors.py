@@ -19,7 +19,7 @@ from core.transfer.similarity import Space
 K = 5
 CUTS = Option("cuts", "int", 10, "Number of averaged cuts of perturbations and genes into 5 × 5 cells.", least=1, most=10)
 CENTRE = Option("centre", "flag", False, "Subtract the mean vector of the labelled genes first.")
-SPACES = Option("spaces", "spaces", "", "Gene spaces, separated by commas; all by default.")
+SPACES = Option("spaces", "spaces", "", "Gene spaces, separated by commas; all by default.", title="Gene spaces")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,17 +14,18 @@ import streamlit as st
 from core.actions import demo, imports, page_imports, runs, undo
 from core.actions.imports import ImportOptions
 from core.config import import_folders
+from core.fields.option import Option, split_names
+from core.methods.base import methods
 from core.store.runs import Run
+from core.texts import title_in_sentence
 from core.ui.data import exports, predicted_expression
 from core.ui.shared import after_import, links, loaders, run_choice, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.option_controls import title_of
 from core.ui.shared.run_choice import method_text, option_text
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
-
-_OF_RUNS = ("base", "with", "reference_runs")  # options that name runs by id
-
 
 _FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]  # the most important first
 _ZEROS = {"": "ask if many rows have it", "score": "a score", "not-covered": "that the row is not covered"}
@@ -222,12 +223,25 @@ def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]
         yield "File", str(run.spec["file"])
     yield from _describe_maps(run)
     settings = [
-        f"{option_text(name)} {_value_text(name, value, names)}"
-        for name, value in run.spec.get("options", {}).items()
-        if value not in ("", None) and not (name in ("base", "with") and run.parents)
+        f"{title}: {value}" for name, title, value in _options_of(run, names) if not (name in ("base", "with") and run.parents)
     ]
     if settings:
         yield "Settings", "; ".join(settings)
+
+
+def _options_of(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the options of a run that have a value: the name, the title inside a sentence, and the value in words.
+
+    The titles are those of the run's method; an option that this version does not know has its name in words.
+    """
+    method = methods().get(run.method)
+    declared = {option.name: option for option in method.options} if method is not None else {}
+    for name, value in run.spec.get("options", {}).items():
+        if value in ("", None):
+            continue
+        option = declared.get(name)
+        title = option_text(name) if option is None else title_of(option)
+        yield name, title_in_sentence(title), _value_text(option, value, names)
 
 
 def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
@@ -246,10 +260,19 @@ def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
             yield f"Map of {name}", f"none: {fit}"
 
 
-def _value_text(name: str, value: Any, names: Mapping[str, str]) -> str:
-    """Return the value of an option, with runs as their names."""
+def _value_text(option: Option | None, value: Any, names: Mapping[str, str]) -> str:
+    """Return the value of an option in the words of its form, with runs as their names."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    if name in _OF_RUNS:
-        return ", ".join(names.get(key, key) for key in str(value).split(","))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if option is None:
+        return str(value)
+    if option.kind in ("run", "runs"):
+        return ", ".join(names.get(key, key) for key in split_names(value))
+    if option.kind == "references":  # RUN=REFERENCE, both by id
+        pairs = (key.partition("=") for key in split_names(value))
+        return ", ".join(f"{names.get(other, other)} for {names.get(run, run)}" for run, _, other in pairs)
+    return option.titles.get(str(value), str(value))

@@ -1,6 +1,7 @@
 """The dataset and run that a page opens with: those of its link, else the last shown, else a run that suits the page.
 
-The app shows the reason for its own choices; a person's choice stays on all pages. Also the titles of methods and their options.
+The app shows the reason for its own choices; a person's choice stays on all pages. Also the names of methods and their options
+in words.
 """
 
 from __future__ import annotations
@@ -14,23 +15,6 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared import loaders
 
-# Titles of options with short names; other names are shown with blanks.
-_OPTIONS = {
-    "base": "run that is fused",
-    "with": "runs to fuse with it",
-    "w_de": "weights for DE",
-    "w_dir": "weights for DIR",
-    "reference": "percentiles taken over",
-    "by_support": "weights by support",
-    "by_agreement": "weights by agreement",
-    "reference_runs": "labelled runs for percentiles",
-    "spaces": "gene spaces",
-    "k": "nearest genes",
-    "de_power": "power for DE",
-    "shots": "measured pairs in the prompt",
-    "context": "description of the cells",
-    "prompts": "file of prompts, one per row",
-}
 _METHODS = {"knn": "kNN"}
 
 
@@ -141,5 +125,5 @@ def method_text(name: str) -> str:
 
 
 def option_text(name: str) -> str:
-    """Return a method's option in words: "weights for DE"."""
-    return _OPTIONS.get(name, name.replace("_", " "))
+    """Return the name of an option without a title in words: "advocate tokens"."""
+    return name.replace("_", " ")

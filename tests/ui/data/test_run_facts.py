@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from core.actions import runs as actions
 from core.actions.workspace import Workspace
+from core.methods.base import methods
+from core.texts import title_in_sentence
+from core.ui.data.import_tabs import describe_run
 from core.ui.data.tabs import detail_text
 from tests import worlds
+from tests.scoring.test_run_scores import run_of
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import the_run
 
@@ -25,6 +30,35 @@ def test_a_run_is_described_in_words_and_its_record_is_folded(glance: Visit, dem
     assert run.id not in facts
     [record] = [element for element in app.main.expander if element.label.startswith("Record")]
     assert f"id: {run.id}" in record.text[0].value
+
+
+def settings_of(method: str, **options: Any) -> str:
+    """The settings of a run of a method as its card has them, with runs named by a capital."""
+    run = run_of("r", method=method, parents=("a", "b"), spec={"options": options})
+    return dict(describe_run(run, {"a": "A", "b": "B", "c": "C"}))["Settings"]
+
+
+def test_the_settings_of_a_fusion_have_the_titles_and_the_words_of_its_form() -> None:
+    options = {"base": "a", "with": "b", "w_de": "0.25", "reference": "train", "reference_runs": "a=c,b=b", "by_support": "more"}
+    assert settings_of("fusion", **options, by_agreement=True) == (
+        "weights for DE: 0.25; rank among: labelled rows; percentiles against: C for A, B for B; "
+        "neighbours' weight: more with support; less where ranks disagree: on"
+    )
+
+
+def test_the_settings_of_any_method_have_the_titles_that_it_declares() -> None:
+    for name, method in methods().items():
+        for option in method.options:
+            if option.title and option.name not in ("base", "with"):
+                said = settings_of(name, **{option.name: "b"})
+                assert said.startswith(f"{title_in_sentence(option.title)}: "), (name, option.name)
+
+
+def test_a_setting_without_a_title_or_of_an_unknown_method_has_its_name_in_words() -> None:
+    """A run that a setting names has its name there, whatever the setting is called."""
+    assert settings_of("debate", advocate_tokens=30, judge="plain") == "advocate tokens: 30; judge: plain"
+    assert settings_of("of_later", some_option=["x", "y"], k=0.5) == "some option: x, y; k: 0.5"
+    assert settings_of("recovered", fused="b") == "fused: B"
 
 
 def test_a_change_says_its_detail_with_the_beginning_of_a_hash() -> None:
