@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from core.actions.component_loader import UNLABELLED, load_index, load_spaces
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
-from core.fields.record import setting
+from core.fields.record import setting, values_of
 from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.methods.knn import knn_options
+from core.methods.recovered import RecoveredSettings
 from core.store.datasets import Dataset
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import N_PERMUTATIONS
@@ -23,14 +25,25 @@ from core.transfer.protocols import EvaluationProtocol, predict_priors
 _NAMED = "the form of the page Run names every run"
 
 
+def _name_of_new_run(key: str = "") -> Any:
+    """Return the setting of the name of a run that is made of others."""
+    return setting("", "The new run's name.", title="Name of the new run", required=True, changes_result=False, key=key)
+
+
 @dataclass(frozen=True, slots=True)
 class FusionRequest:
     """A fusion as a person asks for it. name: of the run that is saved."""
 
-    name: str = setting(
-        "", "The new run's name.", title="Name of the new run", required=True, changes_result=False, key="mix_name"
-    )
+    name: str = _name_of_new_run(key="mix_name")
     settings: FusionSettings = field(default_factory=FusionSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveredRequest:
+    """The other component of a published fusion as a person asks for it. name: of the run that is saved."""
+
+    name: str = _name_of_new_run()
+    settings: RecoveredSettings = field(default_factory=RecoveredSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +82,9 @@ def fusion_request(dataset: str, settings: FusionSettings, name: str) -> RunRequ
     return RunRequest("fusion", dataset, fusion_options(settings), name=name)
 
 
-def recovered_request(dataset: str, base: str, fused: str, weights: tuple[float, float], name: str) -> RunRequest:
-    """Return the request of the component that a fusion of `base` was made with at weights (DE, DIR)."""
-    w_de, w_dir = weights
-    return RunRequest("recovered", dataset, {"base": base, "fused": fused, "w_de": w_de, "w_dir": w_dir}, name=name)
+def recovered_request(dataset: str, settings: RecoveredSettings, name: str) -> RunRequest:
+    """Return the request of the component that was fused with a base; dataset: of the base, by name or id."""
+    return RunRequest("recovered", dataset, values_of(settings), name=name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,9 +11,8 @@ import typer
 
 from core.actions import derived_runs, knn_numbers, launch
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.derived_runs import FusionRequest, KnnRequest
+from core.actions.derived_runs import FusionRequest, KnnRequest, RecoveredRequest
 from core.actions.workspace import Workspace
-from core.cli import names
 from core.cli.base import Json, say_if_named_otherwise, show, show_scores
 from core.cli.names import DatasetName
 from core.cli.progress import working
@@ -36,7 +35,6 @@ Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing ru
 PROGRESS_EVERY_S = 3.0
 MOST_LISTED = 20  # neighbours printed for people; --json has all
 _OF_NEIGHBOURS = ("spaces", "folds", "seed", "power", "de_power", "k", "axis", "centre")
-NewName = Annotated[str, typer.Option("--name", help="The new run's name.")]
 
 
 @app.command()
@@ -158,20 +156,18 @@ def fuse(
 
 
 @app.command()
+@takes(RecoveredRequest)
 def decompose(
     context: typer.Context,
-    base: Annotated[str, typer.Option(help="The run that was fused.", autocompletion=names.complete_run)],
-    fused: Annotated[str, typer.Option(help="The fusion of it.", autocompletion=names.complete_run)],
-    w_de: Annotated[float, typer.Option(help="The other component's weight for DE.")],
-    w_dir: Annotated[float, typer.Option(help="Its weight for DIR.")],
-    name: NewName,
+    chosen: dict[str, Any],
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
     """Recover the other component of a published fusion, as a new run."""
+    asked = make(RecoveredRequest, chosen)
     with context.obj.store.read() as db:
-        found = runs.find_predicting(db, base)
-    request = derived_runs.recovered_request(found.dataset, found.id, fused, (w_de, w_dir), name)
+        base = runs.find_predicting(db, asked.settings.base)
+    request = derived_runs.recovered_request(base.dataset, replaced(asked.settings, base=base.id), asked.name)
     _start_and_show(context.obj, request, Flag.UNCOVERED, replace, as_json)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from core.errors import InputError
+from core.fields.record import options_of, setting
 from core.methods.base import BatchMethod, Context, DerivedMethod, Option
 from core.methods.fusion_components import ComponentLoader, refuse_other_dataset
 from core.methods.knn import build_prediction
@@ -17,6 +19,16 @@ from core.transfer.fusion import RecoveredComponent, decompose_fusion
 from core.types import STAND_INS, Flag, Pair, RowResult, TraceEvent
 
 MIDDLE = 0.5  # the percentile of the middle rank: what stands in where only ranks are known
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveredSettings:
+    """A published fusion and its base, with the weights at which the other component was fused with it."""
+
+    base: str = setting("", "The run that was fused.", kind="run", title="Base run", required=True)
+    fused: str = setting("", "The fusion of it.", kind="run", title="Fusion of the base", required=True)
+    w_de: float = setting(0.5, "The other component's weight for DE.", title="Weight for DE", required=True)
+    w_dir: float = setting(0.5, "Its weight for DIR.", title="Weight for DIR", required=True)
 
 
 def build_results(pair_ids: Sequence[str], found: RecoveredComponent, base: str, fused: str) -> list[RowResult]:
@@ -42,12 +54,7 @@ class Recovered(DerivedMethod):
     name = "recovered"
     version = 2
     about = "The other component of a published fusion, from the fusion and its base; only ranks are left of it."
-    options: tuple[Option, ...] = (
-        Option("base", "run", "", "The run that was fused, by name or id."),
-        Option("fused", "run", "", "The fusion of it."),
-        Option("w_de", "float", 0.5, "The other component's weight for DE."),
-        Option("w_dir", "float", 0.5, "Its weight for DIR."),
-    )
+    options: tuple[Option, ...] = options_of(RecoveredSettings)
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
         """Return both runs by id."""
