@@ -1,9 +1,10 @@
-"""How a model is asked to answer a rubric about the texts of a run."""
+"""How a model is asked to answer a rubric about the texts of a run, or to read its debates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from core.audit.clash import PointsRequest
 from core.engine.shared_settings import (
     CONCURRENCY,
     cached_answers,
@@ -46,3 +47,11 @@ class ReadingSettings:
     endpoint: str | None = one_server()
     model: str | None = one_model()
     calls: CallSettings = field(default_factory=CallSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class ClashRequest:
+    """The clash of a run's debates as a person asks for it: how a model reads them, and which points are shown."""
+
+    points: PointsRequest = field(default_factory=PointsRequest)
+    reading: ReadingSettings = field(default_factory=ReadingSettings)

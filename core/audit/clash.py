@@ -6,10 +6,22 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from core.audit.rubric import Rubric
+from core.fields.record import setting
 
 Status = Literal["answered", "ignored", "unclear"]
 STATUSES: Final[tuple[Status, ...]] = ("answered", "ignored", "unclear")
 SPEECHES: Final = Rubric("clash", "Which points of a debate are answered, ignored, or decide the judge?", unit="speech")
+
+
+@dataclass(frozen=True, slots=True)
+class PointsRequest:
+    """The points to show: of which side, with which status, and whether the judge takes them up."""
+
+    side: str = setting("", "Only points of this side.", title="Side", missing="any")
+    status: Literal["", "answered", "ignored", "unclear"] = setting(
+        "", "Only points like this.", title="Points that are", words={"": "any"}, is_usage=True
+    )
+    decisive: bool = setting(False, "Only points that the judge takes up.", title="Only points that the judge takes up")
 
 
 @dataclass(frozen=True, slots=True)

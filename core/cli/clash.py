@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.actions.reading_settings import ReadingSettings
+from core.actions.reading_settings import ClashRequest, ReadingSettings
 from core.cli import names
 from core.cli.base import Json, say_progress, show
 from core.cli.names import RunName
+from core.cli.reading_options import refuse_model_options
 from core.cli.settings import takes
 from core.fields.record import make, options_of
 from core.texts import table_lines
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 MOST_SHOWN = 20
-_READ = [option.name for option in options_of(ReadingSettings) if option.name != "passage"]  # a clash has quotations anyway
+_TAKEN = [option.name for option in options_of(ClashRequest) if option.name != "passage"]
 
 
 @app.command()
-@takes(ReadingSettings, only=_READ, why="a clash has quotations in any case")
+@takes(ClashRequest, only=_TAKEN, why="a clash has quotations in any case")
 def clash(
     context: typer.Context,
     run: RunName,
@@ -39,9 +40,6 @@ def clash(
         ),
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return at once; a worker process continues.")] = False,
-    side: Annotated[str, typer.Option(help="Only points of this side.")] = "",
-    status: Annotated[Literal["", "answered", "ignored", "unclear"], typer.Option(help="Only points like this.")] = "",
-    decisive: Annotated[bool, typer.Option("--decisive", help="Only points that the judge takes up.")] = False,
     as_json: Json = False,
 ) -> None:
     """Have a model read a run's debates: which points are answered, ignored, or decide the judge; quotations are checked."""
@@ -49,14 +47,18 @@ def clash(
     from core.cli.runs import progress_line
     from core.scoring import clash_counts
 
+    asked = make(ClashRequest, chosen)
     if reading is None:
-        started = _read(context, run, make(ReadingSettings, chosen), detach)
+        started = _read(context, run, asked.reading, detach)
         if started["status"] != "done":
             show({"run": run, **started}, as_json, progress_line({"id": started["reading"], **started}))
             return
         reading = started["reading"]
+    else:
+        why = "a finished reading is shown, which asks no model; leave out this option, or --reading"
+        refuse_model_options(chosen, why, detach=detach)
     found = clash_of_run(context.obj, run, None if reading == "newest" else reading)
-    points = clash_counts.select_points(found.points, side, status, decisive=decisive)
+    points = clash_counts.select_points(found.points, asked.points)
     show(clash_counts.as_json(found, points), as_json, _text(found, points))
 
 

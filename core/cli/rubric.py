@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,8 +14,9 @@ from core.audit.rubric import Rubric
 from core.cli import names
 from core.cli.base import Json, say_progress, show
 from core.cli.names import RubricName, RunName
+from core.cli.reading_options import refuse_model_options
 from core.cli.settings import takes
-from core.fields.record import make, options_of
+from core.fields.record import make
 from core.texts import table_lines
 
 if TYPE_CHECKING:
@@ -76,16 +76,10 @@ def run_(
     """Answer a rubric for every text of a run that it asks about; the counts by role."""
     rubric = rubrics.find(context.obj, name)
     if (judge or (Judge.RULE if rubric.is_answered_by_rule else Judge.MODEL)) is Judge.RULE:
-        _refuse_model_options(name, {**chosen, "detach": detach})
+        refuse_model_options(chosen, f"{name} is answered by its rule; use it with --judge model", detach=detach)
         _show_counts(context, rubric, run, as_json)
     else:
         _read_by_model(context, rubric, run, make(ReadingSettings, chosen), detach, as_json)
-
-
-def _refuse_model_options(name: str, chosen: Mapping[str, Any]) -> None:
-    given = [each.option for each in options_of(ReadingSettings) if chosen[each.name] != each.default]
-    for option in [*given, *(["--detach"] if chosen["detach"] else [])]:
-        raise typer.BadParameter(f"{name} is answered by its rule; use it with --judge model", param_hint=option)
 
 
 def _show_counts(context: typer.Context, rubric: Rubric, run: str, as_json: bool) -> None:

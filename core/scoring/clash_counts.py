@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from core.audit.clash import STATUSES, Point
+from core.audit.clash import STATUSES, Point, PointsRequest
 from core.audit.rubric import Rubric
 from core.scoring.rubric_words import worth_shape
 from core.scoring.rubric_worth import RubricWorth, load_outcomes, rubric_worth
@@ -176,13 +176,13 @@ def describe_clash(found: RunClash) -> str:
     return " ".join(words)
 
 
-def select_points(points: pd.DataFrame, side: str = "", status: str = "", *, decisive: bool = False) -> pd.DataFrame:
-    """Return the points of a side and a status; decisive: only points that the judge mentions."""
+def select_points(points: pd.DataFrame, asked: PointsRequest) -> pd.DataFrame:
+    """Return the points that are asked for, out of `RunClash.points`."""
     wanted = pd.Series(True, points.index)
-    for name, value in (("side", side), ("status", status)):
+    for name, value in (("side", asked.side), ("status", asked.status)):
         if value:
             wanted &= points[name] == value
-    return points[wanted & (points["verdict"] != "")] if decisive else points[wanted]
+    return points[wanted & (points["verdict"] != "")] if asked.decisive else points[wanted]
 
 
 def as_json(found: RunClash, shown: pd.DataFrame) -> Mapping[str, Any]:

@@ -9,19 +9,25 @@ import streamlit as st
 
 from core.actions.clash import clash_of_run
 from core.actions.job_kinds.reading import KIND as READING
-from core.audit.clash import SPEECHES, STATUSES
+from core.actions.reading_settings import ReadingSettings
+from core.audit.clash import SPEECHES, PointsRequest
+from core.fields.record import make, option_of, options_of
 from core.scoring.clash_counts import RunClash, describe_clash, list_counts, select_points
 from core.scoring.rubric_words import worth_summary
 from core.store.runs import Run
 from core.ui.arguments import choices, rubric_forms
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.job_panel import watch_job
-from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.linked import choose_one
 from core.ui.shared.loaders.cache import cache_by
+from core.ui.shared.option_controls import choose_setting, show_settings
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
 
+_OWNER = "clash_"  # the beginning of keys and query parameters of the choice of points
+# Settings of `ClashRequest` without a control beside the points, and why.
+NOT_HERE = {option.name: "the form of a reading has it" for option in options_of(ReadingSettings)}
 _MOST_SHOWN = 1_000  # points in the table; the command gives all
 _COLUMNS = ("side", "point", "status", "answered_by", "answer", "verdict")
 
@@ -80,11 +86,13 @@ def _column(name: str) -> Any:
 def _show_points(run: Run, found: RunClash) -> None:
     sides = {side: side for side in dict.fromkeys(found.points["side"])}
     left, middle, right = st.columns(3, vertical_alignment="bottom")
-    side = choose_one(left.selectbox, "clash_side", "Side", sides, index=None, placeholder="any")
-    statuses: dict[str, str] = {status: status for status in STATUSES}
-    status = choose_one(middle.selectbox, "clash_status", "Points that are", statuses, index=None, placeholder="any")
-    decisive = right.toggle("Only points that the judge takes up", **bind("clash_decisive", False))
-    points = select_points(found.points, side or "", status or "", decisive=decisive)
+    of_side = option_of(PointsRequest, "side")
+    side = choose_setting(left.selectbox, of_side, _OWNER, sides, None, index=None, placeholder=of_side.missing)
+    with middle:
+        chosen = show_settings(PointsRequest, _OWNER, ["status"])
+    with right:
+        chosen |= show_settings(PointsRequest, _OWNER, ["decisive"])
+    points = select_points(found.points, make(PointsRequest, {"side": side or "", **chosen}))
     if points.empty:
         st.caption("No point matches the filters.")
         return

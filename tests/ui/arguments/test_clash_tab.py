@@ -12,9 +12,13 @@ from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of
 
 
-def test_points_are_shown_with_how_many_quotations_are_found(small_workspace: Workspace, visit: Visit) -> None:
+def read_debates(workspace: Workspace, run: str = "debate") -> None:
     with serving() as url:
-        readings.start_reading(small_workspace, SPEECHES, "debate", ReadingSettings(endpoint=url))
+        readings.start_reading(workspace, SPEECHES, run, ReadingSettings(endpoint=url))
+
+
+def test_points_are_shown_with_how_many_quotations_are_found(small_workspace: Workspace, visit: Visit) -> None:
+    read_debates(small_workspace)
     app = visit(small_workspace, "arguments", run="debate", tab="Clash", clash_side="DOWN")
     assert not app.exception
     left_out = {"passage": "a clash has quotations anyway"}
@@ -25,3 +29,14 @@ def test_points_are_shown_with_how_many_quotations_are_found(small_workspace: Wo
     assert not app.exception
     assert "Clash (4)" in [each.label for each in app.expander]
     assert "NULL answers" in text_of(app)
+
+
+def test_a_link_of_points_still_opens_them(small_workspace: Workspace, visit: Visit) -> None:
+    """By side and status, and those alone that the judge takes up: here none, since no judge gives a reason."""
+    read_debates(small_workspace)
+    app = visit(small_workspace, "arguments", run="debate", tab="Clash", clash_side="DOWN", clash_status="ignored")
+    assert [set(each.value["side"]) | set(each.value["status"]) for each in app.dataframe if "status" in each.value] == [
+        {"DOWN", "ignored"}
+    ]
+    app = visit(small_workspace, "arguments", run="debate", tab="Clash", clash_decisive="true")
+    assert "No point matches the filters." in text_of(app)
