@@ -64,6 +64,8 @@ def test_another_split_than_the_trained_one_is_refused(tmp_path: Path) -> None:
         ((*TRAIN, "--split", "nowhere.json"), "nowhere.json: cannot be read"),
         (("targets", "evaluate", "--unit", "gene"), "unit: got 'gene', expected condition, cell"),
         (("targets", "evaluate", "--mask", "some"), "mask: got 'some'"),
+        (("targets", "table", "--unit", "gene"), "unit: got 'gene', expected condition, cell"),
+        (("targets", "table", "--mask", "some"), "mask: got 'some', expected none, strongest, targets"),
         (("targets", "evaluate"), "which has none; try: perturbdesk targets train --simulate"),
         (("targets", "table", "--ceilings"), "expected --split FILE"),
     ],

@@ -172,6 +172,9 @@ RubricName = Annotated[
 
 def complete_option(option: Option) -> Complete | None:
     """Return what completes a declared setting that names what a workspace holds; None of another."""
-    of_names = {"dataset": complete_dataset, "run": complete_run, "method": complete_method, "pack": complete_pack}
+    of_names = {
+        **{"dataset": complete_dataset, "run": complete_run, "method": complete_method, "pack": complete_pack},
+        "ranking": complete_ranking,
+    }
     of_kinds = {"run": complete_run, "runs": complete_runs, "spaces": complete_spaces, "references": _complete_reference}
     return of_kinds.get(option.kind) or (of_names.get(option.name) if option.kind == "text" else None)

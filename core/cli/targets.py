@@ -16,10 +16,16 @@ from core.errors import InputError, NotFound
 from core.fields.record import make
 from core.target_ranking.candidates import read_candidates
 from core.target_ranking.ceilings import Ceilings, ceilings_of
-from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.metrics import KS
 from core.target_ranking.models.base import REQUIREMENTS, ranking_models
-from core.target_ranking.request import TrainingOptions, TrainingRequest, missing_packages, request_of
+from core.target_ranking.request import (
+    RankingEvaluationRequest,
+    RankingTableRequest,
+    TrainingOptions,
+    TrainingRequest,
+    missing_packages,
+    request_of,
+)
 from core.target_ranking.results import RankingFolder, SavedEvaluation
 from core.target_ranking.splits import Split, read_split
 from core.target_ranking.tables import (
@@ -33,18 +39,6 @@ from core.target_ranking.tables import (
 )
 
 app = typer.Typer()
-
-Name = Annotated[
-    str | None, typer.Option("--name", help="The target ranking; by default the latest.", autocompletion=names.complete_ranking)
-]
-SplitFile = Annotated[
-    Path | None, typer.Option("--split", metavar="FILE", help="A published split: JSON with train_conditions and so on.")
-]
-WithCeilings = Annotated[bool, typer.Option("--ceilings", help="The ceiling of models that rank only trained genes.")]
-Candidates = Annotated[
-    Path | None,
-    typer.Option("--candidates", metavar="FILE", help="Rank within pools: JSON of condition to genes, or one gene a line."),
-]
 
 
 @app.command()
@@ -63,60 +57,55 @@ def train(
 
 
 @app.command()
-@takes(EvaluationRequest)
+@takes(RankingEvaluationRequest)
 def evaluate(
     context: typer.Context,
     chosen: dict[str, Any],
-    name: Name = None,
-    split: SplitFile = None,
-    with_ceilings: WithCeilings = False,
     as_json: Json = False,
 ) -> None:
     """Evaluate trained models on one split, mask and unit, and save the table.
 
     With --split and --ceilings and without trained models, print only the ceilings of the split.
     """
-    asked = make(EvaluationRequest, chosen)
-    if split is not None:
-        published = read_split(split)
-        if name is None and with_ceilings and not target_ranking.list_all(context.obj):
-            ceilings = _ceilings(published, asked.candidates)
+    asked = make(RankingEvaluationRequest, chosen)
+    choice = asked.choice
+    if choice.split_file is not None:
+        published = read_split(choice.split_file)
+        if choice.ranking is None and choice.ceilings and not target_ranking.list_all(context.obj):
+            ceilings = _ceilings(published, asked.evaluation.candidates)
             show({"rows": [], "ceilings": ceilings.steps(), "ceilings_at_k": _at_k(ceilings)}, as_json, ceilings_text(ceilings))
             return
-        _refuse_other_split(target_ranking.find(context.obj, name), published)
-    folder = target_ranking.find(context.obj, name)
+        _refuse_other_split(target_ranking.find(context.obj, choice.ranking), published)
+    folder = target_ranking.find(context.obj, choice.ranking)
     saved = target_ranking.evaluate_saved(
-        context.obj, folder.name, asked, lambda share, what: say_progress(f"{100 * share:3.0f}% {what}")
+        context.obj, folder.name, asked.evaluation, lambda share, what: say_progress(f"{100 * share:3.0f}% {what}")
     )
     _show_evaluation(folder, saved, as_json)
 
 
 @app.command()
+@takes(RankingTableRequest)
 def table(
     context: typer.Context,
-    name: Name = None,
-    mask: Annotated[
-        str | None, typer.Option(metavar="none|strongest|targets", help="By default the latest evaluation's.")
-    ] = None,
-    unit: Annotated[str | None, typer.Option(metavar="condition|cell", help="By default the latest evaluation's.")] = None,
-    split: SplitFile = None,
-    with_ceilings: WithCeilings = False,
-    candidates: Candidates = None,
+    chosen: dict[str, Any],
     as_json: Json = False,
 ) -> None:
     """Print the table of an evaluation beside the published one, with its differences, and ceilings of a split."""
-    if split is not None:
-        ceilings = _ceilings(read_split(split), candidates)
+    asked = make(RankingTableRequest, chosen)
+    choice = asked.choice
+    if choice.split_file is not None:
+        ceilings = _ceilings(read_split(choice.split_file), asked.candidates)
         result = {"ceilings": ceilings.steps(), "ceilings_at_k": _at_k(ceilings), **_published_json()}
         show(result, as_json, "\n\n".join([ceilings_text(ceilings), published_text()]))
         return
-    if name is None and not target_ranking.list_all(context.obj):
-        if with_ceilings:
+    if choice.ranking is None and not target_ranking.list_all(context.obj):
+        if choice.ceilings:
             raise InputError("targets table --ceilings: no training to take the split from, expected --split FILE")
         show({"rows": [], **_published_json()}, as_json, published_text())
         return
-    folder = target_ranking.find(context.obj, name)
-    found = [each for each in folder.evaluations() if mask in (None, each.facts["mask"]) and unit in (None, each.facts["unit"])]
+    folder = target_ranking.find(context.obj, choice.ranking)
+    wanted = {name: value for name, value in (("mask", asked.mask), ("unit", asked.unit)) if value is not None}
+    found = [each for each in folder.evaluations() if all(each.facts[name] == value for name, value in wanted.items())]
     if not found:
         raise NotFound(f"target ranking {folder.name}: has no such evaluation; try: perturbdesk targets evaluate")
     _show_evaluation(folder, found[-1], as_json)

@@ -35,6 +35,7 @@ from core.target_ranking.splits import PARTS, Split, require_conditions
 Pools = Mapping[str, frozenset[str]]
 TOP: Final = 20  # number of genes of a ranking to save for people
 CELLS_AT_ONCE: Final = 512
+NO_FILE: Final = "a page reads no file of this machine except the cells"  # why a form leaves out the setting of a file
 STRATA: Final = ("all", "seen", "part seen", "unseen")  # conditions by the number of their targets perturbed in training
 COLUMNS: Final = (
     *("model", "stratum", "metric", "k", "estimate", "low", "high", "random", "margin", "margin_low", "margin_high"),
@@ -65,17 +66,19 @@ class EvaluationSettings:
     ks: tuple[int, ...] = KS
 
 
+def file_of_pools() -> Any:
+    """Return the setting of a file of pools for the rankings."""
+    return setting(
+        None, "Rank within pools: JSON of condition to genes, or one gene per line.", metavar="FILE", not_on_form=NO_FILE
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
     """The settings of scoring, and a file of pools for the rankings; None to rank all genes."""
 
     settings: EvaluationSettings = field(default_factory=EvaluationSettings)
-    candidates: Path | None = setting(
-        None,
-        "Rank within pools: JSON of condition to genes, or one gene per line.",
-        metavar="FILE",
-        not_on_form="a page reads no file of this machine except the cells",
-    )
+    candidates: Path | None = file_of_pools()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

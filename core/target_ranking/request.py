@@ -11,11 +11,15 @@ from typing import Any, Self
 from core.errors import InputError, MissingPackage
 from core.fields.record import setting
 from core.records import from_json, to_json
+from core.target_ranking.evaluate import NO_FILE, EvaluationRequest, file_of_pools
+from core.target_ranking.expression import Mask
+from core.target_ranking.metrics import Unit
 from core.target_ranking.models.base import REQUIREMENTS, FitSettings, RankingModel, options_of, ranking_model_named
 from core.target_ranking.reading import CellSource
 from core.target_ranking.splits import Split
 
 VERSION = 1  # of the request's file
+_LISTED = "the page lists all evaluations by mask and unit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,12 @@ class TrainingRequest:
         return from_json(cls, given, "request of a target ranking")
 
 
+def file_of_split() -> Any:
+    """Return the setting of a file of a published split."""
+    about = "A published split: JSON with train_conditions and so on."
+    return setting(None, about, flag="--split", metavar="FILE", not_on_form=NO_FILE)
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingOptions:
     """A training as a person asks for it. models: names, none for all with installed packages. model_options: MODEL.KEY to value.
@@ -87,13 +97,7 @@ class TrainingOptions:
         title="Models",
         command_help="Names with commas between them; by default all with installed packages.",
     )
-    split_file: Path | None = setting(
-        None,
-        "A published split: JSON with train_conditions and so on.",
-        flag="--split",
-        metavar="FILE",
-        not_on_form="a page reads no file of this machine except the cells",
-    )
+    split_file: Path | None = file_of_split()
     model_options: Mapping[str, str] = setting(
         {},
         "An option of a model.",
@@ -101,6 +105,41 @@ class TrainingOptions:
         metavar="MODEL.KEY=VALUE",
         not_on_form="there are dozens over all models; the form has what every model takes",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RankingChoice:
+    """The target ranking that a command is about, by default the latest. split_file: of a published split. ceilings: whether
+    those of the split are wanted."""
+
+    ranking: str | None = setting(
+        None, "The target ranking; by default the latest.", title="Target ranking", flag="--name", missing="the latest"
+    )
+    split_file: Path | None = file_of_split()
+    ceilings: bool = setting(
+        False, "The ceiling of models that rank only trained genes.", not_on_form="the page shows it in any case"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RankingEvaluationRequest:
+    """An evaluation of a target ranking as a person asks for it."""
+
+    choice: RankingChoice = field(default_factory=RankingChoice)
+    evaluation: EvaluationRequest = field(default_factory=EvaluationRequest)
+
+
+@dataclass(frozen=True, slots=True)
+class RankingTableRequest:
+    """The table of an evaluation as a person asks for it: the latest one with this mask and unit, None for any.
+
+    candidates: pools for the ceilings of a published split.
+    """
+
+    choice: RankingChoice = field(default_factory=RankingChoice)
+    mask: Mask | None = setting(None, "By default the latest evaluation's.", key="shown_mask", not_on_form=_LISTED)
+    unit: Unit | None = setting(None, "By default the latest evaluation's.", key="shown_unit", not_on_form=_LISTED)
+    candidates: Path | None = file_of_pools()
 
 
 def _source_as_json(source: CellSource) -> dict[str, Any]:

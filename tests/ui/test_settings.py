@@ -40,12 +40,13 @@ from core.fields.option import Option
 from core.fields.record import arguments_of, arguments_of_option, make, options_of, values_of
 from core.fields.toml_table import parse_toml
 from core.target_ranking.evaluate import EvaluationRequest
-from core.target_ranking.request import TrainingOptions, TrainingRequest
+from core.target_ranking.request import RankingEvaluationRequest, RankingTableRequest, TrainingOptions, TrainingRequest
 from core.transfer.knn_settings import KnnSettings
 from core.ui.arguments import claims_tab, clash_tab
 from core.ui.ask import form as ask_form
 from core.ui.fuse import fusion_controls
 from core.ui.run import run_form
+from tests.target_ranking import cases
 from tests.ui.arguments.test_clash_tab import read_debates
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
@@ -105,6 +106,11 @@ def train(workspace: Workspace) -> None:
     target_ranking.create(workspace, TrainingRequest("small", models={"pca_knn": {}}))
 
 
+def train_at_once(workspace: Workspace) -> None:
+    with cases.registered():
+        target_ranking.train(workspace, cases.request(), lambda _line: None)
+
+
 IN_CLASH = {"tab": "Clash", "run": "simulated debate"}
 OF_A_METHOD = {"name": "the form of a run has a name for every method"}
 FORMS: Mapping[type, Sequence[Form]] = {
@@ -124,6 +130,8 @@ FORMS: Mapping[type, Sequence[Form]] = {
     LabelSettings: [Form("data", {"tab": "Import"}, "cells_")],
     PredictionOptions: [Form("data", {"tab": "Import"}, "predicted_", from_data=("dataset",))],
     TrainingOptions: [Form("targets", {"tab": "Training"}, "", {}, ("name", "models"), prepare=train)],
+    RankingEvaluationRequest: [Form("targets", {}, from_data=("ranking",), prepare=train_at_once)],
+    RankingTableRequest: [Form("targets", {}, from_data=("ranking",), prepare=train_at_once)],
     FinetuneRequest: [Form("run", {"tab": "Fine-tune"}, "finetune_", from_data=("base",))],
     Rubric: [Form("arguments", {"run": "debate"}, "note-rubric-", from_data=("roles", "stages"))],
     SampleRequest: [Form("arguments", {"tab": "Label", "run": "debate"}, "sample_", from_data=("sample", "by"))],

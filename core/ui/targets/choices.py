@@ -10,11 +10,14 @@ from core.actions import target_ranking
 from core.actions.workspace import Workspace
 from core.fields.record import option_of
 from core.target_ranking.evaluate import EvaluationRequest
+from core.target_ranking.request import RankingChoice
 from core.target_ranking.results import ALL_GENES, RankingFolder, SavedEvaluation
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import METRICS
 from core.ui.shared.linked import choose_one
+from core.ui.shared.option_controls import choose_setting
 
+_RANKING = option_of(RankingChoice, "ranking")
 MASK_WORDS, UNIT_WORDS = (option_of(EvaluationRequest, name).titles for name in ("mask", "unit"))
 
 
@@ -35,7 +38,7 @@ def choose(workspace: Workspace) -> ShownRanking | None:
         return None
     left, middle, right = st.columns([0.3, 0.4, 0.3])
     first = next(iter(known))
-    name = choose_one(left.selectbox, "ranking", "Target ranking", {name: name for name in known}, first) or first
+    name = choose_setting(left.selectbox, _RANKING, "", {name: name for name in known}, first) or first
     folder = known[name]
     saved = {each.key: each for each in reversed(folder.evaluations())}
     split = folder.split() if (folder.path / "data.json").is_file() else None
