@@ -11,7 +11,7 @@ from core.cells.cell_eval import CellEvaluation, evaluate_cells
 from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.challenge_score import BaselineScores, score_from_baseline
 from core.cells.evaluation_cells import CellChoice
-from core.cells.predicted_expression import CellOptions
+from core.cells.predicted_expression import ComparedCellOptions
 from core.cells.strata import within_setting
 from core.datasets.archives import SUFFIX, predictions_in
 from core.errors import InputError, NotFound
@@ -28,12 +28,12 @@ _COMMAND = "cell-eval takes minutes and both files, so the page names the comman
 class EvaluationOptions:
     """The comparison, and where its table is stored. run: the run made from the file, by name or id.
 
-    dataset: finds that run by the file instead; without either the table is not stored. cells: as for `import_predictions`; real
-    is needed. within: columns of obs inside of whose values cells are compared. sample: cells drawn of each perturbation, None
-    for all.
+    dataset: finds that run by the file instead; without either the table is not stored. cells: how both files are read; real is
+    needed. within: columns of obs inside of whose values cells are compared. sample: cells drawn of each perturbation, None for
+    all.
     """
 
-    cells: CellOptions = field(default_factory=CellOptions)
+    cells: ComparedCellOptions = field(default_factory=ComparedCellOptions)
     run: str | None = setting(None, "The run made from the file; the table is stored with it.", not_on_form=_COMMAND)
     dataset: str | None = setting(None, "The run made from the file, given by its dataset.", not_on_form=_COMMAND)
     within: tuple[str, ...] = within_setting(not_on_form=_COMMAND)

@@ -54,6 +54,13 @@ class CellOptions(ReadingSettings):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedCellOptions(CellOptions):
+    """Settings for reading predicted cells that are compared with real ones, so that a command needs those."""
+
+    real: Path | None = setting(None, "AnnData of the real cells.", required=True)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupMeans:
     """Mean expression on a linear scale, of shape (n_groups, n_genes), and the cells behind each group.

@@ -42,7 +42,6 @@ _SHOWN_OF_RECORD = (
     *("within", "strata", "test", "replicates", "calibration"),
 )
 _NO_FORM = "cell-eval reads two files of cells for minutes, in a process that has its packages; a page shows what it kept"
-_EVALUATED = (*READING, "clip_negative", "run", "dataset", "within", "sample")
 
 
 @app.command()
@@ -103,16 +102,15 @@ def predictions(
 
 
 @app.command()
-@takes(EvaluationOptions, only=_EVALUATED, why="cell-eval has its own way with the rest", no_form=_NO_FORM)
+@takes(EvaluationOptions, no_form=_NO_FORM)
 def evaluate(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad, .zarr).")],
-    real: Annotated[Path, typer.Option(help="AnnData of the real cells.")],
     chosen: dict[str, Any],
     as_json: Json = False,
 ) -> None:
     """Compare predicted cells with real ones by cell-eval, the field's own suite, and print its table."""
-    options = make(EvaluationOptions, {**chosen, "real": real})
+    options = make(EvaluationOptions, chosen)
     found, kept = cell_evaluation.evaluate_predictions(context.obj, file, options)
     show({**found.as_json(), "run": None if kept is None else kept.name}, as_json, _evaluation_text(found))
 

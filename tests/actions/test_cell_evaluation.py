@@ -20,7 +20,7 @@ from core.cells.cell_eval import CellEvaluation, Metric
 from core.cells.challenge_cells import write_challenge_cells
 from core.cells.challenge_score import score_from_baseline
 from core.cells.evaluation_cells import CellChoice
-from core.cells.predicted_expression import CellOptions
+from core.cells.predicted_expression import CellOptions, ComparedCellOptions
 from core.cells.simulator import ScreenSettings, simulate_screen, write_screen
 from core.errors import InputError, NotFound
 from core.store import cell_evaluations, runs
@@ -67,11 +67,11 @@ def stored(workspace: Workspace, run: str) -> StoredEvaluation | None:
 
 
 def test_a_table_is_kept_with_the_run_of_the_file(workspace: Workspace, predicted: Path, asked: list[CellChoice]) -> None:
-    options = EvaluationOptions(CellOptions(real=predicted), run="model", sample=50)
+    options = EvaluationOptions(ComparedCellOptions(real=predicted), run="model", sample=50)
     found, run = evaluate_predictions(workspace, predicted, options)
     assert found == TABLE
     assert run is not None
-    assert asked == [CellChoice(predicted, CellOptions(real=predicted), 50)]
+    assert asked == [CellChoice(predicted, ComparedCellOptions(real=predicted), 50)]
     kept = stored(workspace, "model")
     assert kept is not None
     assert (kept.real_file, kept.predicted_sha256 == kept.real_sha256, kept.author) == ("model.h5ad", True, "tester")
@@ -88,7 +88,7 @@ def test_a_table_is_kept_with_the_run_of_the_file(workspace: Workspace, predicte
 @pytest.mark.soak
 def test_without_a_run_nothing_is_kept(workspace: Workspace, predicted: Path, asked: list[CellChoice]) -> None:
     read_only = Workspace(replace(workspace.settings, read_only=True))
-    _, run = evaluate_predictions(read_only, predicted, EvaluationOptions(CellOptions(real=predicted)))
+    _, run = evaluate_predictions(read_only, predicted, EvaluationOptions(ComparedCellOptions(real=predicted)))
     assert run is None
     assert len(asked) == 1
     assert stored(workspace, "model") is None
@@ -97,7 +97,7 @@ def test_without_a_run_nothing_is_kept(workspace: Workspace, predicted: Path, as
 def test_the_wrong_run_or_file_is_refused_before_cell_eval_is_called(
     workspace: Workspace, predicted: Path, asked: list[CellChoice], tmp_path: Path
 ) -> None:
-    real = CellOptions(real=predicted)
+    real = ComparedCellOptions(real=predicted)
     other = tmp_path / "other.h5ad"
     other.write_bytes(predicted.read_bytes() + b"\0")
     import_upload(workspace, cases.as_csv(["id", "pert", "gene"], [("X_Y", "X", "Y")]), "t.csv")
@@ -177,7 +177,7 @@ def test_an_archive_of_the_challenge_is_compared(
     archive = tmp_path / "model.vcc"
     write_challenge_cells(predicted, archive, CellOptions(perturbation="perturbation"))
     import_predictions(workspace, archive, PredictionOptions(name="archive"))
-    _, run = evaluate_predictions(workspace, archive, EvaluationOptions(CellOptions(real=predicted), run="archive"))
+    _, run = evaluate_predictions(workspace, archive, EvaluationOptions(ComparedCellOptions(real=predicted), run="archive"))
     assert run is not None
     assert asked[0].predicted.name == "model.h5ad"
 
@@ -213,7 +213,9 @@ def test_cell_eval_itself_gives_the_same_score() -> None:
 
 def test_the_score_against_a_baseline_run(workspace: Workspace, predicted: Path) -> None:
     import_predictions(
-        workspace, predicted, PredictionOptions(name="base", cells=CellOptions(perturbation="perturbation", clip_negative=True))
+        workspace,
+        predicted,
+        PredictionOptions(name="base", cells=ComparedCellOptions(perturbation="perturbation", clip_negative=True)),
     )
     place, asked = workspace.settings.workspace, ("cells", "score", "model", "--baseline", "base")
     assert "has no table of cell-eval" in commands.core(place, *asked).err
