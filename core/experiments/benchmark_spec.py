@@ -11,6 +11,7 @@ from dataclasses import MISSING, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from core.engine.shared_settings import most_tokens, one_model, several_servers
 from core.errors import InputError
 from core.experiments import decision
 from core.experiments.decision import DecisionRule, DecisionUnit, Level
@@ -85,9 +86,9 @@ class Arm:
     run: str | None = setting(None, "An existing run as the arm.")
     method: str | None = setting(None, "The method that makes the arm's runs.")
     options: Mapping[str, Any] = setting({}, "Options of the method.")
-    model: str | None = setting(None, "The model; by default the server's only one.")
-    endpoint: str | None = setting(None, "A model server's address; by default the one in the settings.", changes_result=False)
-    token_budget: int | None = setting(None, "Token budget of each run of the arm.", least=1, changes_result=False)
+    model: str | None = one_model()
+    endpoint: str | None = several_servers()
+    token_budget: int | None = most_tokens("Token budget of each run of the arm.")
     calls: CallSettings = field(default_factory=CallSettings)
     base: str | None = setting(None, "The arm or run that is the base of a fusion.")
     others: tuple[str, ...] = setting((), "The run to fuse with the base.", name="with")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.config import REPOSITORY
+from core.engine.request import RunRequest
 from core.errors import InputError
 from core.experiments.arm_differences import arm_difference, check_arms
-from core.experiments.benchmark_spec import parse_benchmark, read_benchmark
+from core.experiments.benchmark_spec import Arm, parse_benchmark, read_benchmark
+from core.fields.record import option_of
 from core.llm.call_settings import CallSettings
 
 GOOD = """\
@@ -49,6 +52,17 @@ def test_examples_are_read() -> None:
     for file in files:
         spec = read_benchmark(file)
         assert all(difference.known for difference in check_arms(spec)), file
+
+
+def test_an_arm_is_asked_for_as_a_run_is() -> None:
+    """Server, model and budget are the same settings, with the same range, kind and effect on the result."""
+    keys = 'model = "m"\nendpoint = "http://a/v1,http://b/v1"\ntoken_budget = 1\nplacebo = "DIR"'
+    arm = parse_benchmark(GOOD.replace('placebo = "DIR"', keys)).arm("B")
+    assert (arm.model, arm.endpoint, arm.token_budget) == ("m", "http://a/v1,http://b/v1", 1)
+    for name in ("model", "endpoint", "token_budget"):
+        assert replace(option_of(Arm, name), help="") == replace(option_of(RunRequest, name), help="")
+    with pytest.raises(InputError, match=r"line 21: arms\.2\.token_budget is 0, expected a whole number of at least 1"):
+        parse_benchmark(GOOD.replace('placebo = "DIR"', "token_budget = 0"))
 
 
 def test_what_a_file_says() -> None:
