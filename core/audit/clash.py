@@ -21,7 +21,12 @@ class PointsRequest:
     status: Literal["", "answered", "ignored", "unclear"] = setting(
         "", "Only points like this.", title="Points that are", words={"": "any"}, is_usage=True
     )
-    decisive: bool = setting(False, "Only points that the judge takes up.", title="Only points that the judge takes up")
+    decisive: bool = setting(
+        False,
+        "The judge mentions them in its reasons; a judge who gives no reason takes up none.",
+        title="Only points that the judge takes up",
+        command_help="Only points that the judge takes up.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -264,6 +264,8 @@ def _value_text(option: Option | None, value: Any, names: Mapping[str, str]) -> 
     """Return the value of an option in the words of its form, with runs as their names."""
     if isinstance(value, bool):
         return "on" if value else "off"
+    if option is not None and option.default is None and value == 0:  # as a run records that there is no value
+        return option.missing
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, list):

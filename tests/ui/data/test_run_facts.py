@@ -54,11 +54,19 @@ def test_the_settings_of_any_method_have_the_titles_that_it_declares() -> None:
                 assert said.startswith(f"{title_in_sentence(option.title)}: "), (name, option.name)
 
 
+def test_a_setting_without_a_value_says_what_stands_in_its_place() -> None:
+    """A kNN records 0 for all genes, and for the same power for both priors."""
+    assert settings_of("knn", k=0, de_power=0.0, power=2.0, strength=0.0) == (
+        "nearest: all; power for an effect: the same; power: 2; support strength: 0"
+    )
+    assert settings_of("knn", k=25, axis="pert") == "nearest: 25; compared: perturbation"
+
+
 def test_a_setting_without_a_title_or_of_an_unknown_method_has_its_name_in_words() -> None:
     """A run that a setting names has its name there, whatever the setting is called."""
     assert settings_of("debate", advocate_tokens=30, judge="plain") == "advocate tokens: 30; judge: plain"
     assert settings_of("of_later", some_option=["x", "y"], k=0.5) == "some option: x, y; k: 0.5"
-    assert settings_of("recovered", fused="b") == "fused: B"
+    assert settings_of("recovered", fused="b") == "fusion of the base: B"
 
 
 def test_a_change_says_its_detail_with_the_beginning_of_a_hash() -> None:
