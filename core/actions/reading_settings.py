@@ -20,8 +20,8 @@ from core.methods.prompts import EFFORTS
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingSettings:
-    """The settings of a reading. endpoint: by default that of the settings. passage makes another run."""
+class ModelReading:
+    """How a model is asked to read texts. endpoint: by default that of the settings."""
 
     name: str | None = setting(
         None,
@@ -31,13 +31,6 @@ class ReadingSettings:
         flag="--name",
         key="name",
         changes_result=False,
-    )
-    passage: bool = setting(
-        False,
-        "The model also copies the sentence on which its answer rests. If the text contains it word for word, it is stored and "
-        "marked there. If a row's judge gave no reason, the row's header shows it. A reading with this option is a separate run.",
-        title="Copy the sentence that decides",
-        command_help="Also copy the deciding sentence; such a reading is a separate run.",
     )
     effort: str = setting("", "Reasoning effort.", kind="choice", choices=EFFORTS, title="Reasoning effort")
     seed: int = random_seed()
@@ -50,8 +43,24 @@ class ReadingSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingSettings(ModelReading):
+    """The settings of a reading for a rubric. passage makes another run."""
+
+    passage: bool = setting(
+        False,
+        "The model also copies the sentence on which its answer rests. If the text contains it word for word, it is stored and "
+        "marked there. If a row's judge gave no reason, the row's header shows it. A reading with this option is a separate run.",
+        title="Copy the sentence that decides",
+        command_help="Also copy the deciding sentence; such a reading is a separate run.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ClashRequest:
-    """The clash of a run's debates as a person asks for it: how a model reads them, and which points are shown."""
+    """The clash of a run's debates as a person asks for it: how a model reads them, and which points are shown.
+
+    A model always copies what the debaters say about a point, so there is no `ReadingSettings.passage`.
+    """
 
     points: PointsRequest = field(default_factory=PointsRequest)
-    reading: ReadingSettings = field(default_factory=ReadingSettings)
+    reading: ModelReading = field(default_factory=ModelReading)

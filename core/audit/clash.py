@@ -17,15 +17,16 @@ SPEECHES: Final = Rubric("clash", "Which points of a debate are answered, ignore
 class PointsRequest:
     """The points to show: of which side, with which status, and whether the judge takes them up."""
 
-    side: str = setting("", "Only points of this side.", title="Side", missing="any")
+    side: str = setting("", "Only points of this side.", title="Side", missing="any", changes_result=False)
     status: Literal["", "answered", "ignored", "unclear"] = setting(
-        "", "Only points like this.", title="Points that are", words={"": "any"}, is_usage=True
+        "", "Only points like this.", title="Points that are", words={"": "any"}, is_usage=True, changes_result=False
     )
     decisive: bool = setting(
         False,
         "The judge mentions them in its reasons; a judge who gives no reason takes up none.",
         title="Only points that the judge takes up",
         command_help="Only points that the judge takes up.",
+        changes_result=False,
     )
 
 

@@ -13,7 +13,7 @@ from core.cli.base import Json, say_progress, show
 from core.cli.names import RunName
 from core.cli.reading_options import refuse_model_options
 from core.cli.settings import takes
-from core.fields.record import make, options_of
+from core.fields.record import make, values_of
 from core.texts import table_lines
 
 if TYPE_CHECKING:
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 MOST_SHOWN = 20
-_TAKEN = [option.name for option in options_of(ClashRequest) if option.name != "passage"]
 
 
 @app.command()
-@takes(ClashRequest, only=_TAKEN, why="a clash has quotations in any case")
+@takes(ClashRequest)
 def clash(
     context: typer.Context,
     run: RunName,
@@ -49,7 +48,7 @@ def clash(
 
     asked = make(ClashRequest, chosen)
     if reading is None:
-        started = _read(context, run, asked.reading, detach)
+        started = _read(context, run, make(ReadingSettings, values_of(asked.reading)), detach)
         if started["status"] != "done":
             show({"run": run, **started}, as_json, progress_line({"id": started["reading"], **started}))
             return

@@ -76,10 +76,10 @@ class TrainingRequest:
         return from_json(cls, given, "request of a target ranking")
 
 
-def file_of_split() -> Any:
+def file_of_split(*, changes_result: bool = True) -> Any:
     """Return the setting of a file of a published split."""
     about = "A published split: JSON with train_conditions and so on."
-    return setting(None, about, flag="--split", metavar="FILE", not_on_form=NO_FILE)
+    return setting(None, about, flag="--split", metavar="FILE", not_on_form=NO_FILE, changes_result=changes_result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +109,18 @@ class TrainingOptions:
 
 @dataclass(frozen=True, slots=True)
 class RankingChoice:
-    """The target ranking that a command is about, by default the latest. split_file: of a published split. ceilings: whether
-    those of the split are wanted."""
+    """The target ranking that a command is about, by default the latest. split_file: of a published split, which has to be the
+    ranking's own. ceilings: whether those of the split are wanted."""
 
     ranking: str | None = setting(
         None, "The target ranking; by default the latest.", title="Target ranking", flag="--name", missing="the latest"
     )
-    split_file: Path | None = file_of_split()
+    split_file: Path | None = file_of_split(changes_result=False)
     ceilings: bool = setting(
-        False, "The ceiling of models that rank only trained genes.", not_on_form="the page shows it in any case"
+        False,
+        "The ceiling of models that rank only trained genes.",
+        not_on_form="the page shows it in any case",
+        changes_result=False,
     )
 
 

@@ -38,16 +38,17 @@ from core.actions.cell_predictions import PredictionOptions
 from core.actions.changed_settings import ChangedSettings
 from core.actions.component_loader import default_dataset
 from core.actions.contamination import ContaminationRequest
-from core.actions.derived_runs import FusionRequest, KnnRequest
+from core.actions.derived_runs import FusionRequest, KnnRequest, RecoveredRequest
 from core.actions.finetunes import FinetuneRequest
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.label_request import LabelRequest
-from core.actions.reading_settings import ReadingSettings
+from core.actions.reading_settings import ClashRequest, ReadingSettings
 from core.actions.space_settings import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
 from core.actions.streamed_knn import predict_file
 from core.actions.text_vectors import make_encoder
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.claim_checks import ClaimsRequest
+from core.audit.clash import SPEECHES
 from core.audit.kind_settings import KindsRequest
 from core.audit.rubric import Rubric
 from core.audit.sample_request import SampleRequest
@@ -60,7 +61,7 @@ from core.config import Settings
 from core.engine.dependencies import load_pairs
 from core.engine.request import ModelRequest, RunRequest
 from core.fields.option import Option
-from core.fields.record import make, option_of, options_of, without_effect
+from core.fields.record import make, option_of, options_of, values_of, without_effect
 from core.finetune.settings import OPTIONS as FINETUNE_OPTIONS
 from core.importing import space_files
 from core.llm import scripted_server
@@ -70,8 +71,7 @@ from core.llm.scripted_server import Script
 from core.llm.scripted_text import ScriptedPrompt
 from core.scoring import argument_kinds
 from core.store import predictions
-from core.target_ranking.evaluate import EvaluationRequest
-from core.target_ranking.request import TrainingOptions
+from core.target_ranking.request import RankingEvaluationRequest, RankingTableRequest, TrainingOptions
 from core.transfer.knn_settings import KnnSettings
 from tests import worlds
 from tests.audit.argument_texts import KINDS
@@ -146,6 +146,10 @@ def _identify_again(world: World, request: AgainRequest) -> Any:
 
 
 def _identify_reading(world: World, settings: ReadingSettings) -> str:
+    return _plan_reading(world, RUBRIC, settings)
+
+
+def _plan_reading(world: World, rubric: Rubric, settings: ReadingSettings) -> str:
     """As if every server, under any version of its interface, served every model."""
 
     async def answer(*_: object) -> Health:
@@ -153,7 +157,15 @@ def _identify_reading(world: World, settings: ReadingSettings) -> str:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(launch, "health", answer)
-        return readings.plan_reading(world.workspace, RUBRIC, "argued", settings).spec.key
+        return readings.plan_reading(world.workspace, rubric, "argued", settings).spec.key
+
+
+def _identify_clash(world: World, request: ClashRequest) -> str:
+    return _plan_reading(world, SPEECHES, make(ReadingSettings, values_of(request.reading)))
+
+
+def _identify_recovered(world: World, request: RecoveredRequest) -> str:
+    return world.run_of(derived_runs.recovered_request(BASE, request.settings, request.name))
 
 
 def _identify_fusion(world: World, request: FusionRequest) -> str:
@@ -215,8 +227,10 @@ def _identify_training(world: World, options: TrainingOptions) -> Any:
     return training_of(options, None if options.simulate else world.file("cells.h5ad")).as_json()
 
 
-def _identify_evaluation(world: World, request: EvaluationRequest) -> str:
-    return target_ranking.evaluate_saved(world.workspace, "small", request).key
+def _identify_evaluation(world: World, request: RankingEvaluationRequest) -> Any:
+    """The ranking in whose folder the table lies, and the table's own key."""
+    folder = target_ranking.find(world.workspace, request.choice.ranking)
+    return folder.name, target_ranking.evaluate_saved(world.workspace, folder.name, request.evaluation).key
 
 
 def _calls_of(world: World) -> dict[str, Change]:
@@ -283,6 +297,12 @@ MADE: Mapping[type, Made] = {
         lambda world: {"run": "argued", "row": world.row},
     ),
     ReadingSettings: Made(_identify_reading, _of_model, _calls_of),
+    ClashRequest: Made(_identify_clash, _of_model, _calls_of),
+    RecoveredRequest: Made(
+        _identify_recovered,
+        lambda _: {"name": "recovered", "base": "llm train", "fused": "priors"},
+        lambda _: {"base": Change("llm again"), "fused": Change("other priors")},
+    ),
     FusionRequest: Made(
         _identify_fusion,
         lambda _: {"name": "fused", "base": "llm train", "with": ("priors",)},
@@ -366,7 +386,11 @@ MADE: Mapping[type, Made] = {
             "screen": Change({"n_cells": 700}, {"simulate": True}),
         },
     ),
-    EvaluationRequest: Made(_identify_evaluation, changes=lambda world: {"candidates": Change(world.file("pool.txt"))}),
+    RankingEvaluationRequest: Made(
+        _identify_evaluation,
+        lambda _: {"ranking": "small"},
+        lambda world: {"ranking": Change("small-too"), "candidates": Change(world.file("pool.txt"))},
+    ),
 }
 # Records of commands that make nothing with an identity, and why.
 WITHOUT_IDENTITY: Mapping[type, str] = {
@@ -374,6 +398,7 @@ WITHOUT_IDENTITY: Mapping[type, str] = {
     ClaimsRequest: "claims are read from the texts of a run and shown; nothing of them is kept",
     KnnSettings: "neighbours of one row are shown, not kept; kept kNNs are of KnnRequest, with the same settings",
     LabelSettings: "a file is described, and nothing of it kept; labels of it are of LabelRequest, with the same settings",
+    RankingTableRequest: "a table that an evaluation made is printed; nothing is made or kept",
     ModelRequest: "the table lies under the name of the file, and --replace writes it anew; the settings are those of a reading",
 }
 # Records whose settings are, one by one, those of another that has an identity.
@@ -436,7 +461,8 @@ def _furnish(workspace: Workspace, files: Path, server: str) -> str:
     assert import_upload(workspace, again, "again.csv", ImportOptions("llm again", BASE)).kind != "failed"
     for name, space in (("priors", "near"), ("other priors", "far")):
         launch.start(workspace, derived_runs.knn_request(default_dataset(workspace, BASE), KnnSettings((space,)), name))
-    target_ranking.train(workspace, ranking_cases.request(), lambda _: None)
+    for name in ("small", "small-too"):
+        target_ranking.train(workspace, ranking_cases.request(name), lambda _: None)
     _write_files(workspace, files)
     _predict_cells(workspace, files / "cells.h5ad")
     with workspace.store.read() as db:
@@ -466,7 +492,7 @@ def _write_files(workspace: Workspace, files: Path) -> None:
         (files / name).write_text(name)
     for name, genes in (("pairs", ["H0"]), ("more", ["H0", "H1"])):
         pd.DataFrame({"pert": "Q9", "gene": genes}).to_parquet(files / f"{name}.parquet")
-    [ranking] = target_ranking.list_all(workspace)
+    ranking = target_ranking.find(workspace, "small")
     (files / "pool.txt").write_text("\n".join(ranking.load_models()["fallen"].genes[:40]))
     split = {"train_conditions": ["A"], "val_conditions": ["B"], "test_conditions": ["C"], "unseen_genes": [], "seed": 0}
     (files / "split.json").write_text(json.dumps(split))

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.actions.clash import clash_of_run
 from core.actions.job_kinds.reading import KIND as READING
-from core.actions.reading_settings import ReadingSettings
+from core.actions.reading_settings import ModelReading
 from core.audit.clash import SPEECHES, PointsRequest
 from core.fields.record import make, option_of, options_of
 from core.scoring.clash_counts import RunClash, describe_clash, list_counts, select_points
@@ -27,7 +27,7 @@ from core.ui.shared.widgets import as_text, show_empty
 
 _OWNER = "clash_"  # the beginning of keys and query parameters of the choice of points
 # Settings of `ClashRequest` without a control beside the points, and why.
-NOT_HERE = {option.name: "the form of a reading has it" for option in options_of(ReadingSettings)}
+NOT_HERE = {option.name: "the form of a reading has it" for option in options_of(ModelReading)}
 _MOST_SHOWN = 1_000  # points in the table; the command gives all
 _COLUMNS = ("side", "point", "status", "answered_by", "answer", "verdict")
 
