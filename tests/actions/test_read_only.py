@@ -496,6 +496,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "same_runs.find_same_run": lambda s: with_cursor(
         s.crashed, lambda db: same_runs.find_same_run(db, s.crashed, s.crashed.run_folder(run_of(s).id).spec(), "r")
     ),
+    "spaces.specify": lambda s: spaces.specify(s.plain, "coresponse", {"dataset": "bmdm"}),
     "spaces.coverage_of": lambda s: spaces.coverage_of(s.plain, SPACE),
     "spaces.load": lambda s: spaces.load(s.plain, SPACE),
     "spaces.refuse_uncovering": lambda s: spaces.refuse_uncovering(s.plain, make_space("s", ["Pa"], np.ones((1, 2)), "x"), "x"),
