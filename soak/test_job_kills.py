@@ -239,15 +239,19 @@ def _clash_result(workspace: Workspace) -> Any:
     return sorted(map(str, clash_of_run(workspace, "argued").points.to_dict("records")))
 
 
+REPORT = {form: f"<!doctype html><title>{form}</title><p>Of mice".encode() for form in report_pdfs.FORMS}
+
+
 def _report(workspace: Workspace, _url: str) -> None:
     if find_browser() is None:
         pytest.skip("needs Chromium on the path")
-    pages = {form: f"<!doctype html><title>{form}</title><p>Of mice".encode() for form in report_pdfs.FORMS}
-    report_pdfs.start(workspace, "paper", "d", "c", pages)
+    report_pdfs.start(workspace, "paper", "d", REPORT)
 
 
 def _report_result(workspace: Workspace) -> Any:
-    return [file.read_bytes()[:5] for file in report_pdfs.find_pdfs(workspace, "paper", "c").values()]  # they hold the time
+    return [
+        file.read_bytes()[:5] for file in report_pdfs.find_pdfs(workspace, "paper", report_pdfs.content_of(REPORT)).values()
+    ]  # they hold the time
 
 
 KINDS = [

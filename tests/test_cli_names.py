@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 from core.actions import walks
 from core.actions.workspace import Workspace, open_workspace
+from core.cli import names
 from core.cli.base import app
 from core.config import Settings
 from core.store import runs
@@ -122,12 +124,24 @@ def test_the_shell_completes_names(unpacked: Workspace, monkeypatch: pytest.Monk
     words = ["perturbdesk", "--workspace", str(unpacked.settings.workspace), *line.split()]
     for name, value in {
         "_PERTURBDESK_COMPLETE": "complete_bash",
-        "COMP_WORDS": " ".join(words),
+        "COMP_WORDS": "\n".join(words),  # as bash gives them
         "COMP_CWORD": len(words) - 1,
     }.items():
         monkeypatch.setenv(name, str(value))
     output = CliRunner().invoke(app, [], prog_name="perturbdesk").output
-    assert [each for each in output.split("\n") if each] == offered
+    found = [each for each in output.split("\n") if each]
+    assert [shlex.split(each) for each in found] == [[each] for each in offered]  # each a word of the command line
+
+
+@pytest.mark.parametrize(
+    ("typed", "shell", "offered"), [("kill", "bash", r"kil\ led"), ('"kil', "bash", "kil led"), ("kil", "zsh", "kil led")]
+)
+def test_only_a_word_that_bash_completes_without_a_quote_is_escaped(
+    monkeypatch: pytest.MonkeyPatch, typed: str, shell: str, offered: str
+) -> None:
+    for name, value in {"_P_COMPLETE": f"complete_{shell}", "COMP_WORDS": f"p\nshow\n{typed}", "COMP_CWORD": "2"}.items():
+        monkeypatch.setenv(name, value)
+    assert (names._as_word("kil led") if names._is_typed_bare() else "kil led") == offered
 
 
 FUSION = ("--with", "kNN", "--w-de", "0.5", "--w-dir", "0.5", "--name", "new")

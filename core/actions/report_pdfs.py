@@ -16,6 +16,7 @@ from core.actions.job_kinds.base import Job
 from core.actions.workspace import Workspace
 from core.errors import StateError
 from core.file_io import replace_file
+from core.hashes import KEY_DIGITS, sha256_of
 from core.jobs.work import Reporter
 
 KIND: Final = "report"
@@ -27,24 +28,35 @@ def find_job(workspace: Workspace, name: str) -> Job | None:
     return job_control.find(workspace, KIND, job_control.key_of(name))
 
 
+def content_of(pages: Mapping[str, bytes]) -> str:
+    """Return the key of a report's HTML by form."""
+    return sha256_of(b"\0".join(pages[form] for form in FORMS))[:KEY_DIGITS]
+
+
+def has_pdfs(workspace: Workspace, name: str) -> bool:
+    """Return whether a report of this name was printed, of whatever content."""
+    return any(_folder(workspace, name).glob("*/*.pdf"))
+
+
 def find_pdfs(workspace: Workspace, name: str, content: str) -> dict[str, Path]:
     """Return the PDFs of a report by form once both are there; {} before, and for any other content than the last printed.
 
-    content: as in `start`.
+    content: of `content_of`.
     """
     folder = _folder(workspace, name) / content
     files = {form: folder / f"{form}.pdf" for form in FORMS}
     return files if all(file.exists() for file in files.values()) else {}
 
 
-def start(workspace: Workspace, name: str, dataset: str, content: str, pages: Mapping[str, bytes]) -> Job:
+def start(workspace: Workspace, name: str, dataset: str, pages: Mapping[str, bytes]) -> Job:
     """Start the job that prints the report of a name, and return it; earlier PDFs of that name are removed.
 
-    dataset: its id. content: a key of all that decides the bytes. pages: the HTML by form. Raise StateError if a page contains a
-    secret, or while the job prints another content.
+    dataset: its id. pages: the HTML by form. Raise StateError if a page contains a secret, or while the job prints another
+    content.
     """
     workspace.refuse_if_read_only("print report", name)
     machine_names.refuse_secrets(workspace.settings, f"report {name}", pages.values())
+    content = content_of(pages)
     folder = _folder(workspace, name) / content
     folder.mkdir(parents=True, exist_ok=True)
     for form in FORMS:

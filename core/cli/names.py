@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,11 +32,25 @@ def _complete(list_names: Callable[[Workspace], Iterable[str]], *, several: bool
         before, between, last = begun.rpartition(mark) if several else ("", "", begun)
         try:
             names = list_names(open_workspace(load_settings(context.find_root().params.get("folder"))))
-            return [f"{before}{between}{name}" for name in names if name.startswith(last) and not (several and "," in name)]
-        except DeskError:
+            found = [f"{before}{between}{name}" for name in names if name.startswith(last) and not (several and "," in name)]
+        except (DeskError, OSError):
             return []
+        return list(map(_as_word, found)) if _is_typed_bare() else found
 
     return complete
+
+
+def _is_typed_bare() -> bool:
+    """Return whether bash completes a word without a quote before it: there it inserts a name as it gets it, spaces and all."""
+    is_bash = any(name.endswith("_COMPLETE") and value == "complete_bash" for name, value in os.environ.items())
+    words = os.environ.get("COMP_WORDS", "").splitlines() or [""]
+    typed = words[min(int(os.environ.get("COMP_CWORD", "0") or 0), len(words) - 1)]
+    return is_bash and not typed.startswith(("'", '"'))
+
+
+def _as_word(name: str) -> str:
+    """Return a name as one word of a shell."""
+    return re.sub(r"([^\w@%+=:,./-])", r"\\\1", name)
 
 
 def _runs(workspace: Workspace) -> list[str]:

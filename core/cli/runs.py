@@ -35,11 +35,11 @@ def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[
     done, failed: rows in the store. finished: rows, failed ones included, that the run's workers have finished.
     """
     with workspace.store.read() as db:
-        names = {d.id: d.name for d in datasets.list_all(db)}
+        of_dataset = {d.id: d.name for d in datasets.list_all(db)}
         fewer = runs.rows_with_flag(db, Flag.FEWER_SEEDS)
         recorded = runs.list_all(db) if chosen is None else chosen
     present = jobs.with_present_states(workspace, recorded)
-    return [_record(run, names[run.dataset], fewer.get(run.id, 0), jobs.count_finished(workspace, run)) for run in present]
+    return [_record(run, of_dataset[run.dataset], fewer.get(run.id, 0), jobs.count_finished(workspace, run)) for run in present]
 
 
 def progress_line(record: Mapping[str, Any]) -> str:

@@ -36,6 +36,7 @@ OF_PROCESS: Final = (  # what is made again
     "reserve",
 )
 _COMMANDS: tuple[Command, ...] = ("run", "pause", "cancel")
+_LONGEST_COMMAND = 32  # bytes that are read of a control file
 _LONGEST_LINE = 400  # bytes, of a log, on average
 
 
@@ -94,7 +95,7 @@ class JobFolder:
     @property
     def was_begun(self) -> bool:
         """Whether a process was requested."""
-        return self.control.exists() or self.heartbeat.exists()
+        return self.heartbeat.is_file() or self._read_control() in _COMMANDS
 
     def keep_reserve(self) -> None:
         """Take up some space on the disk, for `release_reserve` to give back."""
@@ -106,11 +107,16 @@ class JobFolder:
 
     def command(self) -> Command:
         """Return the command for the process; "run" if the control file is missing or has another content."""
-        try:
-            text = self.control.read_text("utf-8").strip()
-        except FileNotFoundError:
-            return "run"
+        text = self._read_control()
         return next((command for command in _COMMANDS if command == text), "run")
+
+    def _read_control(self) -> str:
+        """Return what the control file says; "" without one, or for a file or folder of this name that is not ours."""
+        try:
+            with self.control.open("rb") as file:
+                return file.read(_LONGEST_COMMAND).decode("utf-8", "replace").strip()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return ""
 
     def set_command(self, command: Command) -> None:
         """Write what the process is to do, which it reads within a second."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from weakref import WeakSet
 
 from filelock import FileLock, Timeout
 
@@ -19,6 +21,8 @@ from core.jobs.state import is_held, last_heartbeat, live_heartbeat
 
 FIRST_HEARTBEAT_S = 60.0
 _POLL_S = 0.05
+_watches: WeakSet[threading.Thread] = WeakSet()  # which wait for processes
+_is_ending = threading.Event()
 
 
 def command_line(settings: Settings, *arguments: str) -> tuple[str, ...]:
@@ -70,7 +74,9 @@ def _start(folder: JobFolder, command: Sequence[str], environment: Mapping[str, 
             stderr=log,
             start_new_session=True,
         )
-    threading.Thread(target=_await_end, args=(folder, process), daemon=True).start()
+    watch = threading.Thread(target=_await_end, args=(folder, process), daemon=True)
+    _watches.add(watch)
+    watch.start()
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         ended = process.poll() is not None  # asked before the heartbeat, since a short job may be over by now
@@ -87,9 +93,21 @@ def _start(folder: JobFolder, command: Sequence[str], environment: Mapping[str, 
     raise StateError(f"{what} {folder.key}: its worker did not start within {within_s:g} s; see {folder.log}")
 
 
+def _end_watches() -> None:
+    """End the threads that wait for processes: while one is alive, extension modules cannot end cleanly, and say so."""
+    _is_ending.set()
+    for watch in list(_watches):
+        watch.join(1.0)
+
+
+atexit.register(_end_watches)
+
+
 def _await_end(folder: JobFolder, process: subprocess.Popen[bytes]) -> None:
     """Wait for a process, so that no zombie is left, and say in its log if a signal killed it, which it cannot say itself."""
-    status = process.wait()
+    while (status := process.poll()) is None:
+        if _is_ending.wait(_POLL_S):
+            return
     if status < 0:
         with suppress(OSError), folder.log.open("ab") as log:  # the folder may be gone, or the disk full
             log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} process {process.pid} was killed by {_name(-status)}\n".encode())

@@ -5,6 +5,8 @@ tests/jobs/test_work.py kills, stops and starves one small job; soak/test_job_ki
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -93,6 +95,23 @@ def test_one_that_died_is_settled_wherever_its_kind_keeps_it(kind: str, small_wo
     assert [found.path for found in jobs.find_unsettled(small_workspace)] == [folder.path]
     assert [found.path for found in jobs.settle_crashed(small_workspace)] == [folder.path]
     assert jobs.find_unsettled(small_workspace) == []
+
+
+def test_a_folder_of_the_user_s_that_looks_like_a_job_is_left_alone(small_workspace: Workspace) -> None:
+    screens = small_workspace.settings.data / "screens"
+    (screens / "first" / "control").mkdir(parents=True)
+    (screens / "second").mkdir()
+    (screens / "second" / "control").write_bytes(b"cells\n\xff\n")
+    before = sorted(screens.rglob("*"))
+    assert jobs.settle_crashed(small_workspace) == []
+    assert sorted(screens.rglob("*")) == before
+
+
+def test_a_command_that_starts_a_process_ends_quietly(small_workspace: Workspace) -> None:
+    command = [sys.executable, "-m", "core", "--workspace", str(small_workspace.settings.workspace)]
+    command += ["run", "evidence_rules", "--dataset", "bmdm", "--detach"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_runs_are_settled_in_the_store_by_every_command_but_their_worker(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from core.actions import job_control
 from core.actions.job_kinds.base import Job, kinds
 from core.actions.workspace import Workspace
 from core.jobs.state import NO_REASON, is_held, record_ending
-from core.ui.shared import shell
+from core.ui.shared import job_panel, shell
 from tests.jobs.crashed import MAKERS, SAID
 from tests.jobs.started import counted
 from tests.ui.conftest import Visit
@@ -64,8 +64,10 @@ def test_a_second_click_on_resume_starts_nothing_and_says_why(
         assert not second.exception
         said = f"job {job.title}: process {process.pid} is working on it, expected one that ended early and can be resumed"
         assert [error.value.replace("\\", "") for error in second.error] == [said]
+        assert "Resume" not in [button.label for button in second.button]  # the panel is drawn as the job is now
         assert processes == [process]
         assert process.poll() is None
+        monkeypatch.setattr(job_panel, "_REFUSED_S", 0.0)  # a while later
         for app in (first.run(), second.run()):
             assert "Resume" not in [button.label for button in app.button]
             assert not app.error

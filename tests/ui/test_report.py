@@ -16,7 +16,7 @@ from core.report import printing
 from core.report.build import Finders, build_report
 from core.report.figures.registry import KINDS
 from core.report.selection import select
-from core.store import pairs, predictions, runs
+from core.store import changes, pairs, predictions, runs
 from tests.jobs.started import counted
 from tests.ui import hostile
 from tests.ui.conftest import OpenTab, Visit, settle
@@ -100,6 +100,9 @@ def test_a_job_prints_the_pdfs_which_are_there_while_the_choice_is_the_same(
     app = visit(little_copy, job.page, **job.view)
     assert downloads(app) == ["The report", "The slides", "The report as PDF", "The slides as PDF"]
     assert not app.main.get("progress")
+    with little_copy.change("test", "another run goes on") as (db, _):
+        changes.bump(db, "runs")
+    assert downloads(visit(little_copy, job.page, **job.view)) == downloads(app)
     other = visit(little_copy, "share", title="Paper", finding="Another finding")
     assert downloads(other) == ["The report", "The slides"]
     assert "make-pdfs" in {button.key for button in other.button}

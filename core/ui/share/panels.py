@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -23,6 +24,7 @@ from core.ui.shared.linked import bind
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
+_CONTENT = "_report_content"  # session key: the key of a report's parts, and that of the HTML made from them
 _TITLES = {"report": "The report", "slides": "The slides"}  # of the forms of a report
 
 
@@ -68,8 +70,8 @@ def _link_to_changes() -> None:
     links.to_data("Changes", tab="History")
 
 
-def show_downloads(workspace: Workspace, parts: Parts, content: str) -> None:
-    """Show the files. content: a key of all that decides their bytes.
+def show_downloads(workspace: Workspace, parts: Parts, key: str) -> None:
+    """Show the files. key: changes with all that they are made from, and with more, such as a run that goes on.
 
     The HTML is made when its button is pressed, in less than a second. A job prints the PDFs, which takes up to half a minute; in
     a read-only workspace this process does, since nobody may start a job there.
@@ -80,14 +82,14 @@ def show_downloads(workspace: Workspace, parts: Parts, content: str) -> None:
     if not reason and workspace.settings.read_only:
         pdfs = {form: partial(_make_pdf, workspace, parts, form) for form in _TITLES}
     elif not reason:
-        pdfs = {form: file.read_bytes for form, file in report_pdfs.find_pdfs(workspace, parts.name, content).items()}
+        pdfs = {form: file.read_bytes for form, file in _find_pdfs(workspace, parts, key).items()}
     with st.container(horizontal=True):
         for form in _TITLES:
             _show_download(parts, form, "html", partial(make_page, workspace, parts, form))
         for form, make in pdfs.items():
             _show_download(parts, form, "pdf", make)
         if not (reason or pdfs or is_live(job)) and st.button("Make the PDFs", key="make-pdfs", icon=":material/print:"):
-            _start_pdfs(workspace, parts, content)
+            _start_pdfs(workspace, parts)
     st.caption("One file each, with its figures inside. It opens offline and contacts no server.")
     if reason:
         st.caption("PDF needs Chromium, which is not installed here. Open the report in a browser and print it.")
@@ -118,8 +120,19 @@ def _make_pdf(workspace: Workspace, parts: Parts, form: str) -> bytes:
     return as_pdf(make_page(workspace, parts, form))
 
 
-def _start_pdfs(workspace: Workspace, parts: Parts, content: str) -> None:
+def _find_pdfs(workspace: Workspace, parts: Parts, key: str) -> dict[str, Path]:
+    """Return the PDFs of exactly this HTML, which is made anew only when the key has changed."""
+    if not report_pdfs.has_pdfs(workspace, parts.name):
+        return {}
+    kept: tuple[str, str] | None = st.session_state.get(_CONTENT)
+    if kept is None or kept[0] != key:
+        pages = {form: build_file(parts, slides=form == "slides").content for form in _TITLES}
+        kept = st.session_state[_CONTENT] = key, report_pdfs.content_of(pages)
+    return report_pdfs.find_pdfs(workspace, parts.name, kept[1])
+
+
+def _start_pdfs(workspace: Workspace, parts: Parts) -> None:
     with explain_errors(), st.spinner("Starting …"):
         pages = {form: make_page(workspace, parts, form) for form in _TITLES}
-        report_pdfs.start(workspace, parts.name, parts.selection.dataset, content, pages)
+        report_pdfs.start(workspace, parts.name, parts.selection.dataset, pages)
         st.rerun()

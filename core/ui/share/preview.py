@@ -48,7 +48,7 @@ def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
 
 
 def content_of(workspace: Workspace, parts: Parts) -> str:
-    """Return a key that changes when anything changes that the files of a report are made from."""
+    """Return a key that changes when anything changes that the files of a report may be made from."""
     store = (version_of(_TABLES), _versions(workspace, parts.selection))
     made_from = (parts.name, parts.selection, parts.byline, parts.links, store, describe_version())
     return sha256_of(repr(made_from))[:KEY_DIGITS]

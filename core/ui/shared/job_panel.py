@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,12 +14,14 @@ from core.actions.job_kinds.reading import KIND as READING
 from core.actions.job_kinds.run import KIND as RUN
 from core.actions.workspace import Workspace
 from core.engine.run_state import Status
+from core.errors import StateError
 from core.store.runs import Run
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.shell import draw_until_ready, explain_errors
 from core.ui.shared.widgets import as_text
 
 _LOG_LINES = 12
+_REFUSED_S = 10.0  # how long a page says why a button did nothing
 _AFTER_ERRORS = ("failed", "crashed", "stopped")  # states whose log is open
 
 
@@ -83,6 +86,9 @@ def show_job(workspace: Workspace, job: Job, parts: Parts | None = None) -> None
         st.warning(as_text(job.waits_for), icon=":material/hourglass:")
     if job.cause:
         st.error(as_text(job.cause), icon=":material/error:")
+    why, at = st.session_state.get(_refused(job), ("", 0.0))
+    if why and time.monotonic() - at < _REFUSED_S:
+        st.error(as_text(why), icon=":material/error:")
     if is_brief:
         return
     if parts.details is not None:
@@ -107,8 +113,12 @@ def _show_controls(workspace: Workspace, job: Job, parts: Parts, state: str = ""
         for label, button in buttons.items():
             if st.button(label, key=_key(label, job)):
                 with explain_errors():
-                    button.act()
-                    confirm(button.said, *button.links)
+                    try:
+                        button.act()
+                    except StateError as error:  # the job has changed since it was drawn
+                        st.session_state[_refused(job)] = str(error), time.monotonic()
+                    else:
+                        confirm(button.said, *button.links)
                     st.rerun()
         if parts.links is not None:
             parts.links()
@@ -125,6 +135,11 @@ def _was_pressed(label: str, job: Job) -> bool:
     """Return whether a person pressed a button that the page showed before. It acts even if the job has changed since, so that
     the person reads why nothing was done."""
     return bool(st.session_state.get(_key(label, job)))
+
+
+def _refused(job: Job) -> str:
+    """Return the session key of why the last button did nothing, and when."""
+    return f"_refused-{job.kind}-{job.key}"
 
 
 def _key(label: str, job: Job) -> str:
