@@ -257,7 +257,7 @@ def run_to_end(
     if run.status != "done":
         why = f" ({run.cause})" if run.cause else ""
         rows = f"{run.done:,} of {run.total:,} rows"
-        raise StateError(f"{run.name}: is {run.status}{why}, {rows}; repeat the command to resume it")
+        raise StateError(f"{run.name}: is {run.status}{why}, {rows}; started again, it goes on from there")
     return run
 
 

@@ -31,6 +31,6 @@ def test_an_ending_that_did_not_reach_the_store_is_the_cause(tmp_path: Path, mon
     monkeypatch.setattr(run_control, "work_on", stop)
     components = WorkspaceComponents(workspace, default_dataset(workspace, "bmdm"))
     with pytest.raises(
-        StateError, match=r"r: is stopped \(no space left on the disk\), 0 of 4 rows; repeat the command to resume"
+        StateError, match=r"r: is stopped \(no space left on the disk\), 0 of 4 rows; started again, it goes on from there"
     ):
         run_to_end(workspace, request, spec, components=components, method=lambda _: method)

@@ -128,9 +128,7 @@ def _apply_preset(settings: dict[str, Any]) -> None:
 
 
 def _show_save(context: PageContext, choice: FusionChoice) -> None:
-    usual = f"{choice.base.name} + {_join_names(context, choice)}"
-    option = option_of(FusionRequest, "name")
-    name = show_control(replace(option, missing=usual), key_of(option, "")) or usual
+    name = _show_name(context, choice, choice.base, "")
     if choice.knn is not None:
         st.caption("The neighbours are saved as a separate run, the fusion's parent.")
     if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
@@ -154,10 +152,15 @@ def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
     }
     if any(found is None for found in others.values()) or base is None:
         return
-    usual = f"{base.name} + {_join_names(context, choice)}"
-    name = st.text_input("Name of the new run", placeholder=usual, **bind("twin_name")) or usual
+    name = _show_name(context, choice, base, "twin_")
     if st.button("Apply and save", type="primary", disabled=not name.strip(), key="save-twin"):
         _save_fusion(context.workspace, choice, name, base, {key: found.id for key, found in others.items() if found is not None})
+
+
+def _show_name(context: PageContext, choice: FusionChoice, base: Run, owner: str) -> str:
+    """Show the control of the new run's name and return it; what it is made of, without one."""
+    option, usual = option_of(FusionRequest, "name"), f"{base.name} + {_join_names(context, choice)}"
+    return show_control(replace(option, missing=usual), key_of(option, owner)) or usual
 
 
 def _has_training_rows(run: Run) -> bool:
