@@ -31,7 +31,7 @@ from core.ui.shared import links, loaders, neighbour_controls, stop_buttons
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.figure_menu import file_name_of
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import key_of, show_control
+from core.ui.shared.option_controls import show_control
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
@@ -128,7 +128,7 @@ def _apply_preset(settings: dict[str, Any]) -> None:
 
 
 def _show_save(context: PageContext, choice: FusionChoice) -> None:
-    name = _show_name(context, choice, choice.base, "")
+    name = _show_name(context, choice, choice.base, "mix_name")
     if choice.knn is not None:
         st.caption("The neighbours are saved as a separate run, the fusion's parent.")
     if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
@@ -152,15 +152,15 @@ def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
     }
     if any(found is None for found in others.values()) or base is None:
         return
-    name = _show_name(context, choice, base, "twin_")
+    name = _show_name(context, choice, base, "twin_name")
     if st.button("Apply and save", type="primary", disabled=not name.strip(), key="save-twin"):
         _save_fusion(context.workspace, choice, name, base, {key: found.id for key, found in others.items() if found is not None})
 
 
-def _show_name(context: PageContext, choice: FusionChoice, base: Run, owner: str) -> str:
+def _show_name(context: PageContext, choice: FusionChoice, base: Run, key: str) -> str:
     """Show the control of the new run's name and return it; what it is made of, without one."""
-    option, usual = option_of(FusionRequest, "name"), f"{base.name} + {_join_names(context, choice)}"
-    return show_control(replace(option, missing=usual), key_of(option, owner)) or usual
+    usual = f"{base.name} + {_join_names(context, choice)}"
+    return show_control(replace(option_of(FusionRequest, "name"), missing=usual), key) or usual
 
 
 def _has_training_rows(run: Run) -> bool:
