@@ -18,7 +18,7 @@ from core.datasets.prompt_files import PromptFile
 from core.engine.request import RunRequest, expected_calls
 from core.engine.row_watch import Watcher
 from core.engine.run_state import LIVE_STATES
-from core.engine.shared_settings import one_model
+from core.engine.shared_settings import one_model, one_server
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, NotFound, StateError
 from core.fields.record import setting
@@ -47,13 +47,7 @@ class Question:
     gene: str
     method: str = setting("debate", "One that asks a model row by row, such as debate or prompt_only.", title="Method")
     dataset: str | None = setting(None, "By default the only one that is not the demo.", not_on_form="the sidebar chooses it")
-    endpoint: str | None = setting(
-        None,
-        f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.",
-        kind="server",
-        title="Model server",
-        changes_result=False,
-    )
+    endpoint: str | None = one_server(f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.")
     model: str | None = one_model()
     seed: int = setting(
         0, "The random seed of the calls.", least=0, not_on_form="the form asks under seed 0; Ask again gives another answer"

@@ -37,7 +37,9 @@ PATIENCE_S = 10.0  # with a new server that is asked for its models
 class ChangedSettings:
     """Changed settings for resuming a run; None keeps a setting."""
 
-    endpoint: str | None = several_servers(f"Continue on these servers, also after later resumes. {SERVERS_HELP}")
+    endpoint: str | None = several_servers(
+        f"Continue on these servers, also after later resumes. {SERVERS_HELP}", missing="the present one"
+    )
     token_budget: int | None = most_tokens("Tokens that the run may spend in all, also after later resumes.")
     concurrency: int | None = calls_at_once(None, "Number of calls at once, also after later resumes.")
     backend: BackendName | None = where_predicted(None, "Continue locally or on a Ray cluster, also after later resumes.")

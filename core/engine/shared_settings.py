@@ -8,27 +8,22 @@ from core.engine.spec import BackendName
 from core.fields.record import setting
 
 MOST_CALLS, CONCURRENCY = 4096, 16  # calls at once, and by default
+_USUAL_SERVER = "that of the settings"
 SERVERS_HELP = (
     "A model server's address ending in /v1, or several, joined by commas. Or a file of them, one a line, which is read again "
     "while the run goes on."
 )
 
 
-def one_server() -> Any:
+def one_server(help: str = "A model server's address ending in /v1.") -> Any:
     """Return the setting of a request that asks one model server."""
-    return setting(
-        None,
-        "A model server's address ending in /v1.",
-        kind="server",
-        title="Model server",
-        missing="that of the settings",
-        changes_result=False,
-    )
+    return setting(None, help, kind="server", title="Model server", missing=_USUAL_SERVER, changes_result=False)
 
 
-def several_servers(help: str = SERVERS_HELP) -> Any:
+def several_servers(help: str = SERVERS_HELP, missing: str = _USUAL_SERVER) -> Any:
     """Return the setting of a request that asks one model server or several."""
-    return setting(None, help, kind="server", metavar="URL[,URL…]|FILE", title="Model server", changes_result=False)
+    about: dict[str, Any] = {"kind": "server", "metavar": "URL[,URL…]|FILE", "title": "Model server"}
+    return setting(None, help, missing=missing, changes_result=False, **about)
 
 
 def one_model() -> Any:

@@ -217,7 +217,7 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
         chosen |= show_settings(ChangedSettings, owner, rest, columns=2, defaults=defaults, in_link=False)
         chosen |= choose_backend(ChangedSettings, owner, defaults, in_link=False)
         st.caption(as_text(f"The server has to serve {run.model}. {status.counts.spent:,} tokens are spent."))
-        return {"servers": chosen.pop("endpoint") or "", **chosen}
+        return {"servers": chosen.pop("endpoint") or present.servers, **chosen}
 
 
 def _buttons(workspace: Workspace, job: Job, run: Run, status: Status, changes: Mapping[str, Any]) -> dict[str, Button]:

@@ -84,6 +84,16 @@ def test_the_settings_of_a_run_without_a_model_are_not_shown(visit: Visit, tmp_p
     assert not [field for field in app.text_input if field.label == "Model server" and field.key != "endpoint"]
 
 
+def test_an_emptied_server_is_the_present_one(visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, asked = workspace_with(tmp_path, 8), []
+    monkeypatch.setattr(run_control, "resume", lambda _, run, settings: asked.append((run, settings.servers)))
+    with serving_prompt_only(workspace) as (run, _):
+        app = visit(workspace, "run", watched=run.id)
+        app.text_input(key=f"endpoint-calls-{run.id}").set_value("").run()
+        press(app, "Resume")
+    assert asked == [(run.id, NOWHERE)]
+
+
 def test_a_run_may_go_on_on_a_cluster_whose_nodes_are_shown(visit: Visit, tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 8)
     with serving_prompt_only(workspace) as (run, _):
