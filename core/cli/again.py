@@ -12,7 +12,7 @@ import typer
 from core.actions import ask_again
 from core.actions.ask_again import MOST_TEXT_BYTES, AgainRequest
 from core.cli import names
-from core.cli.base import Json, say_arm, say_progress, show
+from core.cli.base import Estimate, Json, say_arm, say_progress, show
 from core.cli.names import RunName
 from core.cli.settings import takes
 from core.errors import InputError
@@ -33,7 +33,7 @@ def again(
     run: RunName,
     row: Annotated[str, typer.Argument(metavar="ROW", help="The id of a row of the run.")],
     chosen: dict[str, Any],
-    estimate: Annotated[bool, typer.Option("--estimate", help="Show the cost and start nothing.")] = False,
+    estimate: Estimate = False,
     as_json: Json = False,
 ) -> None:
     """Ask about a row of a debate again, with another dossier, beside asking the same again. Interrupted, it resumes."""

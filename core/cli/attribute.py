@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from core.actions import attribution
 from core.actions.attribution import AttributionRequest
-from core.cli.base import Json, say_arm, say_progress, show
+from core.cli.base import Estimate, Json, say_arm, say_progress, show
 from core.cli.names import RunName
 from core.cli.settings import takes
 from core.experiments.attribution import report_attribution
@@ -25,7 +25,7 @@ def attribute(
     context: typer.Context,
     run: RunName,
     chosen: dict[str, Any],
-    estimate: Annotated[bool, typer.Option("--estimate", help="Show the cost and start nothing.")] = False,
+    estimate: Estimate = False,
     as_json: Json = False,
 ) -> None:
     """Say which evidence moved a run: each tool left out, beside asking again. Interrupted, the same command resumes."""

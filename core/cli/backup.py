@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from core.actions import backups
-from core.cli.base import Json, say, show
+from core.cli.base import Json, ReplaceFile, say, show
 
 app = typer.Typer()
 _SHOWN = 10  # of what was left out
@@ -18,7 +18,7 @@ _SHOWN = 10  # of what was left out
 def backup(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="The file to write.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
+    replace: ReplaceFile = False,
     as_json: Json = False,
 ) -> None:
     """Write the whole workspace to one file, also while runs write."""

@@ -9,7 +9,7 @@ import typer
 
 from core.actions.reading_settings import ClashRequest, ReadingSettings
 from core.cli import names
-from core.cli.base import Json, say_progress, show
+from core.cli.base import Detach, Json, say_progress, show
 from core.cli.names import RunName
 from core.cli.reading_options import refuse_model_options
 from core.cli.settings import takes
@@ -38,7 +38,7 @@ def clash(
             autocompletion=names.complete_run,
         ),
     ] = None,
-    detach: Annotated[bool, typer.Option("--detach", help="Return at once; a worker process continues.")] = False,
+    detach: Detach = False,
     as_json: Json = False,
 ) -> None:
     """Have a model read a run's debates: which points are answered, ignored, or decide the judge; quotations are checked."""

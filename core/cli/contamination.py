@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from core.actions import contamination as actions
 from core.actions.contamination import ContaminationRequest
-from core.cli.base import Json, say_arm, say_progress, show
+from core.cli.base import Estimate, Json, say_arm, say_progress, show
 from core.cli.names import RunName
 from core.cli.settings import takes
 from core.experiments.attribution_words import cost_sentence
@@ -28,7 +28,7 @@ def contamination(
     context: typer.Context,
     run: RunName,
     chosen: dict[str, Any],
-    estimate: Annotated[bool, typer.Option("--estimate", help="Show the cost and start nothing.")] = False,
+    estimate: Estimate = False,
     as_json: Json = False,
 ) -> None:
     """Say how much of a run is memory of gene names: coded, swapped, alone, or hidden. Interrupted, the same command resumes."""

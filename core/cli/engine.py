@@ -15,7 +15,7 @@ from core.actions import launch, model_servers, run_control
 from core.actions.changed_settings import ChangedSettings, change_settings
 from core.actions.workspace import Workspace
 from core.cli import names
-from core.cli.base import Json, say, say_if_named_otherwise, say_progress, show
+from core.cli.base import Detach, Json, say, say_if_named_otherwise, say_progress, show
 from core.cli.names import RunName
 from core.cli.runs import list_records
 from core.cli.settings import takes
@@ -32,8 +32,6 @@ from core.methods.base import method_named
 from core.methods.call_probe import find_requests
 
 app = typer.Typer()
-
-Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker process continues.")]
 
 
 @app.command()

@@ -16,7 +16,7 @@ from core.actions import site as site_action
 from core.actions import undo as undo_action
 from core.actions.workspace import Workspace
 from core.cli import names
-from core.cli.base import Json, say, say_progress, show
+from core.cli.base import Json, ReplaceFile, say, say_progress, show
 from core.cli.names import RunName
 from core.cli.progress import working
 from core.errors import InputError
@@ -143,7 +143,7 @@ def export(
     form: Annotated[export_action.RunFormat, typer.Option("--format", help="The format of the rows.")] = "csv",
     with_traces: Annotated[bool, typer.Option("--traces", help="Trace events instead of predictions.")] = False,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
+    replace: ReplaceFile = False,
     as_json: Json = False,
 ) -> None:
     """Write a run's predictions or traces; as eval, both, as a log that Inspect AI reads."""

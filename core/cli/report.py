@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from core.actions import fusion_files, machine_names, readings, reports, walks
-from core.actions.cells import control_expression_of
-from core.actions.comparison_log import looked_by_dataset
-from core.actions.knn_numbers import kept_vectors
-from core.actions.replicate_scores import scale_to_replicate
-from core.actions.reproduction import reproduce_numbers
-from core.actions.workspace import Workspace
+from core.actions import fusion_files, machine_names, reports, walks
+from core.actions.report_finders import finders_of
 from core.cli import names
-from core.cli.base import Json, say, show, show_scores
+from core.cli.base import Json, ReplaceFile, say, show, show_scores
 from core.errors import InputError
 from core.fields.option import split_names
 from core.file_io import write_file
 from core.hashes import sha256_of
 from core.records import from_json
-from core.report.build import Finders, build_file, load_parts
+from core.report.build import build_file, load_parts
 from core.report.byline import Byline
 from core.report.captioned import CaptionedFigure
 from core.report.figures.registry import KINDS
@@ -125,12 +119,12 @@ def build(
     name: Name,
     out: Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")],
     slides: Annotated[bool, typer.Option("--slides", help="Slides instead of the report.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
+    replace: ReplaceFile = False,
     as_json: Json = False,
 ) -> None:
     """Write a saved report as one self-contained file; the same input gives the same bytes, but for a PDF's date."""
     selection = from_json(ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}")
-    find = _finders(context.obj)
+    find = finders_of(context.obj)
     links = Links(context.obj.settings.base_url or AT_HOME)
     byline = Byline(*(reports.author_and_day(context.obj, name) or ()))
     parts = dataclasses.replace(load_parts(context.obj.store, name, selection, find, links), byline=byline)
@@ -157,7 +151,7 @@ def figure(
         chosen = select(db, split_names(run_names), [split_names(pair) for pair in compare or ()], (), (kind,), "no")
         named = datasets.find(db, replicate).name if replicate else ""
     selection = dataclasses.replace(chosen, replicate=named)
-    parts = load_parts(context.obj.store, "", selection, _finders(context.obj))
+    parts = load_parts(context.obj.store, "", selection, finders_of(context.obj))
     found = [one for key, one in parts.figures if key.rpartition("-")[0] == kind]  # a replicate brings its scale along
     if not found:
         raise InputError(f"report figure {kind}: nothing to show of these runs; some kinds need --compare or --replicate")
@@ -172,7 +166,7 @@ def fusion(
     run: Annotated[str, typer.Argument(help="A saved fusion, by name or id.", autocompletion=names.complete_run)],
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
     labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Whether the labels of its rows are in the file.")] = True,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
+    replace: ReplaceFile = False,
     as_json: Json = False,
 ) -> None:
     """Write a fusion as one HTML file, in which its weights are moved by hand; it opens without a network.
@@ -192,18 +186,6 @@ def delete(context: typer.Context, name: Name, as_json: Json = False) -> None:
     """Delete a saved report; files that were built stay."""
     reports.delete_report(context.obj, name)
     show({"deleted": name}, as_json, f"{name}: deleted")
-
-
-def _finders(workspace: Workspace) -> Finders:
-    return Finders(
-        partial(kept_vectors, workspace),
-        partial(readings.find_answers, workspace),
-        partial(reproduce_numbers, workspace),
-        partial(fusion_files.find_explorer, workspace),
-        partial(control_expression_of, workspace),
-        partial(looked_by_dataset, workspace),
-        partial(scale_to_replicate, workspace),
-    )
 
 
 def _figure_lines(found: CaptionedFigure) -> list[str]:

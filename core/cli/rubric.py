@@ -12,7 +12,7 @@ from core.actions import rubrics
 from core.actions.reading_settings import ReadingSettings
 from core.audit.rubric import Rubric
 from core.cli import names
-from core.cli.base import Json, say_progress, show
+from core.cli.base import Detach, Json, say_progress, show
 from core.cli.names import RubricName, RunName
 from core.cli.reading_options import refuse_model_options
 from core.cli.settings import takes
@@ -70,7 +70,7 @@ def run_(
     run: RunName,
     chosen: dict[str, Any],
     judge: Annotated[Judge | None, typer.Option(help="By default the rubric's rule if it has one, else a model.")] = None,
-    detach: Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on reading.")] = False,
+    detach: Detach = False,
     as_json: Json = False,
 ) -> None:
     """Answer a rubric for every text of a run that it asks about; the counts by role."""

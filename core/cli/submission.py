@@ -10,7 +10,7 @@ import typer
 
 from core.actions import bundles, submissions
 from core.cli import names
-from core.cli.base import Json, say, show
+from core.cli.base import Json, ReplaceFile, say, show
 from core.cli.names import DatasetName, RunName
 from core.submission.rules import is_valid
 from core.submission.rules.registry import Problem, list_names
@@ -54,7 +54,7 @@ def package(
     prompt: Annotated[Path | None, typer.Option(help="A prompt.txt, for a run that did not record its prompt.")] = None,
     tools: Annotated[Path | None, typer.Option(help="A folder of tools to use instead of the run's own.")] = None,
     fusion_trace: Annotated[bool, typer.Option("--fusion-trace", help="Add the fusion's arithmetic to each trace.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
+    replace: ReplaceFile = False,
     as_json: Json = False,
 ) -> None:
     """Write a run as a submission. If the check finds errors, nothing is written and the exit status is 1."""
@@ -75,7 +75,7 @@ def bundle(
     context: typer.Context,
     run: RunName,
     out: Annotated[Path, typer.Option(help="The file to write.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
+    replace: ReplaceFile = False,
     as_json: Json = False,
 ) -> None:
     """Write a run with its predictions, traces, evidence, calls and notes as one file, for `import` elsewhere."""

@@ -9,7 +9,7 @@ import typer
 
 from core.actions import machine_names, walks
 from core.cli import names
-from core.cli.base import Json, show
+from core.cli.base import Json, ReplaceFile, show
 from core.file_io import write_file
 from core.hashes import sha256_of
 from core.report.printing import as_pdf
@@ -65,7 +65,7 @@ def export(
     out: Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")],
     dataset: Dataset = None,
     base_url: Annotated[str, typer.Option(help=_BASE_URL)] = "",
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
+    replace: ReplaceFile = False,
     as_json: Json = False,
 ) -> None:
     """Write a walk-through as slides in one self-contained file; each stop is a link to its view."""

@@ -33,7 +33,7 @@ from core.methods.conversation import (
     gather_all,
 )
 from core.methods.marked_passage import QUOTES, find_passage
-from core.methods.prompts import EFFORTS, fill, prompt_text
+from core.methods.prompts import EFFORT, LONGEST_ANSWER, fill, prompt_text
 from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
 
 _PROMPTS = ("claims", "claims_task", "reask_claims")
@@ -62,8 +62,8 @@ class Claims(ConversationMethod):
     about = "A model reads what another run's briefs claim about two genes, with quotations; it predicts nothing."
     options: tuple[Option, ...] = (
         Option("run", "run", "", "The run whose briefs are read."),
-        Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS),
-        Option("max_tokens", "int", 4_000, "The longest answer in tokens, reasoning included.", least=1),
+        EFFORT,
+        LONGEST_ANSWER,
     )
     form = json.dumps({"claims": [dict.fromkeys(_FIELDS[:3], "words") | {"quote": " ".join(["words"] * 20)}] * 4})
 

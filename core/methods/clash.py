@@ -30,7 +30,7 @@ from core.methods.conversation import (
     gather_all,
 )
 from core.methods.marked_passage import QUOTES, find_passage
-from core.methods.prompts import EFFORTS, fill, prompt_text
+from core.methods.prompts import EFFORT, LONGEST_ANSWER, fill, prompt_text
 from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
 
 JUDGE: Final = "JUDGE"
@@ -64,8 +64,8 @@ class Clash(ConversationMethod):
     about = "A model reads another run's debates: which points are answered, ignored, or decide the judge; it predicts nothing."
     options: tuple[Option, ...] = (
         Option("run", "run", "", "The run whose debates are read."),
-        Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS),
-        Option("max_tokens", "int", 4_000, "The longest answer in tokens, reasoning included.", least=1),
+        EFFORT,
+        LONGEST_ANSWER,
     )
     form = json.dumps({"points": [dict.fromkeys(_FIELDS, " ".join(["words"] * 20))] * 6})  # about as long as an answer
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ from core.methods.conversation import (
     gather_all,
 )
 from core.methods.marked_passage import find_passage, take_passage
-from core.methods.prompts import EFFORTS, fill, prompt_text
+from core.methods.prompts import EFFORT, LONGEST_ANSWER, fill, prompt_text
 from core.records import parse, to_json
 from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
 
@@ -67,8 +68,8 @@ class JudgeRubric(ConversationMethod):
         Option("run", "run", "", "The run whose texts are read."),
         Option("answers", "choice", "logprobs", "Whether log-probabilities are asked for.", ("logprobs", "letters")),
         Option("passage", "flag", False, "Whether the model also copies the sentence that decides its answer."),
-        Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS),
-        Option("max_tokens", "int", 2_000, "The longest answer in tokens, reasoning included.", least=1),
+        EFFORT,
+        replace(LONGEST_ANSWER, default=2_000),
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:

@@ -29,7 +29,8 @@ from core.methods.conversation import (
 from core.methods.prompts import (
     A_PROMPT_TOKENS,
     CONTEXT,
-    EFFORTS,
+    EFFORT,
+    LONGEST_ANSWER,
     SHOTS,
     cell_desc,
     check_fields,
@@ -73,7 +74,7 @@ class PromptOnly(ConversationMethod):
         Option("answers", "choice", "letters", "What counts: the letter, or log-probabilities.", ("letters", "logprobs")),
         Option("reasoning", "flag", True, "Whether the prompt asks for a reason before the letter."),
         Option("seeds", "text", "42,43,44", "Seeds to ask under; their answers are averaged."),
-        Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS),
+        EFFORT,
         CONTEXT,
         SHOTS,
         Option(
@@ -89,7 +90,7 @@ class PromptOnly(ConversationMethod):
             "A file with one prompt per row, CSV or JSON lines, asked instead of a template's.",
             title="File of prompts, one per row",
         ),
-        Option("max_tokens", "int", 4_000, "The longest answer in tokens, reasoning included.", least=1),
+        LONGEST_ANSWER,
         replace(NAMES, choices=("", *REWRITTEN)),  # it shows no dossier that could be left out
     )
 

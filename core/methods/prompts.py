@@ -42,6 +42,8 @@ CONTEXT = Option(
     "k562, rpe1, hepg2, jurkat: the human lines of PerturbQA. Or a text.",
     title="Description of the cells",
 )
+EFFORT = Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS)
+LONGEST_ANSWER = Option("max_tokens", "int", 4_000, "The longest answer in tokens, reasoning included.", least=1)
 SOURCES = Option(
     "sources",
     "choice",

@@ -29,7 +29,7 @@ from core.methods.conversation import (
     gather_all,
     system_tokens,
 )
-from core.methods.prompts import CONTEXT, EFFORTS, read_seeds
+from core.methods.prompts import CONTEXT, EFFORT, read_seeds
 from core.methods.summaries import (
     ENTRY_TOOLS,
     EVENT_ROLES,
@@ -91,7 +91,7 @@ class Summer(ConversationMethod):
         Option("temperature", "float", 0.6, "Sampling temperature.", least=0, most=2),
         Option("top_p", "float", 0.9, "Share of the likeliest tokens that are sampled from.", least=0.01, most=1),
         Option("max_tokens", "int", 1_024, "The longest summary or answer in tokens, reasoning included.", least=1),
-        Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS),
+        EFFORT,
         CONTEXT,
         NAMES,
     )

@@ -5,23 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import date
-from functools import partial
 from typing import Literal
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.actions import fusion_files, readings
-from core.actions.cells import control_expression_of
 from core.actions.comparison_log import looked_by_dataset
-from core.actions.knn_numbers import kept_vectors
-from core.actions.replicate_scores import scale_to_replicate
-from core.actions.reproduction import reproduce_numbers
+from core.actions.report_finders import finders_of
 from core.actions.workspace import Workspace
 from core.hashes import KEY_DIGITS, sha256_of
 from core.plots import theme
 from core.records import from_json, to_json
-from core.report.build import Finders, load_parts
+from core.report.build import load_parts
 from core.report.byline import Byline
 from core.report.captioned import CaptionedFigure
 from core.report.figures.registry import KINDS
@@ -64,16 +59,7 @@ def _versions(workspace: Workspace, selection: ReportSelection) -> tuple[object,
 def _load(selection: str, _versions: tuple[object, ...]) -> Parts:
     """Return the parts of a selection, as JSON. _versions: of its runs and of the tested hypotheses, only for the key."""
     workspace = read_workspace()
-    find = Finders(
-        partial(kept_vectors, workspace),
-        partial(readings.find_answers, workspace),
-        partial(reproduce_numbers, workspace),
-        partial(fusion_files.find_explorer, workspace),
-        partial(control_expression_of, workspace),
-        partial(looked_by_dataset, workspace),
-        partial(scale_to_replicate, workspace),
-    )
-    return load_parts(workspace.store, "", from_json(ReportSelection, json.loads(selection), "report"), find)
+    return load_parts(workspace.store, "", from_json(ReportSelection, json.loads(selection), "report"), finders_of(workspace))
 
 
 def show(parts: Parts) -> None:
