@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from core.actions import run_control
+from core.actions.imports import import_paths
 from core.actions.workspace import Workspace
 from core.engine.journal import read_entries
 from core.engine.row_codec import pair_id_of
@@ -88,3 +89,9 @@ def follow(visit: Visit, workspace: Workspace, link: str, errors: tuple[str, ...
     for name in {"dataset", "run", "row", "with"} & parameters.keys():  # widgets take what is their default out of the address
         assert app.query_params[name] == parameters[name]
     return app
+
+
+def import_file(workspace: Workspace, file: Path) -> Any:
+    [outcome] = import_paths(workspace, [file])
+    assert outcome.kind != "failed", outcome.message
+    return outcome

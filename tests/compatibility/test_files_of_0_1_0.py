@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.actions import run_control, runs
-from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.llm.scripted_server import serving
 from core.store import notes, traces
 from core.store import runs as run_lines
 from tests.bundled import everything, stored
 from tests.commands import core_json
-from tests.compatibility.old_files import check_journal, follow, journal_of, resume, unpack
+from tests.compatibility.old_files import check_journal, follow, import_file, journal_of, resume
 from tests.ui.conftest import Visit, visit
 from tests.ui.fuse import explorer_view
 from tests.ui.fuse.explorer_view import move
@@ -50,19 +45,6 @@ RUNS = {
 KILLED_ROWS, KILLED_JOURNALLED = 20, 7
 
 
-@pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The workspace as its files lie in the archive; copied, never changed."""
-    return unpack(FILES / "workspace.zip", tmp_path_factory.mktemp("unpacked"))
-
-
-@pytest.fixture
-def old(unpacked: Path, tmp_path: Path) -> Workspace:
-    """A copy of the workspace, to change."""
-    shutil.copytree(unpacked, tmp_path / "old")
-    return open_workspace(Settings(workspace=tmp_path / "old", author="tester"))
-
-
 @pytest.fixture
 def emptied(old: Workspace) -> Workspace:
     """The same pairs without a run."""
@@ -71,18 +53,6 @@ def emptied(old: Workspace) -> Workspace:
     with old.store.read() as db:
         assert run_lines.list_all(db) == []
     return old
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with serving() as url:
-        yield url
-
-
-def imported(workspace: Workspace, file: str) -> Any:
-    [outcome] = import_paths(workspace, [FILES / file])
-    assert outcome.kind != "failed", outcome.message
-    return outcome
 
 
 def test_every_run_is_listed_with_its_counts_and_predictions(old: Workspace) -> None:
@@ -130,7 +100,7 @@ def test_the_run_that_its_budget_stopped_resumes(old: Workspace, server: str) ->
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["argued", "fused"])
 def test_a_bundle_comes_into_a_workspace_that_has_its_pairs(unpacked: Path, emptied: Workspace, name: str) -> None:
-    outcome = imported(emptied, f"{name}.bundle.zip")
+    outcome = import_file(emptied, FILES / f"{name}.bundle.zip")
     assert (outcome.name, outcome.rows, outcome.new) == (name, RUNS[name][3], True)
     ours = stored(open_workspace(Settings(workspace=unpacked)), name)
     assert {table: rows for table, rows in stored(emptied, name).items() if rows != ours[table]} == {}
@@ -142,14 +112,14 @@ def test_a_bundle_comes_into_a_workspace_that_has_its_pairs(unpacked: Path, empt
 @pytest.mark.parametrize("name", ["argued", "fused"])
 def test_a_bundle_changes_nothing_where_its_run_is(old: Workspace, name: str) -> None:
     before = everything(old)
-    outcome = imported(old, f"{name}.bundle.zip")
+    outcome = import_file(old, FILES / f"{name}.bundle.zip")
     assert (outcome.name, outcome.new) == (name, False)
     assert "with the same content; nothing changed" in outcome.message
     assert everything(old) == before
 
 
 def test_the_packaged_submission_comes_in_with_whole_rows(old: Workspace) -> None:
-    outcome = imported(old, "argued.zip")
+    outcome = import_file(old, FILES / "argued.zip")
     assert (outcome.kind, outcome.rows, outcome.rejected) == ("submission", 6, ())
     with old.store.read() as db:
         sent, back = traces.rows(db, IDS["argued"]), traces.rows(db, run_lines.find(db, outcome.name).id)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import pytest
 
 from core.actions import attribution, benchmarks, rubrics, run_control
 from core.actions import runs as run_actions
-from core.actions.imports import import_paths
 from core.actions.label_files import import_csv
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
@@ -23,13 +21,12 @@ from core.experiments.attribution import report_attribution
 from core.experiments.attribution_words import attribution_json
 from core.experiments.benchmark_report import report_benchmark
 from core.experiments.benchmark_spec import read_benchmark
-from core.llm.scripted_server import serving
 from core.methods.fusion_settings import FusionSettings
 from core.store import notes, traces
 from core.store import runs as run_lines
 from tests.bundled import everything, stored
 from tests.commands import core, core_json
-from tests.compatibility.old_files import check_journal, follow, journal_of, resume, unpack
+from tests.compatibility.old_files import check_journal, follow, import_file, journal_of, resume
 from tests.derived import save_fusion
 from tests.ui.conftest import Visit, visit
 
@@ -71,31 +68,6 @@ REFUSED = {
     "benchmark seeds.toml": "made by version 1 of prompt_only, which is now 2",
     "attribute argued": "its method's version changed since it was made, so asking again would not repeat it",
 }
-
-
-@pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The workspace as its files lie in the archive; copied, never changed."""
-    return unpack(FILES / "workspace.zip", tmp_path_factory.mktemp("unpacked"))
-
-
-@pytest.fixture
-def old(unpacked: Path, tmp_path: Path) -> Workspace:
-    """A copy of the workspace, to change."""
-    shutil.copytree(unpacked, tmp_path / "old")
-    return open_workspace(Settings(workspace=tmp_path / "old", author="tester"))
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with serving() as url:
-        yield url
-
-
-def imported(workspace: Workspace, file: str) -> Any:
-    [outcome] = import_paths(workspace, [FILES / file])
-    assert outcome.kind != "failed", outcome.message
-    return outcome
 
 
 def test_every_run_is_listed_with_its_counts_and_predictions(old: Workspace) -> None:
@@ -152,18 +124,18 @@ def test_the_run_that_its_budget_stopped_resumes_with_more(old: Workspace, serve
 @pytest.mark.parametrize("name", ["argued", "fused", "rules"])
 def test_a_bundle_comes_in_as_it_was(unpacked: Path, old: Workspace, name: str) -> None:
     before = everything(old)
-    again = imported(old, f"{name}.bundle.zip")
+    again = import_file(old, FILES / f"{name}.bundle.zip")
     assert (again.name, again.new) == (name, False)
     assert everything(old) == before
     run_actions.delete(old, name)
-    outcome = imported(old, f"{name}.bundle.zip")
+    outcome = import_file(old, FILES / f"{name}.bundle.zip")
     assert (outcome.name, outcome.rows, outcome.new) == (name, RUNS[name]["done"], True)
     ours = stored(open_workspace(Settings(workspace=unpacked)), name)
     assert {table: rows for table, rows in stored(old, name).items() if rows != ours[table]} == {}
 
 
 def test_the_packaged_submission_comes_in_with_its_predictions(old: Workspace) -> None:
-    outcome = imported(old, "asked-test.zip")
+    outcome = import_file(old, FILES / "asked-test.zip")
     assert (outcome.kind, outcome.rows, outcome.rejected) == ("submission", 30, ())
     with old.store.read() as db:
         sent, back = traces.rows(db, RUNS["asked, test"]["id"]), traces.rows(db, run_lines.find(db, outcome.name).id)
