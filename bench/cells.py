@@ -18,12 +18,12 @@ from scipy.sparse import csr_matrix
 
 from bench.measure import alone
 from core.actions.cells import label_cells
+from core.actions.label_request import LabelRequest
 from core.actions.workspace import open_workspace
 from core.cells.anndata_file import open_cells
 from core.cells.cell_eval import evaluate_cells
 from core.cells.evaluation_cells import CellChoice
 from core.cells.predicted_expression import CellOptions
-from core.cells.screen import LabelSettings
 from core.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen, write_screen
 from core.config import Settings
 
@@ -96,7 +96,7 @@ def label(path: Path) -> int:
     """How many rows the dataset has that the file is made into, in a workspace of its own."""
     with tempfile.TemporaryDirectory() as folder:
         workspace = open_workspace(Settings(workspace=Path(folder)))
-        made = label_cells(workspace, path, "screen", LabelSettings(), lambda _: None)
+        made = label_cells(workspace, path, LabelRequest("screen"), lambda _: None)
         return int(made.record["rows"])
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from bench.cells import write_repeated_screen
 from bench.measure import alone, measure_alone
 from core.actions import cells
+from core.actions.label_request import LabelRequest
 from core.actions.workspace import open_workspace
 from core.cells.anndata_file import open_cells
 from core.cells.groups import group_cells
@@ -76,7 +77,7 @@ def test_a_large_screen_is_labelled_in_time_backed_as_in_memory(tmp_path: Path, 
 def label(folder: Path, file: Path, in_memory: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The rows of the dataset, and all effects, of a screen that is labelled in a workspace of its own."""
     workspace = open_workspace(Settings(workspace=folder))
-    cells.label_cells(workspace, file, "screen", LabelSettings(in_memory=in_memory), lambda _: None)
+    cells.label_cells(workspace, file, LabelRequest("screen", LabelSettings(in_memory=in_memory)), lambda _: None)
     with workspace.store.read() as db:
         dataset = datasets.find(db, "screen")
         return pairs.frame(db, dataset.id), cells.screen_folder(workspace, dataset).table("effects")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from core.experiments.arm_differences import check_arms
 from core.experiments.benchmark_rows import choose_benchmark_rows
 from core.experiments.benchmark_spec import Arm, BenchmarkSpec, Replicate, parse_benchmark
 from core.hashes import KEY_DIGITS, sha256_of
+from core.log import LOGGER
 from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.methods.prompts import read_seeds
@@ -70,6 +71,7 @@ class _Arms:
     overwrite: bool
     start: bool
     method: FindMethod
+    say: Callable[[str], object] = LOGGER.info
     made: dict[tuple[str, int, int], Run | None] = field(default_factory=dict)
 
     def run_of(self, arm: Arm, cut: int, seed: int) -> Run | None:
@@ -138,7 +140,9 @@ class _Arms:
         spec = launch.resolve(self.workspace, request, components=self.loader, method=self.method)
         if not self.start:
             return find_done(self.workspace, spec)
-        return run_to_end(self.workspace, request, spec, components=self.loader, replace=self.overwrite, method=self.method)
+        return run_to_end(
+            self.workspace, request, spec, components=self.loader, replace=self.overwrite, method=self.method, say=self.say
+        )
 
 
 def shift_seeds(method: Method, options: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -169,6 +173,7 @@ def run_benchmark(
     save_benchmark(workspace, spec, overwrite=overwrite, method=method)
     with STUDY.work_on(workspace, job_key(spec.name)) as reporter:
         arms = _prepare(workspace, spec, overwrite=overwrite, start=True, method=method)
+        arms.say = lambda why: reporter.update(what=why)
         wanted = [(arm, cut, seed) for arm in spec.arms for cut, seed in replicates_of(spec, arm, method)]
         n_here = sum(arm.run is not None for arm, *_ in wanted)  # existing runs
         wanted.sort(key=lambda each: each[0].run is None)

@@ -27,8 +27,8 @@ from core.cells.screen import Description, LabelSettings, ScreenLabels, describe
 from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
 from core.engine.ray_tasks import RayTasks
-from core.engine.spec import BackendName, check_backend
-from core.errors import DeskError, InputError, StateError
+from core.engine.spec import check_backend
+from core.errors import DeskError, StateError
 from core.fields.record import arguments_of
 from core.file_io import part_of
 from core.hashes import KEY_DIGITS, sha256_of
@@ -36,7 +36,7 @@ from core.importing import pack_files, screen_tables
 from core.importing.allowed_paths import check_typed_path
 from core.importing.import_target import ImportedRows, record_import
 from core.importing.other_formats import refuse_other_format
-from core.jobs.folder import JobFolder, read_json
+from core.jobs.folder import JobFolder
 from core.jobs.state import last_heartbeat, status_of
 from core.jobs.work import work_on
 from core.label_marks import LabelMarks
@@ -74,37 +74,37 @@ class _Content:
 def label_cells(
     workspace: Workspace,
     path: Path,
-    name: str,
-    settings: LabelSettings,
+    request: LabelRequest,
     say: Callable[[str], None],
-    context: str = "",
-    backend: BackendName = "local",
-    ray_address: str = "",
 ) -> LabelledCells:
     """Make a dataset from a file of cells; repeating it with the same file and settings changes nothing.
 
-    say: called with lines of progress. context: description of the cells, for prompts. backend, ray_address: where perturbations
-    are compared, as in `ExecutionSettings`. Raise what `label_screen` and `RayTasks` do, InputError for a name that cannot be
+    say: called with lines of progress. Raise what `label_screen` and `RayTasks` do, InputError for a name that cannot be
     one, and StateError if another dataset has it; then nothing is written.
     """
-    check_backend(backend, ray_address)
-    workspace.settings.server_access.refuse_cluster(ray_address)
+    name = request.name
+    check_backend(request.backend, request.ray_address)
+    workspace.settings.server_access.refuse_cluster(request.ray_address)
     workspace.refuse_if_read_only("cells labels", path.name)
     check_name("dataset", name)
     if not is_cell_file(path):
         refuse_other_format(path, path.name)
-    folder = job_of(workspace, path, name)
+    folder, is_new = job_of(workspace, path, name), False
     try:
         with work_on(folder, "labels of cells") as reporter:
             reporter.update(dataset=name)
+            is_new = not folder.about.exists()
+            if is_new:
+                jobs.write_about(folder, KIND, **_about(path, request))
 
             def report(line: str) -> None:
                 reporter.update(what=line)
                 say(line)
 
-            return _label(workspace, path, name, settings, report, context, ray_address if backend == "ray" else None)
+            address = request.ray_address if request.backend == "ray" else None
+            return _label(workspace, path, name, request.settings, report, request.context, address)
     except DeskError:
-        if not folder.about.exists():  # a command says what is wrong itself, and leaves nothing
+        if is_new:  # a command says what is wrong itself, and leaves nothing
             shutil.rmtree(folder.path, ignore_errors=True)
         raise
 
@@ -250,14 +250,16 @@ def start_labels(workspace: Workspace, text: str, request: LabelRequest, server_
     with workspace.store.read() as db:
         if any(dataset.name == name for dataset in datasets.list_all(db)):
             raise StateError(f"cells labels: dataset {name!r} exists; choose another name")
-    arguments = ("cells", "labels", str(path), *arguments_of(request))
-    jobs.start(workspace, job_of(workspace, path, name), KIND, arguments, dataset=name, file=path.name)
+    jobs.start(workspace, job_of(workspace, path, name), KIND, **_about(path, request))
+
+
+def _about(path: Path, request: LabelRequest) -> dict[str, Any]:
+    """Return how a job is started, as of `jobs.start`."""
+    arguments = ("cells", "labels", str(path.absolute()), *arguments_of(request))
+    return {"arguments": arguments, "dataset": request.name, "file": path.name}
 
 
 def dataset_of(folder: JobFolder) -> str:
     """Return the name of the dataset that a job makes; "" where its files do not say."""
-    try:
-        about = read_json(folder.about) or last_heartbeat(folder) or {}
-    except InputError:
-        return ""
+    about = jobs.find_about(folder) or last_heartbeat(folder) or {}
     return str(about.get("dataset", ""))

@@ -74,6 +74,9 @@ def resume(workspace: Workspace, job: Job, by: Resume | None = None) -> Job:
 
 
 def _refuse_unresumable(job: Job) -> None:
+    if job.ended_early and not job.can_resume:
+        why = f" ({job.cause})" if job.cause else ""
+        raise StateError(f"job {job.title}: is {job.state}{why}; repeat the command that started it, it cannot be resumed here")
     if not job.can_resume:
         doing = f"process {job.pid} is working on it" if job.pid else f"is {job.state}"
         raise StateError(f"job {job.title}: {doing}, expected one that ended early and can be resumed")

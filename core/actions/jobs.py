@@ -8,7 +8,7 @@ before it first opens the store (`SettleOnce`); a page does it in the background
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from core.store import runs
 from core.store.runs import Run
 
 _FOLDER = "jobs"
+_ABOUT, _MORE = {"kind": str, "arguments": list, "started_at": float}, {"name": str, "wanted": dict}
 
 
 def folder_of(workspace: Workspace, kind: str, key: str) -> JobFolder:
@@ -52,9 +53,14 @@ def start(workspace: Workspace, folder: JobFolder, kind: str, arguments: Sequenc
     about: further values for `about`. Raise StateError, with the last lines of its log, if it ends before it begins.
     """
     workspace.refuse_if_read_only(kind, folder.key)
+    write_about(folder, kind, arguments, **about)
+    return _start(workspace, folder, kind, arguments)
+
+
+def write_about(folder: JobFolder, kind: str, arguments: Sequence[str], **about: Any) -> None:
+    """Record how a job is started, by which `resume` starts it again."""
     folder.path.mkdir(parents=True, exist_ok=True)
     write_json(folder.about, {"kind": kind, "arguments": list(arguments), "started_at": time.time(), **about})
-    return _start(workspace, folder, kind, arguments)
 
 
 def resume(workspace: Workspace, folder: JobFolder) -> int:
@@ -70,11 +76,19 @@ def _start(workspace: Workspace, folder: JobFolder, kind: str, arguments: Sequen
 
 
 def read_about(folder: JobFolder) -> dict[str, Any]:
-    """Return the record of a job's start: kind, arguments, started_at and more. Raise NotFound."""
-    about = read_json(folder.about)
+    """Return the record of a job's start: kind, arguments, started_at and more. Raise NotFound; InputError if it was damaged."""
+    about = read_json(folder.about, _ABOUT, _MORE)
     if about is None:
         raise NotFound(f"{folder.path}: no job was started here by a page, expected {folder.about.name}")
     return about
+
+
+def find_about(folder: JobFolder) -> Mapping[str, Any]:
+    """Return the record of a job's start; {} for a job that is not a command, or if it was damaged."""
+    try:
+        return read_about(folder)
+    except DeskError:
+        return {}
 
 
 def find_unsettled(workspace: Workspace) -> list[JobFolder]:

@@ -6,9 +6,11 @@ plans and makes arms too, and saves nothing.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -19,6 +21,7 @@ from core.actions.launch import FindMethod
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.request import Expectation, RunRequest, choose_rows, expect, expected_calls
+from core.engine.run_state import LIVE_STATES
 from core.engine.spec import LabelViewSpec, RunSpec
 from core.errors import NotFound, StateError
 from core.experiments.attribution_arms import AttributionSpec
@@ -27,12 +30,14 @@ from core.fields.record import arguments_of
 from core.file_io import replace_file
 from core.jobs.folder import JobFolder
 from core.jobs.work import Reporter, work_on
+from core.log import LOGGER
 from core.methods.base import method_named
 from core.methods.fusion_components import ComponentLoader
 from core.store import notes, predictions, runs
 from core.store.runs import Run
 from core.texts import list_known
 
+_LOOK_EVERY_S = 0.5  # at a run that another process makes
 Progress = Callable[[str, int, int], object]  # is told a run's name, how many are done, and of how many
 
 
@@ -225,7 +230,8 @@ def make_arms(
         report(i / len(arms), name)
         if progress is not None:
             progress(name, i, len(arms))
-        made.append(run_to_end(workspace, arm.request, arm.spec, components=loader).id)
+        say = partial(report, i / len(arms))
+        made.append(run_to_end(workspace, arm.request, arm.spec, components=loader, say=say).id)
     return made
 
 
@@ -244,13 +250,19 @@ def run_to_end(
     components: ComponentLoader,
     replace: bool = False,
     method: FindMethod = method_named,
+    say: Callable[[str], object] = LOGGER.info,
 ) -> Run:
     """Return the run of a request, worked on here until it is done; resumed if an earlier worker left it.
 
-    Raise StateError if it ends otherwise, and KeyboardInterrupt if a signal ended its worker, which took it for itself: it is
+    While another process works on it, such as that of another study with the same arm, this one waits, and tells `say`. Raise
+    StateError if it ends otherwise, and KeyboardInterrupt if a signal ended its worker, which took it for itself: it is
     meant for the experiment too.
     """
-    made = _start(workspace, request, spec, components, method, replace=replace)
+    there = run_control.find_same(workspace, spec, launch.name_of(request), replace=replace)
+    if there is None:
+        made = launch.start(workspace, request, spec=spec, replace=replace, components=components, method=method)
+    else:
+        made = _go_on(workspace, _await_other(workspace, there, say), components, method)
     [run] = jobs.with_present_states(workspace, [made])  # a full disk may have kept its ending from the store
     if run.status == "interrupted":
         raise KeyboardInterrupt
@@ -261,13 +273,7 @@ def run_to_end(
     return run
 
 
-def _start(
-    workspace: Workspace, request: RunRequest, spec: RunSpec, components: ComponentLoader, method: FindMethod, *, replace: bool
-) -> Run:
-    there = run_control.find_same(workspace, spec, launch.name_of(request), replace=replace)
-    if there is None:
-        return launch.start(workspace, request, spec=spec, replace=replace, components=components, method=method)
-    [there] = jobs.with_present_states(workspace, [there])
+def _go_on(workspace: Workspace, there: Run, components: ComponentLoader, method: FindMethod) -> Run:
     if there.status == "done":
         return there
 
@@ -275,6 +281,23 @@ def _start(
         run_control.work_on(workspace, run, method=method, components=components)
 
     return run_control.resume(workspace, there.id, begin=work_here)
+
+
+def _await_other(workspace: Workspace, run: Run, say: Callable[[str], object]) -> Run:
+    """Return a run once no other process works on it, in its present state."""
+    is_told = False
+    while (now := _look_at(workspace, run)).status in (*LIVE_STATES, "waiting"):
+        if not is_told:
+            say(f"{run.name}: waits for the process that is making it already")
+            is_told = True
+        time.sleep(_LOOK_EVERY_S)
+    return now
+
+
+def _look_at(workspace: Workspace, run: Run) -> Run:
+    with workspace.store.read() as db:
+        [now] = jobs.with_present_states(workspace, [runs.find(db, run.id)])
+    return now
 
 
 def server_of(workspace: Workspace, made: Iterable[str]) -> dict[str, Any]:

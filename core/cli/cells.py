@@ -79,8 +79,7 @@ def labels(
     from core.actions.cells import label_cells
 
     asked = make(LabelRequest, chosen)
-    where = (asked.context, asked.backend, asked.ray_address)
-    made = label_cells(context.obj, file, asked.name, asked.settings, say, *where)
+    made = label_cells(context.obj, file, asked, say)
     if made.message:
         say(made.message)
     show(_labels_record(made.dataset, made.record, made.new), as_json, "\n".join(label_lines(made.dataset, made.record)))

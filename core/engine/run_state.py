@@ -22,15 +22,16 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, NamedTuple, get_args
 
 from core.engine.journal import Progress, Spending, read_progress, read_spending
 from core.engine.run_folder import RunFolder
-from core.errors import StateError
+from core.errors import InputError, StateError
 from core.jobs.folder import read_json, write_json
-from core.jobs.state import beat, describe_crash, describe_silence, is_awaited, last_heartbeat, live_heartbeat
+from core.jobs.state import beat, describe_crash, describe_damage, describe_silence, is_awaited, last_heartbeat, live_heartbeat
 from core.llm.server_addresses import ServerStatus
+from core.records import from_json
 
 NodeState = Literal["starting", "ready", "resting", "refused", "gone"]
 
@@ -149,17 +150,27 @@ def state_of(folder: RunFolder) -> tuple[State, str]:
 def status_of(folder: RunFolder) -> Status:
     """Return the state of a run. Raise NotFound if the folder holds no run. Reads the whole journal of a crashed run."""
     found = _observe(folder)
-    worker, record = found.heartbeat or last_heartbeat(folder) or {}, found.record
+    worker, record = found.heartbeat or _last_heartbeat(folder) or {}, found.record
     if record is None:
         counts = Counts.of(folder, read_progress(folder.rows)) if folder.rows.exists() else Counts()
         record = {"counts": asdict(counts), "total": len(folder.spec().rows)}
     begun_at, rows_per_s = worker.get("begun_at"), worker.get("rows_per_s")
-    servers = tuple(ServerStatus(**server) for server in worker.get("servers", ()))
-    nodes = tuple(NodeStatus(**node) for node in worker.get("nodes", ()))
+    servers, nodes = worker.get("servers", ()), worker.get("nodes", ())
     live = found.heartbeat if found.state in LIVE_STATES else None
     notice = "; ".join(filter(None, ((live or {}).get("notice", ""), describe_silence(folder, live))))
     counts = Counts(**record["counts"])
-    return Status(found.state, record["total"], counts, found.cause, found.pid, begun_at, rows_per_s, servers, notice, nodes)
+    return Status(
+        found.state,
+        record["total"],
+        counts,
+        found.cause,
+        found.pid,
+        begun_at,
+        rows_per_s,
+        tuple(ServerStatus(**server) for server in servers),
+        notice,
+        tuple(NodeStatus(**node) for node in nodes),
+    )
 
 
 class _Observed(NamedTuple):
@@ -175,12 +186,45 @@ class _Observed(NamedTuple):
 
 def _observe(folder: RunFolder) -> _Observed:
     heartbeat = live_heartbeat(folder)
-    ending = read_json(folder.done)  # read after the heartbeat, since a worker may have ended in between
+    if heartbeat is not None and not _is_of_worker(heartbeat):
+        heartbeat = None
+    try:
+        ending = _read_ending(folder)  # read after the heartbeat, since a worker may have ended in between
+    except InputError as error:
+        return _Observed("crashed", describe_damage(error))
     if ending is not None:
         return _Observed(ending["state"], ending["cause"], heartbeat, ending)
     if heartbeat is not None:
         return _Observed(heartbeat["state"], "", heartbeat, heartbeat, int(heartbeat["pid"]))
     return _Observed("waiting", "") if is_awaited(folder) else _Observed("crashed", describe_crash(folder))
+
+
+def _read_ending(folder: RunFolder) -> Mapping[str, Any] | None:
+    """Return the record of how the work on a run ended; None without one. Raise InputError if it was damaged."""
+    ending = read_json(folder.done, {"state": str, "cause": str, "counts": dict, "total": int})
+    if ending is not None and not (ending["state"] in get_args(Ending) and _fits(Counts, ending["counts"])):
+        raise InputError(f"{folder.done}: state or counts are not those of an ending")
+    return ending
+
+
+def _last_heartbeat(folder: RunFolder) -> Mapping[str, Any] | None:
+    heartbeat = last_heartbeat(folder)
+    return heartbeat if heartbeat is not None and _is_of_worker(heartbeat) else None
+
+
+def _is_of_worker(heartbeat: Mapping[str, Any]) -> bool:
+    """Return whether a heartbeat is one of a run's worker, of this version or before: another is ignored."""
+    known = {field.name: heartbeat[field.name] for field in fields(Heartbeat) if field.name in heartbeat}
+    return heartbeat.get("state") in LIVE_STATES and _fits(Heartbeat, known)
+
+
+def _fits(record: type, values: object) -> bool:
+    """Return whether an object of JSON has values of a record's types, and no other keys."""
+    try:
+        from_json(record, values, "")
+    except InputError:
+        return False
+    return True
 
 
 def refuse_live(folder: RunFolder) -> None:

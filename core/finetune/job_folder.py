@@ -32,7 +32,7 @@ from typing import Any
 from core.config import REPOSITORY, Settings
 from core.engine.run_folder import read_spec
 from core.environment import HUB_VARIABLES, bare_environment, environment_of, keys_needed
-from core.errors import MissingPackage
+from core.errors import InputError, MissingPackage
 from core.file_io import replace_file
 from core.finetune.spec import VERSION, FinetuneSpec
 from core.jobs import start as jobs
@@ -113,8 +113,11 @@ class FinetuneFolder:
         record_ending(self.worker, state, cause, **values)
 
     def ending(self) -> Mapping[str, Any] | None:
-        """Return how the work ended; None while it has not."""
-        return read_ending(self.worker)
+        """Return how the work ended; None while it has not, or if the record was damaged: its state is crashed then."""
+        try:
+            return read_ending(self.worker)
+        except InputError:
+            return None
 
 
 def list_folders(path: Path) -> list[FinetuneFolder]:

@@ -3,7 +3,7 @@
 job.json    what is done, and by which command; of jobs that are started as a command of their own
 control     run, pause or cancel
 heartbeat   which process is on it, and how far it is; rewritten while the process lives
-done.json   how the job ended; written last, and removed when it is begun again
+done.json   how the job ended; written last, and removed when a process is started again
 log.txt     what its process said
 worker.lock held by the process that is on it
 start.lock  held by who starts that process
@@ -18,6 +18,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType, UnionType
 from typing import Any, Final, Literal
 
 from core.errors import InputError
@@ -36,6 +37,9 @@ OF_PROCESS: Final = (  # what is made again
     "reserve",
 )
 _COMMANDS: tuple[Command, ...] = ("run", "pause", "cancel")
+Kind = type | UnionType  # of a value
+NO_KINDS: Final[Mapping[str, Kind]] = MappingProxyType({})
+_MISSING = object()
 _LONGEST_COMMAND = 32  # bytes that are read of a control file
 _LONGEST_LINE = 400  # bytes, of a log, on average
 
@@ -115,7 +119,7 @@ class JobFolder:
         try:
             with self.control.open("rb") as file:
                 return file.read(_LONGEST_COMMAND).decode("utf-8", "replace").strip()
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
             return ""
 
     def set_command(self, command: Command) -> None:
@@ -131,17 +135,27 @@ def write_json(file: Path, values: Mapping[str, Any], *, durable: bool = True) -
     replace_file(file, json.dumps(dict(values), indent=1, allow_nan=False).encode(), durable=durable)
 
 
-def read_json(file: Path) -> dict[str, Any] | None:
-    """Return the JSON object in a file; None without the file. Raise InputError for another content."""
+def read_json(file: Path, needed: Mapping[str, Kind] = NO_KINDS, other: Mapping[str, Kind] = NO_KINDS) -> dict[str, Any] | None:
+    """Return the JSON object in a file; None without the file. Raise InputError for another content.
+
+    needed, other: the types of values by key; those needed have to be there.
+    """
     try:
         values = parse_json(file.read_bytes())
     except FileNotFoundError:
         return None
-    except ValueError as error:
+    except (ValueError, IsADirectoryError, PermissionError) as error:
         raise InputError(f"{file}: cannot be read ({error}), expected JSON") from error
     if not isinstance(values, dict):
         raise InputError(f"{file}: holds {type(values).__name__}, expected a JSON object")
+    for key, kind in {**other, **needed}.items():
+        if (key in needed or key in values) and not isinstance(values.get(key, _MISSING), kind):
+            raise InputError(f"{file}: {key} is {values.get(key, 'missing')!r:.80}, expected {_name_of(kind)}")
     return values
+
+
+def _name_of(kind: Kind) -> str:
+    return str(getattr(kind, "__name__", kind))
 
 
 def log_tail(folder: JobFolder, lines: int = 50) -> list[str]:
@@ -159,5 +173,5 @@ def _tail(log: Path, lines: int) -> list[str]:
         with log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - lines * _LONGEST_LINE))
             return file.read().decode("utf-8", "replace").splitlines()[-lines:]
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError, PermissionError):
         return []

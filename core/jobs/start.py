@@ -64,6 +64,7 @@ def _is_worked_on(folder: JobFolder, within_s: float) -> bool:
 
 def _start(folder: JobFolder, command: Sequence[str], environment: Mapping[str, str], within_s: float, what: str) -> int:
     folder.set_command("run")
+    folder.done.unlink(missing_ok=True)  # how it ended before says nothing of a process that dies before its first heartbeat
     with folder.log.open("ab") as log:
         process = subprocess.Popen(
             command,

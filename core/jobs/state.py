@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from filelock import FileLock, Timeout
 
@@ -38,6 +38,10 @@ LIVE_STATES: Final[tuple[State, ...]] = ("waiting", "running")
 HEARTBEAT_EVERY_S: Final = 1.0
 STALE_AFTER_S: Final = 20.0  # a process elsewhere without a heartbeat for longer counts as dead, one that has not begun as lost
 NO_REASON: Final = "its worker ended without giving a reason"
+_MOST_PID = 1 << 31
+_IDENTITY = {"pid": int, "host": str, "born": str | None}
+_SAID = {"state": str, "begun_at": float, "share": float | int, "what": str, "name": str, "dataset": str}
+_ENDING = {"state": str, "cause": str}
 _LOOKED_AT_S = 0.2  # for which somebody who asks whether a lock is held may hold it
 
 
@@ -65,11 +69,12 @@ def beat(folder: JobFolder, values: Mapping[str, Any]) -> None:
 
 
 def last_heartbeat(folder: JobFolder) -> dict[str, Any] | None:
-    """Return the last heartbeat; None if there is none, or if a power cut destroyed it."""
+    """Return the last heartbeat; None if there is none, or if it is not one: a power cut destroyed it, say."""
     try:
-        return read_json(folder.heartbeat)
+        heartbeat = read_json(folder.heartbeat, _IDENTITY, _SAID)
     except InputError:
         return None
+    return heartbeat if heartbeat is not None and 0 < heartbeat["pid"] < _MOST_PID else None
 
 
 def live_heartbeat(folder: JobFolder) -> Mapping[str, Any] | None:
@@ -120,16 +125,24 @@ def record_ending(folder: JobFolder, state: str, cause: str = "", **values: obje
 
 
 def read_ending(folder: JobFolder) -> Mapping[str, Any] | None:
-    """Return how the work ended; None while it has not. A recorded crash is ignored while a process works on the job."""
-    ending = read_json(folder.done)
+    """Return how the work ended; None while it has not. A recorded crash is ignored while a process works on the job.
+
+    Raise InputError if the record was damaged.
+    """
+    ending = read_json(folder.done, _ENDING)
+    if ending is not None and ending["state"] not in (*get_args(Ending), "crashed"):
+        raise InputError(f"{folder.done}: state is {ending['state']!r:.80}, expected one of {', '.join(get_args(Ending))}")
     return None if ending is not None and ending["state"] == "crashed" and live_heartbeat(folder) is not None else ending
 
 
 def status_of(folder: JobFolder) -> JobStatus:
-    """Return the state of a job. Raise InputError if the record of its ending was damaged."""
+    """Return the state of a job; one whose record of its ending was damaged counts as crashed."""
     alive = live_heartbeat(folder)
-    ending = read_ending(folder)  # read after the heartbeat, since a process may have ended in between
     said = alive or last_heartbeat(folder) or {}
+    try:
+        ending = read_ending(folder)  # read after the heartbeat, since a process may have ended in between
+    except InputError as error:
+        return JobStatus("crashed", describe_damage(error), said=said)
     if ending is not None:
         return JobStatus(ending["state"], ending["cause"], said=said)
     if alive is not None:
@@ -143,6 +156,11 @@ def describe_crash(folder: JobFolder) -> str:
     """Return why a job crashed, if its log shows it."""
     line = last_line(folder.log)
     return f"{NO_REASON}; the last line of its log: {line}" if line else NO_REASON
+
+
+def describe_damage(error: InputError) -> str:
+    """Return why a job whose ending cannot be read counts as crashed."""
+    return f"its files cannot be read: {error}"
 
 
 def is_unsettled(folder: JobFolder) -> bool:

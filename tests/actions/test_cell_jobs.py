@@ -20,6 +20,7 @@ from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
 from core.errors import InputError, StateError
+from core.fields.record import arguments_of
 from core.jobs.folder import write_json
 from core.jobs.process import identify_process, process_start
 from core.jobs.state import NO_REASON
@@ -123,8 +124,29 @@ def test_one_that_was_killed_says_so_and_is_started_again_as_it_was(
     job_control.resume(workspace, job)
     assert [list(command) for command in started] == [arguments]
     folder.about.unlink()
-    with pytest.raises(StateError, match="is crashed, expected one that ended early and can be resumed"):
+    with pytest.raises(StateError, match=r"is crashed .*; repeat the command that started it"):
         job_control.resume(workspace, job)
+
+
+def test_one_that_a_command_began_says_how_it_is_resumed(
+    workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = LabelRequest("screen", LabelSettings(sampling=SamplingSettings(seed=3)))
+    arguments = ["cells", "labels", str(screen), *arguments_of(request)]
+
+    def interrupt(_line: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cells.label_cells(workspace, screen, request, interrupt)
+    [job] = list_jobs(workspace)
+    assert (job.state, job.name, job.can_resume) == ("interrupted", "screen", True)
+    started: list[list[str]] = []
+    monkeypatch.setattr(
+        jobs, "start_process", lambda _folder, command, _environment, **_more: started.append(command[-len(arguments) :])
+    )
+    job_control.resume(workspace, job)
+    assert [list(command) for command in started] == [arguments]
 
 
 @pytest.mark.soak
@@ -146,5 +168,4 @@ def test_all_settings_reach_the_command(workspace: Workspace, screen: Path, monk
     seen: list[object] = []
     monkeypatch.setattr("core.actions.cells.label_cells", lambda *given: seen.extend(given) or 1 / 0)
     core(workspace.settings.workspace, *started[0])
-    assert seen[2:4] == ["screen", settings]
-    assert seen[5] == "K562 cells"
+    assert seen[2] == LabelRequest("screen", settings, "K562 cells")

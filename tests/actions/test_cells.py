@@ -10,6 +10,7 @@ import pytest
 
 from core.actions import backups, cells, doctor
 from core.actions.imports import import_upload
+from core.actions.label_request import LabelRequest
 from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
 from core.cells.groups import GroupSettings
@@ -34,7 +35,7 @@ def screen(tmp_path: Path) -> Path:
 
 
 def make(workspace: Workspace, file: Path, name: str = "screen", settings: LabelSettings | None = None) -> cells.LabelledCells:
-    return cells.label_cells(workspace, file, name, settings or LabelSettings(), lambda _: None, "K562 cells")
+    return cells.label_cells(workspace, file, LabelRequest(name, settings or LabelSettings(), "K562 cells"), lambda _: None)
 
 
 def dataset_of(workspace: Workspace, name: str = "screen") -> Dataset:

@@ -10,11 +10,11 @@ import pytest
 
 from core.actions import cells
 from core.actions.component_loader import load_index
+from core.actions.label_request import LabelRequest
 from core.actions.training_distance import label_at_thresholds
 from core.actions.workspace import Workspace
 from core.cells.labels import Thresholds
 from core.cells.other_thresholds import label_effects, vary_thresholds
-from core.cells.screen import LabelSettings
 from core.errors import InputError
 from core.store import datasets
 from tests.cells.cases import write_case
@@ -24,7 +24,7 @@ from tests.commands import core, core_json
 @pytest.fixture
 def screen(workspace: Workspace, tmp_path: Path) -> Workspace:
     write_case(tmp_path / "screen.h5ad")
-    cells.label_cells(workspace, tmp_path / "screen.h5ad", "screen", LabelSettings(), lambda _: None)
+    cells.label_cells(workspace, tmp_path / "screen.h5ad", LabelRequest("screen"), lambda _: None)
     return workspace
 
 

@@ -228,7 +228,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "bundles.settle_run": lambda s: bundles.settle_run(s.crashed, "r"),
     "bundles.write_bundle_file": lambda s: bundles.write_bundle_file(s.crashed, "r", s.files / "out.zip"),
     "cells.start_labels": lambda s: cells.start_labels(s.plain, "screen.h5ad", LabelRequest("s", LabelSettings()), None),
-    "cells.label_cells": lambda s: cells.label_cells(s.plain, s.files / "screen.h5ad", "s", LabelSettings(), print),
+    "cells.label_cells": lambda s: cells.label_cells(s.plain, s.files / "screen.h5ad", LabelRequest("s"), print),
     "cell_evaluation.evaluate_predictions": lambda s: cell_evaluation.evaluate_predictions(
         s.plain, s.files / "p.h5ad", EvaluationOptions(run="r")
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ from core.engine.request import RunRequest
 from core.engine.run_state import Counts, write_ending
 from core.errors import StateError
 from core.store import runs
-from tests.engine.cases import wish, workspace_with
-from tests.engine.methods import Counting
+from tests.engine.cases import fast, wish, workspace_with
+from tests.engine.methods import Counting, apart
 
 
 def test_an_ending_that_did_not_reach_the_store_is_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,3 +35,14 @@ def test_an_ending_that_did_not_reach_the_store_is_the_cause(tmp_path: Path, mon
         StateError, match=r"r: is stopped \(no space left on the disk\), 0 of 4 rows; started again, it goes on from there"
     ):
         run_to_end(workspace, request, spec, components=components, method=lambda _: method)
+
+
+def test_an_arm_that_another_process_makes_is_waited_for(tmp_path: Path) -> None:
+    workspace, method, said = workspace_with(tmp_path, 8), Counting(), []
+    spec, request = wish(workspace, method), RunRequest(method.name, "bmdm", rows="split=test", name="r")
+    run = run_control.start(workspace, spec, "r", fast(), begin=partial(apart, sleep_s=0.1))
+    components = WorkspaceComponents(workspace, default_dataset(workspace, "bmdm"))
+    made = run_to_end(workspace, request, spec, components=components, method=lambda _: method, say=said.append)
+    assert (made.id, made.status, made.done) == (run.id, "done", 8)
+    assert said == ["r: waits for the process that is making it already"]
+    assert method.asked == []

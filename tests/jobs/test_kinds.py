@@ -89,6 +89,40 @@ def test_one_that_died_is_listed_with_its_cause_and_resumed_once(kind: str, cras
     assert len(started) == 1
 
 
+DAMAGED = (
+    ("heartbeat", "{}"),
+    ("heartbeat", '{"pid": "x", "host": 3, "born": []}'),
+    ("done.json", ""),
+    ("done.json", "{}"),
+    ("done.json", '{"state": "gone", "cause": null, "counts": {"done": "all"}, "total": "2"}'),
+    ("job.json", '{"wanted": {"x": 1}}'),
+    ("job.json", '{"kind": [], "arguments": 3, "started_at": "now"}'),
+)
+
+
+@each_kind
+@pytest.mark.parametrize(("file", "content"), DAMAGED)
+def test_one_with_a_damaged_file_hides_no_other_and_is_resumed(
+    kind: str, file: str, content: str, crashed: Workspace, started: list[str]
+) -> None:
+    damaged = of_kind(crashed, kind).folder.path / file
+    before = damaged.read_bytes() if damaged.exists() else None
+    damaged.write_text(content)
+    try:
+        assert {job.state for job in job_control.list_jobs(crashed)} == {"crashed"}
+        jobs.find_unsettled(crashed)
+        assert {status.state for status in run_control.states(crashed).values()} == {"crashed"}
+        job = of_kind(crashed, kind)
+        if (kind, file) == ("cells", "job.json"):
+            with pytest.raises(StateError, match="repeat the command that started it"):
+                job_control.resume(crashed, job)
+        else:
+            job_control.resume(crashed, job)
+            assert len(started) == 1
+    finally:
+        damaged.unlink() if before is None else damaged.write_bytes(before)
+
+
 @pytest.mark.parametrize("kind", sorted({*MAKERS} - {"run", "reading"}))
 def test_one_that_died_is_settled_wherever_its_kind_keeps_it(kind: str, small_workspace: Workspace) -> None:
     folder = MAKERS[kind](small_workspace)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import InputError, StateError
+from core.errors import StateError
 from core.jobs.folder import JobFolder, write_json
 from core.jobs.process import identify_process
 from core.jobs.state import (
@@ -107,7 +107,43 @@ def test_what_lives_or_ended_is_not_settled(folder: JobFolder) -> None:
     assert status_of(folder) == JobStatus("done", said=status_of(folder).said)
 
 
-def test_only_a_live_one_is_stopped_and_a_damaged_record_is_an_error(folder: JobFolder) -> None:
+HERE = identify_process(os.getpid())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"pid": 1, "host": HERE["host"]},
+        *({**HERE, "pid": pid} for pid in ("x", None, -1, 0, 1e30, 1 << 40)),
+        {**HERE, "born": 1},
+        {**HERE, "share": "half"},
+        {**HERE, "begun_at": "now"},
+    ],
+    ids=range(11),
+)
+def test_what_is_no_heartbeat_is_ignored(folder: JobFolder, content: dict[str, object]) -> None:
+    write_json(folder.heartbeat, content)
+    assert status_of(folder) == JobStatus("crashed", NO_REASON)
+
+
+@pytest.mark.parametrize(
+    "content", [{}, {"state": "done"}, {"state": "gone", "cause": ""}, {"state": "failed", "cause": None}], ids=str
+)
+def test_one_whose_ending_cannot_be_read_has_crashed(folder: JobFolder, content: dict[str, object]) -> None:
+    write_json(folder.done, content)
+    assert (status_of(folder).state, status_of(folder).is_live) == ("crashed", False)
+    assert status_of(folder).cause.startswith(f"its files cannot be read: {folder.done}: ")
+    assert not settle(folder)
+
+
+@pytest.mark.parametrize("name", ["heartbeat", "done.json", "log.txt"])
+def test_a_folder_in_the_place_of_a_file_is_none(folder: JobFolder, name: str) -> None:
+    (folder.path / name).mkdir()
+    assert status_of(folder).state == "crashed"
+
+
+def test_only_a_live_one_is_stopped_and_a_damaged_record_is_a_crash(folder: JobFolder) -> None:
     leave_dead(folder)
     with pytest.raises(StateError, match="not running"):
         stop(folder)
@@ -115,5 +151,4 @@ def test_only_a_live_one_is_stopped_and_a_damaged_record_is_an_error(folder: Job
     stop(folder)
     assert folder.command() == "cancel"
     folder.done.write_text("[")
-    with pytest.raises(InputError, match=r"done\.json: cannot be read"):
-        status_of(folder)
+    assert (status_of(folder).state, "done.json: cannot be read" in status_of(folder).cause) == ("crashed", True)

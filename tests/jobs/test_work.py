@@ -15,7 +15,7 @@ from core.errors import InputError, StateError
 from core.jobs.folder import JobFolder, log_tail, write_json
 from core.jobs.process import identify_process
 from core.jobs.start import start
-from core.jobs.state import beat, settle, status_of, stop
+from core.jobs.state import beat, record_ending, settle, status_of, stop
 from core.jobs.work import STOPPED, work_on
 from tests import mounts
 from tests.jobs.worker import begin, read_steps, until
@@ -116,6 +116,17 @@ def test_an_error_is_its_ending_and_one_before_it_begins_is_told(folder: JobFold
     with pytest.raises(StateError, match=r"did not start within 0\.2 s"):
         start(folder, ("sleep", "60"), dict(os.environ), within_s=0.2)
     assert log_tail(folder, 1) == ["no such luck"] or "was killed by SIGTERM" in log_tail(folder, 1)[0]
+
+
+def test_one_that_dies_before_its_first_heartbeat_has_crashed_however_it_ended_before(folder: JobFolder) -> None:
+    folder.path.mkdir(exist_ok=True)
+    record_ending(folder, "stopped", "a person ended it")
+    with pytest.raises(StateError, match="before its first heartbeat"):
+        start(folder, ("sh", "-c", "echo no such luck; kill -9 $$"), dict(os.environ))
+    assert status_of(folder).state == "waiting"
+    os.utime(folder.control, (0, 0))
+    assert status_of(folder).state == "crashed"
+    assert "the last line of its log: " in status_of(folder).cause
 
 
 def test_a_full_disk_is_its_ending(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from typing import Any, Final
 from core.actions import job_kinds as room
 from core.actions import jobs
 from core.actions.workspace import Workspace
-from core.errors import InputError, StateError
-from core.jobs.folder import JobFolder, last_line, log_tail, read_json
-from core.jobs.state import JobStatus, describe_silence, last_heartbeat, status_of
+from core.errors import StateError
+from core.jobs.folder import JobFolder, last_line, log_tail
+from core.jobs.state import describe_silence, last_heartbeat, status_of
 from core.jobs.state import stop as stop_process
 from core.jobs.work import Reporter
 
@@ -136,12 +136,8 @@ class JobKind:
         return {"tab": self.tab} if self.tab else {}
 
     def job_in(self, folder: JobFolder, name: str = "", **more: Any) -> Job:
-        """Return the job of a folder. more: fields of the record that differ. An unreadable job counts as crashed."""
-        said, about = last_heartbeat(folder) or {}, _about(folder)
-        try:
-            status = status_of(folder)
-        except InputError as error:
-            status = JobStatus("crashed", f"its files cannot be read: {error}")
+        """Return the job of a folder. more: fields of the record that differ."""
+        said, about, status = last_heartbeat(folder) or {}, jobs.find_about(folder), status_of(folder)
         is_on_it = status.state == "running"
         is_ending = is_on_it and folder.command() == "cancel"
         shown: dict[str, Any] = {
@@ -163,14 +159,6 @@ class JobKind:
             "view": self.view_of(about),
         }
         return Job(**{**shown, **more})
-
-
-def _about(folder: JobFolder) -> Mapping[str, Any]:
-    """Return the record of a job's start; {} for a job that is not a command, or if it was damaged."""
-    try:
-        return read_json(folder.about) or {}
-    except InputError:
-        return {}
 
 
 @cache

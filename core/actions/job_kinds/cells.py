@@ -11,7 +11,6 @@ from core.actions import cells, jobs
 from core.actions.cells import KIND as NAME
 from core.actions.job_kinds.base import Job, JobKind
 from core.actions.workspace import Workspace
-from core.errors import StateError
 from core.jobs.folder import JobFolder, last_line
 from core.jobs.process import process_start
 from core.store import datasets
@@ -30,7 +29,7 @@ class _EarlierFolder(JobFolder):
 
 
 class CellKind(JobKind):
-    """Labels of files of cells. A job started from the command line cannot be resumed here; the same command continues it."""
+    """Labels of files of cells. One that a command of version 0.2 began does not say how: the same command continues it."""
 
     name, title, page, tab = NAME, "labels of cells", "data", "Import"
 
@@ -40,19 +39,13 @@ class CellKind(JobKind):
             made = {dataset.name: dataset.id for dataset in datasets.list_all(db)}
         for folder in jobs.list_folders(workspace, self.name):
             job = self.job_in(folder, cells.dataset_of(folder))
-            can_resume = job.can_resume and folder.about.exists()
+            can_resume = job.can_resume and bool(jobs.find_about(folder))
             yield self.job_in(folder, job.name, can_resume=can_resume, view=self._view(made.get(job.name)))
         for file in sorted((workspace.settings.cache / _EARLIER).glob("*.json")):
             try:
                 yield self._read_earlier(file, made)
             except (OSError, ValueError, KeyError, TypeError):
                 continue
-
-    def resume(self, workspace: Workspace, job: Job) -> None:
-        """Start the job again with its settings."""
-        if not job.can_resume:
-            raise StateError(f"{job.title}: was started from the command line; repeat that command to continue it")
-        JobKind.resume(self, workspace, job)
 
     def _read_earlier(self, file: Path, made: Mapping[str, str]) -> Job:
         values: dict[str, Any] = parse_json(file.read_bytes())

@@ -10,6 +10,8 @@ from core.actions.job_kinds.base import JobKind
 from core.actions.workspace import Workspace
 from core.jobs.work import Reporter
 
+_IN_LINK = {"dataset": "dataset", "title": "name"}
+
 
 class ReportKind(JobKind):
     """Reports that the page Share prints, one a name."""
@@ -19,7 +21,7 @@ class ReportKind(JobKind):
     def view_of(self, about: Mapping[str, Any]) -> Mapping[str, str]:
         """Return the link that has the report's name, by which the page finds the job."""
         wanted = about.get("wanted", {})
-        return {"tab": self.tab, **({"dataset": wanted["dataset"], "title": wanted["name"]} if wanted else {})}
+        return {"tab": self.tab, **{key: str(wanted[name]) for key, name in _IN_LINK.items() if name in wanted}}
 
     def work(self, workspace: Workspace, wanted: Mapping[str, Any], reporter: Reporter, /) -> None:
         """Print what is missing."""

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.actions.benchmark_ledger import looked_lines
-from core.actions.benchmarks import PAGE, SavedBenchmark, job_key, record_result, start_apart
+from core.actions.benchmarks import PAGE, SavedBenchmark, job_key, record_result, replicates_of, start_apart
 from core.experiments.arm_differences import check_arms
 from core.experiments.benchmark_report import ArmResult, BenchmarkReport
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
@@ -20,7 +20,7 @@ from core.texts import number_text
 from core.ui.experiments.spec_box import show_spec_box
 from core.ui.shared import links, loaders, score_box, tables
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.job_panel import Parts, watch_job
+from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import choose_one
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
@@ -49,8 +49,9 @@ def _show_benchmark(context: PageContext, saved: SavedBenchmark) -> None:
     if saved.spec.question:
         st.markdown(as_text(saved.spec.question))
     if not saved.is_done:
-        name = saved.spec.name
-        watch_job(context.workspace, PAGE, job_key(name), Parts(lambda: _show_progress(name)))
+        wanted = sum(len(replicates_of(saved.spec, arm)) for arm in saved.spec.arms)
+        st.markdown(f"Not finished: the arms are compared once all {wanted:,} of its runs are done.")
+        watch_job(context.workspace, PAGE, job_key(saved.spec.name))
         return
     with st.spinner("Comparing the arms …"):
         found = loaders.benchmark_report(saved.spec.name)
@@ -63,13 +64,6 @@ def _show_benchmark(context: PageContext, saved: SavedBenchmark) -> None:
     st.text(noise_sentence(found.noise))
     _show_arms(found)
     _show_specification(saved.spec)
-
-
-def _show_progress(name: str) -> None:
-    """Show how many runs of a benchmark are recorded so far."""
-    saved = next(each for each in loaders.saved_benchmarks() if each.spec.name == name)
-    done = sum(len(of_arm) for of_arm in saved.runs.values())
-    st.markdown(f"Not finished: {done:,} of its runs are recorded.")
 
 
 def _show_result(each: ArmResult, found: BenchmarkReport) -> None:

@@ -13,7 +13,6 @@ from core.actions import cells
 from core.actions.imports import import_upload
 from core.actions.label_request import LabelRequest
 from core.actions.workspace import Workspace
-from core.cells.screen import LabelSettings
 from core.store import runs
 from tests import cases
 from tests.cells.cases import write_case
@@ -30,7 +29,7 @@ def screen(workspace: Workspace) -> Path:
 
 
 def test_a_made_dataset_shows_its_screen(visit: Visit, workspace: Workspace, screen: Path) -> None:
-    made = cells.label_cells(workspace, screen, "lab", LabelSettings(), lambda _: None)
+    made = cells.label_cells(workspace, screen, LabelRequest("lab"), lambda _: None)
     app = visit(workspace, "data", tab="Import")
     text = text_of(app)
     assert f"lab: {made.record['rows']:,} pairs" in text.replace("\\", "")

@@ -141,7 +141,7 @@ def test_one_is_started_and_resumed(visit: Visit, workspace_with_benchmarks: Wor
     started: list[str] = []
     monkeypatch.setattr(Study, "start_apart", lambda *given: started.append(given[-1]))  # the last argument is the name
     app = visit(workspace_with_benchmarks, "benchmark", benchmark="later")
-    assert "Not finished: 0 of its runs are recorded" in text_of(app)
+    assert "Not finished: the arms are compared once all 4 of its runs are done" in text_of(app)
     press(app, "Resume")
     assert started == ["later"]
     app.text_area[0].set_value(FUSED.replace('name = "b"', 'name = "new"'))
