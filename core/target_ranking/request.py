@@ -91,7 +91,8 @@ def file_of_split(*, changes_result: bool = True) -> Any:
 @dataclass(frozen=True, slots=True)
 class TrainingOptions:
     """A training as a person asks for it. models: names, none for all with installed packages. model_options: MODEL.KEY to value.
-    split_file: of a published split, instead of a drawn one."""
+    split_file: of a published split, instead of a drawn one. A further setting that changes the ranking belongs to `training`,
+    which makes its identity."""
 
     training: TrainingRequest = field(default_factory=TrainingRequest)
     simulate: bool = setting(

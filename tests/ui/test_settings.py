@@ -179,8 +179,8 @@ def _another(option: Option) -> Any:
         other = next(choice for choice in option.choices if choice != option.default)
         return (other,) if option.several else other
     if option.kind in ("int", "float"):
-        usual = 4 if option.default == 3 else 3
-        return type(option.default or 0)(usual) if option.most is None or option.most >= usual else 0.25
+        numbers = [each for each in (3, 4, 0.25, option.least, option.most) if each is not None and option.accepts(each)]
+        return next(option.read(each) for each in numbers if each != option.default)
     if option.kind == "flag":
         return not option.default
     return ("other", "one more") if option.several else "other"
