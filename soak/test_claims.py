@@ -22,6 +22,7 @@ from core.actions.demo import make_demo
 from core.actions.imports import import_upload
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace, open_workspace
+from core.audit.claim_checks import ClaimsRequest
 from core.audit.rules.claims import RULE
 from core.config import Settings
 from core.datasets import demo, demo_debate, demo_world
@@ -181,10 +182,10 @@ def test_claims_of_200_labelled_briefs_are_found_and_checked(workspace: Workspac
         found = rubrics.texts(db, runs.find(db, RUN).id, RULE.rubric)
     texts = {(each.pair_id, int(each.seq)): str(each.content) for each in found.itertuples()}
     assert len(texts) == BRIEFS
-    by_rules = measure(claims_of_run(workspace, RUN), planted, texts)
+    by_rules = measure(claims_of_run(workspace, RUN, ClaimsRequest()), planted, texts)
     with serving(Script(answer=planted.read)) as url:
         reading = readings.start_reading(workspace, RULE.rubric, RUN, ReadingSettings(endpoint=url))
-    read = claims_of_run(workspace, RUN, reader="model", reading=reading.id)
+    read = claims_of_run(workspace, RUN, ClaimsRequest(reader="model"), reading.id)
     by_model = measure(read, planted, texts)
     record(rules_precision=by_rules[0], rules_recall=by_rules[1], model_precision=by_model[0], model_recall=by_model[1])
     assert by_rules[0] >= 0.8

@@ -1,4 +1,7 @@
-"""Requests of kNN, fusion and decomposition as runs, and the neighbours behind one row's priors."""
+"""Requests of kNN, fusion and decomposition as runs, and the neighbours behind one row's priors.
+
+A setting of such a run belongs to the record `settings` of its request: forms of runs show that, and the run keeps it.
+"""
 
 from __future__ import annotations
 

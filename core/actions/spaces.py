@@ -17,7 +17,7 @@ from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network
 from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
-from core.fields.record import values_of
+from core.fields.record import values_of, without_effect
 from core.hashes import sha256_of
 from core.importing import pack_files, space_files
 from core.importing.space_files import Spec
@@ -127,7 +127,7 @@ def embed(
         return existing
     columns = f"{spec['columns']:,} columns of " if "columns" in spec else ""
     say(f"Computing {columns}{name}")
-    space = BUILDERS[kind](workspace, spec, name)
+    space = BUILDERS[kind](workspace, {**options, **spec}, name)
     say(f"Saving {len(space.symbols):,} genes")
     with workspace.change("embed", name) as (db, detail):
         record, replaced = space_files.record_space(db, workspace.settings, space, kind, spec, replace=replace)
@@ -151,11 +151,13 @@ def source_of(settings: Built) -> tuple[str, dict[str, Any]]:
         return "endpoint", {"base_url": settings.endpoint, "model": settings.model}
     if settings.encoder is not None:
         return "sentences", {"model": MINILM if settings.encoder.lower() == "minilm" else settings.encoder}
-    return "text", {"columns": settings.columns, "seed": settings.seed}
+    return "text", {name: value for name, value in values.items() if name not in ("encoder", "endpoint", "model")}
 
 
 def specify(workspace: Workspace, kind: str, options: Spec, pack: str | None = None) -> dict[str, Any]:
-    """Return what a space is made from, as part of its identity: the options of `embed`, and its pack or labels by content."""
+    """Return what a space is made from, as part of its identity: the options of `embed` that change it, and its pack or labels by
+    content."""
+    options = {option: value for option, value in options.items() if option not in _without_effect(kind)}
     if kind in PACK_OF and pack is None:
         with workspace.store.read() as db:
             default = datasets.default(db)
@@ -166,6 +168,10 @@ def specify(workspace: Workspace, kind: str, options: Spec, pack: str | None = N
             return {**options, "pack": source.name, "pack_sha256": source.sha256}
         dataset = datasets.find(db, options["dataset"])
         return {**options, "dataset": dataset.name, "labels_sha256": labelled_rows(db, dataset.id)[1]}
+
+
+def _without_effect(kind: str) -> frozenset[str]:
+    return without_effect(SPACE_SETTINGS[kind]) if kind in SPACE_SETTINGS else frozenset()
 
 
 def load(workspace: Workspace, record: SpaceRecord) -> Space:

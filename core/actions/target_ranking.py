@@ -95,7 +95,7 @@ def find_same(workspace: Workspace, request: TrainingRequest) -> RankingFolder |
     folder = RankingFolder(_place(workspace) / request.name)
     if not _NAME.fullmatch(request.name) or not folder.exists:
         return None
-    return folder if folder.request().as_json() == request.as_json() else None
+    return folder if folder.request().identity == request.identity else None
 
 
 def evaluate_saved(

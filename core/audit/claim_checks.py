@@ -31,14 +31,9 @@ DECIDES: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimsRequest:
-    """The claims to find: from which texts, and about which genes."""
+class ClaimFilter:
+    """The claims to show: about which genes, of which relation, and with which verdict."""
 
-    texts: TextKind = setting(
-        "", "By default, the first stage of the run.", metavar="brief|rebuttal|answer|thought|text|verdict", key="texts"
-    )
-    role: str = setting("", "Only texts of this role.", key="of_role")
-    reader: Literal["rules", "model"] = setting("rules", "Who finds the claims; a model's claims come from a finished reading.")
     subject: str = setting("", "Only claims that this gene acts.", title="Gene that acts", key="acts", missing="any")
     relation: Literal["", "activates", "represses", "regulates", "binds", "acts with"] = setting(
         "", "Only this relation.", title="Relation", words={"": "any"}
@@ -47,6 +42,18 @@ class ClaimsRequest:
     status: Literal["", "supported", "contradicted", "not known"] = setting(
         "", "Only claims with this verdict.", title="Known as", words={"": "any"}
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsRequest:
+    """The claims of a run's texts as a person asks for them: from which texts, by which reader, and which are shown."""
+
+    texts: TextKind = setting(
+        "", "By default, the first stage of the run.", metavar="brief|rebuttal|answer|thought|text|verdict", key="texts"
+    )
+    role: str = setting("", "Only texts of this role.", key="of_role")
+    reader: Literal["rules", "model"] = setting("rules", "Who finds the claims; a model's claims come from a finished reading.")
+    shown: ClaimFilter = field(default_factory=ClaimFilter)
 
 
 class Verdict(NamedTuple):

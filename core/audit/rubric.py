@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.audit.pattern import check_pattern
 from core.errors import InputError
-from core.fields.record import part, setting
+from core.fields.record import identity_of, part, setting
 from core.fields.toml_table import TomlTable
 from core.hashes import sha256_of
-from core.records import to_json
 from core.texts import check_name
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class Rubric:
     @property
     def sha256(self) -> str:
         """Hash of the content: two rubrics with the same hash ask the same question."""
-        return sha256_of(json.dumps(to_json(self), sort_keys=True))
+        return sha256_of(json.dumps(identity_of(self), sort_keys=True))
 
 
 def read_rubric(table: TomlTable) -> Rubric:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +33,7 @@ from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_
 from core.cells.strata import strata_of_batches, within_setting
 from core.cells.transforms import read_counts
 from core.errors import InputError
-from core.fields.record import setting, without_effect
+from core.fields.record import identity_of, setting
 from core.stats.arrays import Codes, Floats
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
@@ -82,9 +82,9 @@ class LabelSettings(ReadingSettings):
         A table of cells is represented by its content.
         """
         usual = {name for name in (*READING, "within") if getattr(self, name) in (None, (), {})}
-        left_out = usual | without_effect(LabelSettings) | {"obs"}
+        left_out = usual | {"obs"}
         table = {} if self.obs is None else {"obs": hash_cells(self.obs)}
-        return {name: value for name, value in asdict(self).items() if name not in left_out} | table | VERSIONS
+        return {name: value for name, value in identity_of(self).items() if name not in left_out} | table | VERSIONS
 
     def read_conditions(self, file: CellFile) -> Conditions:
         """Return the perturbations of the cells of a file.

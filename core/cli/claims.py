@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.audit.claim_checks import ClaimsRequest
+from core.audit.claim_checks import ClaimFilter, ClaimsRequest
 from core.cli import names
 from core.cli.base import Json, show
 from core.cli.names import RunName
@@ -47,11 +47,11 @@ def claims(
     asked = make(ClaimsRequest, chosen)
     if reading is not None and asked.reader != "model":
         raise typer.BadParameter("rules have no saved reading; use it with --reader model", param_hint="--reading")
-    found = claims_of_run(context.obj, run, asked.texts, asked.role, asked.reader, reading)
-    show(shape(found, asked), as_json, _text(found, asked))
+    found = claims_of_run(context.obj, run, asked, reading)
+    show(shape(found, asked.shown), as_json, _text(found, asked.shown))
 
 
-def _text(found: RunClaims, asked: ClaimsRequest) -> str:
+def _text(found: RunClaims, asked: ClaimFilter) -> str:
     from core.scoring.claim_counts import select_claims
     from core.scoring.claim_words import counts_table, describe
     from core.scoring.rubric_words import worth_sentences

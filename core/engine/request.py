@@ -23,7 +23,7 @@ from core.engine.shared_settings import (
 )
 from core.engine.spec import BackendName, LabelViewSpec
 from core.errors import InputError, NotFound
-from core.fields.record import setting
+from core.fields.record import make, options_of, setting
 from core.file_io import read_file
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import MAX_ANSWER_MB
@@ -125,35 +125,31 @@ def parse_row_selection(text: str) -> RowSelection:
 
     Raise InputError for an unknown or repeated part, and for a value out of range.
     """
-    found: dict[str, Any] = {}
+    known, found = {option.name for option in options_of(RowSelection)}, dict[str, Any]()
     for part in filter(None, (part.strip() for part in text.split(";"))):
         # A file's name may hold commas.
         pieces = [part] if part.startswith("ids=") else part.split(",")
         for piece in pieces:
             name, equals, value = (x.strip() for x in piece.partition("="))
-            if not equals or not value or name not in ("split", "sample", "seed", "ids"):
+            if not equals or not value or name not in known:
                 raise InputError(f"rows: got {piece.strip()!r} in {text!r}, expected {_SYNTAX}")
             if name in found:
                 raise InputError(f"rows: {name} comes twice in {text!r}, expected it once")
             found[name] = value
-    for name, read in (("sample", _read_whole_number), ("seed", _read_whole_number), ("ids", _read_path)):
+    for name in ("sample", "seed"):
         if name in found:
-            found[name] = read(name, found[name])
+            found[name] = _read_whole_number(name, found[name])
     if "seed" in found and "sample" not in found:
         raise InputError(f"rows: a seed without a sample in {text!r}, expected sample=N,seed=S")
     if found.get("sample") == 0:
         raise InputError("rows: a sample of 0 rows, expected 1 or more")
-    return RowSelection(**found)
+    return make(RowSelection, found)
 
 
 def _read_whole_number(name: str, value: str) -> int:
     if not value.isascii() or not value.isdigit():
         raise InputError(f"rows: {name} is {value!r}, expected a whole number")
     return int(value)
-
-
-def _read_path(_name: str, value: str) -> Path:
-    return Path(value)
 
 
 def read_ids(file: Path) -> tuple[str, ...]:

@@ -79,6 +79,7 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
         rows=rows,
         prompts_sha256=sha256_of(prompts) if prompts else "",
         sources=_space_hashes(store, options),
+        without_effect=tuple(option.name for option in method.options if not option.changes_result),
         **particulars,
     )
 

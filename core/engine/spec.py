@@ -68,7 +68,8 @@ class RunSpec:
     version: the method's. dataset: an id; dataset_sha256: of its rows and labels. rows: pair ids, in the order of asking.
     prompts_sha256: of the method's prompt texts, "" without. parents: ids of runs. packs: knowledge pack → SHA-256, of those that
     the method reads. sources: gene space, as the options name it → SHA-256; part of the identity if there is one. calls: how the
-    model's server is asked, as far as it can change an answer and is not as by default; likewise.
+    model's server is asked, as far as it can change an answer and is not as by default; likewise. without_effect: names of the
+    options that change no answer, which the method reads, but the identity leaves out.
     """
 
     method: str
@@ -86,6 +87,7 @@ class RunSpec:
     packs: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     calls: Mapping[str, Any] = field(default_factory=dict)
+    without_effect: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -107,7 +109,7 @@ class RunSpec:
     def as_json(self) -> dict[str, Any]:
         """Return plain data. `records.from_json` makes an equal record from it."""
         values = to_json(self) | {"options": dict(self.options), "view": self.view.as_json()}  # NaN stays, to be refused
-        for name in ("sources", "calls"):  # without any, runs keep the ids they always had
+        for name in ("sources", "calls", "without_effect"):  # without any, runs keep the ids they always had
             if not values[name]:
                 del values[name]
         return values
@@ -120,7 +122,10 @@ class RunSpec:
     @property
     def key(self) -> str:
         """The run's identity, 10 hexadecimal digits: equal for equal specifications, independent of the runs' names."""
-        return sha256_of(json.dumps(self.as_json(), sort_keys=True, allow_nan=False))[:KEY_DIGITS]
+        values = self.as_json()
+        left_out = values.pop("without_effect", ())
+        values["options"] = {name: value for name, value in values["options"].items() if name not in left_out}
+        return sha256_of(json.dumps(values, sort_keys=True, allow_nan=False))[:KEY_DIGITS]
 
 
 @dataclass(frozen=True, slots=True)

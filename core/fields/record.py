@@ -122,6 +122,30 @@ def without_effect(record: Any) -> frozenset[str]:
     return frozenset(option.name for option in options_of(record) if not option.changes_result)
 
 
+def values_with_effect(record: Any) -> dict[str, Any]:
+    """Return the settings of a record that change the result, by name."""
+    left_out = without_effect(type(record))
+    return {name: value for name, value in values_of(record).items() if name not in left_out}
+
+
+def identity_of(record: Any) -> dict[str, Any]:
+    """Return the fields of a record as plain data, without the settings that do not change the result, at any depth."""
+    return {
+        each.name: _as_plain(getattr(record, each.name))
+        for each, option, _ in list_fields(type(record))
+        if option is None or option.changes_result
+    }
+
+
+def _as_plain(value: Any) -> Any:
+    """Return a value with the identities of records in the place of the records."""
+    if is_dataclass(value):
+        return identity_of(value)
+    if isinstance(value, Mapping):
+        return {key: _as_plain(inner) for key, inner in value.items()}
+    return tuple(map(_as_plain, value)) if isinstance(value, list | tuple) else value
+
+
 def arguments_of(record: Any) -> list[str]:
     """Return the command-line arguments of a record's settings, including defaults, since those of a later version may differ."""
     values, found = values_of(record), list[str]()

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from core.errors import InputError
-from core.fields.record import make, options_of, setting
+from core.fields.record import make, option_of, options_of, setting, values_of
 from core.transfer.fusion import Reference, Weights, weights_of
 from core.transfer.knn_settings import KnnSettings
 
 BySupport = Literal["no", "more", "less"]
 Part = str | KnnSettings  # of a fusion: a run by name or id, or a kNN that is not a run
+_FIRST = ("base", "with", "w_de", "w_dir", "reference", "reference_runs")  # settings that every fusion has among its options
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,10 @@ class FusionSettings:
 def fusion_options(settings: FusionSettings) -> dict[str, Any]:
     """Return the options of the method fusion that stand for these settings, whose runs are all saved.
 
-    by_support and by_agreement are among them only if used, so that what was fused before they were known keeps its identity.
+    The settings that are not `_FIRST` are among them only if used, so that what was fused before they were known keeps its
+    identity.
     """
+    rest = {name: value for name, value in values_of(settings).items() if name not in _FIRST}
     weights = {name: ",".join(map(repr, map(float, getattr(settings, name)))) for name in ("w_de", "w_dir")}
     references = ",".join(f"{run}={reference}" for run, reference in sorted(settings.references.items()))
     return {
@@ -105,8 +108,7 @@ def fusion_options(settings: FusionSettings) -> dict[str, Any]:
         **weights,
         "reference": settings.reference,
         "reference_runs": references,
-        **({} if settings.by_support == "no" else {"by_support": settings.by_support}),
-        **({"by_agreement": True} if settings.by_agreement else {}),
+        **{name: value for name, value in rest.items() if value != option_of(FusionSettings, name).default},
     }
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from core.audit.rubric import Rubric
 from core.errors import InputError
 from core.evidence.render import dossier
+from core.fields.record import identity_of
 from core.hashes import sha256_of
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import Message, Reply
@@ -34,7 +35,7 @@ from core.methods.conversation import (
 )
 from core.methods.marked_passage import find_passage, take_passage
 from core.methods.prompts import EFFORT, LONGEST_ANSWER, fill, prompt_text
-from core.records import parse, to_json
+from core.records import parse
 from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
 
 _PROMPTS = ("rubric", "rubric_task", "rubric_dossier", "rubric_example", "reask_letter")
@@ -118,7 +119,7 @@ METHOD: RowMethod = JudgeRubric()
 
 def reading_options(rubric: Rubric, run: str, **others: object) -> dict[str, object]:
     """Return the options of a reading of a run; the same rubric is always the same text."""
-    return {"rubric": json.dumps(to_json(rubric), sort_keys=True), "run": run, **others}
+    return {"rubric": json.dumps(identity_of(rubric), sort_keys=True), "run": run, **others}
 
 
 def asks_for_passage(options: Mapping[str, Any]) -> bool:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from core.audit.claim_checks import DECIDES, ClaimsRequest
+from core.audit.claim_checks import DECIDES, ClaimFilter
 from core.scoring.claim_counts import RunClaims, select_claims
 from core.scoring.rubric_words import quality_sentence, rates_shape, worth_shape
 from core.scoring.sentences import interval_text
 
 
-def as_json(found: RunClaims, asked: ClaimsRequest) -> Mapping[str, Any]:
+def as_json(found: RunClaims, asked: ClaimFilter) -> Mapping[str, Any]:
     """Return the numbers, and every requested claim."""
     claims = select_claims(found, asked).astype(object)
     claims = claims.where(claims.notna(), None)

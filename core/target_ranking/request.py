@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib.util import find_spec
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from core.errors import InputError, MissingPackage
-from core.fields.record import setting
+from core.fields.record import identity_of, setting
 from core.records import from_json, to_json
 from core.target_ranking.evaluate import NO_FILE, EvaluationRequest, file_of_pools
 from core.target_ranking.expression import Mask
@@ -64,6 +65,11 @@ class TrainingRequest:
             del values["split"]["split"]
         return values
 
+    @property
+    def identity(self) -> Any:
+        """What is equal for requests of one ranking, as plain data."""
+        return json.loads(json.dumps(identity_of(self), default=str))
+
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Return the record from the result of `as_json`. Raise InputError for other data."""
@@ -85,7 +91,8 @@ def file_of_split(*, changes_result: bool = True) -> Any:
 @dataclass(frozen=True, slots=True)
 class TrainingOptions:
     """A training as a person asks for it. models: names, none for all with installed packages. model_options: MODEL.KEY to value.
-    split_file: of a published split, instead of a drawn one."""
+    split_file: of a published split, instead of a drawn one. A further setting that changes the ranking belongs to `training`,
+    which makes its identity."""
 
     training: TrainingRequest = field(default_factory=TrainingRequest)
     simulate: bool = setting(

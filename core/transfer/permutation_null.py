@@ -12,11 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from core.fields.record import identity_of
 from core.stats import validate
 from core.stats.arrays import Floats
 from core.stats.official_score import ScoreIntervals, point_values
@@ -82,7 +83,7 @@ def permutation_null(
 def content_key(knn: KnnInputs, labels: ArrayLike, k: int, n: int, seed: int) -> str:
     """Return the SHA-256 of all inputs of `permutation_null`: vectors, rows, labels, settings, parts and permutations."""
     # The similarities were called "setting" when the first nulls were saved: the keys stay the same.
-    plain = {"version": VERSION, "setting": asdict(knn.similarity), "k": k, "n": n, "seed": seed, "cuts": SEEDS}
+    plain = {"version": VERSION, "setting": identity_of(knn.similarity), "k": k, "n": n, "seed": seed, "cuts": SEEDS}
     digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
     arrays = [knn.queries.pert, knn.queries.gene, knn.known.rows.pert, knn.known.rows.gene, knn.known.flags]
     arrays += [np.array([label or "" for label in np.asarray(labels, dtype=object)], dtype="U4")]

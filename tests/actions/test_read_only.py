@@ -96,6 +96,7 @@ from core.actions.readings import ReadingPlan
 from core.actions.studies import Arm
 from core.actions.submissions import PackageOptions
 from core.actions.workspace import Person, Workspace, open_workspace
+from core.audit.claim_checks import ClaimsRequest
 from core.audit.rubric import Rubric
 from core.cells.screen import LabelSettings
 from core.config import REPOSITORY, Settings
@@ -404,7 +405,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "benchmarks.find_benchmark": lambda s: benchmarks.find_benchmark(s.plain, parse_benchmark(BENCHMARK)),
     "cells.describe_typed": lambda s: cells.describe_typed(s.plain, "p.h5ad", LabelSettings(), "127.0.0.1"),
     "claim_knowledge.load_knowledge": lambda s: claim_knowledge.load_knowledge(s.plain, None),
-    "claims.claims_of_run": lambda s: claims.claims_of_run(s.crashed, "r"),
+    "claims.claims_of_run": lambda s: claims.claims_of_run(s.crashed, "r", ClaimsRequest()),
     "clash.clash_of_run": lambda s: clash.clash_of_run(s.crashed, "r"),
     "cell_evaluation.score_evaluation": lambda s: cell_evaluation.score_evaluation(s.crashed, "r", "r"),
     "cells.control_expression_of": lambda s: cells.control_expression_of(s.plain, "d"),

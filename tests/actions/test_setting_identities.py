@@ -61,7 +61,7 @@ from core.config import Settings
 from core.engine.dependencies import load_pairs
 from core.engine.request import ModelRequest, RunRequest
 from core.fields.option import Option
-from core.fields.record import make, option_of, options_of, values_of, without_effect
+from core.fields.record import identity_of, make, option_of, options_of, values_of, without_effect
 from core.finetune.settings import OPTIONS as FINETUNE_OPTIONS
 from core.importing import space_files
 from core.llm import scripted_server
@@ -198,7 +198,7 @@ def _identify_cell_evaluation(world: World, options: EvaluationOptions) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cell_evaluation, "evaluate_cells", lambda choice: SimpleNamespace(asked=choice, version="", as_json=dict))
         table, run = cell_evaluation.evaluate_predictions(world.workspace, world.file("cells.h5ad"), options)
-    return run and run.id, table.asked  # type: ignore[attr-defined]
+    return run and run.id, identity_of(table.asked)  # type: ignore[attr-defined]
 
 
 def _identify_space(world: World, settings: Any) -> str:
@@ -224,7 +224,7 @@ def _identify_kinds(world: World, request: KindsRequest) -> Any:
 
 def _identify_training(world: World, options: TrainingOptions) -> Any:
     """Its folder is named by the request's name, and is the same one only for an equal request."""
-    return training_of(options, None if options.simulate else world.file("cells.h5ad")).as_json()
+    return training_of(options, None if options.simulate else world.file("cells.h5ad")).identity
 
 
 def _identify_evaluation(world: World, request: RankingEvaluationRequest) -> Any:

@@ -60,6 +60,13 @@ def test_runs_from_before_sources_were_told_keep_their_identity() -> None:
     assert SPEC.key == "50e5256944"
 
 
+def test_an_option_that_changes_no_answer_is_read_but_not_in_the_key() -> None:
+    options = {**SPEC.options, "jobs": 4}
+    chosen = replace(SPEC, options=options, without_effect=("jobs",))
+    assert chosen.key == SPEC.key != replace(SPEC, options=options).key
+    assert from_json(RunSpec, json.loads(json.dumps(chosen.as_json())), "run") == chosen
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [({"rows": ()}, "no rows"), ({"rows": ("a", "b", "a")}, "'a' comes twice")],

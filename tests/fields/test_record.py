@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -9,7 +10,17 @@ from typing import Literal
 import pytest
 
 from core.errors import InputError
-from core.fields.record import arguments_of, make, options_of, setting, values_of, without_effect
+from core.fields.record import (
+    arguments_of,
+    identity_of,
+    make,
+    options_of,
+    part,
+    setting,
+    values_of,
+    values_with_effect,
+    without_effect,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +37,19 @@ class Asked:
     file: Path | None = setting(None, "A file.")
     cached: bool = setting(True, "Ask again.", flag="--no-cache", changes_result=False)
     inner: Inner = field(default_factory=Inner)
+
+
+@dataclass(frozen=True)
+class Deep:
+    share: float = setting(0.5, "A share.")
+    jobs: int = setting(1, "How many at once.", changes_result=False)
+
+
+@dataclass(frozen=True)
+class Outer:
+    deep: Deep = field(default_factory=Deep)
+    parts: tuple[Deep, ...] = part(())
+    named: Mapping[str, Deep] = field(default_factory=dict)
 
 
 def test_kinds_follow_from_types() -> None:
@@ -46,6 +70,13 @@ def test_a_record_of_texts_equals_one_of_values() -> None:
 
 def test_what_changes_nothing_is_no_part_of_the_identity() -> None:
     assert without_effect(Asked) == {"cached"}
+    assert values_with_effect(Asked("m")) == {"seed": 0, "who": "judge", "file": None, "share": 0.5, "shares": (0.8, 0.2)}
+    assert identity_of(Asked("m", cached=False)) == identity_of(Asked("m")) != identity_of(Asked("n"))
+
+
+def test_the_identity_leaves_out_what_changes_nothing_at_every_depth() -> None:
+    made = Outer(Deep(0.1, 2), (Deep(0.2, 3),), {"a": Deep(0.3, 4)})
+    assert identity_of(made) == {"deep": {"share": 0.1}, "parts": ({"share": 0.2},), "named": {"a": {"share": 0.3}}}
 
 
 def test_the_command_line_of_a_record() -> None:

@@ -46,7 +46,8 @@ def prepare(workspace: Workspace, settings: KnnSettings) -> tuple[FusionChoice, 
     loaders.refresh()
     base = next(run for run in loaders.all_runs() if run.name == POOL)
     dataset = default_dataset(workspace, None)
-    choice = FusionChoice(dataset, base, (KNN,), settings, (W_DE,), (W_DIR,), "population", (), labelled=True)
+    how = FusionSettings(others=(), w_de=(), w_dir=())
+    choice = FusionChoice(dataset, base, (KNN,), settings, (W_DE,), (W_DIR,), how, labelled=True)
     return choice, fusion_controls.prepare_fusion(choice, base)
 
 

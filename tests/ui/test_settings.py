@@ -24,7 +24,7 @@ from core.actions.derived_runs import FusionRequest, KnnRequest, RecoveredReques
 from core.actions.finetunes import FinetuneRequest
 from core.actions.label_request import LabelRequest
 from core.actions.reading_settings import ClashRequest, ReadingSettings
-from core.actions.space_settings import CoresponseSettings, NetworkSettings, TextSettings
+from core.actions.space_settings import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
 from core.actions.workspace import Workspace
 from core.audit.claim_checks import ClaimsRequest
 from core.audit.kind_settings import KindsRequest
@@ -141,6 +141,7 @@ FORMS: Mapping[type, Sequence[Form]] = {
     Question: [Form("ask", {"answered_by": "server"}, "ask_", ask_form.NOT_HERE, ("endpoint",))],
     TextSettings: [Form("data", {"tab": "Spaces and leaks"}, "build_")],
     NetworkSettings: [Form("data", {"tab": "Spaces and leaks", "build_kind": "neighbourhoods in a network"}, "build_")],
+    ResponseSettings: [Form("data", {"tab": "Spaces and leaks", "build_kind": "a published LPS response"}, "build_")],
     CoresponseSettings: [
         Form("data", {"tab": "Spaces and leaks", "build_kind": "genes with similar responses in this dataset"}, "build_")
     ],
@@ -163,6 +164,12 @@ of_each_record = pytest.mark.parametrize("record", RECORDS, ids=lambda record: r
 
 def another(option: Option) -> Any:
     """A value that is not the default."""
+    value = _another(option)
+    assert value != option.default, option.name
+    return value
+
+
+def _another(option: Option) -> Any:
     values = {"values": {"k": "v"}, "references": {"a": "b"}, "weights": (0.25,), "wholes": (3, 4)}
     if option.kind in values:
         return values[option.kind]
@@ -172,7 +179,8 @@ def another(option: Option) -> Any:
         other = next(choice for choice in option.choices if choice != option.default)
         return (other,) if option.several else other
     if option.kind in ("int", "float"):
-        return type(option.default or 0)(3) if option.most is None or option.most >= 3 else 0.25
+        numbers = [each for each in (3, 4, 0.25, option.least, option.most) if each is not None and option.accepts(each)]
+        return next(option.read(each) for each in numbers if each != option.default)
     if option.kind == "flag":
         return not option.default
     return ("other", "one more") if option.several else "other"

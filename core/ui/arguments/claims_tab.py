@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
 from core.actions.claims import BRIEFS, claims_of_run
 from core.actions.job_kinds.reading import KIND as READING
-from core.audit.claim_checks import DECIDES, ClaimsRequest
+from core.audit.claim_checks import DECIDES, ClaimFilter, ClaimsRequest
 from core.audit.rules.claims import RIGHT_CLAIM, RULE
 from core.fields.record import make
 from core.scoring.claim_counts import RunClaims, select_claims
@@ -43,8 +44,9 @@ def show(context: PageContext, run: Run) -> None:
         show_empty(f"This run's method is {as_text(method_text(run.method))}, which writes no texts and makes no claims.")
         return
     asked = make(ClaimsRequest, show_settings(ClaimsRequest, "claims", names_of_rest(ClaimsRequest, NOT_HERE), columns=4))
-    reader = _choose_reader(run)
-    draw_until_ready(lambda: _draw(run, reader, asked), lambda: _ask(run, reader).ready)
+    read = _choose_reading(run)
+    asked = replace(asked, reader="rules" if read is None else "model")
+    draw_until_ready(lambda: _draw(run, asked, read), lambda: _ask(run, asked, read).ready)
     if BRIEFS not in loaders.text_counts(run.id):
         return
     for reading in choices.unfinished_readings(run, RULE.rubric):
@@ -54,33 +56,33 @@ def show(context: PageContext, run: Run) -> None:
             rubric_forms.show_reading(context, run, RULE.rubric)
 
 
-def _choose_reader(run: Run) -> str:
-    """Show the choice of the reader: the rules, or a finished reading (id) by a model."""
+def _choose_reading(run: Run) -> str | None:
+    """Show the choice of the reader; return None for the rules, or the id of a finished reading by a model."""
     finished = choices.finished_readings(run, RULE.rubric)
     titles = {_RULES: "rules"} | {each.id: f"{each.model or 'a model'}: {each.name}" for each in finished}
-    return (choose_one(st.selectbox, "claims_reader", "Read by", titles, _RULES) if finished else None) or _RULES
+    chosen = choose_one(st.selectbox, "claims_reader", "Read by", titles, _RULES) if finished else None
+    return None if chosen == _RULES else chosen
 
 
-def _ask(run: Run, reader: str) -> Result:
+def _ask(run: Run, asked: ClaimsRequest, reading: str | None) -> Result:
     def compute(_progress: Callable[[float], object]) -> RunClaims:
-        if reader == _RULES:
-            return claims_of_run(read_workspace(), run.id)
-        return claims_of_run(read_workspace(), run.id, reader="model", reading=reader)
+        return claims_of_run(read_workspace(), run.id, asked, reading)
 
-    return background().ask(("claims", run.id, reader, loaders.label_version(run.id)), compute)
+    unfiltered = replace(asked, shown=ClaimFilter())  # another filter reads no text again
+    return background().ask(("claims", run.id, unfiltered, reading, loaders.label_version(run.id)), compute)
 
 
-def _draw(run: Run, reader: str, asked: ClaimsRequest) -> None:
-    found = _ask(run, reader)
+def _draw(run: Run, asked: ClaimsRequest, reading: str | None) -> None:
+    found = _ask(run, asked, reading)
     if not found.ready:
         st.caption("Reading the texts. Some thousand texts take some seconds.")
     elif found.value is None:
         st.error("The texts could not be read: the log says why.")
     else:
-        _show(run, found.value, asked)
+        _show(run, found.value, asked.shown)
 
 
-def _show(run: Run, found: RunClaims, asked: ClaimsRequest) -> None:
+def _show(run: Run, found: RunClaims, asked: ClaimFilter) -> None:
     st.markdown(as_text(" ".join(describe(found))))
     labelled = (("Label briefs", RULE.name, found.rates), ("Label claims", RIGHT_CLAIM.name, found.precision))
     with st.container(horizontal=True):

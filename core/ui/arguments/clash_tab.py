@@ -9,8 +9,8 @@ import streamlit as st
 
 from core.actions.clash import clash_of_run
 from core.actions.job_kinds.reading import KIND as READING
-from core.actions.reading_settings import ModelReading
-from core.audit.clash import SPEECHES, PointsRequest
+from core.actions.reading_settings import ClashRequest, ModelReading
+from core.audit.clash import SPEECHES
 from core.fields.record import make, option_of, options_of
 from core.scoring.clash_counts import RunClash, describe_clash, list_counts, select_points
 from core.scoring.rubric_words import worth_summary
@@ -20,7 +20,7 @@ from core.ui.shared import links, loaders, tables
 from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import choose_one
 from core.ui.shared.loaders.cache import cache_by
-from core.ui.shared.option_controls import choose_setting, show_settings
+from core.ui.shared.option_controls import choose_setting, show_more, show_settings
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
@@ -86,13 +86,14 @@ def _column(name: str) -> Any:
 def _show_points(run: Run, found: RunClash) -> None:
     sides = {side: side for side in dict.fromkeys(found.points["side"])}
     left, middle, right = st.columns(3, vertical_alignment="bottom")
-    of_side = option_of(PointsRequest, "side")
+    of_side = option_of(ClashRequest, "side")
     side = choose_setting(left.selectbox, of_side, _OWNER, sides, None, index=None, placeholder=of_side.missing)
     with middle:
-        chosen = show_settings(PointsRequest, _OWNER, ["status"])
+        chosen = show_settings(ClashRequest, _OWNER, ["status"])
     with right:
-        chosen |= show_settings(PointsRequest, _OWNER, ["decisive"])
-    points = select_points(found.points, make(PointsRequest, {"side": side or "", **chosen}))
+        chosen |= show_settings(ClashRequest, _OWNER, ["decisive"])
+    chosen |= show_more(ClashRequest, _OWNER, (*NOT_HERE, "side", *chosen))
+    points = select_points(found.points, make(ClashRequest, {"side": side or "", **chosen}).points)
     if points.empty:
         st.caption("No point matches the filters.")
         return

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.audit.argument_kinds import METHODS, MOST_K
-from core.audit.kind_settings import KindSettings, KindsRequest
+from core.audit.kind_settings import KindsRequest
 from core.fields.record import make, options_of
 from core.report.figures import argument_kinds as figures
 from core.scoring.argument_kinds import (
@@ -25,14 +25,13 @@ from core.store.runs import Run
 from core.texts import estimate_text
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.background import Result, background
-from core.ui.shared.option_controls import choose_setting, names_of_rest, show_settings
+from core.ui.shared.option_controls import choose_setting, show_more, show_settings
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import draw_until_ready
 from core.ui.shared.widgets import as_text, pair_text, show_captioned, show_empty
 
 _KINDS = {option.name: option for option in options_of(KindsRequest)}
-_Wanted = tuple[str, str, KindSettings]  # kind of text, role, settings
 _BY_RULE = 0  # the number of kinds that the rule chooses
 _LONGEST = 700  # characters of a typical text
 
@@ -45,11 +44,11 @@ def show(run: Run) -> None:
             f"This run's method is {as_text(method_text(run.method))}, which writes no texts, so there are no arguments to sort."
         )
         return
-    wanted = _choose(counts)
-    draw_until_ready(lambda: _draw(run, wanted), lambda: _ask(run, wanted).ready)
+    asked = _choose(counts)
+    draw_until_ready(lambda: _draw(run, asked), lambda: _ask(run, asked).ready)
 
 
-def _choose(counts: dict[str, dict[str, int]]) -> _Wanted:
+def _choose(counts: dict[str, dict[str, int]]) -> KindsRequest:
     """Show one row of controls."""
     texts, role, method, number, seed = st.columns([0.22, 0.2, 0.22, 0.2, 0.16])
     names = {kind: f"{TEXT_NAMES[kind]} ({sum(roles.values()):,})" for kind, roles in counts.items()}
@@ -64,23 +63,22 @@ def _choose(counts: dict[str, dict[str, int]]) -> _Wanted:
         choices = {str(_BY_RULE): "the most that are stable", **{str(n): f"{n}" for n in range(2, 2 * MOST_K + 1)}}
         k = int(choose_setting(number.selectbox, _KINDS["k"], "", choices, str(_BY_RULE)) or _BY_RULE)
     with seed:
-        chosen = show_settings(KindSettings, "", names_of_rest(KindSettings, ("method", "k")))
-    return kind, by, make(KindSettings, {**chosen, "method": how, "k": k or None})
+        chosen = show_settings(KindsRequest, "", ["seed"])
+    chosen |= show_more(KindsRequest, "", ("texts", "role", "method", "k", *chosen))
+    return make(KindsRequest, {**chosen, "texts": kind, "role": by, "method": how, "k": k or None})
 
 
-def _ask(run: Run, wanted: _Wanted) -> Result:
-    kind, role, settings = wanted
-
+def _ask(run: Run, asked: KindsRequest) -> Result:
     def compute(_progress: Callable[[float], object]) -> RunKinds:
         with read_workspace().store.read() as db:
-            texts = load_texts(db, run.id, kind, role)
-        return find_kinds(texts, settings)
+            texts = load_texts(db, run.id, asked.texts, asked.role)
+        return find_kinds(texts, asked.settings)
 
-    return background().ask(("kinds", run.id, *wanted, loaders.run_version(run.id)), compute)
+    return background().ask(("kinds", run.id, asked, loaders.run_version(run.id)), compute)
 
 
-def _draw(run: Run, wanted: _Wanted) -> None:
-    found = _ask(run, wanted)
+def _draw(run: Run, asked: KindsRequest) -> None:
+    found = _ask(run, asked)
     if not found.ready:
         st.caption("Sorting the texts. Some thousand texts take about 15 seconds.")
     elif found.value is None:

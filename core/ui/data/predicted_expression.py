@@ -16,7 +16,7 @@ from core.config import import_folders
 from core.fields.record import make, options_of
 from core.ui.shared import loaders
 from core.ui.shared.linked import bind
-from core.ui.shared.option_controls import choose_setting, key_of, show_control, show_settings, title_of
+from core.ui.shared.option_controls import choose_setting, key_of, names_of_rest, show_control, show_settings, title_of
 from core.ui.shared.shell import PageContext, explain_errors
 
 _OWNER = "predicted_"  # the beginning of keys and query parameters
@@ -69,7 +69,7 @@ def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
             st.markdown("**Cells or profiles**")
             chosen |= show_settings(PredictionOptions, _OWNER, [*READING, "clip_negative", "within"])
             st.markdown("**Both**")
-            chosen |= show_settings(PredictionOptions, _OWNER, ["rank_only", "strict"])
+            chosen |= show_settings(PredictionOptions, _OWNER, names_of_rest(PredictionOptions, ("real", *chosen)))
         with table_side:
             st.markdown("**Table**")
             given = {role: st.text_input(title, **bind(f"{_OWNER}{role}")) for role, title in _ROLES.items()}

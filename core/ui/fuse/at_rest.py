@@ -62,7 +62,7 @@ def _state_at_once(choice: FusionChoice) -> dict[str, Any]:
         "caution": "",
         "mixes": [mix.as_json() for mix in fusion_controls.of_choice(choice)],
         "links": explorer.row_links(choice),
-        "rest": states.describe_rest(choice.by_support, by_agreement=choice.by_agreement),
+        "rest": states.describe_rest(choice.how.by_support, by_agreement=choice.how.by_agreement),
     }
 
 

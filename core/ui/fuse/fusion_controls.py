@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -15,14 +15,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.explorer.prepare import Mix, starters
 from core.explorer.prepare import prepare_fusion as prepare
-from core.fields.record import options_of
+from core.fields.record import make, options_of
 from core.methods.cut_scores import fusion_protocols
-from core.methods.fusion_settings import BySupport, FusionSettings
+from core.methods.fusion_settings import FusionSettings
 from core.scoring import sentences
 from core.scoring.run_scores import RunRows
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.transfer.fusion import Reference, shares_of
+from core.transfer.fusion import shares_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.permutation_null import KnnNumbers
@@ -47,14 +47,13 @@ NOT_HERE = {
     "w_dir": "as w_de",
     "reference_runs": "each component has a control, shown only if percentiles are taken over labelled rows",
 }
-KEYS = ("over", "by_support", "by_agreement")  # of widgets whose values presets have
+_UNWEIGHTED: dict[str, Any] = {"others": (), "w_de": (), "w_dir": ()}  # fields of settings whose components are still unknown
 
 
 @dataclass(frozen=True, slots=True)
 class FusionChoice:
     """A choice of what to fuse: the base, the ids of the other components (KNN for the live kNN, with settings `knn`), and their
-    weights. w_de, w_dir: one for each other component, with a sum of at most 1. references: id → the run on labelled rows against
-    which its percentiles are taken if `reference` is "train". by_support, by_agreement: see `FusionSettings`.
+    weights. w_de, w_dir: one for each other component, with a sum of at most 1. how: the other settings, without components.
     """
 
     dataset: Dataset
@@ -63,18 +62,13 @@ class FusionChoice:
     knn: KnnSettings | None
     w_de: tuple[float, ...]
     w_dir: tuple[float, ...]
-    reference: Reference
-    references: tuple[tuple[str, str], ...]
+    how: FusionSettings
     labelled: bool
-    by_support: BySupport = "no"
-    by_agreement: bool = False
 
     def settings(self) -> FusionSettings:
         """Return the components, the live kNN given by its settings."""
         parts = tuple(self.knn if key == KNN and self.knn is not None else key for key in self.others)
-        references = dict(self.references)
-        how = (self.reference, references, self.by_support, self.by_agreement)
-        return FusionSettings(self.base.id, parts, self.w_de, self.w_dir, *how)
+        return replace(self.how, base=self.base.id, others=parts, w_de=self.w_de, w_dir=self.w_dir)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +85,8 @@ class Places:
 
 
 def list_defaults() -> dict[str, Any]:
-    """Return the defaults of the widgets of KEYS."""
-    return default_values(_FUSION[name] for name in ("reference", "by_support", "by_agreement"))
+    """Return the defaults of the widgets whose values presets have besides weights, by their keys."""
+    return default_values(option for name, option in _FUSION.items() if name not in (*NOT_HERE, "with"))
 
 
 def make_places() -> Places:
@@ -138,17 +132,18 @@ def _show_settings(dataset: Dataset, base: Run, runs: Sequence[Run], others: Seq
     methods = {run.id: run.method for run in runs}
     first, second, third = st.columns([0.27, 0.45, 0.28], vertical_alignment="bottom")
     reference = choose_title(first.segmented_control, _FUSION["reference"], required=True)
-    has_knn = any(key == KNN or methods[key] == "knn" for key in others)
-    by_support = choose_title(second.segmented_control, _FUSION["by_support"], required=True) if has_knn else "no"
+    how: dict[str, Any] = {"reference": reference}
+    if any(key == KNN or methods[key] == "knn" for key in others):
+        how["by_support"] = choose_title(second.segmented_control, _FUSION["by_support"], required=True)
     with third:
-        scaled = show_settings(FusionSettings, "", names_of_rest(FusionSettings, (*NOT_HERE, "with", "reference", "by_support")))
+        rest = names_of_rest(FusionSettings, (*NOT_HERE, "with", "reference", "by_support"))
+        how |= show_settings(FusionSettings, "", rest)
     knn = None
     if KNN in others:
         training = bool(loaders.labelled_counts().set_index("run")["training"].get(base.id, 0))
         knn = neighbour_controls.choose_settings(dataset, neighbour_controls.usable_spaces(dataset), training=training)
-    references = _show_references(base, others, runs) if reference == "train" else ()
-    how = {"by_support": cast("BySupport", by_support), **scaled}
-    return FusionChoice(dataset, base, (), knn, (), (), cast("Reference", reference), references, labelled=False, **how)
+    how["reference_runs"] = _show_references(base, others, runs) if reference == "train" else {}
+    return FusionChoice(dataset, base, (), knn, (), (), make(FusionSettings, how, **_UNWEIGHTED), labelled=False)
 
 
 def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
@@ -159,13 +154,13 @@ def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
     }
 
 
-def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> tuple[tuple[str, str], ...]:
+def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> dict[str, str]:
     """Show the choice of a labelled run for every component but a kNN, which has its own priors under folds."""
     known = loaders.labelled_counts().set_index("run")["training"]
     labelled = {run.id: run.name for run in runs if known.get(run.id, 0) > 0}
     methods = {run.id: run.method for run in runs}
     needing = [base.id, *(key for key in others if key != KNN and methods[key] != "knn")]
-    chosen = []
+    chosen = {}
     for column, key in zip(st.columns(max(len(needing), 2)), needing, strict=False):
         found = choose_one(
             column.selectbox,
@@ -177,16 +172,15 @@ def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> t
             placeholder="choose a run on labelled rows",
         )
         if found is not None:
-            chosen.append((key, found))
-    return tuple(chosen)
+            chosen[key] = found
+    return chosen
 
 
 def key_of(choice: FusionChoice) -> tuple[Any, ...]:
     """Return everything that a fusion depends on except its weights, as a cache key."""
-    runs = [choice.base.id, *choice.others, *(run for _, run in choice.references)]
+    runs = [choice.base.id, *choice.others, *choice.how.references.values()]
     versions = loaders.versions_of(run for run in runs if run != KNN)
-    scaled = (choice.by_support, choice.by_agreement)
-    return choice.base.id, choice.others, choice.knn, choice.reference, choice.references, scaled, versions
+    return choice.base.id, choice.others, choice.knn, repr(choice.how), versions  # its mapping has no hash
 
 
 def key_against(choice: FusionChoice, baseline: Run) -> tuple[Any, ...]:

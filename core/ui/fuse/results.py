@@ -72,7 +72,7 @@ def show_remarks(choice: FusionChoice, prepared: LiveFusion, found: FusionCompar
         parts.append(f"Rows without a component, scored by the others: {uncovered:,}")
     parts.append(
         "Ranked among these rows: a row's number depends on which other rows there are"
-        if choice.reference == "population"
+        if choice.how.reference == "population"
         else "Ranked against labelled rows: a row's number does not depend on the other rows"
     )
     parts.append("A fusion's numbers are rank scores, not probabilities")

@@ -113,7 +113,7 @@ def _widget_values(choice: FusionChoice) -> dict[str, Any]:
     """Return the values of the choice's widgets."""
     keys = [
         *neighbour_controls.KEYS,
-        *fusion_controls.KEYS,
+        *fusion_controls.list_defaults(),
         *(f"{prefix}_{key}" for key in choice.others for prefix in ("w_de", "w_dir")),
     ]
     return {key: st.session_state[key] for key in keys if key in st.session_state}
@@ -184,8 +184,8 @@ def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Ru
     try:
         with st.spinner("Saving …"):
             others = [_save_component(workspace, choice, key, name, on_test, twins) for key in choice.others]
-            references = dict(choice.references)
-            if on_test and choice.reference == "train":
+            references = dict(choice.how.references)
+            if on_test and choice.how.reference == "train":
                 references = {base.id: references.get(choice.base.id, choice.base.id)}
                 references |= {twins[key]: key for key in twins}
             settings = replace(choice.settings(), base=base.id, others=tuple(others), references=references)
@@ -227,7 +227,7 @@ def show_take_along(workspace: Workspace, choice: FusionChoice, baseline: Run, p
         explorer.name_rows(choice, baseline),
         at_rest.find_noise(choice, baseline) if choice.labelled else None,
         describe_scoring(fusion_controls.protocols_of(choice)),
-        describe_rest(choice.by_support, by_agreement=choice.by_agreement),
+        describe_rest(choice.how.by_support, by_agreement=choice.how.by_agreement),
     )
     build = partial(_make, workspace, fusion, now, fusion_controls.of_choice(choice), labels=labels)
     st.download_button(

@@ -76,7 +76,10 @@ def _show_rows(dataset: Dataset) -> str:
         chosen = show_settings(RowSelection, "launch_", ["sample"])
     with three:
         chosen |= show_settings(RowSelection, "launch_", ["seed"])
-    return f"split={split}" + (f";sample={chosen['sample']},seed={chosen['seed']}" if chosen["sample"] is not None else "")
+    rest = show_more(RowSelection, "launch_", ("split", *chosen))
+    parts = [f"sample={chosen['sample']},seed={chosen['seed']}"] if chosen["sample"] is not None else []
+    parts += [f"{name}={value}" for name, value in rest.items() if value != _ROWS[name].default]
+    return ";".join([f"split={split}", *parts])
 
 
 def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:

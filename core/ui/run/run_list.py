@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
@@ -14,7 +15,6 @@ from core.actions.job_kinds.base import Job
 from core.actions.workspace import Workspace
 from core.engine.journal import read_progress
 from core.engine.run_state import LIVE_STATES, Status
-from core.fields.record import options_of
 from core.store.runs import Run
 from core.texts import describe_duration
 from core.ui.shared import links, loaders, tables
@@ -210,8 +210,7 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
         return {}
     with st.expander("Resume with other settings", expanded=status.state in ("budget", "stopped")):
         owner = f"calls-{run.id}-"
-        names = [option.name for option in options_of(ChangedSettings) if option.name != "endpoint"]
-        defaults = {"endpoint": present.servers, **{name: getattr(present, name) for name in names}}
+        defaults = {"endpoint": present.servers, **asdict(present)}
         chosen = show_settings(ChangedSettings, owner, ["endpoint"], defaults=defaults)
         rest = names_of_rest(ChangedSettings, ("endpoint", "backend", "ray_address"))
         chosen |= show_settings(ChangedSettings, owner, rest, columns=2, defaults=defaults, in_link=False)

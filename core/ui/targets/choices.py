@@ -8,16 +8,16 @@ import streamlit as st
 
 from core.actions import target_ranking
 from core.actions.workspace import Workspace
-from core.fields.record import option_of
+from core.fields.record import make, option_of
 from core.target_ranking.evaluate import EvaluationRequest
-from core.target_ranking.request import RankingChoice
+from core.target_ranking.request import RankingTableRequest
 from core.target_ranking.results import ALL_GENES, RankingFolder, SavedEvaluation
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import METRICS
 from core.ui.shared.linked import choose_one
-from core.ui.shared.option_controls import choose_setting
+from core.ui.shared.option_controls import choose_setting, show_more
 
-_RANKING = option_of(RankingChoice, "ranking")
+_RANKING = option_of(RankingTableRequest, "ranking")
 MASK_WORDS, UNIT_WORDS = (option_of(EvaluationRequest, name).titles for name in ("mask", "unit"))
 
 
@@ -39,7 +39,8 @@ def choose(workspace: Workspace) -> ShownRanking | None:
     left, middle, right = st.columns([0.3, 0.4, 0.3])
     first = next(iter(known))
     name = choose_setting(left.selectbox, _RANKING, "", {name: name for name in known}, first) or first
-    folder = known[name]
+    asked = make(RankingTableRequest, {**show_more(RankingTableRequest, "", ("ranking",)), "ranking": name})
+    folder = known[asked.choice.ranking or first]
     saved = {each.key: each for each in reversed(folder.evaluations())}
     split = folder.split() if (folder.path / "data.json").is_file() else None
     if not saved:

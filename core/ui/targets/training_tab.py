@@ -146,8 +146,9 @@ def _show_form(workspace: Workspace) -> None:
     known = [name for name, model in ranking_models().items() if not missing_packages(model)]
     usual, option = [each for each in known if each in QUICK] or known, option_of(TrainingOptions, "models")
     models = right.multiselect(title_of(option), known, usual, help=option.help, **bind("models"))
-    chosen |= show_more(TrainingRequest, "", chosen)
+    chosen |= show_more(TrainingOptions, "", ("models", *chosen))
     if st.button(
         "Start training", type="primary", icon=":material/play_arrow:", key="start-targets", disabled=not chosen["name"]
     ):
-        _start(workspace, request_of(make(TrainingRequest, chosen), path.strip(), {model: {} for model in models}))
+        asked = make(TrainingOptions, {**chosen, "models": models})
+        _start(workspace, request_of(asked.training, path.strip(), {model: {} for model in asked.models}))

@@ -1,0 +1,32 @@
+"""A plugin of pytest: each record that declares settings has one more, as if a person had appended it to the record's file."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+NAME = "odd_"  # the beginning of each further setting
+# What a run is made of is declared inside these, and forms of runs show that. They add a run's name and what only commands do.
+LEFT_OUT = ("FusionRequest", "KnnRequest", "RecoveredRequest")
+_DECLARED = {"help": "Odd.", "default": 4, "title": "Odd", "least": 0, "most": 9, "changes_result": False}
+_make_dataclass = dataclasses.dataclass
+
+
+def dataclass(cls: Any = None, /, **about: Any) -> Any:
+    """Make a dataclass as the standard library does, with a further setting where there are others."""
+    if cls is None:
+        return lambda given: dataclass(given, **about)
+    declares = any(isinstance(each, dataclasses.Field) and "setting" in each.metadata for each in vars(cls).values())
+    if declares and cls.__name__ not in LEFT_OUT:
+        _append_setting(cls, f"{NAME}{cls.__name__.lower()}")
+    return _make_dataclass(cls, **about)
+
+
+def _append_setting(cls: Any, name: str) -> None:
+    cls.__annotations__[name] = "int"
+    setattr(cls, name, dataclasses.field(default=4, kw_only=True, metadata={"setting": _DECLARED}))
+
+
+def pytest_load_initial_conftests() -> None:
+    """Make dataclasses so from here on, before the first record is imported."""
+    dataclasses.dataclass = dataclass

@@ -1,0 +1,31 @@
+"""A setting that is appended to any record has its control, option, key and identity, and no other file is edited."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from core.config import REPOSITORY
+from tests.further_settings import NAME
+
+# Tests that are run with a further setting in each record: of a file, those of these words.
+WALKS = {"tests/ui/test_settings.py": "", "tests/actions/test_setting_identities.py": NAME}
+LONGER_WALKS = {
+    "tests/ui/experiments/test_evidence_tab.py": "just_started_is_shown or other_gene_names",
+    "tests/ui/shared/test_again_panels.py": "said_beside_the_noise",
+    "tests/ui/targets/test_targets.py": "another_mask",
+    "tests/ui/arguments/test_rubrics_tab.py": "judges_own",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "words"), [*WALKS.items(), *(pytest.param(*walk, marks=pytest.mark.soak) for walk in LONGER_WALKS.items())]
+)
+def test_a_further_setting_of_each_record_passes_the_walk(file: str, words: str) -> None:
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "tests.further_settings", "-p", "no:cacheprovider", "-k", words]
+    apart = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    found = subprocess.run([*command, file], cwd=REPOSITORY, env=apart, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout[-4_000:]
