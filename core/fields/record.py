@@ -6,13 +6,13 @@ A field that is itself such a record adds its settings under their own names, un
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, field, fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from core.errors import InputError
+from core.errors import InputError, SettingError
 from core.fields.option import Kind, Option
 
 R = TypeVar("R")
@@ -98,11 +98,17 @@ def make(record: type[R], chosen: Mapping[str, object], **others: Any) -> R:
         if option is not None and option.name in chosen:
             values[each.name] = option.read(chosen[option.name])
         elif option is not None and option.default is MISSING:
-            raise InputError(f"{option.name}: got none, expected {option.expected}")
+            raise SettingError(option.name, f"got none, expected {option.expected}")
         elif inner is not None and each.name not in others:
             names = {option.name for option in options_of(inner)}
             values[each.name] = make(inner, {name: value for name, value in chosen.items() if name in names})
     return record(**values)
+
+
+def check_values(record: Any) -> None:
+    """Raise SettingError for the first value of a record that its setting may not have."""
+    for name, value in values_of(record).items():
+        replace(option_of(type(record), name), zero_is_none=False).read(value)  # a record has None
 
 
 def values_of(record: Any) -> dict[str, Any]:
