@@ -125,6 +125,7 @@ def everything(unpacked: Workspace, tmp_path: Path) -> Workspace:
         ("claims fused --relation act", ["activates", "acts with"]),
         ("clash fused --status un", ["unclear"]),
         ("knn --protocol l", ["loo"]),
+        ("ledger add x --metric hit", ["hit_rate"]),
     ],
 )
 def test_the_shell_completes_names(unpacked: Workspace, monkeypatch: pytest.MonkeyPatch, line: str, offered: list[str]) -> None:

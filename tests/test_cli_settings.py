@@ -11,6 +11,7 @@ from tests.commands import core
 RUN = ("run", "prompt_only", "--dataset", "simulated")
 FUSE = ("fuse", "--base", "a", "--with", "b", "--name", "x", "--w-dir", "1")
 DECOMPOSE = ("decompose", "--base", "a", "--fused", "b", "--name", "x", "--w-dir", "1")
+HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,9 @@ DECOMPOSE = ("decompose", "--base", "a", "--fused", "b", "--name", "x", "--w-dir
         (("cells", "labels", "F", "--name", "n", "--seed", "-1"), "--seed: got -1, expected 0 or more"),
         (("cells", "labels", "F", "--name", "n", "--fdr", "0"), "--fdr: got 0.0, expected more than 0, at most 1"),
         (("claims", "S", "--relation", "eats"), "--relation: got 'eats', expected activates, represses"),
+        ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "foo"), "--metric: got 'foo', expected de, dir, mean, hit_rate"),
+        ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "hit_rate"), "--metric: got 'hit_rate', expected de, dir, mean"),
+        ((*HYPOTHESIS, "--smallest", "1"), "--smallest: got 1.0, expected more than 0, less than 1"),
         (("run", "debat", "--dataset", "simulated"), "method 'debat': not known, did you mean debate, debate_again?"),
     ],
 )

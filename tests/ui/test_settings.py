@@ -38,6 +38,7 @@ from core.cli.settings import NO_SETTINGS, Taken, taken_by
 from core.engine.request import RowSelection, RunRequest
 from core.errors import InputError
 from core.experiments.benchmark_spec import Arm, FoldsSpec, HypothesisSpec, NoiseSpec, PlanSpec, RowsSpec
+from core.experiments.rubric_hypothesis import RuleRequest
 from core.fields.option import Option
 from core.fields.record import arguments_of, arguments_of_option, make, options_of, values_of
 from core.fields.toml_table import parse_toml
@@ -82,6 +83,7 @@ JSON_TEXTS = {"extra_body": '{"top_k": 3}', "extra_headers": '{"X-Title": "scree
 ODD: Mapping[type, Mapping[str, Any]] = {
     FusionRequest: {"w_de": (0.25, 0.5), "w_dir": (0.25, 0.5)},
     KindsRequest: {"k": None},
+    RuleRequest: {"smallest_effect": 0.25},
 }
 
 
@@ -140,6 +142,7 @@ FORMS: Mapping[type, Sequence[Form]] = {
     KindsRequest: [Form("arguments", {"tab": "Kinds", "run": "debate"}, "", from_data=("texts", "k"))],
     ClaimsRequest: [Form("arguments", {"tab": "Claims", "run": "debate"}, "claims", claims_tab.NOT_HERE)],
     ClashRequest: [Form("arguments", IN_CLASH, "clash_", clash_tab.NOT_HERE, ("side",), prepare=read_clash)],
+    RuleRequest: [Form("ledger", {}, "ledger_", from_data=("metric",))],
     Question: [Form("ask", {"answered_by": "server"}, "ask_", ask_form.NOT_HERE, ("endpoint",))],
     TextSettings: [Form("data", {"tab": "Spaces and leaks"}, "build_")],
     NetworkSettings: [Form("data", {"tab": "Spaces and leaks", "build_kind": "neighbourhoods in a network"}, "build_")],
