@@ -11,6 +11,7 @@ from tests.commands import core
 RUN = ("run", "prompt_only", "--dataset", "simulated")
 FUSE = ("fuse", "--base", "a", "--with", "b", "--name", "x", "--w-dir", "1")
 DECOMPOSE = ("decompose", "--base", "a", "--fused", "b", "--name", "x", "--w-dir", "1")
+LABELS = ("cells", "labels", "F", "--name", "n")
 HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
 
 
@@ -35,9 +36,12 @@ HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
         ((*DECOMPOSE, "--w-de", "7"), "--w-de: got 7.0, expected more than 0, at most 1"),
         ((*FUSE, "--w-de", "2"), "--w-de: got '2', expected numbers with commas between them, each 0 to 1"),
         ((*FUSE, "--w-de", "0.5,0.5"), "--w-de: got 2 weights for 1 runs"),
-        (("cells", "labels", "F", "--name", "n", "--most-effects", "-1"), "--most-effects: got -1, expected 1 or more"),
-        (("cells", "labels", "F", "--name", "n", "--seed", "-1"), "--seed: got -1, expected 0 or more"),
-        (("cells", "labels", "F", "--name", "n", "--fdr", "0"), "--fdr: got 0.0, expected more than 0, at most 1"),
+        (("cells", "evaluate", "F", "--real", "R", "--sample", "0"), "--sample: got 0, expected 1 or more"),
+        ((*LABELS, "--pert-shares", "2", "-1", "0"), "--pert-shares: got ('2', '-1', '0'), expected 3 numbers"),
+        ((*LABELS, "--pert-shares", "0.5", "0.1", "0.1"), "--pert-shares: got (0.5, 0.1, 0.1), expected those of train"),
+        ((*LABELS, "--most-effects", "-1"), "--most-effects: got -1, expected 1 or more"),
+        ((*LABELS, "--seed", "-1"), "--seed: got -1, expected 0 or more"),
+        ((*LABELS, "--fdr", "0"), "--fdr: got 0.0, expected more than 0, at most 1"),
         (("claims", "S", "--relation", "eats"), "--relation: got 'eats', expected activates, represses"),
         ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "foo"), "--metric: got 'foo', expected de, dir, mean, hit_rate"),
         ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "hit_rate"), "--metric: got 'hit_rate', expected de, dir, mean"),
@@ -61,6 +65,7 @@ def test_a_value_beyond_a_range_names_its_option(tmp_path: Path, words: tuple[st
         (("knn", "--space", "x", "--folds", "2.5"), "--folds: got '2.5', expected a whole number, 2 to 50"),
         (("knn", "--space", "x", "--power", "high"), "--power: got 'high', expected a number, more than 0"),
         ((*FUSE, "--w-de", "1", "--reference", "foo"), "--reference: got 'foo', expected population, train"),
+        ((*LABELS, "--pert-shares", "1", "0", "all"), "3 numbers with commas between them, each 0 to 1"),
         (("clash", "S", "--status", "x"), "--status: got 'x', expected answered, ignored, unclear"),
     ],
 )

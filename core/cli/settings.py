@@ -20,7 +20,11 @@ from core.fields.record import options_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 _TYPES = {"flag": bool, "file": Path}  # numbers and choices are texts, which the declaration reads
-_NUMBERS = {"int": int, "float": float}
+_NUMBERS: Mapping[str, Callable[[Any], Any]] = {
+    "int": int,
+    "float": float,
+    "numbers": lambda texts: [float(text) for text in texts],
+}
 # Options that are no settings of what a command asks for, of every command or of one, and why a form has none of them.
 NO_SETTINGS: Mapping[str, str] = {
     "--help": "it describes the command",
@@ -145,6 +149,8 @@ def _metavar(option: Option) -> str | None:
     """Return what stands for the value in --help; None for what typer says."""
     if option.metavar or option.choices:
         return option.metavar or "|".join(option.named_choices)
+    if option.kind == "numbers":
+        return f"<{','.join(['float'] * len(option.default))}>"
     if option.kind in _NUMBERS:
         return f"<{option.kind}>{f' [{option.range}]' if option.is_usage and option.range else ''}"
     return None
@@ -152,7 +158,7 @@ def _metavar(option: Option) -> str | None:
 
 def _type_of(option: Option) -> Any:
     if option.kind == "numbers":
-        return tuple[(float,) * len(option.default)]  # type: ignore[misc]
+        return tuple[(str,) * len(option.default)]  # type: ignore[misc]
     if option.is_repeated:
         return list[str]
     return _TYPES.get(option.kind, str)
