@@ -27,6 +27,8 @@ HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
         ((*RUN, "--extra-body", "[1]"), "--extra-body: got '[1]', expected a JSON object"),
         ((*RUN, "--extra-headers", '{"Host": "a"}'), "--extra-headers: 'Host' is set by the connection itself"),
         ((*RUN, "--labels", "none"), "--labels: got 'none', expected auto, all, blinded, folds"),
+        (("knn", "--space", "x", "--k", "0"), "--k: got 0, expected 1 or more"),
+        (("knn", "--space", "x", "--de-power", "0"), "--de-power: got 0.0, expected more than 0"),
         (("knn", "--space", "x", "--k", "-1"), "--k: got -1, expected 1 or more"),
         (("knn", "--space", "x", "--power", "inf"), "--power: got inf, expected a finite number, more than 0"),
         (("knn", "--space", "x", "--folds", "2000"), "--folds: got 2000, expected 2 to 50"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -109,6 +109,10 @@ class Option:
                 raise self._wrong(value, self.expected)
             return tuple(map(self._text, split_names(value)))
         return Path(str(value)) if self.kind == "file" else self._text(str(value))
+
+    def read_number(self, value: object) -> Any:
+        """Return the same, with 0 as a number that has to be in the range."""
+        return replace(self, zero_is_none=False).read(value)
 
     def accepts(self, value: object) -> bool:
         """Return whether a value of TOML or JSON may stand here: of the right type, and what `read` reads."""

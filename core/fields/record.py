@@ -6,7 +6,7 @@ A field that is itself such a record adds its settings under their own names, un
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -108,7 +108,7 @@ def make(record: type[R], chosen: Mapping[str, object], **others: Any) -> R:
 def check_values(record: Any) -> None:
     """Raise SettingError for the first value of a record that its setting may not have."""
     for name, value in values_of(record).items():
-        replace(option_of(type(record), name), zero_is_none=False).read(value)  # a record has None
+        option_of(type(record), name).read_number(value)  # what is missing is None in a record
 
 
 def values_of(record: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -262,7 +262,7 @@ def test_a_range_holds_for_the_command_and_for_files(record: type) -> None:
 @of_each_command
 def test_what_is_beyond_a_range_is_said_of_the_option(name: str) -> None:
     for option in TAKEN[name].options:
-        for beyond in beyond_range(option):
+        for beyond in beyond_range(replace(option, zero_is_none=False)):
             values = {parameter.name: parameter.default for parameter in COMMANDS[name].params}
             values |= {f"{option.name}{'_' * (option.name not in values)}": str(beyond)}
             taken = Taken(TAKEN[name].record, (option,))
