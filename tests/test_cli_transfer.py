@@ -343,7 +343,7 @@ TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
         (["embed", "load", "absent.npz", "--name", "s"], 1, "no such file"),
         (["embed", "load", "pyproject.toml", "--name", "s"], 1, "expected safetensors"),
         (["embed", "delete", "far"], 1, "space 'far': not in this workspace, which has near"),
-        (["knn", "--space", ","], 1, "spaces: got none"),
+        (["knn", "--space", ","], 1, "--space: got none"),
         (["knn", "--space", "near,near"], 1, "each once"),
         (["knn", "--space", "near", "--power", "0"], 1, "power: got 0"),
         (["knn", "--space", "near", "--power", "nan"], 1, "power: got nan"),
