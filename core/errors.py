@@ -2,6 +2,7 @@
 
 DeskError                   anything below: what, where, got, expected, in one line
 ├── InputError              a file, an argument or a link is wrong
+│   ├── SettingError        a setting has a value that it may not have; carries the setting's name
 │   ├── UnknownFormat       a file whose content no reader recognises
 │   ├── UnsafeFile          an archive that tries to escape, to explode, or is not what it says
 │   ├── NotFound            a name or id that this workspace does not have
@@ -29,6 +30,17 @@ class DeskError(Exception):
 
 class InputError(DeskError):
     """What was given is wrong; nothing was changed."""
+
+
+class SettingError(InputError):
+    """A setting has a value that it may not have. name: the setting's; problem: what was got, and what is expected."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(name, problem)
+        self.name, self.problem = name, problem
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.problem}"
 
 
 class UnknownFormat(InputError):

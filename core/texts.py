@@ -163,11 +163,19 @@ def printable(text: str) -> str:
 
 def list_known(name: str, known: Sequence[str], most: int = 5) -> str:
     """Return what to say of the names that exist where `name` does not: those like it, else the first few and how many more."""
+    return _ask_if_meant(name, known, most) or f"which has {_first(known, most) or 'none'}"
+
+
+def list_choices(name: str, known: Sequence[str], most: int = 5) -> str:
+    """Return the same of names that are built in: those like it, else all of them."""
+    return _ask_if_meant(name, known, most) or f"expected one of {', '.join(known)}"
+
+
+def _ask_if_meant(name: str, known: Sequence[str], most: int) -> str:
+    """Return whether a name like it was meant, as a question; "" where none is like it."""
     wanted = name.casefold()
     like = [each for each in known if wanted and wanted in each.casefold()] or get_close_matches(name, known, most)
-    if like:
-        return f"did you mean {_first(like, most)}?"
-    return f"which has {_first(known, most) or 'none'}"
+    return f"did you mean {_first(like, most)}?" if like else ""
 
 
 def _first(names: Sequence[str], most: int) -> str:

@@ -58,7 +58,10 @@ def test_a_file_is_imported(place: Path, tmp_path: Path) -> None:
         (("import",), "expected either a file or --published"),
         (("import", "absent.csv"), "absent.csv"),
         (("result", "nobody"), "not registered here"),
-        (("add", "x", "--hypothesis", "h", "--prediction", "p", "--smallest", "0"), "smallest effect: got 0"),
+        (
+            ("add", "x", "--hypothesis", "h", "--prediction", "p", "--smallest", "0"),
+            "--smallest: got 0.0, expected more than 0",
+        ),
         (
             ("add", "x", "--hypothesis", "h", "--prediction", "p", "--smallest", "0.1", "--runs", "one"),
             "expected two runs as A,B",

@@ -61,6 +61,7 @@ def test_every_parameter_that_names_something_here_is_completed() -> None:
         f"{command} {each.opts[0]}: {each.help}"
         for command, each in every_parameter()
         if each.type_descriptor.annotation in (str, list[str])
+        and not str(each.metavar).startswith(("<int>", "<float>"))
         and SPEAKS_OF_ONE.search(f"{each.help} {each.metavar}")
         and not {*each.opts} & {*NO_NAMES}
         and each._custom_shell_complete is None
@@ -118,6 +119,13 @@ def everything(unpacked: Workspace, tmp_path: Path) -> Workspace:
         ("undo desc", ["descriptions.json"]),
         ("run evid", ["evidence_rules"]),
         ("ablation run few", ["few_neighbours"]),
+        ("run fusion --backend r", ["ray"]),
+        ("run fusion --labels a", ["auto", "all"]),
+        ("run fusion --leave-out temperature,top", ["temperature,top_p"]),
+        ("claims fused --relation act", ["activates", "acts with"]),
+        ("clash fused --status un", ["unclear"]),
+        ("knn --protocol l", ["loo"]),
+        ("ledger add x --metric hit", ["hit_rate"]),
     ],
 )
 def test_the_shell_completes_names(unpacked: Workspace, monkeypatch: pytest.MonkeyPatch, line: str, offered: list[str]) -> None:

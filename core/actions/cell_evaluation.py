@@ -15,7 +15,7 @@ from core.cells.predicted_expression import ComparedCellOptions
 from core.cells.strata import within_setting
 from core.datasets.archives import SUFFIX, predictions_in
 from core.errors import InputError, NotFound
-from core.fields.record import setting
+from core.fields.record import check_values, setting
 from core.importing.other_formats import refuse_other_format
 from core.store import Cursor, cell_evaluations, changes, datasets, runs
 from core.store.cell_evaluations import StoredEvaluation
@@ -37,7 +37,9 @@ class EvaluationOptions:
     run: str | None = setting(None, "The run made from the file; the table is stored with it.", not_on_form=_COMMAND)
     dataset: str | None = setting(None, "The run made from the file, given by its dataset.", not_on_form=_COMMAND)
     within: tuple[str, ...] = within_setting(not_on_form=_COMMAND)
-    sample: int | None = setting(None, "Compare this many cells of each perturbation, drawn at random.", not_on_form=_COMMAND)
+    sample: int | None = setting(
+        None, "Compare this many cells of each perturbation, drawn at random.", least=1, not_on_form=_COMMAND
+    )
 
 
 def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOptions) -> tuple[CellEvaluation, Run | None]:
@@ -50,8 +52,7 @@ def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOp
     if not (is_archive or is_cell_file(path)):
         refuse_other_format(path, path.name)
         raise InputError(f"{path}: cell-eval compares cells, expected AnnData (.h5ad), not a table of predicted changes")
-    if options.sample is not None and options.sample < 1:
-        raise InputError(f"--sample {options.sample}: expected at least 1 cell of each perturbation")
+    check_values(options)
     with predictions_in(path) if is_archive else nullcontext(path) as cells:
         return _evaluate(workspace, path, CellChoice(cells, options.cells, options.sample, within=options.within), options)
 

@@ -10,6 +10,7 @@ from core.audit.rules.registry import built_in_rubrics, rules
 from core.errors import InputError, NotFound, StateError
 from core.fields.toml_table import read_toml
 from core.store import changes, rubrics
+from core.texts import list_choices
 
 _ACTION = "add rubric"
 
@@ -26,7 +27,7 @@ def find(workspace: Workspace, name: str) -> Rubric:
         return rules()[name].rubric
     known = {rubric.name: rubric for rubric in list_all(workspace)}
     if name not in known:
-        raise NotFound(f"rubric {name!r}: not known, expected one of {', '.join(known)}")
+        raise NotFound(f"rubric {name!r}: not known, {list_choices(name, [*known])}")
     return known[name]
 
 

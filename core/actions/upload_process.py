@@ -65,7 +65,7 @@ def _carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
     from core import log
     from core.actions.workspace import open_workspace
     from core.config import Settings
-    from core.errors import DeskError
+    from core.errors import DeskError, InputError, SettingError
     from core.system_errors import explain
 
     given = request["settings"]
@@ -75,7 +75,8 @@ def _carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
         files = [(name, Path(path).read_bytes()) for name, path in request["files"]]
         return {"result": TASKS[request["task"]](open_workspace(settings), files, request["options"])}
     except DeskError as error:
-        return {"error": {"type": type(error).__name__, "message": str(error)}}
+        kind = InputError if isinstance(error, SettingError) else type(error)  # which a message alone makes
+        return {"error": {"type": kind.__name__, "message": str(error)}}
     except MemoryError:
         return {"error": {"type": MemoryError.__name__, "message": ""}}
     except OSError as error:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
-from core.errors import InputError
-from core.fields.record import setting
+from core.errors import SettingError
+from core.fields.record import check_values, setting
 
 Method = Literal["kmeans", "hdbscan"]
 TextKind = Literal["", "brief", "rebuttal", "answer", "thought", "text", "verdict"]
@@ -30,18 +30,15 @@ class KindSettings:
         title="Number of kinds",
         command_help="Number of kinds; by default the largest stable number. Only with kmeans.",
         key="kinds",
+        least=2,
+        offered=tuple(range(2, 25)),
     )
     seed: int = setting(0, "Random seed of k-means and of the samples.", title="Seed", key="kinds_seed", least=0, most=2**31 - 1)
 
     def __post_init__(self) -> None:
-        if self.method not in get_args(Method):
-            raise InputError(f"kinds of arguments: method: got {self.method!r}, expected {', '.join(get_args(Method))}")
+        check_values(self)
         if self.k is not None and self.method != "kmeans":
-            raise InputError(f"kinds of arguments: k: got {self.k} with {self.method}, which finds the number itself")
-        if self.k is not None and self.k < 2:
-            raise InputError(f"kinds of arguments: k: got {self.k}, expected 2 or more")
-        if not 0 <= self.seed < 2**31:
-            raise InputError(f"kinds of arguments: seed: got {self.seed}, expected a whole number from 0 below 2³¹")
+            raise SettingError("k", f"got {self.k} with {self.method}, which finds the number itself")
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,12 +106,7 @@ def read_rubric(table: TomlTable) -> Rubric:
     Required: name, question. Optional: answers, unit, roles, stages, dossier, pattern and [[examples]]. Raise InputError, with
     file, line and key, for invalid content.
     """
-    try:
-        return table.record(Rubric)
-    except InputError as error:
-        if str(error).startswith(table.file):
-            raise
-        raise InputError(f"{table.file}: {error}") from error
+    return table.record(Rubric)
 
 
 ALL = "all"  # every role together

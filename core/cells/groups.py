@@ -15,7 +15,7 @@ from core.cells.conditions import Conditions
 from core.cells.gene_names import ENSEMBL
 from core.cells.strata import LEAST_CONTROLS
 from core.errors import InputError
-from core.fields.record import setting
+from core.fields.record import check_values, setting
 from core.stats.arrays import Floats
 from core.symbols.perturbations import read_perturbations
 
@@ -45,8 +45,7 @@ class GroupSettings:
     )
 
     def __post_init__(self) -> None:
-        if self.min_cells < 2:
-            raise InputError(f"minimum of cells: got {self.min_cells}, expected at least 2")
+        check_values(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

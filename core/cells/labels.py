@@ -12,7 +12,7 @@ import pandas as pd
 from core.cells.differential_expression import GeneChanges, GuideExpression
 from core.cells.gene_names import GeneNames
 from core.errors import InputError
-from core.fields.record import setting
+from core.fields.record import check_values, setting
 from core.stats.arrays import Floats
 
 UP, DOWN, NONE, LEFT_OUT = 1, -1, 0, 2  # codes of labels
@@ -27,21 +27,19 @@ class Thresholds:
     the BioReasoning challenge, whose fold changes are shrunk; these are not.
     """
 
-    fdr: float = setting(0.05, "Up or down: FDR below this.", title="Up or down: FDR below", least=0, most=1)
+    fdr: float = setting(0.05, "Up or down: FDR below this.", title="Up or down: FDR below", above=0, most=1)
     log2_fc: float = setting(
-        math.log2(1.5), "Up or down: |log2 fold change| of at least this.", title="… and |log2 fold change| from", least=0
+        math.log2(1.5), "Up or down: |log2 fold change| of at least this.", title="… and |log2 fold change| from", above=0
     )
-    none_fdr: float = setting(0.05, "None: FDR of at least this.", title="None: FDR from", least=0, most=1)
-    none_log2_fc: float = setting(0.25, "None: |log2 fold change| below this.", title="… and |log2 fold change| below", least=0)
+    none_fdr: float = setting(0.05, "None: FDR of at least this.", title="None: FDR from", above=0, most=1)
+    none_log2_fc: float = setting(0.25, "None: |log2 fold change| below this.", title="… and |log2 fold change| below", above=0)
 
     def __post_init__(self) -> None:
-        for name, value in (("FDR of an effect", self.fdr), ("FDR of none", self.none_fdr)):
-            if not 0 < value <= 1:
-                raise InputError(f"{name}: got {value}, expected a number above 0, up to 1")
-        if not 0 < self.none_log2_fc <= self.log2_fc < math.inf:
+        check_values(self)
+        if self.none_log2_fc > self.log2_fc:
             raise InputError(
-                f"log2 fold changes: got {self.log2_fc:g} for an effect and {self.none_log2_fc:g} for none, expected numbers "
-                "above 0, and the first not below the second"
+                f"log2 fold changes: got {self.log2_fc:g} for an effect and {self.none_log2_fc:g} for none, expected the first "
+                "not below the second"
             )
         if self.none_fdr < self.fdr:
             raise InputError(f"FDR of none: got {self.none_fdr:g}, expected at least the FDR of an effect ({self.fdr:g})")

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from core.cells.labels import DOWN, NONE, UP
-from core.errors import InputError
-from core.fields.record import setting
+from core.errors import InputError, SettingError
+from core.fields.record import check_values, setting
 from core.stats.arrays import Floats
 
 SPLITS = ("train", "validation", "test")
@@ -27,27 +27,25 @@ class SamplingSettings:
     """
 
     all_pairs: bool = setting(False, "Every labelled pair of a split, not a sample.", title="All labelled pairs, not a sample")
-    most_effects: int = setting(9, "The most effects of a perturbation.", title="Most effects of a perturbation", key="most")
+    most_effects: int = setting(
+        9, "The most effects of a perturbation.", title="Most effects of a perturbation", key="most", least=1
+    )
     least_effects: int = setting(
-        9, "Perturbations that change fewer genes are left out.", title="Least effects of a perturbation", key="least"
+        9, "Perturbations that change fewer genes are left out.", title="Least effects of a perturbation", key="least", least=1
     )
     pert_shares: tuple[float, float, float] = setting(
-        (0.8, 0.1, 0.1), "Shares of perturbations: train, validation, test.", title="Shares of perturbations"
+        (0.8, 0.1, 0.1), "Shares of perturbations: train, validation, test.", title="Shares of perturbations", least=0, most=1
     )
     gene_shares: tuple[float, float, float] = setting(
-        (0.6, 0.2, 0.2), "Shares of genes: train, validation, test.", title="Shares of genes"
+        (0.6, 0.2, 0.2), "Shares of genes: train, validation, test.", title="Shares of genes", least=0, most=1
     )
-    seed: int = setting(0, "The seed of splits and sample.", title="Seed")
+    seed: int = setting(0, "The seed of splits and sample.", title="Seed", least=0)
 
     def __post_init__(self) -> None:
-        for name, value in (("most effects", self.most_effects), ("least effects", self.least_effects)):
-            if value < 1:
-                raise InputError(f"{name} of a perturbation: got {value}, expected at least 1")
-        for name, shares in (("perturbations", self.pert_shares), ("genes", self.gene_shares)):
-            if len(shares) != len(SPLITS) or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9 or shares[0] == 0:
-                raise InputError(f"shares of {name}: got {shares}, expected those of {', '.join(SPLITS)}, which sum to 1")
-        if self.seed < 0:
-            raise InputError(f"seed: got {self.seed}, expected at least 0")
+        check_values(self)
+        for name, shares in (("pert_shares", self.pert_shares), ("gene_shares", self.gene_shares)):
+            if abs(sum(shares) - 1) > 1e-9 or shares[0] == 0:
+                raise SettingError(name, f"got {shares}, expected those of {', '.join(SPLITS)}, which sum to 1")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

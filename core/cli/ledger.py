@@ -12,12 +12,13 @@ from core.actions import ledger, rubric_ledger
 from core.actions.workspace import Workspace
 from core.cli import names
 from core.cli.base import Json, say, show
+from core.cli.settings import takes
 from core.errors import InputError
-from core.experiments.decision import DecisionRule
 from core.experiments.ledger import LedgerLine
 from core.experiments.ledger_words import ledger_table, line_record, summary_sentences
-from core.experiments.rubric_hypothesis import WorthRule
+from core.experiments.rubric_hypothesis import RuleRequest
 from core.fields.option import split_names
+from core.fields.record import make
 from core.file_io import read_file
 from core.store.hypotheses import Entry
 from core.texts import table_lines
@@ -49,20 +50,13 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
 
 
 @app.command()
+@takes(RuleRequest)
 def add(
     context: typer.Context,
     name: Name,
     hypothesis: Annotated[str, typer.Option(help="What is claimed.")],
     prediction: Annotated[str, typer.Option(help="The prediction if it is true.")],
-    smallest: Annotated[float, typer.Option(help="The smallest difference that matters, in AUROC or hit rate.")],
-    metric: Annotated[
-        str,
-        typer.Option(metavar="de|dir|mean|hit_rate", help="The primary metric: by default the mean, hit_rate with --rubric."),
-    ] = "",
-    level: Annotated[
-        str, typer.Option(metavar="fused|embedding|other", help="The level that decides; the shipped predictions are fused.")
-    ] = "fused",
-    unit: Annotated[str, typer.Option(metavar="two-way|pert|gene|row", help="What is resampled.")] = "two-way",
+    chosen: dict[str, Any],
     pair: Pair = "",
     rubric: Annotated[
         str,
@@ -81,14 +75,13 @@ def add(
     """Register a hypothesis with the rule that decides it, before its result is seen."""
     if bool(rubric) != bool(run) or (rubric and pair):
         raise InputError("ledger add: expected --rubric and --run together, without --runs")
+    asked = make(RuleRequest, chosen)
     if rubric:
-        worth = WorthRule(metric or "hit_rate", unit, smallest)  # type: ignore[arg-type]  # which it checks
-        about = rubric_ledger.RubricRegistration(name, hypothesis, prediction, rubric, run, worth, dataset, note)
+        about = rubric_ledger.RubricRegistration(name, hypothesis, prediction, rubric, run, asked.about_rubric(), dataset, note)
         _show_entry(context.obj, rubric_ledger.register(context.obj, about), as_json)
         return
     a, b = _split_pair(pair) if pair else ("", "")
-    rule = DecisionRule(metric or "mean", level, unit, smallest)  # type: ignore[arg-type]  # which it checks
-    wanted = ledger.Registration(name, hypothesis, prediction, rule, a, b, dataset, note)
+    wanted = ledger.Registration(name, hypothesis, prediction, asked.about_runs(), a, b, dataset, note)
     _show_entry(context.obj, ledger.register(context.obj, wanted), as_json)
 
 

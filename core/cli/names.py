@@ -35,9 +35,14 @@ def _complete(list_names: Callable[[Workspace], Iterable[str]], *, several: bool
             found = [f"{before}{between}{name}" for name in names if name.startswith(last) and not (several and "," in name)]
         except (DeskError, OSError):
             return []
-        return list(map(_as_word, found)) if _is_typed_bare() else found
+        return _as_words(found)
 
     return complete
+
+
+def _as_words(found: list[str]) -> list[str]:
+    """Return what is found as the shell inserts it."""
+    return list(map(_as_word, found)) if _is_typed_bare() else found
 
 
 def _is_typed_bare() -> bool:
@@ -186,8 +191,20 @@ RubricName = Annotated[
 ]
 
 
+def _complete_choice(option: Option) -> Complete:
+    """Return what lists the choices that begin as the word does; of several, the last one is completed."""
+
+    def complete(_: typer.Context, begun: str) -> list[str]:
+        before, comma, last = begun.rpartition(",") if option.several else ("", "", begun)
+        return _as_words([f"{before}{comma}{choice}" for choice in option.named_choices if choice.startswith(last)])
+
+    return complete
+
+
 def complete_option(option: Option) -> Complete | None:
-    """Return what completes a declared setting that names what a workspace holds; None of another."""
+    """Return what completes a declared setting that has choices or names what a workspace holds; None of another."""
+    if option.choices:
+        return _complete_choice(option)
     of_names = {
         **{"dataset": complete_dataset, "run": complete_run, "method": complete_method, "pack": complete_pack},
         "ranking": complete_ranking,

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from keyword import iskeyword
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from core.cli.names import complete_option
-from core.errors import InputError
+from core.errors import InputError, SettingError
 from core.fields.option import Option
 from core.fields.record import options_of
 
 F = TypeVar("F", bound=Callable[..., Any])
-_TYPES = {"int": int, "float": float, "flag": bool, "file": Path}
+_TYPES = {"flag": bool, "file": Path}  # numbers and choices are texts, which the declaration reads
+_NUMBERS: Mapping[str, Callable[[Any], Any]] = {
+    "int": int,
+    "float": float,
+    "numbers": lambda texts: [float(text) for text in texts],
+}
 # Options that are no settings of what a command asks for, of every command or of one, and why a form has none of them.
 NO_SETTINGS: Mapping[str, str] = {
     "--help": "it describes the command",
@@ -47,6 +52,12 @@ NO_SETTINGS: Mapping[str, str] = {
     "clash --reading": "as of claims",
     "endpoint --method": "whose requests are tried; the page is of one method",
     "benchmark --name": "a name other than the file's; the page has it in the file",
+    "ledger add --hypothesis": "a text of the registration; the page has a field for it",
+    "ledger add --prediction": "as of --hypothesis",
+    "ledger add --runs": "the two runs that are compared; the page has a choice for each",
+    "ledger add --rubric": "the page registers hypotheses about two runs alone",
+    "ledger add --run": "as of --rubric",
+    "ledger add --note": "a remark, which the page does not take",
     "ablation run --set": "the ablation's own settings, which its file declares; the page has a control for each",
 }
 _EMPTY = inspect.Parameter.empty
@@ -65,6 +76,17 @@ class Taken:
         """Take the values of the options out of a command's parameters; return what they mean, by the settings' names."""
         return {option.name: _value(option, values.pop(_parameter_name(option))) for option in self.options}
 
+    @contextmanager
+    def name_options(self) -> Iterator[None]:
+        """Say the option where an error names the setting: who typed a command knows the option."""
+        try:
+            yield
+        except SettingError as error:
+            option = next((each for each in self.options if each.name == error.name), None)
+            if option is None:
+                raise
+            raise InputError(f"{option.option}: {error.problem}") from error
+
 
 def takes(record: type, only: Container[str] | None = None, *, why: str = "", no_form: str = "") -> Callable[[F], F]:
     """Give a command an option for each setting of a record, or for those named in `only`, with the reason `why`.
@@ -78,7 +100,8 @@ def takes(record: type, only: Container[str] | None = None, *, why: str = "", no
     def decorate(command: F) -> F:
         @wraps(command)
         def run(*args: Any, **values: Any) -> Any:
-            return command(*args, chosen=taken.pop(values), **values)
+            with taken.name_options():
+                return command(*args, chosen=taken.pop(values), **values)
 
         signature = inspect.signature(command, eval_str=True)
         parameters = list(signature.parameters.values())
@@ -112,27 +135,32 @@ def _parameter(option: Option) -> inspect.Parameter:
         default = None
     elif option.several:
         default = ",".join(default)
-    least, most = (option.least, option.most) if option.is_usage else (None, None)
-    metavar = option.metavar or ("|".join(option.choices) if option.choices and not option.is_usage else None)
     about = typer.Option(
         option.option,
-        metavar=metavar,
+        metavar=_metavar(option),
         help=option.command_help or option.help,
-        min=least,
-        max=most,
         autocompletion=complete_option(option),
     )
     annotation: Any = Annotated[kind | None if default is None else kind, about]
     return inspect.Parameter(_parameter_name(option), inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
+def _metavar(option: Option) -> str | None:
+    """Return what stands for the value in --help; None for what typer says."""
+    if option.metavar or option.choices:
+        return option.metavar or "|".join(option.named_choices)
+    if option.kind == "numbers":
+        return f"<{','.join(['float'] * len(option.default))}>"
+    if option.kind in _NUMBERS:
+        return f"<{option.kind}>{f' [{option.range}]' if option.is_usage and option.range else ''}"
+    return None
+
+
 def _type_of(option: Option) -> Any:
     if option.kind == "numbers":
-        return tuple[(float,) * len(option.default)]  # type: ignore[misc]
+        return tuple[(str,) * len(option.default)]  # type: ignore[misc]
     if option.is_repeated:
         return list[str]
-    if option.choices and option.is_usage:
-        return Literal[option.choices]
     return _TYPES.get(option.kind, str)
 
 
@@ -140,6 +168,17 @@ def _value(option: Option, value: Any) -> Any:
     if option.is_repeated:
         value = value or []
     try:
-        return option.read(not value if option.negates else value)
-    except InputError as error:  # a person knows the option, not the setting's name
-        raise InputError(re.sub(rf"^{option.name}\b", option.option, str(error))) from error
+        return option.read_number(not value if option.negates else value)
+    except SettingError as error:
+        if not _is_wrong_usage(option, value):
+            raise
+        raise typer.BadParameter(error.problem, param_hint=option.option) from error
+
+
+def _is_wrong_usage(option: Option, value: Any) -> bool:
+    """Return whether a value that may not stand here is wrong usage: where the option says so, and where it is no number."""
+    try:
+        _NUMBERS.get(option.kind, str)(value)
+    except ValueError:
+        return True
+    return option.is_usage

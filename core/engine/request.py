@@ -89,13 +89,13 @@ class RunRequest:
     endpoint: str | None = several_servers()
     concurrency: int = calls_at_once()
     timeout_s: float = setting(
-        600.0, "Seconds to wait for one answer.", flag="--timeout", title="Seconds to wait", least=0, changes_result=False
+        600.0, "Seconds to wait for one answer.", flag="--timeout", title="Seconds to wait", above=0, changes_result=False
     )
     max_answer_mb: float = setting(
         MAX_ANSWER_MB,
         "Cut answers off beyond so many million bytes; log-probabilities of long answers get more.",
         title="Longest answer, million bytes",
-        least=0,
+        above=0,
         changes_result=False,
     )
     token_budget: int | None = most_tokens()

@@ -15,6 +15,7 @@ from core.evidence import tools
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PACK_NAMES, PackName, Packs
 from core.evidence.tool import Tool
+from core.texts import list_choices
 from core.types import Evidence, Pair
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ TOOLS: Mapping[str, Tool] = load_tools(tools)
 def tool_named(name: str) -> Tool:
     """Return the tool of that name. Raise NotFound, which lists the known names."""
     if name not in TOOLS:
-        raise NotFound(f"evidence tool {name!r}: not known, expected one of {', '.join(TOOLS)}")
+        raise NotFound(f"evidence tool {name!r}: not known, {list_choices(name, [*TOOLS])}")
     return TOOLS[name]
 
 

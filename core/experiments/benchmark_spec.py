@@ -14,12 +14,14 @@ from typing import Any, Literal
 from core.engine.shared_settings import most_tokens, one_model, several_servers
 from core.errors import InputError
 from core.experiments import decision
-from core.experiments.decision import DecisionRule, DecisionUnit, Level
-from core.fields.option import Option
-from core.fields.record import options_of, part, setting
+from core.experiments.decision import DecisionRule, DecisionUnit, Level, deciding_level, resampled_unit, smallest_difference
+from core.fields.record import option_of, options_of, part, setting
 from core.fields.toml_table import TomlTable, parse_toml, read_toml
 from core.llm.call_settings import CallSettings
+from core.methods.fusion_settings import ONE_WEIGHT, less_in_disagreement
 from core.texts import check_name
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.protocols import MOST_FOLDS, EvaluationProtocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ class HypothesisSpec:
     claim: str = setting(MISSING, "What is claimed.")
     prediction: str = setting(MISSING, "The prediction if it is true.")
     arm: str = setting(MISSING, "The arm that is tested.")
-    level: Level = setting("fused", "What is compared.")
-    unit: DecisionUnit = setting("two-way", "What is resampled.")
+    level: Level = deciding_level()
+    unit: DecisionUnit = resampled_unit()
     name: str | None = setting(None, "Its name in the ledger; by default the benchmark's name.")
 
 
@@ -49,7 +51,8 @@ _KEYS = {  # keys of an arm by its kind, in addition to those of every arm
     "method": ("method", "options", "model", "endpoint", "token_budget", *(option.name for option in options_of(CallSettings))),
     "base": ("base", "with", "knn", "w_de", "w_dir", "by_agreement"),
 }
-_KNN = ("spaces", "power", "de_power", "k", "axis", "centre", "strength")
+_CUT = [option.name for option in options_of(EvaluationProtocol)]  # which the benchmark's folds say
+_KNN = [option.name for option in options_of(KnnSettings) if option.name not in _CUT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,8 @@ class RowsSpec:
 class FoldsSpec:
     """Perturbations and genes are each cut into k parts, once for each seed in `cuts`."""
 
-    k: int = setting(5, "Number of parts into which perturbations and genes are each cut.", least=2)
-    cuts: tuple[int, ...] = setting((0,), "The seeds of the cuts.")
+    k: int = setting(5, "Number of parts into which perturbations and genes are each cut.", least=2, most=MOST_FOLDS)
+    cuts: tuple[int, ...] = setting((0,), "The seeds of the cuts.", least=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +96,9 @@ class Arm:
     base: str | None = setting(None, "The arm or run that is the base of a fusion.")
     others: tuple[str, ...] = setting((), "The run to fuse with the base.", name="with")
     knn: Mapping[str, Any] | None = setting(None, "Settings of a kNN to compute for each cut and fuse with the base.")
-    w_de: float = setting(0.5, "The weight of the fused component for DE.", least=0, most=1)
-    w_dir: float = setting(0.5, "The weight of the fused component for DIR.", least=0, most=1)
-    by_agreement: bool = setting(False, "Whether to reduce its weight in rows where its rank is far from the base's.")
+    w_de: float = setting(0.5, "The weight of the fused component for DE.", **ONE_WEIGHT)
+    w_dir: float = setting(0.5, "The weight of the fused component for DIR.", **ONE_WEIGHT)
+    by_agreement: bool = less_in_disagreement()
     against: str = setting("", "The control arm; by default the first.")
     placebo: tuple[str, ...] = setting((), "Metrics that the change cannot affect.", choices=PLACEBOS)
     several: bool = setting(False, "Whether the arms may differ in more than one thing.")
@@ -106,7 +109,7 @@ class NoiseSpec:
     """The arm to repeat with other seeds. It measures the difference without any change."""
 
     arm: str = setting(MISSING, "The arm to repeat.")
-    seeds: tuple[int, ...] = setting((1,), "The seeds of its further runs.")
+    seeds: tuple[int, ...] = setting((1,), "The seeds of its further runs.", least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +137,8 @@ class BenchmarkSpec:
     question: str = setting("", "What is asked.")
     dataset: str | None = setting(None, "The dataset; by default the only one except the demo.")
     primary: Metric = setting(MISSING, "The deciding metric.")
-    smallest_effect: float = setting(MISSING, "The smallest change of the metric that matters.", least=1e-6, most=0.5)
-    seeds: tuple[int, ...] = setting((0,), "The seeds of the models' calls.")
+    smallest_effect: float = smallest_difference(MISSING)
+    seeds: tuple[int, ...] = setting((0,), "The seeds of the models' calls.", least=0)
     rows: RowsSpec = part(RowsSpec())
     folds: FoldsSpec = part(FoldsSpec())
     arms: tuple[Arm, ...] = part()
@@ -228,12 +231,12 @@ def _read_fused(table: TomlTable, arm: Arm) -> dict[str, Any] | None:
         raise table.error("with", f"names {len(arm.others)} runs, expected one: an arm differs from another in one thing")
     for name in ("w_de", "w_dir"):
         if name not in table.values:
-            raise table.error(name, "is missing, expected a number from 0 to 1")
+            raise table.error(name, f"is missing, expected {option_of(Arm, name).expected}")
     if (knn := table.table("knn")) is None:
         return None
     knn.refuse_unknown(_KNN)
-    spaces = knn.value(Option("spaces", "spaces", MISSING, "Gene spaces.", several=True))
-    return {**knn.values, "spaces": ",".join(spaces)}
+    settings = knn.record(KnnSettings, protocol=EvaluationProtocol())
+    return {**knn.values, "spaces": ",".join(settings.spaces)}
 
 
 def _check_arms(table: TomlTable, arms: Sequence[Arm]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal
 
-from core.errors import InputError
+from core.fields.record import check_values, setting
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval, why_no_interval
 from core.stats.power import detectable_difference
@@ -32,6 +33,37 @@ ALPHA, POWER = 0.05, 0.8
 NOT_DETERMINED = "the rows do not determine its standard error"
 
 
+def primary_metric(default: str, words: Mapping[str, str] | None = None, *, command_help: str = "") -> Any:
+    """Return the setting of the metric that decides."""
+    return setting(default, "The primary metric.", title="Primary metric", words=words, command_help=command_help)
+
+
+def deciding_level() -> Any:
+    """Return the setting of the level of the compared scores."""
+    return setting(
+        "fused", "The level that decides; the shipped predictions are fused.", title="Level that decides", words=LEVELS
+    )
+
+
+def resampled_unit() -> Any:
+    """Return the setting of the unit of the interval."""
+    return setting("two-way", "What is resampled.", title="Resampled", words=UNITS)
+
+
+def smallest_difference(default: Any) -> Any:
+    """Return the setting of the smallest effect, which a person who types a command has to say."""
+    return setting(
+        default,
+        "The smallest difference that matters, in AUROC or hit rate.",
+        title="Smallest effect that matters",
+        above=0,
+        below=1,
+        flag="--smallest",
+        key="effect",
+        required=True,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class DecisionRule:
     """The rule that decides a hypothesis.
@@ -40,17 +72,13 @@ class DecisionRule:
     interval. smallest_effect: the smallest difference that matters, in AUROC. Raise InputError for other values.
     """
 
-    metric: Metric = "mean"
-    level: Level = "fused"
-    unit: DecisionUnit = "two-way"
-    smallest_effect: float = 0.01
+    metric: Metric = primary_metric("mean", METRICS)
+    level: Level = deciding_level()
+    unit: DecisionUnit = resampled_unit()
+    smallest_effect: float = smallest_difference(0.01)
 
     def __post_init__(self) -> None:
-        for name, known in (("metric", Metric), ("level", Level), ("unit", DecisionUnit)):
-            if getattr(self, name) not in get_args(known):
-                raise InputError(f"decision rule: {name}: got {getattr(self, name)!r}, expected {', '.join(get_args(known))}")
-        if not 0 < self.smallest_effect < 1:
-            raise InputError(f"decision rule: smallest effect: got {self.smallest_effect}, expected a number between 0 and 1")
+        check_values(self)
 
     def describe(self) -> str:
         """Return the rule in words."""

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import pandas as pd
 
 from core.audit.rubric import Rubric
 from core.errors import InputError
-from core.experiments.decision import DecisionUnit, decide, interval_by
+from core.experiments.decision import (
+    DecisionRule,
+    DecisionUnit,
+    Level,
+    decide,
+    deciding_level,
+    interval_by,
+    primary_metric,
+    resampled_unit,
+    smallest_difference,
+)
 from core.experiments.ledger import ON_LABELS, with_result
+from core.fields.record import check_values, make, values_of
 from core.scoring.rubric_worth import load_outcomes, rubric_worth
 from core.scoring.run_scores import RunRows
 from core.store import Cursor
@@ -29,20 +40,32 @@ class WorthRule:
     difference, in the metric. Raise InputError for other values.
     """
 
-    metric: WorthMetric = "hit_rate"
-    unit: DecisionUnit = "two-way"
-    smallest_effect: float = 0.05
+    metric: WorthMetric = primary_metric("hit_rate", WORTH_METRICS)
+    unit: DecisionUnit = resampled_unit()
+    smallest_effect: float = smallest_difference(0.05)
 
     def __post_init__(self) -> None:
-        for name, known in (("metric", WorthMetric), ("unit", DecisionUnit)):
-            if getattr(self, name) not in get_args(known):
-                raise InputError(
-                    f"rule about a rubric: {name}: got {getattr(self, name)!r}, expected {', '.join(get_args(known))}"
-                )
-        if not 0 < self.smallest_effect < 1:
-            raise InputError(
-                f"rule about a rubric: smallest effect: got {self.smallest_effect}, expected a number between 0 and 1"
-            )
+        check_values(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRequest:
+    """The rule of a hypothesis as a person asks for it, about two runs or about a rubric. metric: "" for the usual one."""
+
+    metric: Literal["", "de", "dir", "mean", "hit_rate"] = primary_metric(
+        "", command_help="The primary metric: by default the mean, hit_rate with --rubric."
+    )
+    level: Level = deciding_level()
+    unit: DecisionUnit = resampled_unit()
+    smallest_effect: float = smallest_difference(0.01)
+
+    def about_runs(self) -> DecisionRule:
+        """Return the rule about two runs. Raise InputError for a metric of rubrics."""
+        return make(DecisionRule, {**values_of(self), "metric": self.metric or "mean"})
+
+    def about_rubric(self) -> WorthRule:
+        """Return the rule about a rubric. Raise InputError for a metric of runs."""
+        return make(WorthRule, {"metric": self.metric or "hit_rate", "unit": self.unit, "smallest_effect": self.smallest_effect})
 
 
 def measure_rubric(db: Cursor, entry: Entry, rows: RunRows, rubric: Rubric, answers: tuple[pd.DataFrame, str]) -> Entry:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from core.errors import InputError
+from core.errors import InputError, SettingError
 
 Kind = Literal[
     "int",
@@ -41,8 +41,10 @@ class Option:
     kind: "spaces", "run" and "runs" are texts that name gene spaces or runs, with commas between them; forms offer those that
     are there. "server" is the address of a model server. "prompts" is the SHA-256 of a file of prompts that the workspace keeps,
     "" for none. "numbers" is a tuple of as many numbers as the default has, "weights" one of any length, "wholes" one of
-    different whole numbers, "values" a mapping, "references" one of runs to runs. least, most: of numbers, both included.
-    choices: of kind "choice". A default of None: the value may be missing; of MISSING: it has to be given.
+    different whole numbers, "values" a mapping, "references" one of runs to runs. least, most: of numbers, both included; above,
+    below: of "float", both excluded. choices: of kind "choice"; "" stands for none of them. A default of None: the value may be
+    missing; of MISSING: it has to be given. zero_is_none: whether 0 says that it is missing, as specifications of earlier
+    versions do.
 
     several: whether the value is a tuple of what the kind says; on the command line with commas between them, or, if it is
     repeated, each by an option of its own. title: on a form; the name in words without one. missing: what stands in its place on
@@ -60,6 +62,9 @@ class Option:
     choices: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    zero_is_none: bool = False
     several: bool = False
     repeated: bool = False
     title: str = ""
@@ -86,10 +91,11 @@ class Option:
             case "flag":
                 found = _FLAGS.get(str(value).lower())
                 if found is None:
-                    raise InputError(f"{self.name}: got {value!r}, expected yes or no")
+                    raise self._wrong(value, "yes or no")
                 return found
             case "int" | "float":
-                return self._number(value)
+                number = self._number(value)
+                return None if self.zero_is_none and number == 0 else self._in_range(number)
             case "numbers" | "weights":
                 return self._numbers(value)
             case "wholes":
@@ -100,9 +106,13 @@ class Option:
                 return str(value).strip()
         if self.several:
             if not isinstance(value, str | list | tuple):
-                raise InputError(f"{self.name}: got {value!r}, expected {self.expected}")
+                raise self._wrong(value, self.expected)
             return tuple(map(self._text, split_names(value)))
         return Path(str(value)) if self.kind == "file" else self._text(str(value))
+
+    def read_number(self, value: object) -> Any:
+        """Return the same, with 0 as a number that has to be in the range."""
+        return replace(self, zero_is_none=False).read(value)
 
     def accepts(self, value: object) -> bool:
         """Return whether a value of TOML or JSON may stand here: of the right type, and what `read` reads."""
@@ -126,23 +136,52 @@ class Option:
     def expected(self) -> str:
         """What may stand here, in words."""
         if self.kind in ("int", "float"):
-            number = "a whole number" if self.kind == "int" else "a number"
-            if self.least is None:
-                return number
-            return (
-                f"{number} of at least {self.least:g}" if self.most is None else f"{number} from {self.least:g} to {self.most:g}"
-            )
+            return f"{'a whole number' if self.kind == 'int' else 'a number'}{self.in_range}"
         if self.choices:
-            return f"{'a list of ' if self.several else ''}{', '.join(self.choices)}"
+            return f"{'a list of ' if self.several else ''}{', '.join(self.named_choices)}"
         words = {
             "flag": "true or false",
-            "wholes": f"a list of different whole numbers of at least {self.least or 0:g}",
-            "numbers": "a list of numbers",
-            "weights": "a list of numbers",
+            "wholes": f"a list of different whole numbers{self.in_range}",
+            "numbers": f"a list of numbers{self.in_range}",
+            "weights": f"a list of numbers{self.in_range}",
             "values": "a table",
             "references": "a table",
         }
         return words.get(self.kind, "a list of texts" if self.several else "a text")
+
+    @property
+    def named_choices(self) -> tuple[str, ...]:
+        """The choices that have a name: without "", which says that none is chosen."""
+        return tuple(filter(None, self.choices))
+
+    @property
+    def range(self) -> str:
+        """The range of its numbers in words; "" without one."""
+        if self.least is not None and self.most is not None:
+            return f"{self.least:.15g} to {self.most:.15g}"
+        ends = [
+            *([f"{self.least:.15g} or more"] if self.least is not None else []),
+            *([f"more than {self.above:.15g}"] if self.above is not None else []),
+            *([f"at most {self.most:.15g}"] if self.most is not None else []),
+            *([f"less than {self.below:.15g}"] if self.below is not None else []),
+        ]
+        return ", ".join(ends)
+
+    @property
+    def in_range(self) -> str:
+        """The range as the end of a sentence; "" without one."""
+        each = "" if self.kind in ("int", "float") else "each "
+        return f", {each}{self.range}" if self.range else ""
+
+    @property
+    def lowest(self) -> float | None:
+        """The lowest number that may stand here; None without an end."""
+        return self.least if self.above is None else math.nextafter(self.above, math.inf)
+
+    @property
+    def highest(self) -> float | None:
+        """The highest number that may stand here; None without an end."""
+        return self.most if self.below is None else math.nextafter(self.below, -math.inf)
 
     @property
     def titles(self) -> dict[str, str]:
@@ -171,22 +210,31 @@ class Option:
 
     def _text(self, text: str) -> str:
         if self.choices and text not in self.choices:
-            raise InputError(f"{self.name}: got {text!r}, expected {', '.join(self.choices)}")
+            raise self._wrong(text, ", ".join(self.named_choices))
         if self.kind == "prompts" and text and not is_sha256(text):
-            raise InputError(f"{self.name}: got {text!r}, expected a file of prompts, or the SHA-256 of a stored one")
+            raise self._wrong(text, "a file of prompts, or the SHA-256 of a stored one")
         return text
 
     def _number(self, value: object) -> int | float:
         try:
-            number = int(str(value)) if self.kind == "int" else float(str(value))
+            return int(str(value)) if self.kind == "int" else float(str(value))
         except ValueError:
-            kind = "a whole number" if self.kind == "int" else "a number"
-            raise InputError(f"{self.name}: got {value!r}, expected {kind}") from None
-        low, high = self.least, self.most
-        if not (low is None or number >= low) or not (high is None or number <= high):
-            expected = f"{low} or more" if high is None else f"{low} to {high}" if low is not None else f"{high} or less"
-            raise InputError(f"{self.name}: got {number}, expected {expected}")
+            raise self._wrong(value, self.expected) from None
+
+    def _in_range(self, number: int | float) -> int | float:
+        if not _is_finite(number):
+            raise self._wrong(number, f"a finite number{self.in_range}")
+        if not self._holds(number):
+            raise self._wrong(number, self.range)
         return number
+
+    def _holds(self, number: float) -> bool:
+        """Return whether a number is finite and in the range."""
+        low, high = self.lowest, self.highest
+        return _is_finite(number) and (low is None or number >= low) and (high is None or number <= high)
+
+    def _wrong(self, got: object, expected: str) -> SettingError:
+        return SettingError(self.name, f"got {got!r}, expected {expected}")
 
     def _numbers(self, value: object) -> tuple[float, ...]:
         wanted = len(self.default) if self.kind == "numbers" else None
@@ -194,10 +242,8 @@ class Option:
             found = tuple(map(float, split_names(value) if wanted or isinstance(value, list | tuple) else str(value).split(",")))
         except ValueError:
             found = ()
-        if len(found) != (wanted or max(1, len(found))) or not all(map(math.isfinite, found)):
-            raise InputError(
-                f"{self.name}: got {value!r}, expected {f'{wanted} ' if wanted else ''}numbers with commas between them"
-            )
+        if len(found) != (wanted or max(1, len(found))) or not all(map(self._holds, found)):
+            raise self._wrong(value, f"{f'{wanted} ' if wanted else ''}numbers with commas between them{self.in_range}")
         return found
 
     def _wholes(self, value: object) -> tuple[int, ...]:
@@ -205,8 +251,8 @@ class Option:
             found = tuple(map(int, split_names(value)))
         except ValueError:
             found = ()
-        if not found or len(set(found)) < len(found) or min(found) < (self.least or 0):
-            raise InputError(f"{self.name}: got {value!r}, expected {self.expected}")
+        if not found or len(set(found)) < len(found) or not all(map(self._holds, found)):
+            raise self._wrong(value, self.expected)
         return found
 
     def _pairs(self, value: object) -> dict[str, Any]:
@@ -223,12 +269,23 @@ class Option:
 
 
 def read_options(options: Sequence[Option], given: Mapping[str, object]) -> dict[str, Any]:
-    """Return every option with its value, the default if none is given. Raise InputError for an unknown option."""
+    """Return every option with its value, the default if none is given.
+
+    Raise InputError for an unknown option or an invalid value; no SettingError, since no command has an option for it.
+    """
     known = {option.name: option for option in options}
     for name in given:
         if name not in known:
             raise InputError(f"option {name!r}: not known, expected {', '.join(known) or 'none'}")
-    return {name: option.read(given[name]) if name in given else option.default for name, option in known.items()}
+    try:
+        return {name: option.read(given[name]) if name in given else option.default for name, option in known.items()}
+    except SettingError as error:
+        raise InputError(str(error)) from error
+
+
+def _is_finite(number: float) -> bool:
+    """Return whether a number is finite, also a whole one that no float can hold."""
+    return -math.inf < number < math.inf
 
 
 def is_sha256(text: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from core.errors import InputError
+from core.errors import InputError, SettingError
 from core.fields.option import Kind, Option
 
 R = TypeVar("R")
@@ -98,11 +98,17 @@ def make(record: type[R], chosen: Mapping[str, object], **others: Any) -> R:
         if option is not None and option.name in chosen:
             values[each.name] = option.read(chosen[option.name])
         elif option is not None and option.default is MISSING:
-            raise InputError(f"{option.name}: got none, expected {option.expected}")
+            raise SettingError(option.name, f"got none, expected {option.expected}")
         elif inner is not None and each.name not in others:
             names = {option.name for option in options_of(inner)}
             values[each.name] = make(inner, {name: value for name, value in chosen.items() if name in names})
     return record(**values)
+
+
+def check_values(record: Any) -> None:
+    """Raise SettingError for the first value of a record that its setting may not have."""
+    for name, value in values_of(record).items():
+        option_of(type(record), name).read_number(value)  # what is missing is None in a record
 
 
 def values_of(record: Any) -> dict[str, Any]:

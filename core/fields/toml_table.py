@@ -9,7 +9,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from core.errors import InputError
+from core.errors import InputError, SettingError
 from core.fields.option import Option
 from core.fields.record import is_part, list_fields, options_of, without_none
 from core.file_io import read_file
@@ -32,12 +32,18 @@ class TomlTable:
     lines: Mapping[Place, int]
     place: Place = ()
 
-    def error(self, key: str, message: str) -> InputError:
-        """Return an error about a key, or about the table itself if the key is not there."""
-        line = self.lines.get((*self.place, key)) or self.lines.get(self.place)
-        where = f"{self.file}, line {line}" if line else self.file
+    def error(self, key: str, message: str, between: str = " ") -> InputError:
+        """Return an error about a key, or about the table itself if the key is not there.
+
+        between: what stands between the key and the message.
+        """
         named = ".".join(str(part + 1) if isinstance(part, int) else part for part in (*self.place, key))
-        return InputError(f"{where}: {named} {message}")
+        return InputError(f"{self._where(key)}: {named}{between}{message}")
+
+    def _where(self, *key: str) -> str:
+        """Return the file with the line of a key, or of the table itself."""
+        line = self.lines.get((*self.place, *key)) or self.lines.get(self.place)
+        return f"{self.file}, line {line}" if line else self.file
 
     def refuse_unknown(self, known: Iterable[str]) -> None:
         """Raise InputError for the first key that is not in `known`."""
@@ -59,7 +65,7 @@ class TomlTable:
             texts = value if option.several and option.choices and isinstance(value, list) else []
             unknown = next((each for each in texts if isinstance(each, str) and each not in option.choices), None)
             got = f"is {given!r}" if unknown is None else f"has {unknown!r}"
-            raise self.error(key, f"{got}, expected {option.expected if unknown is None else ', '.join(option.choices)}")
+            raise self.error(key, f"{got}, expected {option.expected if unknown is None else ', '.join(option.named_choices)}")
         return option.read(value)
 
     def record(self, record: type[R], **others: Any) -> R:
@@ -87,7 +93,16 @@ class TomlTable:
                     values[each.name] = tuple(table.record(get_args(hint)[0]) for table in self.tables(each.name))
                 elif (table := self.table(each.name)) is not None:
                     values[each.name] = table.record(hint)
-        return record(**values)
+        return self._make(record, values)
+
+    def _make(self, record: type[R], values: Mapping[str, Any]) -> R:
+        """Return a record; file and line are added to what its own check says."""
+        try:
+            return record(**values)
+        except SettingError as error:
+            raise self.error(error.name, error.problem, between=": ") from error
+        except InputError as error:
+            raise InputError(f"{self._where()}: {error}") from error
 
     def table(self, key: str) -> TomlTable | None:
         """Return the table of this name; None without one."""

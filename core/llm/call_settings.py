@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from core.errors import InputError
-from core.fields.record import options_of, setting, values_of
+from core.errors import SettingError
+from core.fields.record import check_values, options_of, setting, values_of
 from core.llm.messages import LIMIT_NAMES, MAX_TOP_LOGPROBS, SAMPLING, Request, Sampling
 from core.texts import parse_json
 
@@ -32,7 +31,7 @@ class CallSettings:
         None, "Sampling temperature of every call.", title="Temperature", missing="the method's", least=0
     )
     top_p: float | None = setting(
-        None, "Nucleus sampling (top_p) of every call, up to 1.", title="top_p", missing="the method's", least=0, most=1
+        None, "Nucleus sampling (top_p) of every call, up to 1.", title="top_p", missing="the method's", above=0, most=1
     )
     top_logprobs: int | None = setting(
         None,
@@ -67,18 +66,12 @@ class CallSettings:
     )
 
     def __post_init__(self) -> None:
-        if self.temperature is not None and not 0 <= self.temperature < math.inf:
-            raise InputError(f"temperature: got {self.temperature!r}, expected 0 or more")
-        if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise InputError(f"top_p: got {self.top_p!r}, expected more than 0, at most 1")
-        for name in self.leave_out:
-            if name not in SAMPLING:
-                raise InputError(f"leave_out: got {name!r}, expected {', '.join(SAMPLING)}")
+        check_values(self)
         object.__setattr__(self, "leave_out", tuple(sorted(set(self.leave_out))))
         object.__setattr__(self, "extra_body", _canonical("extra_body", self.extra_body))
         object.__setattr__(self, "extra_headers", _canonical("extra_headers", self.extra_headers))
         for ours in set(_OURS) & set(_object("extra_body", self.extra_body)):
-            raise InputError(f"extra_body: holds {ours!r}, which has a setting or a method's option of its own")
+            raise SettingError("extra_body", f"holds {ours!r}, which has a setting or a method's option of its own")
         for header, value in self.headers.items():
             _check_header(header, value)
 
@@ -134,9 +127,9 @@ def _object(name: str, text: str) -> dict[str, Any]:
     try:
         value = parse_json(text)
     except ValueError as error:
-        raise InputError(f'{name}: no JSON ({error}), expected an object such as {{"top_k": 20}}') from error
+        raise SettingError(name, f'no JSON ({error}), expected an object such as {{"top_k": 20}}') from error
     if not isinstance(value, dict):
-        raise InputError(f'{name}: got {text!r}, expected a JSON object such as {{"top_k": 20}}')
+        raise SettingError(name, f'got {text!r}, expected a JSON object such as {{"top_k": 20}}')
     return value
 
 
@@ -146,15 +139,15 @@ def _canonical(name: str, text: str) -> str:
     try:
         return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False) if value else ""
     except ValueError as error:
-        raise InputError(f"{name}: {error}, expected JSON") from error
+        raise SettingError(name, f"{error}, expected JSON") from error
 
 
 def _check_header(name: str, value: str) -> None:
     if not _HEADER.fullmatch(name) or not all(" " <= character <= "~" for character in value):
-        raise InputError(f"extra_headers: {name!r} cannot be sent, expected a name and printable ASCII")
+        raise SettingError("extra_headers", f"{name!r} cannot be sent, expected a name and printable ASCII")
     if name.lower() in _OF_HTTP:
-        raise InputError(f"extra_headers: {name!r} is set by the connection itself, expected another")
+        raise SettingError("extra_headers", f"{name!r} is set by the connection itself, expected another")
     if _KEYS.search(name):
-        raise InputError(
-            f"extra_headers: {name!r} may hold a key, which is written to no file: expected it in PERTURBDESK_API_KEYS"
+        raise SettingError(
+            "extra_headers", f"{name!r} may hold a key, which is written to no file: expected it in PERTURBDESK_API_KEYS"
         )

@@ -18,6 +18,7 @@ from core.fields.option import Option as Option
 from core.fields.option import is_sha256 as is_sha256
 from core.fields.option import read_options as read_options
 from core.fields.option import split_names
+from core.texts import list_choices
 from core.types import Call, Evidence, Pair, RowResult, TraceEvent
 
 if TYPE_CHECKING:
@@ -299,7 +300,7 @@ def method_named(name: str) -> Method:
     if method is not None and method.name == name:
         return method
     if name not in methods():
-        raise NotFound(f"method {name!r}: not known, expected one of {', '.join(methods())}")
+        raise NotFound(f"method {name!r}: not known, {list_choices(name, [*methods()])}")
     return methods()[name]
 
 

@@ -6,14 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.errors import InputError
+from core.errors import SettingError
 from core.fields.record import make, option_of, options_of, setting, values_of
 from core.transfer.fusion import Reference, Weights, weights_of
 from core.transfer.knn_settings import KnnSettings
 
+ONE_WEIGHT = {"least": 0, "most": 1}  # the range of each weight
 BySupport = Literal["no", "more", "less"]
 Part = str | KnnSettings  # of a fusion: a run by name or id, or a kNN that is not a run
 _FIRST = ("base", "with", "w_de", "w_dir", "reference", "reference_runs")  # settings that every fusion has among its options
+
+
+def less_in_disagreement() -> Any:
+    """Return the setting of whether a component weighs less where it disagrees with the base."""
+    return setting(
+        False,
+        "Let the others weigh less in rows where their rank is far from the base's.",
+        title="Less where ranks disagree",
+        is_usage=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +55,16 @@ class FusionSettings:
         title="Weights for DE",
         metavar="X[,Y]",
         required=True,
+        **ONE_WEIGHT,
     )
     w_dir: tuple[float, ...] = setting(
-        (0.5,), "Their weights for DIR.", kind="weights", title="Weights for DIR", metavar="X[,Y]", required=True
+        (0.5,),
+        "Their weights for DIR.",
+        kind="weights",
+        title="Weights for DIR",
+        metavar="X[,Y]",
+        required=True,
+        **ONE_WEIGHT,
     )
     reference: Reference = setting(
         "population",
@@ -76,17 +94,12 @@ class FusionSettings:
         command_help="Whether a kNN weighs more, or less, where it has more support: no, more or less.",
         is_usage=True,
     )
-    by_agreement: bool = setting(
-        False,
-        "Let the others weigh less in rows where their rank is far from the base's.",
-        title="Less where ranks disagree",
-        is_usage=True,
-    )
+    by_agreement: bool = less_in_disagreement()
 
     def __post_init__(self) -> None:
         for name, weights in (("w_de", self.w_de), ("w_dir", self.w_dir)):
             if len(weights) != len(self.others):
-                raise InputError(f"{name}: got {len(weights)} weights for {len(self.others)} runs; expected one each")
+                raise SettingError(name, f"got {len(weights)} weights for {len(self.others)} runs; expected one each")
 
     def weights(self) -> Weights:
         """Return one weight per component, the base first. Raise InputError for any below 0 or a sum above 1."""

@@ -27,8 +27,8 @@ class RecoveredSettings:
 
     base: str = setting("", "The run that was fused.", kind="run", title="Base run", required=True)
     fused: str = setting("", "The fusion of it.", kind="run", title="Fusion of the base", required=True)
-    w_de: float = setting(0.5, "The other component's weight for DE.", title="Weight for DE", required=True)
-    w_dir: float = setting(0.5, "Its weight for DIR.", title="Weight for DIR", required=True)
+    w_de: float = setting(0.5, "The other component's weight for DE.", title="Weight for DE", above=0, most=1, required=True)
+    w_dir: float = setting(0.5, "Its weight for DIR.", title="Weight for DIR", above=0, most=1, required=True)
 
 
 def build_results(pair_ids: Sequence[str], found: RecoveredComponent, base: str, fused: str) -> list[RowResult]:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from core.errors import InputError
+from core.errors import InputError, SettingError
 from core.stats import validate
 from core.stats.arrays import Bools, Floats
 from core.stats.ranks import nearest_percentiles, percentiles, percentiles_against
@@ -216,7 +216,7 @@ def _weights_with_base(name: str, others: ArrayLike) -> Floats:
     array = np.asarray(others, dtype=np.float64)
     base = 1 - array.sum(axis=0)
     if not np.isfinite(array).all() or (array < 0).any() or np.min(base, initial=0.0) < -TOLERANCE:
-        raise InputError(f"{name}: got {array.tolist()}; expected weights from 0 that sum to at most 1")
+        raise SettingError(name, f"got {array.tolist()}; expected weights from 0 that sum to at most 1")
     return np.concatenate((np.maximum(base, 0.0)[None], array))
 
 
@@ -242,7 +242,7 @@ def decompose_fusion(base: Scores, fused: Scores, w_de: float, w_dir: float) -> 
     n = validate.same_length(base=base, fused=fused)
     for name, weight in (("w_de", w_de), ("w_dir", w_dir)):
         if not 0 < weight <= 1:
-            raise InputError(f"{name}: got {weight}; expected a weight above 0, up to 1")
+            raise SettingError(name, f"got {weight}; expected a weight above 0, up to 1")
     base_de, base_up = percentiles(base.p_de), percentiles(base.p_up)
     # A covered row may tie with the base in one of the two; p_up is a ratio of decimals, coarser if p_de is small.
     covered = (np.abs(fused.p_de - base_de) >= SAME) | (np.abs(fused.p_up - base_up) * fused.p_de >= SAME)

@@ -17,8 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from core.errors import InputError
-from core.fields.record import setting
-from core.stats import validate
+from core.fields.record import check_values, setting
 from core.stats.arrays import Bools, Floats
 from core.transfer.label_sums import (
     CHUNK_WEIGHTS,
@@ -46,19 +45,25 @@ class Weighting:
         2.0,
         "Weight = similarity ^ power: a higher power gives the most similar genes more weight.",
         title="Power",
-        least=0,
+        above=0,
         slider=(0.5, 6.0, 0.5),
         command_help="Weight = similarity ^ power.",
     )
     de_power: float | None = setting(
-        None, "A different power for the prior of an effect.", title="Power for an effect", missing="the same", least=0
+        None,
+        "A different power for the prior of an effect.",
+        title="Power for an effect",
+        missing="the same",
+        above=0,
+        zero_is_none=True,
     )
     k: int | None = setting(
         None,
         "Use only this many nearest genes.",
         title="Nearest",
         missing="all",
-        least=0,
+        least=1,
+        zero_is_none=True,
         offered=(10, 25, 50, 100, 200, 400),
         key="nearest",
     )
@@ -72,10 +77,7 @@ class Weighting:
     )
 
     def __post_init__(self) -> None:
-        for power in self.powers:
-            validate.between("power", power, 0.0, float("inf"))
-        if self.k is not None:
-            validate.whole_number("k", self.k, 1)
+        check_values(self)
 
     @property
     def powers(self) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import InputError
+from core.errors import InputError, SettingError
 from core.fields.record import make, options_of, setting, values_of
 from core.stats.arrays import Codes
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
@@ -35,7 +35,7 @@ class KnnSettings:
 
     def __post_init__(self) -> None:
         if not self.spaces or len(set(self.spaces)) < len(self.spaces):
-            raise InputError(f"spaces: got {', '.join(self.spaces) or 'none'}; expected one or more, each once")
+            raise SettingError("spaces", f"got {', '.join(self.spaces) or 'none'}; expected one or more, each once")
 
     def as_spec(self) -> dict[str, Any]:
         """Return plain values. `read_knn_settings` builds the settings from them again."""
@@ -82,8 +82,8 @@ def with_power_of_effects(chosen: Mapping[str, Any]) -> dict[str, Any]:
 def read_knn_settings(spec: Mapping[str, Any]) -> KnnSettings:
     """Return the settings from a run's specification or options.
 
-    spaces may be a comma-separated string; 0 for k or de_power means None. Raise InputError for impossible settings.
+    spaces may be a comma-separated string. Raise InputError for impossible settings.
     """
     given = spec.get("options", spec)
     known = {option.name: given[option.name] for option in options_of(KnnSettings) if option.name in given}
-    return make(KnnSettings, {**known, "de_power": known.get("de_power") or None, "k": known.get("k") or None})
+    return make(KnnSettings, known)

@@ -25,6 +25,7 @@ from core.transfer.prior_support import shrink_to_half, support_range
 from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
 
 Kind = Literal["test", "loo", "folds"]
+MOST_FOLDS = 50  # k folds have k² cells, each of which is predicted by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,14 @@ class EvaluationProtocol:
         command_help="test, loo or folds.",
         is_usage=True,
     )
-    k: int = setting(5, "The number of parts into which folds cut perturbations and genes.", name="folds", title="Folds", least=2)
+    k: int = setting(
+        5,
+        "The number of parts into which folds cut perturbations and genes.",
+        name="folds",
+        title="Folds",
+        least=2,
+        most=MOST_FOLDS,
+    )
     seed: int = setting(0, "The random seed of the folds.", title="Seed of the folds", least=0, key="fold_seed")
 
 

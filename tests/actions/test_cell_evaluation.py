@@ -106,7 +106,7 @@ def test_the_wrong_run_or_file_is_refused_before_cell_eval_is_called(
         (other, EvaluationOptions(real, run="model"), InputError, "run model was made from model.h5ad, expected the run of this"),
         (other, EvaluationOptions(real, dataset="bmdm"), InputError, "no run of dataset bmdm was made from this file"),
         (predicted, EvaluationOptions(real, run="zzz"), NotFound, "zzz"),
-        (predicted, EvaluationOptions(real, run="model", sample=0), InputError, "--sample 0: expected at least 1"),
+        (predicted, EvaluationOptions(real, run="model", sample=0), InputError, "sample: got 0, expected 1 or more"),
         (tmp_path / "t.csv", EvaluationOptions(real), InputError, "expected AnnData"),
     ):
         with pytest.raises(kind, match=message):

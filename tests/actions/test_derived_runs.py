@@ -767,7 +767,7 @@ def test_what_is_no_fusion_of_that_base_is_refused(workspace: Workspace) -> None
     for base, fused, weights, message in (
         ("llm train", "fused", (0.6, 0.5), "DE: a recovered percentile lies"),
         ("llm train", "fused", (0.5, 0.7), "DIR: a recovered percentile lies"),
-        ("llm train", "fused", (0.0, 0.5), "w_de: got 0.0; expected a weight above 0"),
+        ("llm train", "fused", (0.0, 0.5), "w_de: got 0.0, expected more than 0, at most 1"),
         ("llm test", "fused", (0.5, 0.5), "llm test and fused: not on the same rows"),
         ("knn", "other base", (0.5, 0.5), r"knn: \d+ of \d+ rows are uncovered"),
         ("llm train", "nobody", (0.5, 0.5), "run 'nobody'"),

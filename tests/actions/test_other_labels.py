@@ -48,7 +48,7 @@ def test_thresholds_vary_around_those_of_the_dataset() -> None:
     numbers = np.array([(each.fdr, each.log2_fc, each.none_fdr, each.none_log2_fc) for each in found.values()])
     expected = [(0.004, 0.4, 0.03, 0.25), (0.04, 0.4, 0.04, 0.25), (0.02, 0.2, 0.03, 0.2), (0.02, 0.8, 0.03, 0.25)]
     assert numbers == pytest.approx(np.array(expected))
-    with pytest.raises(InputError, match="other thresholds: FDR of an effect: got 0"):
+    with pytest.raises(InputError, match="other thresholds: fdr: got 0"):
         vary_thresholds(Thresholds(), [0.0])
 
 

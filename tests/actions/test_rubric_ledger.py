@@ -90,7 +90,7 @@ def test_what_does_not_fit_is_refused(place: Workspace) -> None:
     for wrong, said in (
         ({"metric": "mean"}, "metric"),
         ({"unit": "cell"}, "unit"),
-        ({"smallest_effect": 0.0}, "smallest effect"),
+        ({"smallest_effect": 0.0}, "smallest_effect"),
     ):
         with pytest.raises(InputError, match=said):
             WorthRule(**wrong)  # type: ignore[arg-type]

@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions import cell_predictions, imports, ledger, prompt_files, submissions, uploads_apart
+from core.actions import cell_predictions, imports, ledger, prompt_files, submissions, upload_process, uploads_apart
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.upload_process import TASKS
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.errors import InputError, ReadOnly, SystemFailure, UnsafeFile
+from core.errors import InputError, ReadOnly, SettingError, SystemFailure, UnsafeFile
 from core.importing.import_target import Imported, ImportOptions
 from core.records import from_json, to_json
 from core.store import changes
@@ -37,6 +37,15 @@ HYPOTHESIS = b"name,hypothesis,dataset,z\nx,h,d,1\n"
 def shared(tmp_path: Path) -> Workspace:
     """An empty workspace of a shared server."""
     return open_workspace(Settings(workspace=tmp_path, author="Ada <ada@example.org>", base_url=SHARED, api_key="secret-key"))
+
+
+def test_what_a_setting_may_not_be_comes_back_from_the_process_in_words(shared: Workspace) -> None:
+    failing = mock.Mock(side_effect=SettingError("k", "got 0, expected 1 or more"))
+    request = {"task": "failing", "files": [], "options": {}, "settings": {"workspace": str(shared.settings.workspace)}}
+    with mock.patch.dict(TASKS, failing=failing), mock.patch("core.log.configure"):
+        found = upload_process._carry_out(request)["error"]
+    error = uploads_apart._as_error(shared.settings, found, "a file")
+    assert (type(error), str(error)) == (InputError, "k: got 0, expected 1 or more")
 
 
 def private(workspace: Workspace) -> Workspace:

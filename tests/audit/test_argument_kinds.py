@@ -107,7 +107,7 @@ def test_what_cannot_be_sorted_is_refused() -> None:
         ({"method": "dbscan"}, "expected kmeans, hdbscan"),
         ({"k": 1}, "expected 2 or more"),
         ({"k": 4, "method": "hdbscan"}, "finds the number itself"),
-        ({"seed": -1}, "whole number from 0"),
+        ({"seed": -1}, "seed: got -1, expected 0 to 2147483647"),
     ):
         with pytest.raises(InputError, match=message):
             KindSettings(**wrong)  # type: ignore[arg-type]

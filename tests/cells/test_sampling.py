@@ -109,9 +109,9 @@ def test_a_seed_gives_one_sample() -> None:
 def test_impossible_settings_are_refused() -> None:
     with pytest.raises(InputError, match=r"no row is left: 0 of 1 perturbations change at least 9 genes"):
         sample_pairs(np.array([[UP, NONE]], dtype=np.int8), np.ones((1, 2)), SamplingSettings())
-    with pytest.raises(InputError, match="shares of genes: got"):
+    with pytest.raises(InputError, match="gene_shares: got"):
         SamplingSettings(gene_shares=(0.5, 0.5, 0.5))
-    with pytest.raises(InputError, match="most effects of a perturbation: got 0"):
+    with pytest.raises(InputError, match="most_effects: got 0, expected 1 or more"):
         SamplingSettings(most_effects=0)
     with pytest.raises(InputError, match="seed: got -1"):
         SamplingSettings(seed=-1)

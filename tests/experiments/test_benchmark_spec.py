@@ -54,6 +54,9 @@ def test_examples_are_read() -> None:
         assert all(difference.known for difference in check_arms(spec)), file
 
 
+OF_0_2_0 = (REPOSITORY / "tests" / "compatibility" / "0.2.0" / "benchmark.toml").read_text("utf-8")
+
+
 def test_an_arm_is_asked_for_as_a_run_is() -> None:
     """Server, model and budget are the same settings, with the same range, kind and effect on the result."""
     keys = 'model = "m"\nendpoint = "http://a/v1,http://b/v1"\ntoken_budget = 1\nplacebo = "DIR"'
@@ -61,7 +64,7 @@ def test_an_arm_is_asked_for_as_a_run_is() -> None:
     assert (arm.model, arm.endpoint, arm.token_budget) == ("m", "http://a/v1,http://b/v1", 1)
     for name in ("model", "endpoint", "token_budget"):
         assert replace(option_of(Arm, name), help="") == replace(option_of(RunRequest, name), help="")
-    with pytest.raises(InputError, match=r"line 21: arms\.2\.token_budget is 0, expected a whole number of at least 1"):
+    with pytest.raises(InputError, match=r"line 21: arms\.2\.token_budget is 0, expected a whole number, 1 or more"):
         parse_benchmark(GOOD.replace('placebo = "DIR"', "token_budget = 0"))
 
 
@@ -78,8 +81,15 @@ def test_what_a_file_says() -> None:
     ("old", "new", "message"),
     [
         ('primary = "mean"', 'primary = "AUC"', "file, line 2: primary is 'AUC', expected DE, DIR, mean"),
-        ("smallest_effect = 0.01\n", "", "file: smallest_effect is missing, expected a number from 1e-06 to 0.5"),
-        ("k = 2", "k = 1", "file, line 9: folds.k is 1, expected a whole number of at least 2"),
+        ("smallest_effect = 0.01\n", "", "file: smallest_effect is missing, expected a number, more than 0, less than 1"),
+        ("k = 2", "k = 1", "file, line 9: folds.k is 1, expected a whole number, 2 to 50"),
+        (
+            "cuts = [0, 1]",
+            "cuts = [0, -1]",
+            "file, line 10: folds.cuts is [0, -1], expected a list of",
+        ),
+        ('placebo = "DIR"', "top_p = 0", "file, line 21: arms.2.top_p is 0, expected a number, more than 0, at most 1"),
+        ('placebo = "DIR"', 'extra_body = "x"', "file, line 21: arms.2.extra_body: no JSON"),
         ("cuts = [0, 1]", "cuts = [1, 1]", "file, line 10: folds.cuts is [1, 1], expected a list of different whole numbers"),
         ('placebo = "DIR"', 'placebo = "ACC"', "file, line 21: arms.2.placebo has 'ACC', expected DE, DIR"),
         ('placebo = "DIR"', "colour = 1", "file, line 21: arms.2.colour is not known, expected name"),
@@ -101,6 +111,39 @@ def test_errors_name_line_and_key(old: str, new: str, message: str) -> None:
     with pytest.raises(InputError) as error:
         parse_benchmark(GOOD.replace(old, new, 1), "file")
     assert str(error.value).startswith(message), error.value
+
+
+@pytest.mark.parametrize(
+    ("knn", "message"),
+    [
+        ('power = "fast"', "power is 'fast', expected a number, more than 0"),
+        ("power = true", "power is True, expected a number, more than 0"),
+        ("power = -2", "power is -2, expected a number, more than 0"),
+        ("power = inf", "power is inf, expected a number, more than 0"),
+        ("k = 2.5", "k is 2.5, expected a whole number, 1 or more"),
+        ("k = -1", "k is -1, expected a whole number, 1 or more"),
+        ('axis = "up"', "axis is 'up', expected gene, pert, both"),
+        ('centre = "maybe"', "centre is 'maybe', expected true or false"),
+        ('protocol = "loo"', "protocol is not known, expected spaces, power"),
+        ("folds = 3", "folds is not known, expected spaces, power"),
+    ],
+)
+def test_a_knn_of_an_arm_is_read_as_it_is_declared(knn: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse_benchmark(OF_0_2_0.replace("power = 2.0", knn), "x.toml")
+    assert str(error.value).startswith(f"x.toml, line 21: arms.2.knn.{message}")
+
+
+@pytest.mark.parametrize("spaces", ["[]", '["a", "a"]'])
+def test_a_knn_of_an_arm_names_each_space_once(spaces: str) -> None:
+    with pytest.raises(InputError, match=r"^x.toml, line 21: arms\.2\.knn\.spaces: got .*; expected one or more, each once"):
+        parse_benchmark(OF_0_2_0.replace('["simulated"]', spaces), "x.toml")
+
+
+def test_a_knn_of_an_arm_has_what_was_written() -> None:
+    """0 says that all neighbours count, as earlier versions took it."""
+    arm = parse_benchmark(OF_0_2_0.replace("power = 2.0", "k = 0")).arms[1]
+    assert arm.knn == {"spaces": "simulated", "k": 0}
 
 
 def test_arms_differ_in_one_thing() -> None:

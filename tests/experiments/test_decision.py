@@ -105,8 +105,8 @@ def test_no_claim_is_made_of_a_leaderboard_difference_that_cannot_be_shown(
         ({"metric": "auroc"}, "metric: got 'auroc', expected de, dir, mean"),
         ({"level": "net"}, "level: got 'net'"),
         ({"unit": "cell"}, "unit: got 'cell'"),
-        ({"smallest_effect": 0.0}, "smallest effect: got 0.0"),
-        ({"smallest_effect": float("nan")}, "smallest effect: got nan"),
+        ({"smallest_effect": 0.0}, "smallest_effect: got 0.0"),
+        ({"smallest_effect": float("nan")}, "smallest_effect: got nan"),
     ],
 )
 def test_a_rule_that_cannot_decide_is_refused(values: dict[str, object], words: str) -> None:

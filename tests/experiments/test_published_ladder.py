@@ -92,7 +92,7 @@ def test_a_published_difference_is_judged_by_its_own_rule() -> None:
         ({"z": 1.0, "measured_on": "test"}, "measured_on: got 'test'"),
         ({"z": 1.0, "unit": "cell"}, "unit: got 'cell'"),
         ({"z": 1.0, "metric": "f1"}, "metric: got 'f1'"),
-        ({"z": 1.0, "smallest_effect": -1.0}, "smallest effect: got -1"),
+        ({"z": 1.0, "smallest_effect": -1.0}, "smallest_effect: got -1"),
     ],
 )
 def test_values_that_do_not_fit_together_name_their_line(values: dict[str, object], words: str) -> None:

@@ -19,7 +19,13 @@ def test_a_method_is_found_by_its_name(name: str) -> None:
     assert method_named(name).name == name
 
 
-@pytest.mark.parametrize("name", ["base", "nobody", "", "core.methods.knn"])
+def test_a_name_like_a_method_is_met_with_that_method() -> None:
+    for name, said in (("debat", "did you mean debate, debate_again?"), ("prompt-only", "did you mean prompt_only?")):
+        with pytest.raises(NotFound, match=re.escape(f"method {name!r}: not known, {said}")):
+            method_named(name)
+
+
+@pytest.mark.parametrize("name", ["nobody", "", "core.methods.knn"])
 def test_an_unknown_name_is_refused_with_the_known_ones(name: str) -> None:
     with pytest.raises(NotFound, match=re.escape(f"method {name!r}: not known, expected one of {', '.join(methods())}")):
         method_named(name)

@@ -62,7 +62,7 @@ def differences(option: Option, widget: Any, *, from_data: bool = False, titled:
     if not titled:
         pairs += [("title", widget.label, title_of(option))]
     if widget.type == "number_input" and option.kind in ("int", "float"):
-        pairs += [("least", widget.min, option.least), ("most", widget.max, option.most)]
+        pairs += [("lowest", widget.min, option.lowest), ("highest", widget.max, option.highest)]
     if widget.type == "slider":
         pairs += [("range", (widget.min, widget.max, widget.step), option.slider)]
     if not from_data:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer import BadParameter
 from typer.core import TyperGroup
 from typer.main import get_command
 
@@ -32,10 +34,11 @@ from core.audit.rubric import Rubric
 from core.audit.sample_request import SampleRequest
 from core.cells.screen import LabelSettings
 from core.cli.base import app
-from core.cli.settings import NO_SETTINGS, taken_by
+from core.cli.settings import NO_SETTINGS, Taken, taken_by
 from core.engine.request import RowSelection, RunRequest
 from core.errors import InputError
 from core.experiments.benchmark_spec import Arm, FoldsSpec, HypothesisSpec, NoiseSpec, PlanSpec, RowsSpec
+from core.experiments.rubric_hypothesis import RuleRequest
 from core.fields.option import Option
 from core.fields.record import arguments_of, arguments_of_option, make, options_of, values_of
 from core.fields.toml_table import parse_toml
@@ -80,6 +83,7 @@ JSON_TEXTS = {"extra_body": '{"top_k": 3}', "extra_headers": '{"X-Title": "scree
 ODD: Mapping[type, Mapping[str, Any]] = {
     FusionRequest: {"w_de": (0.25, 0.5), "w_dir": (0.25, 0.5)},
     KindsRequest: {"k": None},
+    RuleRequest: {"smallest_effect": 0.25},
 }
 
 
@@ -138,6 +142,7 @@ FORMS: Mapping[type, Sequence[Form]] = {
     KindsRequest: [Form("arguments", {"tab": "Kinds", "run": "debate"}, "", from_data=("texts", "k"))],
     ClaimsRequest: [Form("arguments", {"tab": "Claims", "run": "debate"}, "claims", claims_tab.NOT_HERE)],
     ClashRequest: [Form("arguments", IN_CLASH, "clash_", clash_tab.NOT_HERE, ("side",), prepare=read_clash)],
+    RuleRequest: [Form("ledger", {}, "ledger_", from_data=("metric",))],
     Question: [Form("ask", {"answered_by": "server"}, "ask_", ask_form.NOT_HERE, ("endpoint",))],
     TextSettings: [Form("data", {"tab": "Spaces and leaks"}, "build_")],
     NetworkSettings: [Form("data", {"tab": "Spaces and leaks", "build_kind": "neighbourhoods in a network"}, "build_")],
@@ -186,6 +191,16 @@ def _another(option: Option) -> Any:
     return ("other", "one more") if option.several else "other"
 
 
+def beyond_range(option: Option) -> list[float]:
+    """Numbers that a setting may not have."""
+    if option.kind not in ("int", "float"):
+        return []
+    ends = [(option.least, -1), (option.most, 1), (option.above, 0), (option.below, 0)]
+    found: list[float] = [end + step for end, step in ends if end is not None]
+    found = [number for number in found if number or not option.zero_is_none]
+    return found if option.kind == "int" else [*map(float, found), math.inf, -math.inf, math.nan]
+
+
 def chosen(record: type, *, every: bool = True) -> dict[str, Any]:
     """Another value of every setting, or of flags and of what has to be given alone."""
     options = [option for option in options_of(record) if every or option.kind == "flag" or option.is_needed]
@@ -208,8 +223,8 @@ def test_each_setting_is_an_option_with_its_default_range_and_help(name: str) ->
         shown = there[option.option]
         assert shown.help == (option.command_help or option.help)
         assert shown.required == option.is_needed
-        if option.is_usage and option.kind in ("int", "float"):
-            assert (shown.min, shown.max) == (option.least, option.most)
+        if option.is_usage and (option.range or option.choices):
+            assert (option.range or "|".join(option.named_choices)) in shown.metavar
         if not option.is_needed:
             usual = None if option.is_repeated else ",".join(option.default) if option.several else option.default
             assert shown.default == (False if option.negates else usual)
@@ -243,13 +258,26 @@ def test_each_reason_is_one_of_an_option_that_is_there_and_no_setting() -> None:
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
 def test_a_range_holds_for_the_command_and_for_files(record: type) -> None:
-    """What is beyond it is refused wherever it comes from."""
+    """What is beyond it, an excluded bound, and what is no finite number are refused wherever they come from."""
     for option in options_of(record):
-        if option.kind not in ("int", "float"):
-            continue
-        for beyond in [*([option.least - 1] if option.least is not None else []), *([option.most + 1] if option.most else [])]:
-            with pytest.raises(InputError, match=f"{option.name}: got {re.escape(str(beyond))}"):
+        for beyond in beyond_range(option):
+            with pytest.raises(InputError, match=f"{option.name}: got {re.escape(str(beyond))}, expected ") as refused:
                 make(record, {**chosen(record), option.name: beyond}, **OTHERS.get(record, {}))
+            assert str(refused.value).endswith(option.range)
+            assert not option.accepts(beyond)
+
+
+@of_each_command
+def test_what_is_beyond_a_range_is_said_of_the_option(name: str) -> None:
+    for option in TAKEN[name].options:
+        for beyond in beyond_range(replace(option, zero_is_none=False)):
+            values = {parameter.name: parameter.default for parameter in COMMANDS[name].params}
+            values |= {f"{option.name}{'_' * (option.name not in values)}": str(beyond)}
+            taken = Taken(TAKEN[name].record, (option,))
+            with pytest.raises(BadParameter if option.is_usage else InputError) as refused, taken.name_options():
+                taken.pop(values)
+            said = getattr(refused.value, "format_message", lambda error=refused.value: str(error))()
+            assert f"{option.option}: got {beyond}, expected " in said
 
 
 @of_each_command

@@ -16,6 +16,7 @@ from core.audit.rubric import YES_NO, Rubric, Unit
 from core.audit.rule_text import RuleText as RuleText
 from core.audit.text_symbols import Symbols
 from core.errors import InputError, NotFound
+from core.texts import list_choices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +65,7 @@ def rules() -> Mapping[str, Rule]:
 def rule_named(name: str) -> Rule:
     """Return the rule with this name. Raise NotFound, with the known names, if there is no such rule."""
     if name not in rules():
-        raise NotFound(f"rule {name!r}: not known, expected one of {', '.join(rules())}")
+        raise NotFound(f"rule {name!r}: not known, {list_choices(name, [*rules()])}")
     return rules()[name]
 
 

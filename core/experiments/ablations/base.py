@@ -16,6 +16,7 @@ import core.experiments.ablations as room
 from core.errors import NotFound
 from core.experiments.ablations.material import Material, MissingInput, find_missing
 from core.methods.base import Option, read_options
+from core.texts import list_choices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,5 +81,5 @@ def ablation_named(name: str) -> Ablation:
     """Return the ablation with this name. Raise NotFound with the known names."""
     known = ablations()
     if name not in known:
-        raise NotFound(f"ablation {name!r}: not known, expected one of {', '.join(known)}")
+        raise NotFound(f"ablation {name!r}: not known, {list_choices(name, [*known])}")
     return known[name]

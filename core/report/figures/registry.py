@@ -10,6 +10,7 @@ from types import MappingProxyType
 from core.errors import NotFound
 from core.report import figures
 from core.report.figure_kind import FigureKind
+from core.texts import list_choices
 
 
 def _load_kinds() -> Mapping[str, FigureKind]:
@@ -26,5 +27,5 @@ DEFAULTS = tuple(name for name, kind in KINDS.items() if kind.by_default)  # tho
 def kind_named(name: str) -> FigureKind:
     """Return the kind of that name. Raise NotFound, which lists the known names."""
     if name not in KINDS:
-        raise NotFound(f"figure {name!r}: not known, expected one of {', '.join(KINDS)}")
+        raise NotFound(f"figure {name!r}: not known, {list_choices(name, [*KINDS])}")
     return KINDS[name]

@@ -21,6 +21,7 @@ from core.fields.option import Option, read_options
 from core.target_ranking.controls import Control
 from core.target_ranking.expression import Expression, ExpressionSet
 from core.target_ranking.models.saved_model import read_manifest
+from core.texts import list_choices
 
 Scores = NDArray[np.float64]
 Report = Callable[[float, str], object]  # the share that is done, and the current step
@@ -116,7 +117,7 @@ def ranking_models() -> Mapping[str, RankingModel]:
 def ranking_model_named(name: str) -> RankingModel:
     """Return the model with this name. Raise NotFound, with the known names, if there is none."""
     if name not in ranking_models():
-        raise NotFound(f"ranking model {name!r}: not known, expected one of {', '.join(ranking_models())}")
+        raise NotFound(f"ranking model {name!r}: not known, {list_choices(name, [*ranking_models()])}")
     return ranking_models()[name]
 
 

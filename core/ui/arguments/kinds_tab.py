@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.audit.argument_kinds import METHODS, MOST_K
+from core.audit.argument_kinds import METHODS
 from core.audit.kind_settings import KindsRequest
 from core.fields.record import make, options_of
 from core.report.figures import argument_kinds as figures
@@ -60,7 +60,7 @@ def _choose(counts: dict[str, dict[str, int]]) -> KindsRequest:
     how = choose_setting(method.selectbox, _KINDS["method"], "", METHODS, "kmeans") or "kmeans"
     k = _BY_RULE
     if how == "kmeans":
-        choices = {str(_BY_RULE): "the most that are stable", **{str(n): f"{n}" for n in range(2, 2 * MOST_K + 1)}}
+        choices = {str(_BY_RULE): "the most that are stable", **{str(n): f"{n}" for n in _KINDS["k"].offered}}
         k = int(choose_setting(number.selectbox, _KINDS["k"], "", choices, str(_BY_RULE)) or _BY_RULE)
     with seed:
         chosen = show_settings(KindsRequest, "", ["seed"])

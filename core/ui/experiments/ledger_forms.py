@@ -9,13 +9,15 @@ import streamlit as st
 from core.actions import ledger, rubric_ledger
 from core.actions.ledger import Recording, Registration
 from core.errors import DeskError
-from core.experiments.decision import LEVELS, METRICS, UNITS, DecisionRule
+from core.experiments.decision import DecisionRule
 from core.experiments.ledger import LedgerLine
 from core.experiments.ledger_words import SEEN
+from core.fields.record import make
 from core.store.hypotheses import HERE, Entry
 from core.ui.shared import links
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.option_controls import show_settings
 from core.ui.shared.shell import PageContext, explain_errors, show_error
 from core.ui.shared.widgets import as_text
 
@@ -45,7 +47,7 @@ def _show_registration(context: PageContext) -> None:
             "Prediction", key="note-ledger-prediction", placeholder="the prediction if it is true", height=68
         )
     with right:
-        rule = _choose_rule()
+        rule = make(DecisionRule, show_settings(DecisionRule, "ledger_", columns=2))
         a, b = _choose_runs(context, "planned", optional=True)
     if st.button("Register", type="primary", key="register-hypothesis", disabled=not (name and claim and prediction)):
         wanted = Registration(name, claim, prediction, rule, a, b, context.dataset.name)
@@ -57,15 +59,6 @@ def _show_registration(context: PageContext) -> None:
     st.caption(
         "A registration cannot be changed. A later one of the same name is added to it, but the rule of the first decides."
     )
-
-
-def _choose_rule() -> DecisionRule:
-    one, two = st.columns(2)
-    metric = choose_one(one.selectbox, "ledger_metric", "Primary metric", METRICS, "mean")
-    level = choose_one(two.selectbox, "ledger_level", "Level that decides", LEVELS, "fused")
-    unit = choose_one(one.selectbox, "ledger_unit", "Resampled", UNITS, "two-way")
-    smallest = two.number_input("Smallest effect that matters", 0.001, 0.5, 0.01, 0.001, format="%.3f", **bind("ledger_effect"))
-    return DecisionRule(metric, level, unit, smallest)  # type: ignore[arg-type]  # each is one of those offered
 
 
 def _choose_runs(context: PageContext, name: str, *, optional: bool = False) -> tuple[str, str]:

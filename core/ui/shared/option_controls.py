@@ -158,10 +158,10 @@ def show_control(option: Option, key: str) -> Any:
         return st.slider(title, least, most, option.default, step, **about)
     kind = int if option.kind == "int" else float
     shape: dict[str, Any] = {} if option.kind == "int" else {"format": "%.4g"}
-    if option.least is not None:
-        shape["min_value"] = kind(option.least)
-    if option.most is not None:  # an earlier version took more
-        shape["max_value"] = kind(max(option.most, option.default or option.most))
+    if option.lowest is not None:
+        shape["min_value"] = kind(option.lowest)
+    if option.highest is not None:  # an earlier version took more
+        shape["max_value"] = kind(max(option.highest, option.default or option.highest))
     if option.default is None:
         shape["placeholder"] = option.missing
     return st.number_input(title, value=option.default, **shape, **about)

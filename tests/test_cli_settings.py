@@ -1,0 +1,77 @@
+"""What a command says of a value that a setting may not have: its option, what was got and what is expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands import core
+
+RUN = ("run", "prompt_only", "--dataset", "simulated")
+FUSE = ("fuse", "--base", "a", "--with", "b", "--name", "x", "--w-dir", "1")
+DECOMPOSE = ("decompose", "--base", "a", "--fused", "b", "--name", "x", "--w-dir", "1")
+LABELS = ("cells", "labels", "F", "--name", "n")
+HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((*RUN, "--top-p", "0"), "--top-p: got 0.0, expected more than 0, at most 1"),
+        ((*RUN, "--temperature", "inf"), "--temperature: got inf, expected a finite number, 0 or more"),
+        ((*RUN, "--timeout", "0"), "--timeout: got 0.0, expected more than 0"),
+        ((*RUN, "--timeout", "inf"), "--timeout: got inf, expected a finite number, more than 0"),
+        ((*RUN, "--max-answer-mb", "0"), "--max-answer-mb: got 0.0, expected more than 0"),
+        ((*RUN, "--max-answer-mb", "nan"), "--max-answer-mb: got nan, expected a finite number, more than 0"),
+        ((*RUN, "--extra-body", "[1]"), "--extra-body: got '[1]', expected a JSON object"),
+        ((*RUN, "--extra-headers", '{"Host": "a"}'), "--extra-headers: 'Host' is set by the connection itself"),
+        ((*RUN, "--labels", "none"), "--labels: got 'none', expected auto, all, blinded, folds"),
+        (("knn", "--space", "x", "--k", "0"), "--k: got 0, expected 1 or more"),
+        (("knn", "--space", "x", "--de-power", "0"), "--de-power: got 0.0, expected more than 0"),
+        (("knn", "--space", "x", "--k", "-1"), "--k: got -1, expected 1 or more"),
+        (("knn", "--space", "x", "--power", "inf"), "--power: got inf, expected a finite number, more than 0"),
+        (("knn", "--space", "x", "--folds", "2000"), "--folds: got 2000, expected 2 to 50"),
+        (("knn", "--space", "x,x"), "--space: got x, x; expected one or more, each once"),
+        (("clusters", "S", "--k", "1"), "--k: got 1, expected 2 or more"),
+        (("clusters", "S", "--k", "3", "--method", "hdbscan"), "--k: got 3 with hdbscan, which finds the number itself"),
+        ((*DECOMPOSE, "--w-de", "7"), "--w-de: got 7.0, expected more than 0, at most 1"),
+        ((*FUSE, "--w-de", "2"), "--w-de: got '2', expected numbers with commas between them, each 0 to 1"),
+        ((*FUSE, "--w-de", "0.5,0.5"), "--w-de: got 2 weights for 1 runs"),
+        (("cells", "evaluate", "F", "--real", "R", "--sample", "0"), "--sample: got 0, expected 1 or more"),
+        ((*LABELS, "--pert-shares", "2", "-1", "0"), "--pert-shares: got ('2', '-1', '0'), expected 3 numbers"),
+        ((*LABELS, "--pert-shares", "0.5", "0.1", "0.1"), "--pert-shares: got (0.5, 0.1, 0.1), expected those of train"),
+        ((*LABELS, "--most-effects", "-1"), "--most-effects: got -1, expected 1 or more"),
+        ((*LABELS, "--seed", "-1"), "--seed: got -1, expected 0 or more"),
+        ((*LABELS, "--fdr", "0"), "--fdr: got 0.0, expected more than 0, at most 1"),
+        (("claims", "S", "--relation", "eats"), "--relation: got 'eats', expected activates, represses"),
+        ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "foo"), "--metric: got 'foo', expected de, dir, mean, hit_rate"),
+        ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "hit_rate"), "--metric: got 'hit_rate', expected de, dir, mean"),
+        ((*HYPOTHESIS, "--smallest", "1"), "--smallest: got 1.0, expected more than 0, less than 1"),
+        (("run", "debat", "--dataset", "simulated"), "method 'debat': not known, did you mean debate, debate_again?"),
+    ],
+)
+def test_a_value_beyond_a_range_names_its_option(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    done = core(tmp_path, *words)
+    assert (done.status, done.err.count("\n")) == (1, 1)
+    assert done.err.startswith(f"error: {said}")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("again", "S", "x", "--repeats", "99"), "--repeats: got 99, expected 1 to 10"),
+        (("again", "S", "x", "--repeats", "two"), "--repeats: got 'two', expected a whole number, 1 to 10"),
+        (("knn", "--space", "x", "--permutations", "-1"), "--permutations: got -1, expected 0 or more"),
+        (("knn", "--space", "x", "--axis", "up"), "--axis: got 'up', expected gene, pert, both"),
+        (("knn", "--space", "x", "--folds", "2.5"), "--folds: got '2.5', expected a whole number, 2 to 50"),
+        (("knn", "--space", "x", "--power", "high"), "--power: got 'high', expected a number, more than 0"),
+        ((*FUSE, "--w-de", "1", "--reference", "foo"), "--reference: got 'foo', expected population, train"),
+        ((*LABELS, "--pert-shares", "1", "0", "all"), "3 numbers with commas between them, each 0 to 1"),
+        (("clash", "S", "--status", "x"), "--status: got 'x', expected answered, ignored, unclear"),
+    ],
+)
+def test_wrong_usage_says_the_same_and_whose_help_says_more(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    done = core(tmp_path, *words)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert f"{said}; see " in done.err
