@@ -21,7 +21,7 @@ from core.llm.call_settings import CallSettings
 from core.methods.fusion_settings import ONE_WEIGHT, less_in_disagreement
 from core.texts import check_name
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.protocols import MOST_FOLDS, EvaluationProtocol
+from core.transfer.protocols import EvaluationProtocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class RowsSpec:
 class FoldsSpec:
     """Perturbations and genes are each cut into k parts, once for each seed in `cuts`."""
 
-    k: int = setting(5, "Number of parts into which perturbations and genes are each cut.", least=2, most=MOST_FOLDS)
+    k: int = setting(5, "Number of parts into which perturbations and genes are each cut.", least=2)
     cuts: tuple[int, ...] = setting((0,), "The seeds of the cuts.", least=0)
 
 

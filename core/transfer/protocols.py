@@ -25,7 +25,6 @@ from core.transfer.prior_support import shrink_to_half, support_range
 from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
 
 Kind = Literal["test", "loo", "folds"]
-MOST_FOLDS = 50  # k folds have k² cells, each of which is predicted by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class EvaluationProtocol:
         name="folds",
         title="Folds",
         least=2,
-        most=MOST_FOLDS,
+        slider=(2, 20, 1),  # k folds have k² cells, each of which is predicted by itself
     )
     seed: int = setting(0, "The random seed of the folds.", title="Seed of the folds", least=0, key="fold_seed")
 

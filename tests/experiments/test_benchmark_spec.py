@@ -82,7 +82,7 @@ def test_what_a_file_says() -> None:
     [
         ('primary = "mean"', 'primary = "AUC"', "file, line 2: primary is 'AUC', expected DE, DIR, mean"),
         ("smallest_effect = 0.01\n", "", "file: smallest_effect is missing, expected a number, more than 0, less than 1"),
-        ("k = 2", "k = 1", "file, line 9: folds.k is 1, expected a whole number, 2 to 50"),
+        ("k = 2", "k = 1", "file, line 9: folds.k is 1, expected a whole number, 2 or more"),
         (
             "cuts = [0, 1]",
             "cuts = [0, -1]",
