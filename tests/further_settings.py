@@ -7,7 +7,8 @@ from typing import Any
 
 NAME = "odd_"  # the beginning of each further setting
 # What a run is made of is declared inside these, and forms of runs show that. They add a run's name and what only commands do.
-LEFT_OUT = ("FusionRequest", "KnnRequest", "RecoveredRequest")
+# A hypothesis has one of two rules, which declare what decides it; what a person asks for becomes one of them.
+LEFT_OUT = ("FusionRequest", "KnnRequest", "RecoveredRequest", "RuleRequest")
 _DECLARED = {"help": "Odd.", "default": 4, "title": "Odd", "least": 0, "most": 9, "changes_result": False}
 _make_dataclass = dataclasses.dataclass
 

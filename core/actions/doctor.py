@@ -135,14 +135,9 @@ def _store_state(settings: Settings) -> _StoreState:
 
 
 def _target_states(settings: Settings) -> Mapping[str, int]:
-    """Return how many target rankings are in which state; "unreadable" for those whose files are damaged."""
-    states: Counter[str] = Counter()
-    for folder in target_ranking.list_all(Workspace(settings)):
-        try:
-            states[target_ranking.status_of(folder).state] += 1
-        except DeskError:
-            states["unreadable"] += 1
-    return dict(states)
+    """Return how many target rankings are in which state."""
+    folders = target_ranking.list_all(Workspace(settings))
+    return dict(Counter(target_ranking.status_of(folder).state for folder in folders))
 
 
 async def _endpoint_states(settings: Settings) -> list[EndpointState]:

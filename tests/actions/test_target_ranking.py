@@ -97,7 +97,7 @@ def test_states(workspace: Workspace) -> None:
     assert target_ranking.status_of(folder).what == "no memory"
     assert examine(workspace.settings).targets == {"failed": 1}
     (folder.path / "done.json").write_text("[", "utf-8")
-    assert examine(workspace.settings).targets == {"unreadable": 1}
+    assert examine(workspace.settings).targets == {"crashed": 1}
 
 
 def test_a_failure_is_recorded_and_the_training_goes_on_later(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
