@@ -27,6 +27,7 @@ def job_of(workspace: Workspace) -> Job:
 
 
 @pytest.mark.browser
+@pytest.mark.soak
 def test_a_process_of_its_own_prints_both_and_other_content_takes_their_place(small_workspace: Workspace) -> None:
     if find_browser() is None:
         pytest.skip("needs Chromium on the path")

@@ -12,8 +12,10 @@ from core.config import REPOSITORY
 from tests.further_settings import NAME
 
 # Tests that are run with a further setting in each record: of a file, those of these words.
-WALKS = {"tests/ui/test_settings.py": "", "tests/actions/test_setting_identities.py": NAME}
-LONGER_WALKS = {
+WALKS = {"tests/ui/test_settings.py": "control_that_says and (RowSelection or ClaimsRequest or LabelSettings)"}
+WHOLE_WALKS = {
+    "tests/ui/test_settings.py": "",
+    "tests/actions/test_setting_identities.py": NAME,
     "tests/ui/experiments/test_evidence_tab.py": "just_started_is_shown or other_gene_names",
     "tests/ui/shared/test_again_panels.py": "said_beside_the_noise",
     "tests/ui/targets/test_targets.py": "another_mask",
@@ -22,7 +24,7 @@ LONGER_WALKS = {
 
 
 @pytest.mark.parametrize(
-    ("file", "words"), [*WALKS.items(), *(pytest.param(*walk, marks=pytest.mark.soak) for walk in LONGER_WALKS.items())]
+    ("file", "words"), [*WALKS.items(), *(pytest.param(*walk, marks=pytest.mark.soak) for walk in WHOLE_WALKS.items())]
 )
 def test_a_further_setting_of_each_record_passes_the_walk(file: str, words: str) -> None:
     command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "tests.further_settings", "-p", "no:cacheprovider", "-k", words]
