@@ -35,7 +35,6 @@ FileStat = tuple[int, int, int, int] | None
 FileState = tuple[FileStat, FileStat, bytes] | None
 HEADERS_BYTES = 3 * 4096  # the file's headers, before its first block; DuckDB counts its checkpoints in them
 _KEPT_S = 0.3  # how long an attachment is used again: what it has read is memory of the process
-_DETACHED_S = 1.0  # how long the timer of another store of this process may take to detach the file
 _ATTACHED_HERE = "Unique file handle conflict"  # what DuckDB says of a file that this process has attached already
 _ALL: weakref.WeakSet[Attachment] = weakref.WeakSet()  # of this process
 _HELD_BY = re.compile(r"lock is held in (.+?) \(PID (\d+)\)")
@@ -125,18 +124,18 @@ class Attachment:
                 self.connection.execute(f"ATTACH {quote_path(file or self.file)} AS desk (TYPE duckdb, {mode})")
                 return
             except duckdb.Error as error:
-                held = _HELD_BY.search(str(error))
-                if _ATTACHED_HERE in str(error) and (let_go(self.file) or time.monotonic() < began + _DETACHED_S):
-                    time.sleep(0.005)
-                    continue
-                if not held:
+                held, is_here = _HELD_BY.search(str(error)), _ATTACHED_HERE in str(error)
+                if is_here:  # by another store of this process, whose reader or timer detaches it
+                    let_go(self.file)
+                elif not held:
                     raise self.error_of(error) from error
                 if time.monotonic() > began + self.timeout_s:
+                    holder = f"process {held[2]} ({held[1]})" if held else "this process"
                     raise StoreBusy(
-                        f"{self.file}: held for more than {self.timeout_s:g} s by process {held[2]} ({held[1]}), "
-                        "which opened it directly. Close it there and try again"
+                        f"{self.file}: held for more than {self.timeout_s:g} s by {holder}, which opened it directly. Close it "
+                        "there and try again"
                     ) from error
-                time.sleep(0.05)
+                time.sleep(0.005 if is_here else 0.05)
 
     @property
     def is_kept(self) -> bool:
@@ -204,12 +203,11 @@ def _stat(file: Path) -> FileStat:
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
-def let_go(file: Path) -> bool:
-    """Detach a file that stores of this process have attached, for code that opens it directly; return whether one had."""
-    kept = [each for each in list(_ALL) if each.file == file and each.is_kept]
-    for each in kept:
-        each.let_go()
-    return bool(kept)
+def let_go(file: Path) -> None:
+    """Detach a file that stores of this process have attached, for code that opens it directly."""
+    for each in list(_ALL):
+        if each.file == file:
+            each.let_go()
 
 
 @atexit.register

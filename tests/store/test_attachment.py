@@ -141,7 +141,7 @@ def test_a_writer_waits_for_a_timer_that_is_detaching(store: Store, monkeypatch:
             self.connection = connection
 
         def execute(self, statement: str) -> None:
-            time.sleep(0.1)
+            time.sleep(1.1)  # on a machine with much to do
             self.connection.execute(statement)
 
     monkeypatch.setattr(other._attachment, "connection", Slow(other._attachment.connection))
