@@ -223,6 +223,7 @@ def test_a_link_shows_its_controls_as_they_were(
             assert (list(now) if isinstance(now, tuple) else now) == value
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_a_command_prints_what_it_printed(old: Workspace, server: str, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("PERTURBDESK_ENDPOINT", server)
