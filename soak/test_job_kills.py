@@ -218,8 +218,8 @@ def _rows_of(workspace: Workspace, name: str) -> Any:
 
 
 def _reading(workspace: Workspace, url: str) -> None:
-    settings = ReadingSettings(name="read", concurrency=2)
-    readings.start_reading(workspace, RUBRIC, "argued", ReadingSettings(endpoint=url), detach=True, settings=settings)
+    settings = ReadingSettings(name="read", concurrency=2, endpoint=url)
+    readings.start_reading(workspace, RUBRIC, "argued", settings, detach=True)
 
 
 def _reading_result(workspace: Workspace) -> Any:
@@ -230,8 +230,8 @@ def _reading_result(workspace: Workspace) -> Any:
 
 
 def _clash(workspace: Workspace, url: str) -> None:
-    settings = ReadingSettings(name="clashes", concurrency=2)
-    readings.start_reading(workspace, SPEECHES, "argued", ReadingSettings(endpoint=url), detach=True, settings=settings)
+    settings = ReadingSettings(name="clashes", concurrency=2, endpoint=url)
+    readings.start_reading(workspace, SPEECHES, "argued", settings, detach=True)
 
 
 def _clash_result(workspace: Workspace) -> Any:
