@@ -20,7 +20,7 @@ def _columns(default: int, kind: str) -> Any:
     return setting(default, "How many columns the SVD keeps.", title="Columns", least=1, key=f"columns_{kind}")
 
 
-def _seed() -> Any:
+def _random_seed() -> Any:
     about = (
         "Seed of a randomized SVD. Other seeds give slightly different spaces and scores; for networks the difference is visible."
     )
@@ -33,7 +33,7 @@ class TextSettings:
 
     pack: str | None = _pack()
     columns: int = _columns(200, "text")
-    seed: int = _seed()
+    seed: int = _random_seed()
     encoder: str | None = setting(
         None, "A sentence-transformers model instead of TF-IDF; minilm for all-MiniLM-L6-v2.", not_on_form=_ELSEWHERE
     )
@@ -50,7 +50,7 @@ class NetworkSettings:
 
     pack: str | None = _pack()
     columns: int = _columns(128, "network")
-    seed: int = _seed()
+    seed: int = _random_seed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class CoresponseSettings:
         "gene", "The axis with vectors: gene or pert.", not_on_form="the page builds spaces of target genes"
     )
     columns: int = _columns(64, "coresponse")
-    seed: int = _seed()
+    seed: int = _random_seed()
 
 
 SPACE_SETTINGS: Final[Mapping[str, type]] = {

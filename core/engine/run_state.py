@@ -191,7 +191,9 @@ def _observe(folder: RunFolder) -> _Observed:
     try:
         ending = _read_ending(folder)  # read after the heartbeat, since a worker may have ended in between
     except InputError as error:
-        return _Observed("crashed", describe_damage(error))
+        if heartbeat is None:
+            return _Observed("crashed", describe_damage(error))
+        ending = None
     if ending is not None:
         return _Observed(ending["state"], ending["cause"], heartbeat, ending)
     if heartbeat is not None:

@@ -136,13 +136,15 @@ def read_ending(folder: JobFolder) -> Mapping[str, Any] | None:
 
 
 def status_of(folder: JobFolder) -> JobStatus:
-    """Return the state of a job; one whose record of its ending was damaged counts as crashed."""
+    """Return the state of a job; one without a process whose record of its ending was damaged counts as crashed."""
     alive = live_heartbeat(folder)
     said = alive or last_heartbeat(folder) or {}
     try:
         ending = read_ending(folder)  # read after the heartbeat, since a process may have ended in between
     except InputError as error:
-        return JobStatus("crashed", describe_damage(error), said=said)
+        if alive is None:
+            return JobStatus("crashed", describe_damage(error), said=said)
+        ending = None
     if ending is not None:
         return JobStatus(ending["state"], ending["cause"], said=said)
     if alive is not None:

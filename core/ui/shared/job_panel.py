@@ -86,7 +86,7 @@ def show_job(workspace: Workspace, job: Job, parts: Parts | None = None) -> None
         st.warning(as_text(job.waits_for), icon=":material/hourglass:")
     if job.cause:
         st.error(as_text(job.cause), icon=":material/error:")
-    why, at = st.session_state.get(_refused(job), ("", 0.0))
+    why, at = st.session_state.get(_refusal_key(job), ("", 0.0))
     if why and time.monotonic() - at < _REFUSED_S:
         st.error(as_text(why), icon=":material/error:")
     if is_brief:
@@ -116,7 +116,7 @@ def _show_controls(workspace: Workspace, job: Job, parts: Parts, state: str = ""
                     try:
                         button.act()
                     except StateError as error:  # the job has changed since it was drawn
-                        st.session_state[_refused(job)] = str(error), time.monotonic()
+                        st.session_state[_refusal_key(job)] = str(error), time.monotonic()
                     else:
                         confirm(button.said, *button.links)
                     st.rerun()
@@ -137,7 +137,7 @@ def _was_pressed(label: str, job: Job) -> bool:
     return bool(st.session_state.get(_key(label, job)))
 
 
-def _refused(job: Job) -> str:
+def _refusal_key(job: Job) -> str:
     """Return the session key of why the last button did nothing, and when."""
     return f"_refused-{job.kind}-{job.key}"
 

@@ -115,11 +115,7 @@ def show_control(option: Option, key: str) -> Any:
     """Show the control of a setting under a key, and return its value."""
     title, option = title_of(option), replace(option, default="") if option.default is MISSING else option
     if option.kind == "prompts":
-        if not may_upload():
-            st.caption(f"{title}: readers cannot upload files.")
-            return option.default
-        file = st.file_uploader(title, ["csv", "jsonl"], help=option.help, key=f"upload-{key}")
-        return option.default if file is None else prompt_files.of_upload(file.name, file.getvalue())
+        return _show_upload(option, title, key)
     if option.kind == "server":
         address = st.text_input(title, option.default or "", help=option.help, placeholder=option.missing, key=key)
         return address.strip() or None
@@ -156,6 +152,18 @@ def show_control(option: Option, key: str) -> Any:
     if option.slider is not None:
         least, most, step = option.slider
         return st.slider(title, least, most, option.default, step, **about)
+    return _show_number(option, title, about)
+
+
+def _show_upload(option: Option, title: str, key: str) -> Any:
+    if not may_upload():
+        st.caption(f"{title}: readers cannot upload files.")
+        return option.default
+    file = st.file_uploader(title, ["csv", "jsonl"], help=option.help, key=f"upload-{key}")
+    return option.default if file is None else prompt_files.of_upload(file.name, file.getvalue())
+
+
+def _show_number(option: Option, title: str, about: Mapping[str, Any]) -> Any:
     kind = int if option.kind == "int" else float
     shape: dict[str, Any] = {} if option.kind == "int" else {"format": "%.4g"}
     if option.lowest is not None:
