@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import MISSING, replace
@@ -22,6 +23,7 @@ from core.ui.shared.run_choice import option_text
 from core.ui.shared.sign_in import may_upload
 
 _LONG = 60  # characters from which a text gets several lines
+_SMALL = 0.1
 SOURCES = ("spaces", "run", "runs")  # kinds of options that name what is in the workspace
 
 
@@ -172,6 +174,8 @@ def _show_number(option: Option, title: str, about: Mapping[str, Any]) -> Any:
         shape["max_value"] = kind(max(option.highest, option.default or option.highest))
     if option.default is None:
         shape["placeholder"] = option.missing
+    elif kind is float and 0 < option.default < _SMALL:  # Streamlit's step of 0.01 would pass over such numbers
+        shape["step"] = 10.0 ** (math.floor(math.log10(option.default)) - 1)
     return st.number_input(title, value=option.default, **shape, **about)
 
 

@@ -38,6 +38,7 @@ def test_the_published_ladder_by_one_click(visit: Visit, little_copy: Workspace)
 def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, little_copy: Workspace) -> None:
     a, b = (the_run(little_copy, name).id for name in (A, B))
     app = visit(little_copy, "ledger", ledger_planned_a=a, ledger_planned_b=b, ledger_level="other")
+    assert app.number_input(key="ledger_effect").step == pytest.approx(0.001)  # ten steps to the usual effect, not one
     for field, words in (("name", "arguing"), ("claim", "arguing helps"), ("prediction", "the mean rises")):
         fill(app, f"note-ledger-{field}", words)
     app = press(app.run(), "Register")
