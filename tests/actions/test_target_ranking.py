@@ -97,6 +97,7 @@ def test_states(workspace: Workspace) -> None:
     assert target_ranking.status_of(folder).what == "no memory"
     assert examine(workspace.settings).targets == {"failed": 1}
     (folder.path / "done.json").write_text("[", "utf-8")
+    (folder.path / "heartbeat").unlink()  # its process was this one, which lives
     assert examine(workspace.settings).targets == {"crashed": 1}
 
 
