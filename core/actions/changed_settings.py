@@ -35,7 +35,7 @@ PATIENCE_S = 10.0  # with a new server that is asked for its models
 
 @dataclass(frozen=True, slots=True)
 class ChangedSettings:
-    """Changed settings for resuming a run; None keeps a setting."""
+    """Changed settings for resuming a run, each one of `ExecutionSettings`; None keeps a setting."""
 
     endpoint: str | None = several_servers(
         f"Continue on these servers, also after later resumes. {SERVERS_HELP}", missing="the present one"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from core.actions import run_control
-from core.actions.changed_settings import change_settings
+from core.actions.changed_settings import ChangedSettings, change_settings
 from core.actions.workspace import Workspace
 from core.engine.spec import ExecutionSettings
 from core.errors import DeskError, InputError, StateError, Unreachable
@@ -33,6 +34,11 @@ def serving_another_model() -> Iterator[str]:
 
     with serve_in_thread(answer, "another") as address:
         yield f"{address}/v1"
+
+
+def test_what_is_changed_is_what_a_run_is_carried_out_with() -> None:
+    changed = ChangedSettings(**{field.name: 1 for field in fields(ChangedSettings)}).values()
+    assert set(changed) <= {field.name for field in fields(ExecutionSettings)}
 
 
 def stopped_run(folder: Path) -> tuple[Workspace, Run]:
