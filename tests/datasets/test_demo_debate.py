@@ -74,7 +74,6 @@ def test_p_de_takes_a_few_dozen_values(demo: Demo) -> None:
     assert all(24 <= len({row.prediction.p_de for row in run.rows}) <= 60 for run in demo.runs)
 
 
-@pytest.mark.few(2)
 def test_events_are_those_of_an_imported_debate(demo: Demo) -> None:
     """Written as a published trace and read back, a row has the same events (less what a trace does not hold)."""
     for run in demo.runs:

@@ -35,7 +35,6 @@ def test_only_tools_that_read_labels_name_a_view(demo: Demo) -> None:
     assert all(item.view.startswith("train without fold") for row in argued.rows for item in row.evidence if item.view)
 
 
-@pytest.mark.few(1)
 def test_labels_in_a_dossier_come_from_rows_without_the_folds_perturbations_and_genes(demo: Demo) -> None:
     """Counted again from the pairs: per view, nothing that shares a perturbation or a gene with a row that saw it."""
     pairs = {pair.pair_id: pair for pair in demo.pairs}
