@@ -186,6 +186,7 @@ def test_a_damaged_bundle_changes_nothing(made: Path, fresh: Path, tmp_path: Pat
     assert sorted(os.listdir(tmp_path)) == files
 
 
+@pytest.mark.soak
 def test_an_unknown_run(made: Path, tmp_path: Path) -> None:
     done = core(made, "bundle", "nothing", "--out", str(tmp_path / "run.zip"))
     assert done.status == 1

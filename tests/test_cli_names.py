@@ -56,6 +56,7 @@ def _parameters(command: Any, context: Any, words: tuple[str, ...]) -> Iterator[
         yield from _parameters(found, found.context_class(found, info_name=name, parent=context), (*words, name))
 
 
+@pytest.mark.soak
 def test_every_parameter_that_names_something_here_is_completed() -> None:
     missing = [
         f"{command} {each.opts[0]}: {each.help}"
@@ -155,7 +156,7 @@ def test_only_a_word_that_bash_completes_without_a_quote_is_escaped(
 FUSION = ("--with", "kNN", "--w-de", "0.5", "--w-dir", "0.5", "--name", "new")
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     "command",
     [
@@ -183,6 +184,7 @@ def test_a_run_that_is_not_there_is_answered_with_runs_like_it(everything: Works
     assert re.search("did you mean .*fused", done.err)
 
 
+@pytest.mark.soak
 def test_hypotheses_and_target_rankings_are_answered_likewise(everything: Workspace) -> None:
     assert "did you mean kNN helps?" in core(everything.settings.workspace, "ledger", "result", "helps").err
     assert "did you mean screen?" in core(everything.settings.workspace, "targets", "table", "--name", "scren").err

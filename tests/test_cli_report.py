@@ -85,6 +85,7 @@ def test_what_was_done_is_in_the_audit_log_and_a_reader_may_only_build(place: Pa
         assert core_json(place, "report", "build", "ours", "--out", str(tmp_path / "r.html"))["figures"] == 1
 
 
+@pytest.mark.soak
 def test_without_a_browser_a_pdf_is_refused_and_nothing_is_written(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ def test_rates_and_worth_of_a_pattern(asked: Workspace) -> None:
     assert lines[-1].split()[:4] == ["all", "12", "11", "0.917"]
 
 
+@pytest.mark.soak
 def test_what_is_not_there_is_one_error(asked: Workspace) -> None:
     place = asked.settings.workspace
     unknown = core(place, "rubric", "rate", "nothing", "debate")

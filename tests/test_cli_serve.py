@@ -20,7 +20,7 @@ exec "{python}" -c '{server}' "$2" "{notes}" die
 """
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("replicas", [1, 2])
 def test_replicas_announces_what_a_run_asks_however_many_there_are(tmp_path: Path, replicas: int) -> None:
     notes, interpreter = tmp_path / "notes", tmp_path / "python"

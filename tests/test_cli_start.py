@@ -111,6 +111,7 @@ def complete(line: str, place: int, monkeypatch: pytest.MonkeyPatch) -> list[str
     return CliRunner().invoke(app, [], prog_name="perturbdesk").output.split("\n")[:-1]
 
 
+@pytest.mark.soak
 def test_the_shell_completes_commands_options_and_runs(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     assert complete("perturbdesk ru", 1, monkeypatch) == ["runs", "run", "rubric"]
     assert complete("perturbdesk cells de", 2, monkeypatch) == ["describe"]

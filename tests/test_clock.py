@@ -32,6 +32,7 @@ def test_by_hand() -> None:
     assert utc_of(datetime(2026, 3, 2, 5, 0)) == utc
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("tokyo")
 def test_a_store_that_is_there_shows_local_times(workspace: Workspace) -> None:
     """Workers wrote UTC, and go on doing so: a run that ended at 20:00 UTC ended at 5:00 of the next day."""

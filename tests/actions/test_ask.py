@@ -185,6 +185,7 @@ def test_an_expectation_counts_once(small_workspace: Workspace) -> None:
         expectations.expect(small_workspace, run.id, "nowhere", "up")
 
 
+@pytest.mark.soak
 def test_the_command_prints_the_argument_and_its_numbers(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
     settings = ("--dataset", "bmdm", "--model", "scripted", "--set", "rounds=1", "--set", "tools=gene_class")

@@ -183,6 +183,7 @@ def world_cards(world: World) -> list[dict[str, str]]:
         return evidence.of_row(db, world.run.id, world.row)
 
 
+@pytest.mark.soak
 def test_one_that_was_interrupted_goes_on(world: World) -> None:
     """Ended after the first run, the second alone is left."""
     request = AgainRequest("argued", world.row, ("train_lookup",), {}, judge_only=True, repeats=3, endpoint=world.url)

@@ -99,6 +99,7 @@ def test_what_is_done_is_not_asked_again(asked: tuple[Workspace, Asked]) -> None
     assert more["prompt_tokens"] > 0
 
 
+@pytest.mark.soak
 def test_one_interrupted_goes_on(workspace: Workspace) -> None:
     """The server leaves after two arms: the others are made when the same is asked again."""
     worlds.furnish(workspace)

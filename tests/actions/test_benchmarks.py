@@ -195,6 +195,7 @@ def test_what_is_refused(screen: Workspace) -> None:
         report(screen, saved)
 
 
+@pytest.mark.soak
 def test_the_command(screen: Workspace, tmp_path: Path) -> None:
     folder, file = screen.settings.workspace, tmp_path / "b.toml"
     file.write_text(FUSED)

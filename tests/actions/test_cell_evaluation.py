@@ -66,6 +66,7 @@ def stored(workspace: Workspace, run: str) -> StoredEvaluation | None:
         return cell_evaluations.find(db, runs.find(db, run).id)
 
 
+@pytest.mark.soak
 def test_a_table_is_kept_with_the_run_of_the_file(workspace: Workspace, predicted: Path, asked: list[CellChoice]) -> None:
     options = EvaluationOptions(ComparedCellOptions(real=predicted), run="model", sample=50)
     found, run = evaluate_predictions(workspace, predicted, options)

@@ -128,6 +128,7 @@ def test_one_that_was_killed_says_so_and_is_started_again_as_it_was(
         job_control.resume(workspace, job)
 
 
+@pytest.mark.soak
 def test_one_that_a_command_began_says_how_it_is_resumed(
     workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

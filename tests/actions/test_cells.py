@@ -48,6 +48,7 @@ def files_of(workspace: Workspace) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
+@pytest.mark.soak
 def test_a_file_becomes_a_dataset_with_its_record_and_tables(workspace: Workspace, screen: Path) -> None:
     made = make(workspace, screen)
     dataset = dataset_of(workspace)

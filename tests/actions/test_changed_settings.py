@@ -130,6 +130,7 @@ def test_a_living_worker_keeps_its_settings(tmp_path: Path, monkeypatch: pytest.
         go_on(workspace, run, token_budget=9)
 
 
+@pytest.mark.soak
 def test_the_commands_take_the_settings_and_print_the_run_as_runs_does(tmp_path: Path) -> None:
     folder = tmp_path / "workspace"
     with serving() as url:

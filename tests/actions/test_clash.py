@@ -32,6 +32,7 @@ def points_of(workspace: Workspace) -> list[dict[str, object]]:
     return found.points.sort_values(list(found.points), ignore_index=True).to_dict("records")
 
 
+@pytest.mark.soak
 def test_interrupted_it_goes_on_and_asks_nothing_twice(small_workspace: Workspace, tmp_path: Path) -> None:
     whole = copy_of(small_workspace, tmp_path)
     with serving() as url:

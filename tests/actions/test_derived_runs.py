@@ -231,6 +231,7 @@ def test_the_same_specification_gives_the_same_run(workspace: Workspace) -> None
             runs.find(db, made.id)
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_a_run_of_an_earlier_version_is_another_run(workspace: Workspace) -> None:
     """Its numbers are others, so it is not returned for a new request; its name is taken, and the error says by what."""
@@ -358,6 +359,7 @@ def test_rows_that_are_missing_are_named(
         knn(workspace, "knn", protocol)
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_what_is_not_there_is_named(workspace: Workspace) -> None:
     with pytest.raises(NotFound, match="space 'far': not in this workspace, which has near"):

@@ -128,6 +128,7 @@ def test_a_live_one_is_watched_and_stopped_not_started_twice(here: Workspace) ->
     assert log_of(here)[0] == ("stop fine-tune", "no-such-model-1B on bmdm")
 
 
+@pytest.mark.soak
 def test_one_that_is_not_there_is_not_found(here: Workspace) -> None:
     with pytest.raises(NotFound, match="which has none"):
         finetunes.resume(here)

@@ -127,7 +127,7 @@ def test_public_scores_are_held_against_what_a_half_can_show(filled: Workspace) 
     assert "No claim: +0.000 is below" in str(result.reason)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "recording", "error", "words"),
     [

@@ -230,6 +230,7 @@ def test_a_reader_is_told_that_a_reading_crashed(read: Workspace) -> None:
         readings.answers(reader, RUBRIC, "debate", "model")
 
 
+@pytest.mark.soak
 def test_a_reading_is_among_runs_and_not_among_predictions(read: Workspace) -> None:
     debate, reading = find(read, "debate"), find(read, "reading")
     with read.store.read() as db:
@@ -251,7 +252,7 @@ def test_a_reading_is_among_runs_and_not_among_predictions(read: Workspace) -> N
 REFUSED = "run reading: a reading of texts by judge_rubric, without predictions; expected a run that predicts"
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(9)
 @pytest.mark.parametrize(
     "arguments",
     [

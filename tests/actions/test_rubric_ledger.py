@@ -40,6 +40,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, demo_workspace: Workspace) -
     return copy
 
 
+@pytest.mark.soak
 def test_a_worth_is_registered_measured_and_corrected(place: Workspace) -> None:
     registered = rubric_ledger.register(place, WANTED)
     assert (registered.kind, registered.rubric, registered.seen_before) == ("registration", "open", True)

@@ -102,6 +102,7 @@ def test_a_run_that_the_store_lost_is_taken_over_with_its_rows(workspace: Worksp
     assert (again.id, again.done, len(method.asked)) == (run.id, 8, 8)
 
 
+@pytest.mark.soak
 def test_runs_of_other_origins_have_no_worker(small_workspace: Workspace) -> None:
     assert run_control.states(small_workspace) == {}
     for refused in (

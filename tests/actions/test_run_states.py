@@ -71,6 +71,7 @@ def test_whatever_a_command_reads_a_dead_worker_is_settled_before(killed: tuple[
             runs.change_by_worker(db, run.id, status="running", cause="")
 
 
+@pytest.mark.soak
 def test_a_reader_sees_the_state_and_writes_nothing(killed: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch) -> None:
     workspace, run = killed
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
@@ -88,6 +89,7 @@ def test_a_reader_sees_the_state_and_writes_nothing(killed: tuple[Workspace, Run
     assert jobs.settle_ended(reader) == []
 
 
+@pytest.mark.soak
 def test_the_log_of_a_run_says_that_it_crashed_and_why(killed: tuple[Workspace, Run]) -> None:
     workspace, run = killed
     with workspace.run_folder(run.id).log.open("a") as log:

@@ -544,6 +544,7 @@ def test_equal_settings_have_one_identity(record: type, world: World) -> None:
     assert _identity(record, values, world) == _identity_once(record, values, world)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("option", FINETUNE_OPTIONS, ids=lambda option: option.name)
 def test_an_option_of_a_finetune_changes_its_identity_exactly_if_it_says_so(option: Option, world: World) -> None:
     values = MADE[FinetuneRequest].values(world)

@@ -110,6 +110,7 @@ def test_a_space_by_hand(furnished: Workspace) -> None:
     assert found == {gene: pytest.approx([first, np.log(3), np.log(2)]) for gene, first in expected.items()}
 
 
+@pytest.mark.soak
 def test_another_pack_is_another_specification(furnished: Workspace) -> None:
     made = build(furnished, "network")
     import_upload(furnished, b'[["Ga", "Gc", 700]]', "newer.json")
@@ -146,7 +147,7 @@ def test_what_is_built_is_made_again_when_the_cache_is_lost(furnished: Workspace
         assert (furnished.settings.cache / "spaces" / f"{record.id}.safetensors").exists()
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", ["text", "network", "response"])
 def test_without_its_pack_a_lost_space_says_what_is_missing(furnished: Workspace, kind: str) -> None:
     made = build(furnished, kind)

@@ -41,6 +41,7 @@ def test_the_number_of_kinds_is_chosen_and_a_seed_gives_the_same() -> None:
     assert (one.words, one.typical, one.by_rows) == (again.words, again.typical, again.by_rows)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("limit", [{"MOST_TEXTS": 90}, {"MOST_ENTRIES": 900}])
 def test_of_too_many_texts_some_are_drawn_which_is_said(monkeypatch: pytest.MonkeyPatch, limit: dict[str, int]) -> None:
     texts, truth = write_texts(60)

@@ -72,6 +72,7 @@ def test_every_run_is_listed_with_its_counts_and_predictions(old: Workspace) -> 
     assert (fused.public_score, fused.note, fused.parents) == (0.6, "the best", (IDS["llm train"], IDS["saved knn"]))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["argued", "asked", "run fusion", "run knn", "rules", "stopped by its budget"])
 def test_the_journal_says_what_the_store_says(old: Workspace, name: str) -> None:
     check_journal(old, name)
@@ -145,12 +146,14 @@ def followed(visit: Visit, workspace: Workspace, link: str) -> AppTest:
     return app
 
 
+@pytest.mark.soak
 def test_a_link_to_a_debate_shows_its_row(visit: Visit, old: Workspace) -> None:
     app = followed(visit, old, "debates")
     assert pair_of(app) == "### *Q0* ⟶ *H0*"
     assert "a note" in text_of(app)
 
 
+@pytest.mark.soak
 def test_a_link_to_what_if_shows_the_same_fusion_and_its_preset(visit: Visit, old: Workspace) -> None:
     app = followed(visit, old, "what_if")
     knn = IDS["saved knn"]
@@ -160,6 +163,7 @@ def test_a_link_to_what_if_shows_the_same_fusion_and_its_preset(visit: Visit, ol
     assert not app.exception
 
 
+@pytest.mark.soak
 def test_a_link_to_neighbours_shows_its_row_and_settings(visit: Visit, old: Workspace) -> None:
     app = followed(visit, old, "neighbours")
     assert "### *P0* ⟶ *G0*" in text_of(app)
@@ -167,6 +171,7 @@ def test_a_link_to_neighbours_shows_its_row_and_settings(visit: Visit, old: Work
     assert app.session_state["space"] == ["near"]
 
 
+@pytest.mark.soak
 def test_a_link_to_compare_shows_its_runs(visit: Visit, old: Workspace) -> None:
     text = text_of(followed(visit, old, "compare"))
     assert "fused" in text

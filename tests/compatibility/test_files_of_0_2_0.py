@@ -121,6 +121,7 @@ def test_the_run_that_its_budget_stopped_resumes_with_more(old: Workspace, serve
     assert finished.tokens > 1765  # what its first two rows cost
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["argued", "fused", "rules"])
 def test_a_bundle_comes_in_as_it_was(unpacked: Path, old: Workspace, name: str) -> None:
     before = everything(old)
@@ -209,7 +210,7 @@ def test_the_saved_report_is_built(old: Workspace, tmp_path: Path) -> None:
     assert "simulated debate" in (tmp_path / "paper.html").read_text("utf-8")
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", LINKS)
 def test_a_link_shows_its_controls_as_they_were(
     visit: Visit, old: Workspace, server: str, monkeypatch: pytest.MonkeyPatch, name: str
@@ -223,7 +224,7 @@ def test_a_link_shows_its_controls_as_they_were(
             assert (list(now) if isinstance(now, tuple) else now) == value
 
 
-@pytest.mark.few(16)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_a_command_prints_what_it_printed(old: Workspace, server: str, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("PERTURBDESK_ENDPOINT", server)

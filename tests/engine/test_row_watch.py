@@ -212,6 +212,7 @@ def test_an_event_that_a_full_disk_cuts_short_is_lost_alone(tmp_path: Path) -> N
     assert [event["kind"] for event in watcher.read()] == ["row", "tool", "ended"]
 
 
+@pytest.mark.soak
 def test_a_line_that_is_no_event_is_passed_over(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 1)
     folder = workspace.run_folder("0" * 10)

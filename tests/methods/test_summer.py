@@ -183,6 +183,7 @@ def test_without_retrieval_nobody_sees_a_label_and_without_a_chain_of_thought_th
     assert all("\n1. " in prompt(call) for call in alone.calls if call.stage == "de")
 
 
+@pytest.mark.soak
 def test_a_gene_is_summarised_once_however_many_rows_are_in_flight() -> None:
     pairs = [pair(f"{pert}_{gene}", None, "test") for pert in ("Stat1", "Irf1") for gene in ("Il6", "Cxcl10", "Cdkn1a")]
     with serving() as url:

@@ -187,6 +187,7 @@ def walk_through(tab: object, slides: Path, asked: Sequence[str]) -> None:
     assert {url.partition("#")[0] for url in asked[1:]} == {slides.as_uri()}
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_a_report_is_printed_as_pdf(little_demo: Workspace) -> None:
     if printing.find_browser() is None:

@@ -167,6 +167,7 @@ def test_weights_by_support_are_the_same_on_the_page_in_a_link_and_in_the_run(vi
     assert not visit(little_copy, "rows", run="scaled").exception
 
 
+@pytest.mark.soak
 def test_every_setting_of_the_neighbours_is_saved_as_it_is_shown(visit: Visit, little_copy: Workspace) -> None:
     cut = {"folds": "3", "fold_seed": "2", "de_power": "1.5", "strength": "0.5"}
     app = visit(little_copy, "fuse", run=LABELLED, by_agreement="true", **cut)
@@ -186,6 +187,7 @@ def test_every_setting_of_the_neighbours_is_saved_as_it_is_shown(visit: Visit, l
     assert "3×3 folds, seed 2" in text_of(app)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("beyond", [{"folds": "1000000000"}, {"folds": "21"}, {"folds": "1"}, {"de_power": "0"}])
 def test_a_link_with_a_number_beyond_its_range_opens_with_the_default(
     visit: Visit, little_copy: Workspace, beyond: dict[str, str]
@@ -224,6 +226,7 @@ def test_presets_keep_and_bring_back_settings(visit: Visit, little_copy: Workspa
     assert not [b for b in visit(little_copy, "fuse", run=LABELLED).button if b.label == "quarter"]
 
 
+@pytest.mark.soak
 def test_a_reader_of_what_if_finds_nothing_to_save(visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = visit(little_demo, "fuse", run=LABELLED)
     assert {"Save", "Save preset"} <= {button.label for button in writer.button}

@@ -118,6 +118,7 @@ def check(
     assert found.micro.value == pytest.approx(roc_auc_score(is_positive(frame["label"]), score), abs=1e-12)
 
 
+@pytest.mark.soak
 def test_rows_by_distance_are_all_rows() -> None:
     table = score_baselines(MATERIAL)
     for name in FREE:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.actions import readings
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
@@ -31,6 +33,7 @@ def test_points_are_shown_with_how_many_quotations_are_found(small_workspace: Wo
     assert "NULL answers" in text_of(app)
 
 
+@pytest.mark.soak
 def test_a_link_of_points_still_opens_them(small_workspace: Workspace, visit: Visit) -> None:
     """By side and status, and those alone that the judge takes up: here none, since no judge gives a reason."""
     read_debates(small_workspace)

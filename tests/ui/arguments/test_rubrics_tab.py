@@ -45,6 +45,7 @@ def test_a_rule_that_says_nothing_of_a_run_shows_no_rate_and_is_not_tried(small_
     assert "No rubric is chosen" in text
 
 
+@pytest.mark.soak
 def test_numbers_of_a_built_in_rubric_lead_to_their_rows(small_workspace: Workspace, visit: Visit) -> None:
     app = visit(small_workspace, "arguments", run="debate", rubric="option")
     links = [each.proto for each in app.get("page_link") if "brief=" in each.proto.query_string]

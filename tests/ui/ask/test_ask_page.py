@@ -132,6 +132,7 @@ def test_without_a_server_the_page_says_what_to_start(
     assert app.button(key="ask").disabled
 
 
+@pytest.mark.soak
 def test_a_row_that_is_under_way_is_drawn_and_a_lost_run_says_so(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +208,7 @@ def test_a_reader_sees_that_the_work_on_a_row_crashed(
     assert [state for frame in app.dataframe if "question" in frame.value for state in frame.value["state"]] == ["crashed"]
 
 
+@pytest.mark.soak
 def test_a_row_that_was_over_before_the_first_look_is_shown(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ def test_a_reader_gets_no_form(visit: Visit, small_workspace: Workspace, monkeyp
     assert not app.text_input
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["table", "cells"])
 def test_predictions_are_previewed_with_what_is_left_out(
     visit: Visit, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, kind: str

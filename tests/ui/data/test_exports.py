@@ -11,6 +11,7 @@ from tests.ui.conftest import Visit
 from tests.ui.test_apptest import the_run
 
 
+@pytest.mark.soak
 def test_the_page_offers_what_the_command_writes(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from tests.ui.test_apptest import the_run
 TEST = "simulated debate test"
 
 
+@pytest.mark.soak
 def test_a_run_is_described_in_words_and_its_record_is_folded(glance: Visit, demo_workspace: Workspace) -> None:
     run = the_run(demo_workspace, TEST)
     app = glance(demo_workspace, "data", tab="Runs and notes", run=run.id)
@@ -86,6 +87,7 @@ def test_changes_stand_in_a_static_table_that_cuts_nothing(visit: Visit, small_w
     assert note.strip() in table.value["detail"].iloc[0].replace("\\", "")
 
 
+@pytest.mark.soak
 def test_changes_say_in_one_line_whether_they_are_as_they_were_written(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "data", tab="History")
     assert not app.error

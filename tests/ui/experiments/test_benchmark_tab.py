@@ -114,6 +114,7 @@ def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
     assert not any(drawn)
 
 
+@pytest.mark.soak
 def test_one_that_died_says_why_and_is_not_asked_again_and_again(
     visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

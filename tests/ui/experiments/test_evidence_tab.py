@@ -64,6 +64,7 @@ def test_the_attribution_that_was_just_started_is_shown(visit: Visit, world: Wor
     assert [app.selectbox(key="id-attribution").value] == [each.spec.key for each in started]
 
 
+@pytest.mark.soak
 def test_resume_asks_the_server_that_it_was_started_with(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = attribution.plan_attribution(world.workspace, AttributionRequest("argued", "sample=2", (), 1, world.url))
 

@@ -53,6 +53,7 @@ def large_fusion(others: int, title: str = "large") -> tuple[Fusion, Mix]:
     return fusion, Mix("now", (0.2,) * others, (0.1,) * others)
 
 
+@pytest.mark.soak
 def test_a_file_of_ten_thousand_rows_is_small() -> None:
     fusion, mix = large_fusion(3)
     state = state_of_file(mix, starters(3), None, {"caution": "", "rest": "", "note": ""})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.actions import runs as actions
 from core.actions.workspace import Workspace
 from core.texts import NO_BIOLOGY
@@ -9,6 +11,7 @@ from tests.ui.conftest import FUSED, KNN, LABELLED, Visit
 from tests.ui.test_apptest import text_of
 
 
+@pytest.mark.soak
 def test_runs_are_grouped_by_rows_and_by_how_they_are_scored(visit: Visit, fused_copy: Workspace) -> None:
     actions.set_values(fused_copy, "simulated debate test", {"public_score": "0.61"})
     app = visit(fused_copy, "overview")

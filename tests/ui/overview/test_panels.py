@@ -14,6 +14,7 @@ from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
 
 
+@pytest.mark.soak
 def test_a_dead_run_is_told_at_once_settled_in_the_background_and_can_be_resumed_from_a_link(
     visit: Visit, tmp_path: Path
 ) -> None:

@@ -34,6 +34,7 @@ def test_a_row_shows_its_claims_once_the_packs_are_read(
     assert text_of(app).count(LINE) == 4
 
 
+@pytest.mark.soak
 def test_without_a_pack_no_claim_is_shown(small_workspace: Workspace, visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "background", AtOnce)
     assert "*Pa* regulates" not in text_of(visit(small_workspace, "rows", run="debate", row="Pb_Ga"))

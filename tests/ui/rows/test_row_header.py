@@ -38,6 +38,7 @@ def test_a_row_is_a_hit_where_its_list_says_so(small_workspace: Workspace) -> No
     assert {"hit", "miss"} <= set(shown)
 
 
+@pytest.mark.soak
 def test_a_row_that_failed_has_a_header_without_numbers(visit: Visit, small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         db.execute("UPDATE prediction SET error = 'Timeout: <b>late</b>' WHERE pair_id = 'Pa_Ga'")

@@ -58,6 +58,7 @@ def test_a_method_without_a_model_runs_from_the_page(visit: Visit, small_workspa
     assert "done · 2 of 2 rows" in "".join(element.proto.text for element in again.main.get("progress"))
 
 
+@pytest.mark.soak
 def test_no_model_is_said_in_words_with_what_to_start(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +153,7 @@ def test_a_derived_method_offers_what_it_may_be_made_from(visit: Visit, demo_cop
     assert "got none; expected a run" in text_of(app)
 
 
+@pytest.mark.soak
 def test_a_knn_takes_numbers_that_the_sliders_of_neighbours_lack(visit: Visit, demo_copy: Workspace) -> None:
     numbers = {"option-knn-k": "30", "option-knn-power": "8", "option-knn-strength": "0.25"}
     app = visit(demo_copy, "run", method="knn", **numbers)

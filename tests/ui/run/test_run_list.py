@@ -84,6 +84,7 @@ def test_the_settings_of_a_run_without_a_model_are_not_shown(visit: Visit, tmp_p
     assert not [field for field in app.text_input if field.label == "Model server" and field.key != "endpoint"]
 
 
+@pytest.mark.soak
 def test_an_emptied_server_is_the_present_one(visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace, asked = workspace_with(tmp_path, 8), []
     monkeypatch.setattr(run_control, "resume", lambda _, run, settings: asked.append((run, settings.servers)))

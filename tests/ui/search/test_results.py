@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.actions.imports import import_upload
@@ -59,6 +60,7 @@ def test_counts_come_first_then_hits_by_row_with_links_that_carry_the_phrase(vis
     assert app.query_params["phrase"] == "regulates ga"
 
 
+@pytest.mark.soak
 def test_a_run_and_a_role_restrict_the_hits_and_the_address_names_them(visit: Visit, small_workspace: Workspace) -> None:
     second = add_second_run(small_workspace)
     app = visit(small_workspace, "search", phrase="regulates", of_run=second, role="UP")
@@ -81,6 +83,7 @@ def test_it_says_when_not_all_hits_are_listed(glance: Visit, demo_workspace: Wor
     assert len(runs_of_hits) <= 200
 
 
+@pytest.mark.soak
 def test_a_gene_leads_to_its_rows_and_nothing_found_is_said(visit: Visit, small_workspace: Workspace) -> None:
     links = [each.proto for each in visit(small_workspace, "search", phrase="GA").get("page_link")]
     assert [link.label for link in links if "all its rows" in link.label] == ["*Ga* as target gene: all its rows"]

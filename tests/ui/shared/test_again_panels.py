@@ -72,6 +72,7 @@ def test_nothing_is_loaded_before_it_is_opened(visit: Visit, world: World, monke
     assert "Ask again with another dossier" not in [each.label for each in other.expander]
 
 
+@pytest.mark.soak
 def test_a_card_is_switched_off_and_its_cost_is_said(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[AgainPlan] = []
     monkeypatch.setattr(ask_again, "start_apart", lambda _workspace, plan: started.append(plan))

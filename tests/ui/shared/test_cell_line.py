@@ -50,6 +50,7 @@ def test_neighbours_say_which_labels_a_row_may_see(visit: Visit, line: Workspace
     assert told in text_of(app)
 
 
+@pytest.mark.soak
 def test_nothing_is_submitted(visit: Visit, line: Workspace) -> None:
     app = visit(line, "share", tab="Package a run", dataset="k562", run="llm test")
     assert not app.exception

@@ -44,6 +44,7 @@ def test_an_order_is_offered_where_it_means_something(visit: Visit, little_demo:
     assert app.query_params["row"] == "Pa_Ga"  # next and previous follow the order
 
 
+@pytest.mark.soak
 def test_active_filters_are_buttons_that_take_them_off(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "debates", run="debate", call="miss", label="up", p_de=["0.2", "0.8"])
     labels = {button.key: button.label for button in app.button if str(button.key).startswith("off-")}

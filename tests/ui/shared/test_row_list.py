@@ -47,6 +47,7 @@ def test_it_draws_what_is_known_of_each_row() -> None:
     assert drawn["marks"] == ["✓", "⚠ ✎", "✗ ⚠"]
 
 
+@pytest.mark.soak
 def test_its_version_tells_other_rows_and_other_marks() -> None:
     versions = {
         row_list.content(rows, quantity, count)[: row_list.HASH_BYTES]

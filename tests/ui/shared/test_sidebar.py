@@ -46,6 +46,7 @@ def test_a_page_that_holds_something_or_is_open_stands_by_itself(visit: Visit, s
     assert "Plan" in under_more(visit(small_workspace, "overview"))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("wanted", "expected"),
     [
