@@ -137,6 +137,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
+def pytest_sessionfinish() -> None:
+    """Nor at what tests leave: pytest would look five times through all of it before a process ends."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def shared_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of links to the published files that tests know, whatever lies beside them; skips where there are none."""

@@ -163,6 +163,7 @@ def test_a_run_without_a_prompt_is_not_packaged(made: Path, tmp_path: Path) -> N
     assert words.startswith("rules: not packaged\n1 error\n  prompt_missing: prompt.txt: not in the zip")
 
 
+@pytest.mark.soak
 def test_a_prompt_that_was_not_run_is_refused(made: Path, tmp_path: Path, given: tuple[str, ...]) -> None:
     done = core(made, "package", "debate", "--track", "B", "--out", str(tmp_path / "x.zip"), "--json", *given)
     assert rules(json.loads(done.out), "error") == {"prompt_differs"}

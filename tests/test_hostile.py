@@ -71,7 +71,7 @@ def place_of(attack: Attack, desk: Path, folder: Path) -> Path:
     return copy
 
 
-@pytest.mark.few(22)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_it_is_one_line_and_changes_nothing(attack: Attack, desk: Path, tmp_path: Path) -> None:
     folder = tmp_path / "files"
@@ -120,6 +120,7 @@ def test_output_that_cannot_be_written(desk: Path) -> None:
     assert line == "error: no space left where the output is written; free some space and try again"
 
 
+@pytest.mark.soak
 def test_a_terminal_without_the_characters(desk: Path) -> None:
     done = in_a_process(
         "--workspace", str(desk), "score", "debate", stdout=subprocess.PIPE, environment={"PYTHONIOENCODING": "ascii"}

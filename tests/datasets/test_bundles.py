@@ -153,7 +153,7 @@ def set_to(*keys: Any, value: Any) -> Callable[[Any], None]:
     return change
 
 
-@pytest.mark.few(46)
+@pytest.mark.few(16)
 @pytest.mark.parametrize(
     ("keys", "value", "words"),
     [

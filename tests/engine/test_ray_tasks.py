@@ -125,6 +125,7 @@ def test_other_code_on_a_node_is_refused(cluster: LocalCluster, monkeypatch: pyt
     assert cluster.ray.ended == 1
 
 
+@pytest.mark.soak
 def test_labels_of_cells_are_those_of_one_process(cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(differential_expression, "DENSE_VALUES", 50_000)  # several parts of the genes
     write_case(tmp_path / "screen.h5ad")

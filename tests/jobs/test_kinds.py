@@ -101,7 +101,7 @@ DAMAGED = (
 
 
 @each_kind
-@pytest.mark.few(24)
+@pytest.mark.few(12)
 @pytest.mark.parametrize(("file", "content"), DAMAGED)
 def test_one_with_a_damaged_file_hides_no_other_and_is_resumed(
     kind: str, file: str, content: str, crashed: Workspace, started: list[str]

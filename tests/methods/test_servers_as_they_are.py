@@ -245,7 +245,7 @@ def test_the_same_answer_is_read_alike_however_it_is_wrapped(met: dict[str, Met]
         assert (name, met[name].answers, met[name].asked) == (name, plain.answers, plain.asked)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 def test_what_fails_for_now_is_asked_for_again(met: dict[str, Met]) -> None:
     for name in AT_FIRST:
         again = met[f"{name} at first"]
@@ -260,6 +260,7 @@ def test_what_is_no_answer_is_an_error_by_name(met: dict[str, Met]) -> None:
         assert type(failed.cause) is kind, (name, failed.cause)
 
 
+@pytest.mark.few(2)
 def test_what_is_refused_for_good_is_not_repeated(met: dict[str, Met]) -> None:
     for name in REFUSED:
         failed = met[f"refused: {name}"].found

@@ -206,7 +206,7 @@ def test_an_attack_on_the_ledger_is_found(store: Store, what: str) -> None:
     assert f"broken from entry {number}" in ledger.sentence
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("what", LOG_ATTACKS)
 def test_an_attack_on_the_audit_log_is_found(store: Store, what: str) -> None:
     attack, number, damage = LOG_ATTACKS[what]

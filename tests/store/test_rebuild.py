@@ -184,7 +184,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], type[DeskError], str]] = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_store_that_is_not_as_ours_is_refused_by_name(source: Path, what: str) -> None:
     statements, kind, words = REFUSED[what]

@@ -115,6 +115,7 @@ def test_axe_sees_what_is_wrong(open_tab: OpenTab) -> None:
     assert sorted({rule for rule, _, _ in violations(page)}) == ["color-contrast", "label"]
 
 
+@pytest.mark.soak
 def test_the_style_sheet_has_the_colours_of_the_theme() -> None:
     """White text stands on the accent of the light theme, in both."""
     rule = next(line for line in shell.STYLE.read_text("utf-8").splitlines() if "stBaseButton-primary" in line)

@@ -25,6 +25,7 @@ def stops_of(workspace: Workspace, walk: str) -> list[Stop]:
         return stored.of_walk(db, run.dataset, walk)
 
 
+@pytest.mark.soak
 def test_a_row_becomes_a_stop_and_part_of_the_report_by_one_click_each(visit: Visit, little_copy: Workspace) -> None:
     run = the_run(little_copy, LABELLED)
     app = visit(little_copy, "rows", run=run.id)

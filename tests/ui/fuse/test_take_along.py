@@ -94,7 +94,7 @@ def test_what_is_no_fusion_is_refused(fused_demo: Workspace) -> None:
         fusion_files.fusion_file(fused_demo, LABELLED, labels=True)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(("wanted", "has_labels"), [("labels", [True]), ("ranks", [False]), ("no", [])])
 def test_report_and_slides_hold_it_as_their_author_wants(
     fused_demo: Workspace, wanted: Explorers, has_labels: list[bool]

@@ -114,6 +114,7 @@ def test_a_crashed_one_can_be_resumed_and_a_done_one_served(visit: Visit, here: 
     assert not {"Stop", "Resume"} & {button.label for button in app.button}
 
 
+@pytest.mark.soak
 def test_a_reader_starts_and_stops_nothing(visit: Visit, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     begun(here)
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")

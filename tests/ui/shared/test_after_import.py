@@ -17,7 +17,7 @@ def submission(rows: tuple[tuple[str, float], ...]) -> bytes:
     return cases.submission([(pair, p, 0.0, "x") for pair, p in rows])
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("page", ["data", "overview"])
 def test_the_best_run_of_the_upload_is_chosen_and_its_mistakes_are_a_click_away(
     visit: Visit, small_workspace: Workspace, page: str

@@ -124,6 +124,7 @@ def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, mon
     assert read not in [link.proto.label for link in hidden.get("page_link")]
 
 
+@pytest.mark.soak
 def test_an_asking_whose_worker_lives_is_stopped_there_and_one_that_crashed_says_why(
     visit: Visit, world: World, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
