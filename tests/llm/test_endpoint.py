@@ -160,7 +160,7 @@ def test_an_answer_that_trickles_is_timed_as_a_whole() -> None:
 
     async def once() -> tuple[str | Fault, float]:
         server = await asyncio.start_server(trickle, "127.0.0.1", 0)
-        transport = ModelTransport(Endpoint(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", timeout_s=0.3), 1)
+        transport = ModelTransport(Endpoint(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", timeout_s=1.0), 1)
         start = time.monotonic()
         found = await transport.send("POST", "/chat/completions", "{}")
         seconds = time.monotonic() - start
@@ -170,9 +170,9 @@ def test_an_answer_that_trickles_is_timed_as_a_whole() -> None:
 
     found, seconds = asyncio.run(once())
     assert isinstance(found, Fault)
-    assert found.message.startswith("no answer within 0.3 s, but ")
+    assert found.message.startswith("no answer within 1 s, but ")
     assert (found.retryable, found.began) == (False, True)  # it would take as long again
-    assert seconds >= 0.3
+    assert seconds >= 1.0
 
 
 def test_no_proxy_comes_between_this_machine_and_itself(monkeypatch: pytest.MonkeyPatch) -> None:
