@@ -138,7 +138,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Nor at what tests leave: pytest would look five times through all of it before a process ends."""
+    """What tests leave is not looked through as a process ends, which pytest does five times."""
     gc.freeze()
 
 

@@ -49,7 +49,7 @@ def of(source: SiteName, symbol: str = "Jak1") -> Any:
     return lambda client: ask(client, TOOL_OF[source], symbol)
 
 
-def patience(fault: FaultName, seconds: float) -> dict[str, float]:
+def timeout_of(fault: FaultName, seconds: float) -> dict[str, float]:
     """The settings for a fault: a source that does not answer is left soon, and no other, however busy this machine is."""
     return {"timeout_s": seconds} if fault == "hang" else {}
 
@@ -157,7 +157,7 @@ def test_what_fails_in_passing_is_asked_again(tmp_path: Path, source: SiteName, 
         run_with_client(server, tmp_path / "without", of(source))
         without = len(server.times(source))
         server.fail(source, fault, fault)
-        assert run_with_client(server, tmp_path / "with", of(source), **patience(fault, 1.0)).status == "ok"
+        assert run_with_client(server, tmp_path / "with", of(source), **timeout_of(fault, 1.0)).status == "ok"
         assert len(server.times(source)) == without + without + 2
 
 
@@ -184,7 +184,7 @@ def test_a_failure_is_typed_and_neither_kept_nor_told_as_evidence(tmp_path: Path
         return await ask(client, TOOL_OF[source], "Jak1")
 
     with testing.serve_fake_sources(WORLD, retry_after="0.01") as server:
-        found = run_with_client(server, tmp_path, work, retries=1, api_key=KEY, **patience(fault, 0.1))
+        found = run_with_client(server, tmp_path, work, retries=1, api_key=KEY, **timeout_of(fault, 0.1))
         assert (found.status, found.body, found.retrieved_at) == ("error", {}, None)
         assert server.address not in found.source  # it is stored with the row, and passed on
         assert "expected an answer" in found.source
