@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from core.actions import ledger
 from core.actions.workspace import Workspace
 from core.ui.shared import sidebar
-from tests.ui.conftest import OpenTab, Visit, settle, then
+from tests.ui.conftest import OpenTab, Visit, heading, settle, then
 from tests.ui.serving import Server
 
 ROWS = pd.DataFrame(
@@ -81,7 +81,7 @@ def test_ctrl_k_finds_a_page_and_a_row_and_goes_there(open_tab: OpenTab, demo_se
     page = open_tab()
     page.goto(demo_server.url("rows"))
     settle(page)
-    row = page.locator("[data-testid=stMain] h3").first.inner_text()
+    row = heading(page).inner_text()
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Page, run, gene or row").fill("compare")
     page.get_by_role("dialog").get_by_role("option", name="Compare").wait_for()
@@ -89,8 +89,7 @@ def test_ctrl_k_finds_a_page_and_a_row_and_goes_there(open_tab: OpenTab, demo_se
     then(page, lambda: page.keyboard.press("Enter"))
     assert "/compare?" in page.url
     page.go_back()
-    settle(page)
-    assert page.locator("[data-testid=stMain] h3").first.inner_text() == row
+    heading(page).get_by_text(row, exact=True).wait_for()
     pert, _, gene = row.split()
     page.get_by_role("button", name="Find anything").click()
     page.get_by_role("combobox", name="Page, run, gene or row").fill(f"{pert} {gene}")
