@@ -22,7 +22,9 @@ def test_a_run_survives_fifty_kills(tmp_path: Path, record: Record, monkeypatch:
         """Overview and Run tell the state before `runs`, which settles the run, does."""
         monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(workspace.settings.workspace))
         assert NO_REASON in read_page("overview")
-        assert "crashed; can be resumed" in read_page("run")
+        shown = read_page("run", NO_REASON)
+        assert "crashed; can be resumed" in shown
+        assert NO_REASON in shown
         read_states(workspace, run)
 
     survived = run_with_kills(tmp_path, KILLS, DELAY_S, see, patient=True)
