@@ -29,7 +29,7 @@ from core.cells.predicted_changes import WantedPairs
 from core.cells.predicted_expression import CellOptions, read_predicted_cells
 from core.types import Pair
 pairs = [Pair(f"P{p}_G{g}", f"P{p}", f"G{g}", None, "train") for p in range(200) for g in range(0, 5000, 5)]
-found = read_predicted_cells(Path(sys.argv[1]), WantedPairs.of(pairs), CellOptions())
+found = read_predicted_cells(Path(sys.argv[1]), WantedPairs.of(pairs), CellOptions(values="log1p"))
 print(int(found.covered.sum()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 

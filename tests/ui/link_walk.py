@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FIELDS = ("stSelectbox", "stMultiSelect", "stSlider", "stNumberInput", "stTextInput", "stTextArea", "stCheckbox", "stRadio")
 OTHERS = ("stTabs", "stButtonGroup", "stDataFrame", "stDateInput", "stTimeInput", "stColorPicker", "stSelectSlider", "stFeedback")
 KINDS = (*FIELDS, *OTHERS)
+MENU = "[role=listbox]:not(.rows):not(#found)"  # of a field, not the list of rows or what a search has found
 # Every control in sight with its key, name and value; a table is one if it has a key, by which its rows can be selected.
 READ = """([where, kinds]) => [...document.querySelectorAll(`[data-testid=${where}] [data-testid]`)]
   .filter(e => kinds.includes(e.dataset.testid) && e.checkVisibility() && !e.closest('[inert]'))
@@ -153,8 +154,8 @@ def choose_another(place: Locator) -> bool:
     box.scroll_into_view_if_needed()
     place.page.wait_for_timeout(LOOK_MS)  # a menu closes when what it is in scrolls
     box.click()
-    place.page.locator("[role=listbox]:not(.rows)").wait_for()
-    options = place.page.locator("[role=listbox]:not(.rows):not([data-empty=true]) [role=option]")
+    place.page.locator(MENU).wait_for()
+    options = place.page.locator(f"{MENU}:not([data-empty=true]) [role=option]")
     others = [option for option in options.all()[:3] if option.inner_text().strip() != before]
     if others:
         others[-1].click()
