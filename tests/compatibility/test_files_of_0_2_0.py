@@ -45,8 +45,9 @@ JOURNALS = {"kNN", "fused", "recovered", "rules", "asked", "argued", "run knn", 
 INTERVALS = "intervals have Satterthwaite's degrees of freedom and logit limits; over too few rows there is none"
 WORDS = "the same in plain words"
 UNMEASURED = "the time that it took"
+ESTIMATING = r"score|compare|controls|ablation run|benchmark|knn|baselines|audit leakage|seeds|plan|again"
 INTENDED = [
-    (r".*", r"(.*\.)?((change_)?(low|high)|se|p|p_holm|p_bh|p_gt_0(\.\w+)?|detectable(\.\w+)?|unit)", INTERVALS),
+    (ESTIMATING, r"(.*\.)?((change_)?(low|high)|se|p|p_holm|p_bh|p_gt_0(\.\w+)?|detectable(\.\w+)?|unit)", INTERVALS),
     (r"plan|seeds", r".*(rows_needed|needs\.\d+\.needed|share_of_seeds|enough)", INTERVALS),
     (r"ledger|benchmark", r".*\b(verdict|words|reason|tests)", "verdicts follow from intervals by one rule"),
     (r"benchmark", r"hypothesis\.(when|code_version|id)", "its interval is another, so the ledger has its result once more"),
