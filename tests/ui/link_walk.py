@@ -192,8 +192,11 @@ def count(place: Locator) -> bool:
     field = place.locator("input")
     if field.is_disabled():
         return False
-    least, wide = (float(field.get_attribute(name) or 0) for name in ("min", "step"))
-    field.fill(f"{float(field.input_value() or least) + (wide or 1):g}")
+    least, most, wide = (
+        float(field.get_attribute(name) or default) for name, default in (("min", 0), ("max", "inf"), ("step", 1))
+    )
+    value = float(field.input_value() or least)
+    field.fill(f"{value + wide if value + wide <= most else value - wide:g}")
     field.press("Enter")
     return True
 
