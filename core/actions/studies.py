@@ -254,15 +254,16 @@ def run_to_end(
 ) -> Run:
     """Return the run of a request, worked on here until it is done; resumed if an earlier worker left it.
 
-    While another process works on it, such as that of another study with the same arm, this one waits, and tells `say`. Raise
-    StateError if it ends otherwise, and KeyboardInterrupt if a signal ended its worker, which took it for itself: it is
-    meant for the experiment too.
+    One that is resumed is asked from now on as the request says, on another server, say: a setting at its default stays as it
+    is in the run. While another process works on it, such as that of another study with the same arm, this one waits, and tells
+    `say`. Raise StateError if it ends otherwise, KeyboardInterrupt if a signal ended its worker, which took it for itself: it is
+    meant for the experiment too; and what `check_change` raises.
     """
     there = run_control.find_same(workspace, spec, launch.name_of(request), replace=replace)
     if there is None:
         made = launch.start(workspace, request, spec=spec, replace=replace, components=components, method=method)
     else:
-        made = _go_on(workspace, _await_other(workspace, there, say), components, method)
+        made = _go_on(workspace, request, spec, _await_other(workspace, there, say), components, method)
     [run] = jobs.with_present_states(workspace, [made])  # a full disk may have kept its ending from the store
     if run.status == "interrupted":
         raise KeyboardInterrupt
@@ -273,14 +274,18 @@ def run_to_end(
     return run
 
 
-def _go_on(workspace: Workspace, there: Run, components: ComponentLoader, method: FindMethod) -> Run:
+def _go_on(
+    workspace: Workspace, request: RunRequest, spec: RunSpec, there: Run, components: ComponentLoader, method: FindMethod
+) -> Run:
     if there.status == "done":
         return there
 
     def work_here(workspace: Workspace, run: str) -> None:
         run_control.work_on(workspace, run, method=method, components=components)
 
-    return run_control.resume(workspace, there.id, begin=work_here)
+    present = workspace.run_folder(there.id).execution_settings()
+    settings = launch.settings_to_resume(workspace, request, spec, present, method(spec.method))
+    return run_control.resume(workspace, there.id, settings=settings, begin=work_here)
 
 
 def _await_other(workspace: Workspace, run: Run, say: Callable[[str], object]) -> Run:
