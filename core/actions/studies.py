@@ -26,8 +26,7 @@ from core.engine.spec import LabelViewSpec, RunSpec
 from core.errors import NotFound, StateError
 from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.contamination import ContaminationSpec
-from core.fields.record import arguments_of
-from core.file_io import replace_file
+from core.fields.record import arguments_of, make, values_of
 from core.jobs.folder import JobFolder
 from core.jobs.work import Reporter, work_on
 from core.log import LOGGER
@@ -89,6 +88,7 @@ class SavedStudy(Protocol):
 
 
 Saved = TypeVar("Saved", bound=SavedStudy)
+Request = TypeVar("Request")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,20 +137,42 @@ class Study(Generic[Saved]):
         """Make the arms here in the block, as `core.jobs.work.work_on` has it."""
         return work_on(self.job_of(workspace, key), self.page)
 
-    def start_apart(self, workspace: Workspace, file: Path, content: str, *arguments: str) -> None:
+    def start_apart(self, workspace: Workspace, file: Path, content: str, *arguments: str, **about: Any) -> None:
         """Start the command in a process that outlives this one; one that is running is left alone.
 
-        file, content: what it reads, in the folder of the job. Raise StateError if the process ends before it begins.
+        file, content: what it reads, in the folder of the job. about: further values of the record of its start. Raise StateError
+        if the process ends before it begins, or if one is running that was started with other arguments.
         """
-        file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, content.encode())
-        jobs.start(workspace, JobFolder(file.parent), self.page, (self.command, *arguments))
+        folder, command = JobFolder(file.parent), [self.command, *arguments]
+        jobs.start(workspace, folder, self.page, command, {file: content.encode()}, **about)
+        there = jobs.find_about(folder)
+        if there and (there["arguments"] != command or file.read_text("utf-8") != content):
+            raise StateError(f"{self.page} {folder.key}: is running with other settings; stop it, or wait until it has ended")
 
     def start_on_rows(self, workspace: Workspace, spec: AttributionSpec | ContaminationSpec, request: Any) -> None:
         """Start the command about the rows of a run as `start_apart` does. request: as the command reads it."""
         rows = self.job_of(workspace, spec.key).path / "rows.txt"
         asked = replace(request, rows=f"ids={rows}")
-        self.start_apart(workspace, rows, "\n".join((*spec.rows, "")), spec.run, *arguments_of(asked))
+        content = "\n".join((*spec.rows, ""))
+        self.start_apart(workspace, rows, content, spec.run, *arguments_of(asked), wanted=values_of(asked))
+
+    def request_again(
+        self,
+        workspace: Workspace,
+        kind: type[Request],
+        spec: AttributionSpec | ContaminationSpec,
+        made: Iterable[str],
+        **fixed: Any,
+    ) -> Request:
+        """Return the request by which a study of a run's rows goes on: with the settings that it was last started apart with, and
+        the model server that one of its runs got since.
+
+        kind: of request. made: ids of its runs. fixed: fields that the study itself says.
+        """
+        about = jobs.find_about(self.job_of(workspace, spec.key))
+        request = make(kind, {**about.get("wanted", {}), "rows": ""}, run=spec.run)
+        server = server_of(workspace, made, since=about.get("started_at", 0.0))
+        return replace(request, rows=spec.rows, **{**fixed, **server})  # type: ignore[type-var]
 
 
 def answered_rows(workspace: Workspace, run: Run, wanted: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -305,9 +327,12 @@ def _look_at(workspace: Workspace, run: Run) -> Run:
     return now
 
 
-def server_of(workspace: Workspace, made: Iterable[str]) -> dict[str, Any]:
-    """Return how the latest of some runs that is there is asked: a request's endpoint, concurrency and calls; {} without."""
-    folders = [folder for run in made if (folder := workspace.run_folder(run)).exists]
+def server_of(workspace: Workspace, made: Iterable[str], since: float = 0.0) -> dict[str, Any]:
+    """Return how the latest of some runs that is there is asked: a request's endpoint, concurrency and calls; {} without.
+
+    since: only of runs whose settings were written later, in seconds since 1970.
+    """
+    folders = [folder for run in made if (folder := workspace.run_folder(run)).exists and folder.settings_written_at >= since]
     settings = folders[-1].execution_settings() if folders else None
     if settings is None:
         return {}

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from weakref import WeakSet
 
@@ -36,17 +36,19 @@ def start(
     environment: Mapping[str, str],
     within_s: float = FIRST_HEARTBEAT_S,
     what: str = "job",
+    prepare: Callable[[], object] = lambda: None,
 ) -> int:
     """Start a job's process in a session of its own and wait for its first heartbeat; return its process id.
 
     If the job is already running or another process is starting it, no second process is started. The process's output is added
-    to the job's log. Raise StateError, with the last lines of the log, if it ends before its first heartbeat or writes none
-    within `within_s`.
+    to the job's log. prepare: is called before, unless a process is on the job. Raise StateError, with the last lines of the log,
+    if it ends before its first heartbeat or writes none within `within_s`.
     """
     try:
         with FileLock(folder.start_lock, timeout=within_s):
             if _is_worked_on(folder, within_s):
                 return int((last_heartbeat(folder) or {}).get("pid", 0))
+            prepare()
             return _start(folder, command, environment, within_s, what)
     except Timeout:
         raise StateError(f"{what} {folder.key}: another process is starting it; see {folder.log}") from None
