@@ -23,7 +23,7 @@ from core.engine.dependencies import load_pairs
 from core.engine.request import Expectation, RunRequest, choose_rows, expect, expected_calls
 from core.engine.run_state import LIVE_STATES
 from core.engine.spec import LabelViewSpec, RunSpec
-from core.errors import NotFound, StateError
+from core.errors import DeskError, NotFound, StateError
 from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.contamination import ContaminationSpec
 from core.fields.record import arguments_of, make, values_of
@@ -105,8 +105,14 @@ class Study(Generic[Saved]):
     resume: Callable[[Workspace, Saved], None]
 
     def list_saved(self, workspace: Workspace) -> list[Saved]:
-        """Return every study that was started here, by key."""
-        return [self.read_saved(values) for values in self._presets(workspace).values()]
+        """Return every study that was started here, by key; without those whose preset cannot be read."""
+        found = []
+        for key, values in self._presets(workspace).items():
+            try:
+                found.append(self.read_saved(values))
+            except (KeyError, TypeError, ValueError, AttributeError, DeskError) as error:
+                LOGGER.warning("%s %r: cannot be read (%r), left out", self.page, key, error)
+        return found
 
     def get_saved(self, workspace: Workspace, key: str) -> Saved | None:
         """Return the study of a key; None if there is none."""
@@ -301,6 +307,7 @@ def _go_on(
 ) -> Run:
     if there.status == "done":
         return there
+    workspace.refuse_if_read_only("resume", there.name)
 
     def work_here(workspace: Workspace, run: str) -> None:
         run_control.work_on(workspace, run, method=method, components=components)

@@ -30,6 +30,7 @@ from core.engine.run_folder import RunFolder
 from core.errors import InputError, StateError
 from core.jobs.folder import read_json, write_json
 from core.jobs.state import beat, describe_crash, describe_damage, describe_silence, is_awaited, last_heartbeat, live_heartbeat
+from core.jobs.work import INTERRUPTED
 from core.llm.server_addresses import ServerStatus
 from core.records import from_json
 
@@ -244,7 +245,7 @@ def stop_on_signals(stop: Callable[[Ending, str], object]) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     for number in before:
-        loop.add_signal_handler(number, stop, "interrupted", f"received {number.name}")
+        loop.add_signal_handler(number, stop, "interrupted", f"{INTERRUPTED} ({number.name})")
     try:
         yield
     finally:

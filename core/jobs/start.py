@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from core.config import REPOSITORY, Settings
 from core.errors import StateError
-from core.jobs.folder import JobFolder, log_tail
+from core.jobs.folder import JobFolder, lines_since_start, mark_start
 from core.jobs.state import is_held, last_heartbeat, live_heartbeat
 
 FIRST_HEARTBEAT_S = 60.0
@@ -67,6 +67,7 @@ def _is_worked_on(folder: JobFolder, within_s: float) -> bool:
 def _start(folder: JobFolder, command: Sequence[str], environment: Mapping[str, str], within_s: float, what: str) -> int:
     folder.set_command("run")
     folder.done.unlink(missing_ok=True)  # how it ended before says nothing of a process that dies before its first heartbeat
+    mark_start(folder)
     with folder.log.open("ab") as log:
         process = subprocess.Popen(
             command,
@@ -86,7 +87,7 @@ def _start(folder: JobFolder, command: Sequence[str], environment: Mapping[str, 
         if (last_heartbeat(folder) or {}).get("pid") == process.pid:
             return process.pid
         if ended:
-            last_lines = " / ".join(log_tail(folder, 3)) or "nothing"
+            last_lines = " / ".join(lines_since_start(folder.log, 3)) or "nothing"
             raise StateError(
                 f"{what} {folder.key}: its worker ended with status {process.returncode} before its first heartbeat; "
                 f"its log says: {last_lines}"
