@@ -8,7 +8,7 @@ from core.actions import run_control
 from core.actions.job_kinds.base import Job, JobKind
 from core.actions.workspace import Workspace
 from core.engine.run_state import LIVE_STATES, Status, status_of
-from core.errors import DeskError
+from core.errors import DeskError, NotFound, StateError
 from core.store import runs
 from core.store.runs import Run
 from core.texts import describe_duration
@@ -27,6 +27,16 @@ class RunKind(JobKind):
         for run in known:
             if workspace.run_folder(run.id).exists:
                 yield self.job_of(workspace, run)
+
+    def find(self, workspace: Workspace, key: str) -> Job | None:
+        """Return the job that makes the run of an id; None if there is none."""
+        try:
+            with workspace.store.read() as db:
+                run = runs.find(db, key)
+        except (NotFound, StateError):  # of runs that have the id as a name
+            return None
+        is_here = run.id == key and run.is_reading == self.of_readings and workspace.run_folder(key).exists
+        return self.job_of(workspace, run) if is_here else None
 
     def job_of(self, workspace: Workspace, run: Run, status: Status | None = None) -> Job:
         """Return the job that makes a run. status: that of its folder, if it was read already."""
