@@ -17,7 +17,7 @@ from typing import Any, Final
 from core import log
 from core.actions.workspace import Workspace
 from core.engine.run_folder import RUNS, RunFolder
-from core.engine.run_state import LIVE_STATES, state_of, status_of
+from core.engine.run_state import state_of, status_of
 from core.environment import environment_of
 from core.errors import DeskError, NotFound, StoreBusy
 from core.file_io import replace_file
@@ -27,6 +27,7 @@ from core.jobs.start import command_line
 from core.jobs.start import start as start_process
 from core.store import runs
 from core.store.runs import Run
+from core.types import LIVE_STATES
 
 NO_FILES: Final[Mapping[Path, bytes]] = MappingProxyType({})
 _FOLDER = "jobs"
@@ -168,7 +169,7 @@ def unsettled_runs(workspace: Workspace, recorded: Sequence[Run]) -> list[Run]:
     return [
         run
         for run, now in zip(recorded, present, strict=True)
-        if now.status not in (*LIVE_STATES, "waiting")
+        if now.status not in LIVE_STATES
         and (now.status != run.status or _has_more_rows(workspace.run_folder(run.id), run.folded_bytes))
     ]
 

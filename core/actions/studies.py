@@ -21,7 +21,6 @@ from core.actions.launch import FindMethod
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.request import Expectation, RunRequest, choose_rows, expect, expected_calls
-from core.engine.run_state import LIVE_STATES
 from core.engine.spec import LabelViewSpec, RunSpec
 from core.errors import DeskError, NotFound, StateError
 from core.experiments.attribution_arms import AttributionSpec
@@ -35,6 +34,7 @@ from core.methods.fusion_components import ComponentLoader
 from core.store import notes, predictions, runs
 from core.store.runs import Run
 from core.texts import list_known
+from core.types import LIVE_STATES
 
 _LOOK_EVERY_S = 0.5  # at a run that another process makes
 Progress = Callable[[str, int, int], object]  # is told a run's name, how many are done, and of how many
@@ -320,7 +320,7 @@ def _go_on(
 def _await_other(workspace: Workspace, run: Run, say: Callable[[str], object]) -> Run:
     """Return a run once no other process works on it, in its present state."""
     is_told = False
-    while (now := _look_at(workspace, run)).status in (*LIVE_STATES, "waiting"):
+    while (now := _look_at(workspace, run)).status in LIVE_STATES:
         if not is_told:
             say(f"{run.name}: waits for the process that is making it already")
             is_told = True

@@ -21,16 +21,16 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 from core.errors import StateError
 from core.finetune.job_folder import FinetuneFolder
 from core.jobs import state as jobs
 from core.jobs import work
+from core.types import LIVE_STATES
 
 Stage = Literal["loading", "training", "merging"]
 State = Literal["waiting", "loading", "training", "merging", "done", "stopped", "failed", "interrupted", "crashed"]
-LIVE_STATES: tuple[State, ...] = ("waiting", *get_args(Stage))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,10 @@ from core.errors import InputError, StateError
 from core.jobs.folder import JobFolder, last_line, read_json, write_json
 from core.jobs.process import identify_process, is_here, lives_here
 from core.log import LOGGER
+from core.types import LIVE_STATES
 
 State = Literal["waiting", "running", "done", "failed", "stopped", "interrupted", "crashed"]
 Ending = Literal["done", "failed", "stopped", "interrupted"]
-LIVE_STATES: Final[tuple[State, ...]] = ("waiting", "running")
 
 HEARTBEAT_EVERY_S: Final = 1.0
 STALE_AFTER_S: Final = 20.0  # a process elsewhere without a heartbeat for longer counts as dead, one that has not begun as lost

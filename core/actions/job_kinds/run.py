@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from core.actions import run_control
 from core.actions.job_kinds.base import Job, JobKind
 from core.actions.workspace import Workspace
-from core.engine.run_state import LIVE_STATES, Status, status_of
+from core.engine.run_state import Status, status_of
 from core.errors import DeskError, NotFound, StateError
 from core.store import runs
 from core.store.runs import Run
 from core.texts import describe_duration
+from core.types import LIVE_STATES
 
 
 class RunKind(JobKind):
@@ -48,7 +49,7 @@ class RunKind(JobKind):
             cause = f"the files of its worker cannot be read: {error}"
             return Job(self.name, run.id, run.name, folder, "crashed", cause=cause, page=page, view=view)
         finished = status.counts.done + status.counts.failed
-        is_live = status.state in (*LIVE_STATES, "waiting")
+        is_live = status.state in LIVE_STATES
         return Job(
             kind=self.name,
             key=run.id,
@@ -87,7 +88,7 @@ def _place_of(run: Run) -> tuple[str, Mapping[str, str]]:
 def _progress_text(status: Status, finished: int) -> str:
     failed = f", {status.counts.failed:,} failed" if status.counts.failed else ""
     left = "" if status.left_s is None else f" · {describe_duration(status.left_s)} left"
-    rate = "" if status.rows_per_s is None or status.state not in LIVE_STATES else _rate_text(status, finished)
+    rate = "" if status.rows_per_s is None or not status.has_worker else _rate_text(status, finished)
     return f"{finished:,} of {status.total:,} rows{failed}{left}{rate}"
 
 
