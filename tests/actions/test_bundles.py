@@ -18,7 +18,7 @@ from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.journal import Journal
-from core.errors import InputError, StateError
+from core.errors import StateError
 from core.methods.fusion_settings import FusionSettings
 from core.store import changes
 from core.store import runs as run_records

@@ -117,7 +117,7 @@ def test_a_run_with_a_worker_is_not_to_be_deleted(tmp_path: Path, state: str) ->
     os.utime(folder.control, (0, 0))
     refuse_live(folder)  # nobody has begun
     write_heartbeat(folder, Heartbeat(state, Counts(), 1, size=0, begun_at=0.0))  # type: ignore[arg-type]
-    with pytest.raises(StateError, match="run run: a worker is on it or starts, expected one that is not running; cancel it first"):
+    with pytest.raises(StateError, match="run run: a worker is on it or starts, expected one that is not running; cancel"):
         refuse_live(folder)
     folder.heartbeat.unlink()
     refuse_live(folder)
