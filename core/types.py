@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 Track = Literal["A", "B", "C"]
 DatasetKind = Literal["ternary", "de", "dir"]  # de, dir: of a file of PerturbQA that an earlier version imported by itself
@@ -15,6 +15,8 @@ HeadlineKind = Literal["mean", "macro"]  # the mean of DE and DIR, or the mean o
 TRAIN = "train"  # the split whose labels a prediction may learn from
 ASKED = "asked"  # the split of pairs that a person typed: rows of ad-hoc runs, which are none of the dataset's own
 ASKED_HERE = "asked here"  # the origin of ad-hoc runs, of one row each
+# The states of runs and other jobs, of any kind, that a process is on or was asked for.
+LIVE_STATES: Final = ("waiting", "running", "pausing", "paused", "loading", "training", "merging")
 EvidenceStatus = Literal["ok", "empty", "error", "offline"]
 ProbabilitySource = Literal["trace", "file", "none"]
 

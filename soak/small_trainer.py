@@ -13,6 +13,7 @@ from core.finetune import train
 from core.finetune.job_folder import FinetuneFolder, last_whole, mark_whole
 from core.finetune.merge import write_manifest
 from core.finetune.status import Reporter
+from core.jobs.work import describe_early_end
 
 STEPS, STEP_S = 60, 0.05
 
@@ -32,7 +33,7 @@ def work(folder: FinetuneFolder, reporter: Reporter) -> None:
             (place / "model").write_text(f"{step} {model}")
             mark_whole(place)
         if reporter.is_to_stop:
-            folder.write_ending("stopped", "a person ended it")
+            folder.write_ending(*describe_early_end(folder.worker))
             return
     reporter.enter("merging")
     out = Path(folder.spec().out)

@@ -29,14 +29,14 @@ from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.engine.journal import read_entries, read_progress
 from core.engine.request import RunRequest
-from core.engine.run_state import LIVE_STATES, Status
+from core.engine.run_state import Status
 from core.jobs.state import HEARTBEAT_EVERY_S
 from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.methods.base import method_named
 from core.methods.judge_rubric import reading_options
 from core.store import traces
 from core.store.runs import Run
-from core.types import Failed, Flag
+from core.types import LIVE_STATES, Failed, Flag
 from soak.conftest import Record
 from tests import hostile_server
 from tests.engine.cases import end_worker, fast, keyed, status, stored_rows, wish, workspace_with
@@ -134,7 +134,7 @@ def finish(workspace: Workspace, run: Run) -> Finished:
 def wait_until_ended(workspace: Workspace, run: Run) -> float:
     """Waits until no worker is on the run; returns the most memory that it took, in MB."""
     peak_mb, rows, since = 0.0, 0, time.monotonic()
-    while (now := status(workspace, run)).state in (*LIVE_STATES, "waiting"):
+    while (now := status(workspace, run)).state in LIVE_STATES:
         peak_mb = max(peak_mb, peak_of(now.pid))
         if (finished := now.counts.done + now.counts.failed) != rows:
             rows, since = finished, time.monotonic()
@@ -350,7 +350,7 @@ def run_against(workspace: Workspace, url: str, mode: str, *, streamed: bool) ->
     run_control.start_worker(workspace, run.id)
     heartbeat = workspace.run_folder(run.id).heartbeat
     peak_mb, gap_s, beat = 0.0, 0.0, 0
-    while (now := status(workspace, run)).state in (*LIVE_STATES, "waiting"):
+    while (now := status(workspace, run)).state in LIVE_STATES:
         peak_mb = max(peak_mb, peak_of(now.pid))
         with contextlib.suppress(FileNotFoundError):
             at = heartbeat.stat().st_mtime_ns

@@ -21,13 +21,13 @@ from core.actions import ask, run_control
 from core.actions.demo import make_demo
 from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
-from core.engine.run_state import LIVE_STATES
 from core.jobs.folder import read_json
 from core.llm import scripted_server
 from core.llm.scripted_server import MODEL, Script, request_counts
 from core.llm.scripted_server import serving as serving_model
 from core.methods.base import method_named
 from core.store.runs import Run
+from core.types import LIVE_STATES
 from core.ui.ask.following import LOOK_S
 from soak.conftest import Record
 from tests.engine.cases import fast, status, wish, workspace_with
@@ -153,7 +153,7 @@ def begin(workspace: Workspace, url: str, repeat: int) -> Run:
 
 def rows_per_s(workspace: Workspace, run: Run) -> float:
     """Waits until a run is done; rows a second from its worker's first moment to its last."""
-    while status(workspace, run).state in (*LIVE_STATES, "waiting"):
+    while status(workspace, run).state in LIVE_STATES:
         time.sleep(0.1)
     found = status(workspace, run)
     assert (found.state, found.counts.done) == ("done", ROWS)
@@ -193,7 +193,7 @@ def test_a_watcher_that_leaves_costs_nothing(tmp_path: Path, record: Record) -> 
             time.sleep(0.1)
         folder = workspace.run_folder(run.id)
         while folder.watch.exists():  # nobody renews the marker
-            assert status(workspace, run).state in (*LIVE_STATES, "waiting")
+            assert status(workspace, run).state in LIVE_STATES
             time.sleep(0.1)
         time.sleep(2 * ANSWER_S)
         streamed = request_counts(url)["streams"]

@@ -18,11 +18,12 @@ from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.engine.journal import read_progress
-from core.engine.run_state import LIVE_STATES, Status
+from core.engine.run_state import Status
 from core.llm.scripted_server import MODEL, request_counts
 from core.methods.base import method_named
 from core.store import runs
 from core.store.runs import Run
+from core.types import LIVE_STATES
 from soak.conftest import Record
 from tests.engine.cases import end_worker, fast, status, wish, workspace_with
 from tests.llm.test_serve import free_port
@@ -96,7 +97,7 @@ def watch(workspace: Workspace, run: Run, until_rows: int, memory: list[float]) 
     while True:
         now = status(workspace, run)
         finished = now.counts.done + now.counts.failed
-        if now.state not in (*LIVE_STATES, "waiting") or finished >= until_rows:
+        if now.state not in LIVE_STATES or finished >= until_rows:
             return now
         if now.pid is not None:
             memory.append(memory_mb(now.pid))

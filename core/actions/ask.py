@@ -17,7 +17,6 @@ from core.actions.workspace import Workspace
 from core.datasets.prompt_files import PromptFile
 from core.engine.request import RunRequest, expected_calls
 from core.engine.row_watch import Watcher
-from core.engine.run_state import LIVE_STATES
 from core.engine.shared_settings import one_model, one_server
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, NotFound, StateError
@@ -29,7 +28,7 @@ from core.store import Cursor, evidence, pairs, predictions, runs, traces
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.texts import check_name
-from core.types import ASKED_HERE, Pair
+from core.types import ASKED_HERE, LIVE_STATES, Pair
 
 SCRIPTED = "scripted"  # instead of an address: the simulated server that ships with the demo
 TOKEN_S = 0.02  # between two of its words, as a model's come
@@ -191,7 +190,7 @@ def _go_on(workspace: Workspace, run: Run, begin: run_control.Begin, settings: E
     _, status = run_control.find_status(workspace, run.id)
     if status.done_with_failures:
         return run_control.retry(workspace, run.id, settings=settings, begin=begin)
-    if status.state in (*LIVE_STATES, "waiting", "done"):
+    if status.state in (*LIVE_STATES, "done"):
         return run
     return run_control.resume(workspace, run.id, settings=settings, begin=begin)
 

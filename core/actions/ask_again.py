@@ -16,7 +16,6 @@ from core.actions.studies import Arm, Progress, StudyPlan, find_done
 from core.actions.workspace import Workspace
 from core.engine.dependencies import Dependencies, build_context
 from core.engine.request import RunRequest
-from core.engine.run_state import LIVE_STATES
 from core.engine.shared_settings import calls_at_once, one_server
 from core.engine.spec import RunSpec
 from core.errors import StateError
@@ -28,7 +27,7 @@ from core.methods.debate_again import MOST_REPEATS, first_verdict_messages
 from core.methods.debate_texts import SIDES
 from core.store import calls, evidence, predictions, runs
 from core.store.runs import Run
-from core.types import ASKED_AGAIN, Evidence
+from core.types import ASKED_AGAIN, LIVE_STATES, Evidence
 
 REPEATS = 5
 MOST_TEXT_BYTES = 8 * LONGEST  # of a file with a card's text

@@ -153,10 +153,10 @@ def start_apart(workspace: Workspace, plan: AttributionPlan) -> None:
 
 
 def resume(workspace: Workspace, saved: SavedAttribution) -> None:
-    """Go on with an attribution, with the model server that its latest run has."""
+    """Go on with an attribution as `Study.request_again` says."""
     workspace.refuse_if_read_only(STUDY.command, saved.spec.key)
-    spec, server = saved.spec, studies.server_of(workspace, saved.runs.values())
-    request = AttributionRequest(spec.run, spec.rows, spec.tools, spec.repeats, **server)
+    spec, made = saved.spec, saved.runs.values()
+    request = STUDY.request_again(workspace, AttributionRequest, spec, made, tools=spec.tools, repeats=spec.repeats)
     start_apart(workspace, plan_attribution(workspace, request))
 
 

@@ -17,7 +17,8 @@ from core.engine.spec import LabelViewSpec
 from core.errors import InputError, NotFound, StateError, Unreachable
 from core.experiments.arm_differences import check_arms
 from core.experiments.benchmark_rows import choose_benchmark_rows
-from core.experiments.benchmark_spec import Arm, BenchmarkSpec, Replicate, parse_benchmark
+from core.experiments.benchmark_spec import Arm, BenchmarkSpec, PlanSpec, Replicate, parse_benchmark
+from core.fields.record import identity_of
 from core.hashes import KEY_DIGITS, sha256_of
 from core.log import LOGGER
 from core.methods.base import DerivedMethod, Method, method_named
@@ -203,17 +204,25 @@ def save_benchmark(
     workspace.refuse_if_read_only(STUDY.command, spec.name)
     check_arms(spec)
     known = STUDY.get_saved(workspace, spec.name)
-    if known is not None and known.spec != spec and not overwrite:
+    same = known if known is not None and _asks_same(known.spec, spec) else None
+    if known is not None and same is None and not overwrite:
         raise StateError(f"benchmark {spec.name!r}: exists with another specification; choose another name, or use --replace")
     if spec.hypothesis is not None:
         there = find_benchmark(workspace, spec, method)
         benchmark_ledger.register_hypothesis(workspace, spec, there.dataset, there.runs)
-    if known is not None and known.spec == spec:
-        return known
-    arms = _prepare(workspace, spec, overwrite=overwrite, start=False, method=method)
-    saved = SavedBenchmark(spec, arms.dataset.id, arms.rows, {})
+    if same is None:
+        arms = _prepare(workspace, spec, overwrite=overwrite, start=False, method=method)
+        saved = SavedBenchmark(spec, arms.dataset.id, arms.rows, {})
+    else:
+        saved = replace(same, spec=spec)
     STUDY.save(workspace, spec.name, saved)
     return saved
+
+
+def _asks_same(one: BenchmarkSpec, other: BenchmarkSpec) -> bool:
+    """Return whether two specifications differ at most in what changes no result: where a model is served, say."""
+    compared = (replace(spec, text="", plan=PlanSpec()) for spec in (one, other))
+    return identity_of(next(compared)) == identity_of(next(compared))
 
 
 def find_benchmark(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod = method_named) -> SavedBenchmark:

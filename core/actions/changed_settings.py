@@ -13,7 +13,7 @@ from core.actions.model_servers import refuse_unfit
 from core.actions.workspace import Workspace
 from core.engine.ray_cluster import check_ray
 from core.engine.run_folder import RunFolder
-from core.engine.run_state import LIVE_STATES, Status
+from core.engine.run_state import Status
 from core.engine.shared_settings import (
     SERVERS_HELP,
     calls_at_once,
@@ -29,6 +29,7 @@ from core.llm.endpoint import asks_several
 from core.llm.health import list_models
 from core.llm.server_addresses import normalise
 from core.methods.base import method_named
+from core.types import LIVE_STATES
 
 PATIENCE_S = 10.0  # with a new server that is asked for its models
 

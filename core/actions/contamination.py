@@ -132,11 +132,11 @@ def _save(workspace: Workspace, plan: ContaminationPlan) -> SavedContamination:
 
 
 def resume(workspace: Workspace, saved: SavedContamination) -> None:
-    """Go on with an experiment, with the model server that its latest run has."""
+    """Go on with an experiment as `Study.request_again` says."""
     workspace.refuse_if_read_only(STUDY.command, saved.spec.key)
-    spec, server = saved.spec, studies.server_of(workspace, saved.runs.values())
+    spec, made = saved.spec, saved.runs.values()
     screen = {name: "|".join(spellings) for name, spellings in saved.screen.known.items()}
-    request = ContaminationRequest(spec.run, spec.rows, spec.arms, screen=screen, **server)
+    request = STUDY.request_again(workspace, ContaminationRequest, spec, made, arms=spec.arms, screen=screen)
     start_apart(workspace, plan_contamination(workspace, request))
 
 

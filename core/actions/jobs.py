@@ -8,23 +8,28 @@ before it first opens the store (`SettleOnce`); a page does it in the background
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
 
 from core import log
 from core.actions.workspace import Workspace
 from core.engine.run_folder import RUNS, RunFolder
-from core.engine.run_state import LIVE_STATES, state_of, status_of
+from core.engine.run_state import state_of, status_of
 from core.environment import environment_of
 from core.errors import DeskError, NotFound, StoreBusy
+from core.file_io import replace_file
 from core.jobs import state
 from core.jobs.folder import JobFolder, read_json, write_json
 from core.jobs.start import command_line
 from core.jobs.start import start as start_process
 from core.store import runs
 from core.store.runs import Run
+from core.types import LIVE_STATES
 
+NO_FILES: Final[Mapping[Path, bytes]] = MappingProxyType({})
 _FOLDER = "jobs"
 _ABOUT, _MORE = {"kind": str, "arguments": list, "started_at": float}, {"name": str, "wanted": dict}
 
@@ -47,14 +52,28 @@ def list_folders(workspace: Workspace, kind: str | None = None) -> list[JobFolde
     return [folder for path in sorted(paths) if (folder := JobFolder(path)).was_begun]
 
 
-def start(workspace: Workspace, folder: JobFolder, kind: str, arguments: Sequence[str], **about: Any) -> int:
+def start(
+    workspace: Workspace,
+    folder: JobFolder,
+    kind: str,
+    arguments: Sequence[str],
+    files: Mapping[Path, bytes] = NO_FILES,
+    **about: Any,
+) -> int:
     """Start a command as a job in a process that outlives this one; return its process id, or that of the running one.
 
-    about: further values for `about`. Raise StateError, with the last lines of its log, if it ends before it begins.
+    files: what the command reads, with its content. about: further values for `write_about`. Neither is written while a process
+    is on the job. Raise StateError, with the last lines of its log, if it ends before it begins.
     """
     workspace.refuse_if_read_only(kind, folder.key)
-    write_about(folder, kind, arguments, **about)
-    return _start(workspace, folder, kind, arguments)
+
+    def prepare() -> None:
+        for file, content in files.items():
+            replace_file(file, content)
+        write_about(folder, kind, arguments, **about)
+
+    folder.path.mkdir(parents=True, exist_ok=True)
+    return _start(workspace, folder, kind, arguments, prepare)
 
 
 def write_about(folder: JobFolder, kind: str, arguments: Sequence[str], **about: Any) -> None:
@@ -70,9 +89,11 @@ def resume(workspace: Workspace, folder: JobFolder) -> int:
     return _start(workspace, folder, about["kind"], about["arguments"])
 
 
-def _start(workspace: Workspace, folder: JobFolder, kind: str, arguments: Sequence[str]) -> int:
+def _start(
+    workspace: Workspace, folder: JobFolder, kind: str, arguments: Sequence[str], prepare: Callable[[], object] = lambda: None
+) -> int:
     command = command_line(workspace.settings, *arguments)
-    return start_process(folder, command, environment_of(workspace.settings), what=kind)
+    return start_process(folder, command, environment_of(workspace.settings), what=kind, prepare=prepare)
 
 
 def read_about(folder: JobFolder) -> dict[str, Any]:
@@ -148,7 +169,7 @@ def unsettled_runs(workspace: Workspace, recorded: Sequence[Run]) -> list[Run]:
     return [
         run
         for run, now in zip(recorded, present, strict=True)
-        if now.status not in (*LIVE_STATES, "waiting")
+        if now.status not in LIVE_STATES
         and (now.status != run.status or _has_more_rows(workspace.run_folder(run.id), run.folded_bytes))
     ]
 

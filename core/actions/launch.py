@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 
 from core.actions import jobs, model_servers, prompt_files, run_control
+from core.actions.changed_settings import change_settings
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.packs import pack_hashes
 from core.actions.workspace import Workspace
@@ -171,6 +172,23 @@ def execution_settings(workspace: Workspace, request: RunRequest, method: Method
     )
     model_servers.refuse_unlisted(workspace, settings)
     return settings
+
+
+def settings_to_resume(
+    workspace: Workspace, request: RunRequest, spec: RunSpec, present: ExecutionSettings, method: Method
+) -> ExecutionSettings:
+    """Return how a run is carried out from now on: as a request for it says, and as it is where that is at its default.
+
+    Raise AddressRefused as `execution_settings` does.
+    """
+    asked, usual = execution_settings(workspace, request, method), RunRequest(request.method)
+    given = {each.name for each in fields(request) if getattr(request, each.name) != getattr(usual, each.name)}
+    changes = {each.name: getattr(asked, each.name) for each in fields(asked) if each.name in given}
+    if request.endpoint is not None:
+        changes["servers"] = asked.servers
+    if given & {"endpoint", "calls"}:
+        changes["calls"] = asked.calls.with_identity(spec.calls)
+    return change_settings(present, **changes)
 
 
 def _calls_of(workspace: Workspace, request: RunRequest) -> CallSettings:

@@ -16,7 +16,7 @@ from core.engine.ingest import ingest_journal
 from core.engine.journal import Progress, mark_for_retry, read_progress
 from core.engine.run_folder import RunFolder
 from core.engine.run_folder import start_worker as start_process
-from core.engine.run_state import LIVE_STATES, Counts, Status, state_of, status_of, write_ending
+from core.engine.run_state import Counts, Status, state_of, status_of, write_ending
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.engine.worker import work
 from core.environment import keys_needed
@@ -30,6 +30,7 @@ from core.methods.fusion_components import ComponentLoader
 from core.store import Cursor, changes, runs
 from core.store.runs import Run
 from core.texts import check_name
+from core.types import LIVE_STATES
 from core.version import describe as describe_version
 
 Begin = Callable[[Workspace, str], object]  # starts the work, given a workspace and a run's id
@@ -158,7 +159,7 @@ def _start_work(workspace: Workspace, run: str, begin: Begin) -> Run:
 def pause(workspace: Workspace, run: str) -> Run:
     """Let the worker finish the rows in flight and wait. Raise StateError if no worker is on the run."""
     found, folder, status = _find_with_folder(workspace, run)
-    if status.state not in LIVE_STATES:
+    if not status.has_worker:
         raise StateError(f"pause {run}: it is {status.state}, expected a run that is running")
     return _send_command(workspace, found, folder, "pause")
 
@@ -168,7 +169,7 @@ def cancel(workspace: Workspace, run: str) -> Run:
     found, folder, status = _find_with_folder(workspace, run)
     if status.state in ("done", "cancelled"):
         raise StateError(f"cancel {run}: it is {status.state} already, expected a run that is not")
-    if status.state in LIVE_STATES:
+    if status.has_worker:
         return _send_command(workspace, found, folder, "cancel")
     with workspace.change("cancel", found.name) as (_, detail), exclusive_lock(folder, "run"):
         progress = read_progress(folder.rows)
@@ -193,7 +194,7 @@ def resume(workspace: Workspace, run: str, *, settings: ExecutionSettings | None
     refuse_unlisted(workspace, settings or folder.execution_settings())
     if settings is not None:
         check_change(workspace, folder, status, settings)
-    if status.state in LIVE_STATES:
+    if status.has_worker:
         return _send_command(workspace, found, folder, "run", action="resume")
     with workspace.change("resume", found.name) as (_, detail):
         _prepare(folder, settings)
@@ -208,7 +209,8 @@ def retry(workspace: Workspace, run: str, *, settings: ExecutionSettings | None 
     """
     found, folder, status = _find_with_folder(workspace, run)
     if status.state in LIVE_STATES:
-        raise StateError(f"retry {run}: process {status.pid} is working on it, expected a run that is not running")
+        doing = f"process {status.pid} is working on it" if status.has_worker else "its worker is starting"
+        raise StateError(f"retry {run}: {doing}, expected a run that is not running")
     workspace.refuse_if_read_only("retry", found.name)
     refuse_unlisted(workspace, settings or folder.execution_settings())
     if settings is not None:
@@ -248,7 +250,7 @@ def settle(workspace: Workspace, run: str) -> Run:
     """Ingest the rest of the journal and record the run's state; change nothing while a worker runs it."""
     found, folder = _find_folder(workspace, run)
     state, cause = state_of(folder)
-    if state not in LIVE_STATES and state != "waiting":
+    if state not in LIVE_STATES:
         workspace.refuse_if_read_only("settle", found.name)
         ingest_journal(workspace.store, folder, state, cause)
     return _find(workspace, found.id)

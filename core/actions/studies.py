@@ -21,13 +21,11 @@ from core.actions.launch import FindMethod
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.request import Expectation, RunRequest, choose_rows, expect, expected_calls
-from core.engine.run_state import LIVE_STATES
 from core.engine.spec import LabelViewSpec, RunSpec
-from core.errors import NotFound, StateError
+from core.errors import DeskError, NotFound, StateError
 from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.contamination import ContaminationSpec
-from core.fields.record import arguments_of
-from core.file_io import replace_file
+from core.fields.record import arguments_of, make, values_of
 from core.jobs.folder import JobFolder
 from core.jobs.work import Reporter, work_on
 from core.log import LOGGER
@@ -36,6 +34,7 @@ from core.methods.fusion_components import ComponentLoader
 from core.store import notes, predictions, runs
 from core.store.runs import Run
 from core.texts import list_known
+from core.types import LIVE_STATES
 
 _LOOK_EVERY_S = 0.5  # at a run that another process makes
 Progress = Callable[[str, int, int], object]  # is told a run's name, how many are done, and of how many
@@ -89,6 +88,7 @@ class SavedStudy(Protocol):
 
 
 Saved = TypeVar("Saved", bound=SavedStudy)
+Request = TypeVar("Request")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,14 @@ class Study(Generic[Saved]):
     resume: Callable[[Workspace, Saved], None]
 
     def list_saved(self, workspace: Workspace) -> list[Saved]:
-        """Return every study that was started here, by key."""
-        return [self.read_saved(values) for values in self._presets(workspace).values()]
+        """Return every study that was started here, by key; without those whose preset cannot be read."""
+        found = []
+        for key, values in self._presets(workspace).items():
+            try:
+                found.append(self.read_saved(values))
+            except (KeyError, TypeError, ValueError, AttributeError, DeskError) as error:
+                LOGGER.warning("%s %r: cannot be read (%r), left out", self.page, key, error)
+        return found
 
     def get_saved(self, workspace: Workspace, key: str) -> Saved | None:
         """Return the study of a key; None if there is none."""
@@ -137,20 +143,42 @@ class Study(Generic[Saved]):
         """Make the arms here in the block, as `core.jobs.work.work_on` has it."""
         return work_on(self.job_of(workspace, key), self.page)
 
-    def start_apart(self, workspace: Workspace, file: Path, content: str, *arguments: str) -> None:
+    def start_apart(self, workspace: Workspace, file: Path, content: str, *arguments: str, **about: Any) -> None:
         """Start the command in a process that outlives this one; one that is running is left alone.
 
-        file, content: what it reads, in the folder of the job. Raise StateError if the process ends before it begins.
+        file, content: what it reads, in the folder of the job. about: further values of the record of its start. Raise StateError
+        if the process ends before it begins, or if one is running that was started with other arguments.
         """
-        file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, content.encode())
-        jobs.start(workspace, JobFolder(file.parent), self.page, (self.command, *arguments))
+        folder, command = JobFolder(file.parent), [self.command, *arguments]
+        jobs.start(workspace, folder, self.page, command, {file: content.encode()}, **about)
+        there = jobs.find_about(folder)
+        if there and (there["arguments"] != command or file.read_text("utf-8") != content):
+            raise StateError(f"{self.page} {folder.key}: is running with other settings; stop it, or wait until it has ended")
 
     def start_on_rows(self, workspace: Workspace, spec: AttributionSpec | ContaminationSpec, request: Any) -> None:
         """Start the command about the rows of a run as `start_apart` does. request: as the command reads it."""
         rows = self.job_of(workspace, spec.key).path / "rows.txt"
         asked = replace(request, rows=f"ids={rows}")
-        self.start_apart(workspace, rows, "\n".join((*spec.rows, "")), spec.run, *arguments_of(asked))
+        content = "\n".join((*spec.rows, ""))
+        self.start_apart(workspace, rows, content, spec.run, *arguments_of(asked), wanted=values_of(asked))
+
+    def request_again(
+        self,
+        workspace: Workspace,
+        kind: type[Request],
+        spec: AttributionSpec | ContaminationSpec,
+        made: Iterable[str],
+        **fixed: Any,
+    ) -> Request:
+        """Return the request by which a study of a run's rows goes on: with the settings that it was last started apart with, and
+        the model server that one of its runs got since.
+
+        kind: of request. made: ids of its runs. fixed: fields that the study itself says.
+        """
+        about = jobs.find_about(self.job_of(workspace, spec.key))
+        request = make(kind, {**about.get("wanted", {}), "rows": ""}, run=spec.run)
+        server = server_of(workspace, made, since=about.get("started_at", 0.0))
+        return replace(request, rows=spec.rows, **{**fixed, **server})  # type: ignore[type-var]
 
 
 def answered_rows(workspace: Workspace, run: Run, wanted: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -254,15 +282,16 @@ def run_to_end(
 ) -> Run:
     """Return the run of a request, worked on here until it is done; resumed if an earlier worker left it.
 
-    While another process works on it, such as that of another study with the same arm, this one waits, and tells `say`. Raise
-    StateError if it ends otherwise, and KeyboardInterrupt if a signal ended its worker, which took it for itself: it is
-    meant for the experiment too.
+    One that is resumed is asked from now on as the request says, on another server, say: a setting at its default stays as it
+    is in the run. While another process works on it, such as that of another study with the same arm, this one waits, and tells
+    `say`. Raise StateError if it ends otherwise, KeyboardInterrupt if a signal ended its worker, which took it for itself: it is
+    meant for the experiment too; and what `check_change` raises.
     """
     there = run_control.find_same(workspace, spec, launch.name_of(request), replace=replace)
     if there is None:
         made = launch.start(workspace, request, spec=spec, replace=replace, components=components, method=method)
     else:
-        made = _go_on(workspace, _await_other(workspace, there, say), components, method)
+        made = _go_on(workspace, request, spec, _await_other(workspace, there, say), components, method)
     [run] = jobs.with_present_states(workspace, [made])  # a full disk may have kept its ending from the store
     if run.status == "interrupted":
         raise KeyboardInterrupt
@@ -273,20 +302,25 @@ def run_to_end(
     return run
 
 
-def _go_on(workspace: Workspace, there: Run, components: ComponentLoader, method: FindMethod) -> Run:
+def _go_on(
+    workspace: Workspace, request: RunRequest, spec: RunSpec, there: Run, components: ComponentLoader, method: FindMethod
+) -> Run:
     if there.status == "done":
         return there
+    workspace.refuse_if_read_only("resume", there.name)
 
     def work_here(workspace: Workspace, run: str) -> None:
         run_control.work_on(workspace, run, method=method, components=components)
 
-    return run_control.resume(workspace, there.id, begin=work_here)
+    present = workspace.run_folder(there.id).execution_settings()
+    settings = launch.settings_to_resume(workspace, request, spec, present, method(spec.method))
+    return run_control.resume(workspace, there.id, settings=settings, begin=work_here)
 
 
 def _await_other(workspace: Workspace, run: Run, say: Callable[[str], object]) -> Run:
     """Return a run once no other process works on it, in its present state."""
     is_told = False
-    while (now := _look_at(workspace, run)).status in (*LIVE_STATES, "waiting"):
+    while (now := _look_at(workspace, run)).status in LIVE_STATES:
         if not is_told:
             say(f"{run.name}: waits for the process that is making it already")
             is_told = True
@@ -300,9 +334,12 @@ def _look_at(workspace: Workspace, run: Run) -> Run:
     return now
 
 
-def server_of(workspace: Workspace, made: Iterable[str]) -> dict[str, Any]:
-    """Return how the latest of some runs that is there is asked: a request's endpoint, concurrency and calls; {} without."""
-    folders = [folder for run in made if (folder := workspace.run_folder(run)).exists]
+def server_of(workspace: Workspace, made: Iterable[str], since: float = 0.0) -> dict[str, Any]:
+    """Return how the latest of some runs that is there is asked: a request's endpoint, concurrency and calls; {} without.
+
+    since: only of runs whose settings were written later, in seconds since 1970.
+    """
+    folders = [folder for run in made if (folder := workspace.run_folder(run)).exists and folder.settings_written_at >= since]
     settings = folders[-1].execution_settings() if folders else None
     if settings is None:
         return {}

@@ -28,11 +28,11 @@ from core.target_ranking.request import TrainingRequest, check_request
 from core.target_ranking.results import ALL_GENES, RankingFolder, SavedEvaluation, list_folders
 from core.target_ranking.splits import Split
 from core.texts import list_known
+from core.types import LIVE_STATES
 
 FOLDER: Final = "targets"
 Report = Callable[[float, str], object]
 State = Literal["waiting", "training", "done", "failed", "stopped", "interrupted", "crashed"]
-LIVE_STATES: Final[tuple[State, ...]] = ("waiting", "training")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 

@@ -14,11 +14,10 @@ from core.actions.workspace import Workspace
 from core.cli import names
 from core.cli.base import Json, show
 from core.cli.names import DatasetName, RunName
-from core.engine.run_state import LIVE_STATES
 from core.store import datasets, runs
 from core.store import notes as store_notes
 from core.store.runs import Run
-from core.types import Flag
+from core.types import LIVE_STATES, Flag
 
 app = typer.Typer()
 
@@ -45,7 +44,7 @@ def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[
 def progress_line(record: Mapping[str, Any]) -> str:
     """Return a run's progress, and how to resume it if it ended early. record: from `list_records`."""
     line = f"{record['name']} ({record['id']}): {record['status']}, {record['done']:,} rows done"
-    live = record["status"] in (*LIVE_STATES, "waiting", "done")
+    live = record["status"] in (*LIVE_STATES, "done")
     return line if live else f"{line}; `perturbdesk resume {shlex.quote(record['name'])}` continues it"
 
 

@@ -21,12 +21,13 @@ from core.engine.batch_processes import BatchProcesses
 from core.engine.journal import Progress, read_spending
 from core.engine.row_batches import Piece, RowBatch, pieces, read_batches
 from core.engine.run_folder import RunFolder
-from core.engine.run_state import LIVE_STATES, Counts, Ending, Heartbeat, State, write_heartbeat
+from core.engine.run_state import Counts, Ending, Heartbeat, State, write_heartbeat
 from core.errors import NotFound, StoreBusy, StoreMemoryShort, SystemFailure
 from core.llm.server_pool import ServerPool
 from core.log import record_error
 from core.store import Cursor, Store, changes, predictions, runs
 from core.store.queries import insert_all
+from core.types import LIVE_STATES
 
 # A worker writes new rows in small transactions, which take little memory. A long journal is read by processes, which
 # take a second to start, in pieces small enough for their memory, and written in transactions of nearly two of DuckDB's row

@@ -105,15 +105,24 @@ class RunFolder(JobFolder):
         """Return the run's specification. Raise NotFound without one, InputError if it was changed or cannot be read."""
         return read_spec(self.path / "spec.json", RunSpec, "run")
 
+    @property
+    def settings_written_at(self) -> float:
+        """When the execution settings were last written, in seconds since 1970; 0 if the folder has none."""
+        return self._settings.stat().st_mtime if self._settings.exists() else 0.0
+
+    @property
+    def _settings(self) -> Path:
+        return self.path / "how.json"
+
     def execution_settings(self) -> ExecutionSettings:
         """Return the execution settings of the run, or the defaults if the folder has none."""
-        values = read_json(self.path / "how.json") or {}
+        values = read_json(self._settings) or {}
         known = {("servers" if name == "base_url" else name): value for name, value in values.items()}  # what 0.1.0 wrote
-        return from_json(ExecutionSettings, known, f"{self.path / 'how.json'}: settings of a run")
+        return from_json(ExecutionSettings, known, f"{self._settings}: settings of a run")
 
     def set_execution_settings(self, settings: ExecutionSettings) -> None:
         """Write how the run is carried out from the next worker on."""
-        write_json(self.path / "how.json", settings.as_json())
+        write_json(self._settings, settings.as_json())
 
     def evaluation(self) -> dict[str, Any] | None:
         """Return the run's evaluation (see `core.types.RunRecord`); None if none was written."""

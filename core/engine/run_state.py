@@ -30,8 +30,10 @@ from core.engine.run_folder import RunFolder
 from core.errors import InputError, StateError
 from core.jobs.folder import read_json, write_json
 from core.jobs.state import beat, describe_crash, describe_damage, describe_silence, is_awaited, last_heartbeat, live_heartbeat
+from core.jobs.work import INTERRUPTED
 from core.llm.server_addresses import ServerStatus
 from core.records import from_json
+from core.types import LIVE_STATES
 
 NodeState = Literal["starting", "ready", "resting", "refused", "gone"]
 
@@ -58,7 +60,7 @@ class NodeStatus:
 
 State = Literal["waiting", "running", "pausing", "paused", "crashed", "interrupted", "stopped", "budget", "cancelled", "done"]
 Ending = Literal["interrupted", "stopped", "budget", "cancelled", "done"]
-LIVE_STATES: tuple[State, ...] = ("running", "pausing", "paused")
+_OF_WORKER: tuple[State, ...] = ("running", "pausing", "paused")  # which its heartbeat may say
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +109,15 @@ class Status:
         return self.state == "done" and self.counts.failed > 0
 
     @property
+    def has_worker(self) -> bool:
+        """Whether a worker is on the run; none is yet on one that waits for it."""
+        return self.state in _OF_WORKER
+
+    @property
     def left_s(self) -> float | None:
         """The seconds for the remaining rows at the present rate; None if no rate is known."""
         left = self.total - self.counts.done - self.counts.failed
-        return left / self.rows_per_s if self.state in LIVE_STATES and self.rows_per_s else None
+        return left / self.rows_per_s if self.has_worker and self.rows_per_s else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +163,7 @@ def status_of(folder: RunFolder) -> Status:
         record = {"counts": asdict(counts), "total": len(folder.spec().rows)}
     begun_at, rows_per_s = worker.get("begun_at"), worker.get("rows_per_s")
     servers, nodes = worker.get("servers", ()), worker.get("nodes", ())
-    live = found.heartbeat if found.state in LIVE_STATES else None
+    live = found.heartbeat if found.state in _OF_WORKER else None
     notice = "; ".join(filter(None, ((live or {}).get("notice", ""), describe_silence(folder, live))))
     counts = Counts(**record["counts"])
     return Status(
@@ -217,7 +224,7 @@ def _last_heartbeat(folder: RunFolder) -> Mapping[str, Any] | None:
 def _is_of_worker(heartbeat: Mapping[str, Any]) -> bool:
     """Return whether a heartbeat is one of a run's worker, of this version or before: another is ignored."""
     known = {field.name: heartbeat[field.name] for field in fields(Heartbeat) if field.name in heartbeat}
-    return heartbeat.get("state") in LIVE_STATES and _fits(Heartbeat, known)
+    return heartbeat.get("state") in _OF_WORKER and _fits(Heartbeat, known)
 
 
 def _fits(record: type, values: object) -> bool:
@@ -230,9 +237,9 @@ def _fits(record: type, values: object) -> bool:
 
 
 def refuse_live(folder: RunFolder) -> None:
-    """Raise StateError if a worker is on a run; called before the run is deleted."""
-    if folder.exists and status_of(folder).state in LIVE_STATES:
-        raise StateError(f"run {folder.run}: a worker is on it, expected one that is not running; cancel it first")
+    """Raise StateError if a worker is on a run, or was asked for; called before the run is deleted."""
+    if folder.exists and state_of(folder)[0] in LIVE_STATES:
+        raise StateError(f"run {folder.run}: a worker is on it or starts, expected one that is not running; cancel it first")
 
 
 @contextlib.contextmanager
@@ -244,7 +251,7 @@ def stop_on_signals(stop: Callable[[Ending, str], object]) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     for number in before:
-        loop.add_signal_handler(number, stop, "interrupted", f"received {number.name}")
+        loop.add_signal_handler(number, stop, "interrupted", f"{INTERRUPTED} ({number.name})")
     try:
         yield
     finally:

@@ -1,13 +1,14 @@
 """How far a fine-tune is, as its folder shows it.
 
-waiting   its process was started less than 20 s ago, and has not begun
-loading   the model is fetched or loaded
-training  steps are made
-merging   the adapter is merged into the model, which is written
-done      the merged model is complete
-stopped   a person ended it: resumable
-failed    its process gave up, for the cause given: resumable
-crashed   no process lives, and none recorded how it ended: resumable
+waiting      its process was started less than 20 s ago, and has not begun
+loading      the model is fetched or loaded
+training     steps are made
+merging      the adapter is merged into the model, which is written
+done         the merged model is complete
+stopped      a person ended it: resumable
+interrupted  its process received SIGTERM or Ctrl-C: resumable
+failed       its process gave up, for the cause given: resumable
+crashed      no process lives, and none recorded how it ended: resumable
 
 What the process of a fine-tune says while it works, how far it is, and whether it is to stop.
 """
@@ -20,16 +21,16 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 from core.errors import StateError
 from core.finetune.job_folder import FinetuneFolder
 from core.jobs import state as jobs
 from core.jobs import work
+from core.types import LIVE_STATES
 
 Stage = Literal["loading", "training", "merging"]
 State = Literal["waiting", "loading", "training", "merging", "done", "stopped", "failed", "interrupted", "crashed"]
-LIVE_STATES: tuple[State, ...] = ("waiting", *get_args(Stage))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class Reporter(work.Reporter):
 
     @property
     def is_to_stop(self) -> bool:
-        """Whether a person asked for the end: by the control file or by a signal."""
+        """Whether the end was asked for: by a person in the control file, or by a signal."""
         return self._signalled.is_set() or self._finetune.worker.command() == "cancel"
 
     def enter(self, stage: Stage) -> None:

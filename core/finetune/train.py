@@ -23,7 +23,7 @@ from core.finetune.merge import hashes_of, read_manifest, write_merged
 from core.finetune.spec import FinetuneSpec
 from core.finetune.status import Reporter, read_loss
 from core.jobs.state import exclusive_lock
-from core.jobs.work import describe_cause
+from core.jobs.work import describe_cause, describe_early_end
 
 IGNORED = -100  # the label of tokens that do not count
 
@@ -43,7 +43,10 @@ class Hardware(NamedTuple):
 
 
 def main(path: str) -> int:
-    """Work on a fine-tune until it is done, stopped or failed, and record which; return the exit status."""
+    """Work on a fine-tune until it is done, stopped or failed, and record which; return the exit status.
+
+    Not by `core.jobs.work.work_on`: that interrupts the work at once, and this ends after a step with a checkpoint.
+    """
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")  # with several GPUs a batch would be another
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -74,7 +77,7 @@ def _work(folder: FinetuneFolder, reporter: Reporter) -> None:
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
         reporter.write_losses(trainer.state.log_history)
         if trainer.state.global_step < trainer.state.max_steps:
-            folder.write_ending("stopped", "a person ended it")
+            folder.write_ending(*describe_early_end(folder.worker))
             return
         trainer.save_model(str(folder.adapter))
         reporter.enter("merging")

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, UnionType
@@ -41,6 +43,7 @@ Kind = type | UnionType  # of a value
 NO_KINDS: Final[Mapping[str, Kind]] = MappingProxyType({})
 _MISSING = object()
 _LONGEST_COMMAND = 32  # bytes that are read of a control file
+_STARTS = " a process starts"  # ends a line of a log
 _LONGEST_LINE = 400  # bytes, of a log, on average
 
 
@@ -163,9 +166,23 @@ def log_tail(folder: JobFolder, lines: int = 50) -> list[str]:
     return _tail(folder.log, lines)
 
 
+def mark_start(folder: JobFolder) -> None:
+    """Say in the log of an earlier process that another one starts, so that `last_line` does not take its words for theirs."""
+    if last_line(folder.log):
+        with suppress(OSError), folder.log.open("ab") as log:
+            log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}{_STARTS}\n".encode())
+
+
 def last_line(log: Path) -> str:
-    """Return the last line of a log that says anything; "" without one."""
-    return next((line.strip() for line in reversed(_tail(log, 10)) if line.strip()), "")
+    """Return the last line of a log that says anything; "" without one since its latest process started."""
+    return next((line.strip() for line in reversed(lines_since_start(log, 10)) if line.strip()), "")
+
+
+def lines_since_start(log: Path, lines: int) -> list[str]:
+    """Return the last lines of a log that the latest process wrote."""
+    found = _tail(log, lines)
+    starts = [i for i, line in enumerate(found, 1) if line.endswith(_STARTS)]
+    return found[starts[-1] :] if starts else found
 
 
 def _tail(log: Path, lines: int) -> list[str]:

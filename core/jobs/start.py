@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from weakref import WeakSet
 
@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from core.config import REPOSITORY, Settings
 from core.errors import StateError
-from core.jobs.folder import JobFolder, log_tail
+from core.jobs.folder import JobFolder, lines_since_start, mark_start
 from core.jobs.state import is_held, last_heartbeat, live_heartbeat
 
 FIRST_HEARTBEAT_S = 60.0
@@ -36,17 +36,19 @@ def start(
     environment: Mapping[str, str],
     within_s: float = FIRST_HEARTBEAT_S,
     what: str = "job",
+    prepare: Callable[[], object] = lambda: None,
 ) -> int:
     """Start a job's process in a session of its own and wait for its first heartbeat; return its process id.
 
     If the job is already running or another process is starting it, no second process is started. The process's output is added
-    to the job's log. Raise StateError, with the last lines of the log, if it ends before its first heartbeat or writes none
-    within `within_s`.
+    to the job's log. prepare: is called before, unless a process is on the job. Raise StateError, with the last lines of the log,
+    if it ends before its first heartbeat or writes none within `within_s`.
     """
     try:
         with FileLock(folder.start_lock, timeout=within_s):
             if _is_worked_on(folder, within_s):
                 return int((last_heartbeat(folder) or {}).get("pid", 0))
+            prepare()
             return _start(folder, command, environment, within_s, what)
     except Timeout:
         raise StateError(f"{what} {folder.key}: another process is starting it; see {folder.log}") from None
@@ -65,6 +67,7 @@ def _is_worked_on(folder: JobFolder, within_s: float) -> bool:
 def _start(folder: JobFolder, command: Sequence[str], environment: Mapping[str, str], within_s: float, what: str) -> int:
     folder.set_command("run")
     folder.done.unlink(missing_ok=True)  # how it ended before says nothing of a process that dies before its first heartbeat
+    mark_start(folder)
     with folder.log.open("ab") as log:
         process = subprocess.Popen(
             command,
@@ -84,7 +87,7 @@ def _start(folder: JobFolder, command: Sequence[str], environment: Mapping[str, 
         if (last_heartbeat(folder) or {}).get("pid") == process.pid:
             return process.pid
         if ended:
-            last_lines = " / ".join(log_tail(folder, 3)) or "nothing"
+            last_lines = " / ".join(lines_since_start(folder.log, 3)) or "nothing"
             raise StateError(
                 f"{what} {folder.key}: its worker ended with status {process.returncode} before its first heartbeat; "
                 f"its log says: {last_lines}"

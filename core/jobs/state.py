@@ -1,6 +1,6 @@
 """The state of a job, as its folder shows it.
 
-waiting      a process was asked for less than 20 s ago, and has not begun
+waiting      a process was asked for less than 20 s ago, or is still being started, and has not begun
 running      a process is on it
 done         it is finished
 failed       it gave up, for the cause given: can be started again, and goes on
@@ -30,10 +30,10 @@ from core.errors import InputError, StateError
 from core.jobs.folder import JobFolder, last_line, read_json, write_json
 from core.jobs.process import identify_process, is_here, lives_here
 from core.log import LOGGER
+from core.types import LIVE_STATES
 
 State = Literal["waiting", "running", "done", "failed", "stopped", "interrupted", "crashed"]
 Ending = Literal["done", "failed", "stopped", "interrupted"]
-LIVE_STATES: Final[tuple[State, ...]] = ("waiting", "running")
 
 HEARTBEAT_EVERY_S: Final = 1.0
 STALE_AFTER_S: Final = 20.0  # a process elsewhere without a heartbeat for longer counts as dead, one that has not begun as lost
@@ -101,13 +101,15 @@ def describe_silence(folder: JobFolder, heartbeat: Mapping[str, Any] | None) -> 
 
 
 def is_awaited(folder: JobFolder) -> bool:
-    """Return whether a process was requested recently and has written nothing since."""
+    """Return whether a process was requested recently, or somebody still starts it, and it has written nothing since."""
     now = time.time()  # of all ages: those of files that were written together differ by less than it takes to look
     asked_s = _age_s(folder.control, now)
-    if asked_s is None or abs(asked_s) > STALE_AFTER_S or folder.command() != "run":
+    if asked_s is None or folder.command() != "run":
         return False
     signs = [sign for sign in folder.first_signs if sign != folder.heartbeat or last_heartbeat(folder) is not None]
-    return all(age_s is None or age_s > asked_s or age_s < -STALE_AFTER_S for age_s in (_age_s(sign, now) for sign in signs))
+    if not all(age_s is None or age_s > asked_s or age_s < -STALE_AFTER_S for age_s in (_age_s(sign, now) for sign in signs)):
+        return False
+    return abs(asked_s) <= STALE_AFTER_S or _is_locked(folder.start_lock)
 
 
 def _age_s(file: Path, now: float) -> float | None:
@@ -204,8 +206,14 @@ def exclusive_lock(folder: JobFolder, what: str = "job") -> Iterator[None]:
 
 def is_held(folder: JobFolder) -> bool:
     """Return whether a process holds a job's lock, as far as this user may find out."""
+    return _is_locked(folder.lock)
+
+
+def _is_locked(file: Path) -> bool:
+    if not file.exists():  # which a look would make
+        return False
     try:
-        with FileLock(folder.lock, timeout=0):
+        with FileLock(file, timeout=0):
             return False
     except Timeout:
         return True

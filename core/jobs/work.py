@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from core.errors import DeskError
-from core.jobs.folder import JobFolder
-from core.jobs.state import HEARTBEAT_EVERY_S, beat, exclusive_lock, record_ending
+from core.jobs.folder import JobFolder, mark_start
+from core.jobs.state import HEARTBEAT_EVERY_S, Ending, beat, exclusive_lock, record_ending
 from core.system_errors import explain
 
-STOPPED = "a person ended it"
+STOPPED: Final = "a person ended it"
+INTERRUPTED: Final = "received a signal to end"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
-Say = Callable[[str], object]
 
 
 class Reporter:
@@ -75,6 +75,7 @@ def work_on(folder: JobFolder, what: str = "job") -> Iterator[Reporter]:
     folder.path.mkdir(parents=True, exist_ok=True)
     with exclusive_lock(folder, what):
         folder.set_command("run")
+        mark_start(folder)
         folder.keep_reserve()
         folder.done.unlink(missing_ok=True)
         with _raise_on_signals() as stop:
@@ -82,12 +83,17 @@ def work_on(folder: JobFolder, what: str = "job") -> Iterator[Reporter]:
                 with Reporter(folder, stop) as reporter:
                     yield reporter
             except KeyboardInterrupt:
-                _end(folder, *(("stopped", STOPPED) if folder.command() == "cancel" else ("interrupted", "received a signal")))
+                _end(folder, *describe_early_end(folder))
                 raise
             except BaseException as error:
                 _end(folder, "failed", describe_cause(error, folder.path))
                 raise
             _end(folder, "done")
+
+
+def describe_early_end(folder: JobFolder) -> tuple[Ending, str]:
+    """Return the ending and the cause of work that was asked to end: by a person, or by a signal."""
+    return ("stopped", STOPPED) if folder.command() == "cancel" else ("interrupted", INTERRUPTED)
 
 
 def describe_cause(error: BaseException, place: Path | str = "") -> str:

@@ -333,3 +333,15 @@ def test_a_plan_needs_no_server(screen: Workspace) -> None:
         [plan] = plan_benchmark(db, spec, plan_inputs(screen, spec)).arms
     assert plan.basis == "llm train and other, which differ like the arms"
     assert plan.tokens is None
+
+
+def test_an_arm_whose_server_is_dead_goes_on_at_a_new_address(screen: Workspace) -> None:
+    """The address is no part of what is compared: the benchmark is the same one, and needs no --replace."""
+    dead = "http://127.0.0.1:9/v1"
+    text = VOTED.replace('method = "voting"', f'method = "prompt_only"\nmodel = "scripted"\nendpoint = "{dead}"')
+    text = text.replace("sample = 40", "sample = 2")
+    with pytest.raises(StateError, match="nobody answered"):
+        benchmarks.run_benchmark(screen, parse_benchmark(text))
+    with scripted_server.serving() as address:
+        saved = benchmarks.run_benchmark(screen, parse_benchmark(text.replace(dead, address)))
+    assert saved.is_done

@@ -18,7 +18,7 @@ from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.journal import Journal
-from core.errors import InputError, StateError
+from core.errors import StateError
 from core.methods.fusion_settings import FusionSettings
 from core.store import changes
 from core.store import runs as run_records
@@ -345,7 +345,7 @@ def test_an_api_key_does_not_leave(workspace: Workspace) -> None:
 def test_a_run_that_is_not_finished_travels_as_far_as_it_is(workspace: Workspace, tmp_path: Path) -> None:
     made = workspace_with(workspace.settings.workspace, 8)
     run = run_control.start(made, wish(made, Counting()), "r", fast(), begin=lambda *_: None)
-    with pytest.raises(InputError, match="run r: waiting with 0 rows; expected one that has ended"):
+    with pytest.raises(StateError, match="a worker is on it or starts"):
         bundles.build_bundle(made, "r")
     spec = wish(made, Counting())
     with Journal(made.run_folder(run.id)) as journal:

@@ -450,6 +450,9 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "launch.price_of": lambda s: launch.price_of(s.plain),
     "launch.rate_of": lambda s: launch.rate_of(s.plain, "debate", "m"),
     "launch.resolve": lambda s: launch.resolve(s.plain, RunRequest("debate", "bmdm")),  # it would ask for the model
+    "launch.settings_to_resume": lambda s: launch.settings_to_resume(
+        s.plain, RunRequest("debate"), s.crashed.run_folder(run_of(s).id).spec(), fast(), method_named("debate")
+    ),
     "ledger.list_entries": lambda s: ledger.list_entries(s.plain),
     "lineage.prompts_of": lambda s: with_cursor(s.crashed, lambda db: lineage.prompts_of(s.crashed, db, [run_of(s)])),
     "model_servers.call_settings": lambda s: model_servers.call_settings(s.plain, s.model, "m", CallSettings()),

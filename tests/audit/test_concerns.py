@@ -8,7 +8,8 @@ from typing import get_args
 import pytest
 
 from core.audit.concerns import Concern, RunFacts, find_concerns
-from core.engine.run_state import LIVE_STATES, State
+from core.engine.run_state import State
+from core.types import LIVE_STATES
 
 FACTS = RunFacts(
     id="r1", name="run", state="done", cause="", can_go_on=True, total=300, done=300, failed=0, tokens_unknown=0, flags={}
@@ -35,6 +36,6 @@ def test_a_run_that_ended_early_comes_first_with_what_to_do(state: str, text: st
 
 
 def test_runs_that_wait_for_nobody_are_no_concern() -> None:
-    quiet = {"done", "waiting", *LIVE_STATES}
+    quiet = {"done", *LIVE_STATES}
     found = {state for state in get_args(State) if find_concerns([replace(FACTS, state=state)], 0)}
     assert found == set(get_args(State)) - quiet

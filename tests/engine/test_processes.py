@@ -95,7 +95,7 @@ def test_a_signal_ends_the_work_cleanly(tmp_path: Path) -> None:
         assert pid is not None
         os.kill(pid, signal.SIGTERM)
         ended = until_state(workspace, run, "interrupted", "crashed")
-        assert (ended.state, ended.cause) == ("interrupted", "received SIGTERM")
+        assert (ended.state, ended.cause) == ("interrupted", "received a signal to end (SIGTERM)")
         assert recorded(workspace, run).status == "interrupted"
         assert ended.counts.done == recorded(workspace, run).done == finished(workspace, run)
 

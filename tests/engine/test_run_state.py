@@ -112,9 +112,12 @@ def test_nobody_else_works_on_a_run(tmp_path: Path) -> None:
 def test_a_run_with_a_worker_is_not_to_be_deleted(tmp_path: Path, state: str) -> None:
     refuse_live(RunFolder(tmp_path / "r1"))  # no worker ever made it
     folder = folder_in(tmp_path)
+    with pytest.raises(StateError, match="a worker is on it or starts"):  # it was asked for a moment ago
+        refuse_live(folder)
+    os.utime(folder.control, (0, 0))
     refuse_live(folder)  # nobody has begun
     write_heartbeat(folder, Heartbeat(state, Counts(), 1, size=0, begun_at=0.0))  # type: ignore[arg-type]
-    with pytest.raises(StateError, match="run run: a worker is on it, expected one that is not running; cancel it first"):
+    with pytest.raises(StateError, match="run run: a worker is on it or starts, expected one that is not running; cancel"):
         refuse_live(folder)
     folder.heartbeat.unlink()
     refuse_live(folder)

@@ -6,11 +6,15 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from core.finetune import train
 from core.finetune.job_folder import FinetuneFolder
 from core.finetune.status import Reporter, read_loss, status_of
+from core.jobs.folder import Command
+from core.jobs.work import INTERRUPTED, STOPPED
 from tests.finetune.cases import folder_in
 
 
@@ -45,6 +49,22 @@ def test_a_person_or_a_signal_ends_it(folder: FinetuneFolder) -> None:
         assert not reporter.is_to_stop
         os.kill(os.getpid(), signal.SIGTERM)
         assert reporter.is_to_stop
+
+
+@pytest.mark.parametrize(("command", "ending"), [("cancel", ("stopped", STOPPED)), ("run", ("interrupted", INTERRUPTED))])
+def test_a_person_stops_it_and_a_signal_interrupts_it(
+    folder: FinetuneFolder, command: Command, ending: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Training ends early either way, after a step."""
+
+    def end_early(**_: object) -> None:
+        folder.worker.set_command(command)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    state = SimpleNamespace(log_history=[], global_step=1, max_steps=8)
+    monkeypatch.setattr(train, "_prepare", lambda *_: (None, SimpleNamespace(train=end_early, state=state), None))
+    assert train.main(str(folder.path)) == 0
+    assert (status_of(folder).state, status_of(folder).cause) == ending
 
 
 def test_losses_are_those_of_the_trainers_log(folder: FinetuneFolder) -> None:

@@ -16,6 +16,7 @@ import pytest
 from filelock import FileLock
 
 from core.actions import attribution, benchmarks, contamination, finetunes, job_control, jobs, run_control, target_ranking
+from core.actions import runs as run_actions
 from core.actions.job_kinds import base
 from core.actions.job_kinds.base import WORDS, Job, kinds
 from core.actions.workspace import Workspace, open_workspace
@@ -279,3 +280,27 @@ def test_one_that_was_asked_to_end_says_so_and_is_asked_once(small_workspace: Wo
     assert (job.is_live, job.can_stop, job.waits_for) == (True, False, "the end of the current step, then it stops")
     with pytest.raises(StateError, match="is running, expected a running job that is not already stopping"):
         job_control.stop(small_workspace, job)
+
+
+def test_a_study_that_cannot_be_read_hides_no_other(crashed: Workspace, caplog: pytest.LogCaptureFixture) -> None:
+    before = {job.title for job in job_control.list_jobs(crashed)}
+    for values in ({"x": 1}, {"spec": "[", "name": "broken"}, {"spec": 3, "name": []}):
+        run_actions.save_preset(crashed, "benchmark", "broken", values)
+        try:
+            assert {job.title for job in job_control.list_jobs(crashed)} == before
+            assert "benchmark 'broken': cannot be read" in caplog.text
+        finally:
+            run_actions.delete_preset(crashed, "benchmark", "broken")
+        caplog.clear()
+
+
+@pytest.mark.parametrize("kind", ["run", "reading"])
+def test_one_run_is_found_without_a_look_at_the_others(kind: str, crashed: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = of_kind(crashed, kind)
+    monkeypatch.setattr(type(kinds()[kind]), "list_jobs", None)
+    found = kinds()[kind].find(crashed, job.key)
+    assert found is not None
+    assert (found.title, found.state) == (job.title, job.state)
+    other = {"run": "reading", "reading": "run"}[kind]
+    assert kinds()[other].find(crashed, job.key) is None
+    assert kinds()[kind].find(crashed, job.name) is None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -12,11 +14,11 @@ import pytest
 from filelock import FileLock
 
 from core.errors import InputError, StateError
-from core.jobs.folder import JobFolder, log_tail, write_json
+from core.jobs.folder import JobFolder, last_line, log_tail, write_json
 from core.jobs.process import identify_process
 from core.jobs.start import start
-from core.jobs.state import beat, record_ending, settle, status_of, stop
-from core.jobs.work import STOPPED, work_on
+from core.jobs.state import NO_REASON, STALE_AFTER_S, beat, record_ending, settle, status_of, stop
+from core.jobs.work import INTERRUPTED, STOPPED, work_on
 from tests import mounts
 from tests.jobs.worker import begin, read_steps, until
 
@@ -92,7 +94,7 @@ def test_a_person_ends_it_and_a_signal_interrupts_it(folder: JobFolder) -> None:
     assert status_of(folder).state == "running"
     os.kill(pid, signal.SIGTERM)
     until(lambda: not status_of(folder).is_live)
-    assert (status_of(folder).state, status_of(folder).cause) == ("interrupted", "received a signal")
+    assert (status_of(folder).state, status_of(folder).cause) == ("interrupted", INTERRUPTED)
 
 
 def test_a_signal_at_the_first_heartbeat_interrupts_it(folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +105,7 @@ def test_a_signal_at_the_first_heartbeat_interrupts_it(folder: JobFolder, monkey
     monkeypatch.setattr("core.jobs.work.beat", beat_once)
     with pytest.raises(KeyboardInterrupt), work_on(folder):
         pass
-    assert (status_of(folder).state, status_of(folder).cause) == ("interrupted", "received a signal")
+    assert (status_of(folder).state, status_of(folder).cause) == ("interrupted", INTERRUPTED)
 
 
 def test_an_error_is_its_ending_and_one_before_it_begins_is_told(folder: JobFolder) -> None:
@@ -115,7 +117,7 @@ def test_an_error_is_its_ending_and_one_before_it_begins_is_told(folder: JobFold
         start(folder, ("sh", "-c", "echo no such luck; exit 3"), dict(os.environ))
     with pytest.raises(StateError, match=r"did not start within 0\.2 s"):
         start(folder, ("sleep", "60"), dict(os.environ), within_s=0.2)
-    assert log_tail(folder, 1) == ["no such luck"] or "was killed by SIGTERM" in log_tail(folder, 1)[0]
+    assert log_tail(folder, 2)[0] == "no such luck" or "was killed by SIGTERM" in log_tail(folder, 1)[0]
 
 
 def test_one_that_dies_before_its_first_heartbeat_has_crashed_however_it_ended_before(folder: JobFolder) -> None:
@@ -127,6 +129,44 @@ def test_one_that_dies_before_its_first_heartbeat_has_crashed_however_it_ended_b
     os.utime(folder.control, (0, 0))
     assert status_of(folder).state == "crashed"
     assert "the last line of its log: " in status_of(folder).cause
+
+
+@pytest.mark.parametrize("is_apart", [True, False])
+def test_the_error_of_an_earlier_process_is_not_the_cause_of_a_later_crash(folder: JobFolder, is_apart: bool) -> None:
+    with pytest.raises(StateError, match="its log says: no such luck"):
+        start(folder, ("sh", "-c", "echo no such luck; exit 3"), dict(os.environ))
+    if is_apart:
+        with pytest.raises(StateError, match="its log says: nothing"):
+            start(folder, ("sh", "-c", "exit 3"), dict(os.environ))
+    else:
+        with pytest.raises(InputError), work_on(folder):
+            raise InputError("no cells")
+        folder.done.unlink()  # as one that was killed leaves it
+    os.utime(folder.control, (0, 0))
+    folder.heartbeat.unlink(missing_ok=True)
+    assert (status_of(folder).state, status_of(folder).cause) == ("crashed", NO_REASON)
+    assert log_tail(folder, 2)[0] == "no such luck"  # which a person still reads there
+    assert last_line(folder.log) == ""
+
+
+def test_one_that_is_still_being_started_waits_for_as_long_as_its_starter_lives(folder: JobFolder) -> None:
+    folder.path.mkdir()
+    folder.set_command("run")
+    past = time.time() - 2 * STALE_AFTER_S
+    os.utime(folder.control, (past, past))
+    script = "import sys; from filelock import FileLock\nwith FileLock(sys.argv[1]): print(1, flush=True), sys.stdin.read()"
+    starter = subprocess.Popen(
+        (sys.executable, "-c", script, str(folder.start_lock)), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert starter.stdout is not None
+    starter.stdout.readline()
+    try:
+        assert status_of(folder).state == "waiting"
+        assert not settle(folder)
+    finally:
+        starter.kill()
+        starter.communicate()
+    assert status_of(folder).state == "crashed"  # the system lets go of a dead one's lock
 
 
 def test_a_full_disk_is_its_ending(tmp_path: Path) -> None:

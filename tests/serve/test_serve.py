@@ -20,7 +20,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.journal import read_progress
 from core.engine.request import RunRequest
-from core.engine.run_state import LIVE_STATES, status_of
+from core.engine.run_state import status_of
 from core.engine.spec import ExecutionSettings
 from core.llm.answers import Answer, read_answer
 from core.llm.client import Client
@@ -36,7 +36,7 @@ from core.methods.summaries import SCORES
 from core.store import predictions, runs, traces
 from core.store.runs import Run
 from core.submission.rules import is_valid
-from core.types import Flag, Pair, RowResult, Track
+from core.types import LIVE_STATES, Flag, Pair, RowResult, Track
 from tests.cases import as_csv
 from tests.serve.exercises import FEW, REACT_TOOLS, context_for, packs_about, rows_and_view, tiny_model
 from tests.serve.served import LENGTH, serving, serving_until_killed, wait_until
@@ -342,7 +342,7 @@ def test_a_run_goes_on_when_one_of_two_servers_is_killed(model: Path, server: En
         wait_until(lambda: status_of(folder).counts.done > 2, WAIT_S, folder.log)
         addresses.write_text(both)
         kill()
-        wait_until(lambda: status_of(folder).state not in (*LIVE_STATES, "waiting"), WAIT_S, folder.log)
+        wait_until(lambda: status_of(folder).state not in LIVE_STATES, WAIT_S, folder.log)
     run = run_control.settle(workspace, run.id)
     log = "\n".join(run_control.log_tail(workspace, run.id))
     assert (run.status, run.done, run.failed) == ("done", len(PAIRS), 0), log

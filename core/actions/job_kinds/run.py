@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from core.actions import run_control
 from core.actions.job_kinds.base import Job, JobKind
 from core.actions.workspace import Workspace
-from core.engine.run_state import LIVE_STATES, Status, status_of
-from core.errors import DeskError
+from core.engine.run_state import Status, status_of
+from core.errors import DeskError, NotFound, StateError
 from core.store import runs
 from core.store.runs import Run
 from core.texts import describe_duration
+from core.types import LIVE_STATES
 
 
 class RunKind(JobKind):
@@ -28,6 +29,16 @@ class RunKind(JobKind):
             if workspace.run_folder(run.id).exists:
                 yield self.job_of(workspace, run)
 
+    def find(self, workspace: Workspace, key: str) -> Job | None:
+        """Return the job that makes the run of an id; None if there is none."""
+        try:
+            with workspace.store.read() as db:
+                run = runs.find(db, key)
+        except (NotFound, StateError):  # of runs that have the id as a name
+            return None
+        is_here = run.id == key and run.is_reading == self.of_readings and workspace.run_folder(key).exists
+        return self.job_of(workspace, run) if is_here else None
+
     def job_of(self, workspace: Workspace, run: Run, status: Status | None = None) -> Job:
         """Return the job that makes a run. status: that of its folder, if it was read already."""
         folder = workspace.run_folder(run.id)
@@ -38,7 +49,7 @@ class RunKind(JobKind):
             cause = f"the files of its worker cannot be read: {error}"
             return Job(self.name, run.id, run.name, folder, "crashed", cause=cause, page=page, view=view)
         finished = status.counts.done + status.counts.failed
-        is_live = status.state in (*LIVE_STATES, "waiting")
+        is_live = status.state in LIVE_STATES
         return Job(
             kind=self.name,
             key=run.id,
@@ -77,7 +88,7 @@ def _place_of(run: Run) -> tuple[str, Mapping[str, str]]:
 def _progress_text(status: Status, finished: int) -> str:
     failed = f", {status.counts.failed:,} failed" if status.counts.failed else ""
     left = "" if status.left_s is None else f" · {describe_duration(status.left_s)} left"
-    rate = "" if status.rows_per_s is None or status.state not in LIVE_STATES else _rate_text(status, finished)
+    rate = "" if status.rows_per_s is None or not status.has_worker else _rate_text(status, finished)
     return f"{finished:,} of {status.total:,} rows{failed}{left}{rate}"
 
 

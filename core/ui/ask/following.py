@@ -17,8 +17,9 @@ from core.actions import ask, job_control
 from core.actions.ask import SCRIPTED
 from core.actions.workspace import Workspace
 from core.engine.row_watch import Watcher
-from core.engine.run_state import LIVE_STATES, state_of
+from core.engine.run_state import state_of
 from core.store.runs import Run
+from core.types import LIVE_STATES
 from core.ui.ask import drawing, live_row
 from core.ui.ask.live_row import LiveRow
 from core.ui.shared import links, loaders
@@ -55,7 +56,7 @@ class Following:
         if not is_new and not self.row.is_over and time.monotonic() - self.state_at > _TICK_S:
             self.state_at = time.monotonic()
             state, _ = state_of(workspace.run_folder(run.id))
-            if state not in (*LIVE_STATES, "waiting") and not self.row.take(self.watcher.read()):
+            if state not in LIVE_STATES and not self.row.take(self.watcher.read()):
                 self.is_lost = True
                 self.row.give_up()
         return is_new or self.is_lost

@@ -11,9 +11,8 @@ import streamlit as st
 
 from core.actions.job_kinds.base import Job, kinds
 from core.audit.concerns import Concern, RunFacts, find_concerns
-from core.engine.run_state import LIVE_STATES
 from core.store.runs import Run
-from core.types import FLAG_NAMES, Flag
+from core.types import FLAG_NAMES, LIVE_STATES, Flag
 from core.ui.shared import links, loaders, shell
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext
@@ -102,7 +101,7 @@ def _line_of_job(job: Job) -> Line:
 def watch_states(context: PageContext) -> None:
     """Redraw the page when the state of a run or job changes, as long as one is running."""
     drawn = {run.id: run.status for run in context.runs} | {job.key: job.state for job in loaders.other_jobs()}
-    if any(state in (*LIVE_STATES, "waiting") for state in drawn.values()) or any(job.is_live for job in loaders.other_jobs()):
+    if any(state in LIVE_STATES for state in drawn.values()) or any(job.is_live for job in loaders.other_jobs()):
         shell.fragment(lambda: _draw_again_if_changed(drawn), every_s=_WATCH_S)()
 
 

@@ -14,9 +14,10 @@ from core.actions.changed_settings import ChangedSettings, change_settings
 from core.actions.job_kinds.base import Job
 from core.actions.workspace import Workspace
 from core.engine.journal import read_progress
-from core.engine.run_state import LIVE_STATES, Status
+from core.engine.run_state import Status
 from core.store.runs import Run
 from core.texts import describe_duration
+from core.types import LIVE_STATES
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.job_panel import Button, Parts, job_of_run, show_job
@@ -67,7 +68,7 @@ def show_runs(context: PageContext) -> None:
 
 
 def _is_any_live(context: PageContext) -> bool:
-    return any(status.state in (*LIVE_STATES, "waiting") for status in run_control.states(context.workspace).values())
+    return any(status.state in LIVE_STATES for status in run_control.states(context.workspace).values())
 
 
 def _draw_runs(context: PageContext) -> None:
@@ -151,7 +152,7 @@ def _show_details(workspace: Workspace, run: Run, status: Status) -> None:
 
 def _show_links(run: Run, status: Status) -> None:
     links.to_rows(run, "Open rows")
-    if status.state in LIVE_STATES and run.expected_calls and not run.is_reading:
+    if status.has_worker and run.expected_calls and not run.is_reading:
         links.to_ask(run, "Watch a debate" if run.method == "debate" else "Watch a row", ":material/visibility:")
     if status.counts.failed and not run.is_reading:  # whose link opens the rows of the run that it reads
         links.to_rows(run, "Open failed rows", failed="true")
@@ -159,7 +160,7 @@ def _show_links(run: Run, status: Status) -> None:
 
 def _show_servers(status: Status) -> None:
     """Show the state of each of several model servers."""
-    live = status.state in LIVE_STATES
+    live = status.has_worker
     rows = [
         {
             "server": server.address,
@@ -181,7 +182,7 @@ def _show_servers(status: Status) -> None:
 
 def _show_nodes(status: Status) -> None:
     """Show the state of each node of a cluster."""
-    live = status.state in LIVE_STATES
+    live = status.has_worker
     rows = [
         {
             "node": node.address,
@@ -206,7 +207,7 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
     """
     present = run_control.settings_of(workspace, run.id)
     over = status.state == "done" and not status.counts.failed
-    if over or not present.servers or status.state in (*LIVE_STATES, "waiting"):
+    if over or not present.servers or status.state in LIVE_STATES:
         return {}
     with st.expander("Resume with other settings", expanded=status.state in ("budget", "stopped")):
         owner = f"calls-{run.id}-"

@@ -10,7 +10,6 @@ import streamlit as st
 from core.actions import ask_again
 from core.actions.ask_again import AgainRequest
 from core.actions.workspace import Workspace
-from core.engine.run_state import LIVE_STATES
 from core.evidence import describe
 from core.evidence.changed_cards import card_name, describe_changes, text_of
 from core.experiments.asked_again import (
@@ -28,7 +27,7 @@ from core.fields.record import make, option_of
 from core.methods.debate_again import DebateAgain
 from core.plots import asked_again as figure
 from core.store.runs import Run
-from core.types import Evidence, Pair
+from core.types import LIVE_STATES, Evidence, Pair
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import job_of_run, show_job
@@ -82,7 +81,7 @@ def _present(run: str) -> Run:
 
 
 def _is_over(run: Run) -> bool:
-    return run.status not in (*LIVE_STATES, "waiting")
+    return run.status not in LIVE_STATES
 
 
 def _title(unchanged: Run, changed: Run | None) -> str:

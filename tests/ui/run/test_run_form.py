@@ -10,10 +10,10 @@ import pytest
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
-from core.engine.run_state import LIVE_STATES
 from core.llm import scripted_server
 from core.store import calls
 from core.store.runs import Run
+from core.types import LIVE_STATES
 from tests.ui.conftest import Visit
 from tests.ui.shared.test_confirmation import confirmation_of
 from tests.ui.test_apptest import press, text_of, the_run
@@ -32,7 +32,7 @@ def ended(workspace: Workspace, name: str, within_s: float = 60.0) -> Run:
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         run = the_run(workspace, name)
-        if run_control.states(workspace)[run.id].state not in (*LIVE_STATES, "waiting"):
+        if run_control.states(workspace)[run.id].state not in LIVE_STATES:
             return run_control.settle(workspace, run.id)
         time.sleep(0.1)
     raise AssertionError(f"{name} did not end: {run_control.log_tail(workspace, name)}")
