@@ -45,12 +45,6 @@ Replicate = tuple[int, int]  # the seed of a cut and the seed of the models' cal
 METRICS: tuple[Metric, ...] = ("DE", "DIR", "mean")
 METRIC_OF_RULE: Mapping[Metric, decision.Metric] = {"DE": "de", "DIR": "dir", "mean": "mean"}
 PLACEBOS = ("DE", "DIR", "DE within gene", "DIR within gene", "DE within pert", "DIR within pert")
-_ARM = ("name", "against", "placebo", "several")
-_KEYS = {  # keys of an arm by its kind, in addition to those of every arm
-    "run": ("run",),
-    "method": ("method", "options", "model", "endpoint", "token_budget", *(option.name for option in options_of(CallSettings))),
-    "base": ("base", "with", "knn", "w_de", "w_dir", "by_agreement"),
-}
 _CUT = [option.name for option in options_of(EvaluationProtocol)]  # which the benchmark's folds say
 _KNN = [option.name for option in options_of(KnnSettings) if option.name not in _CUT]
 
@@ -102,6 +96,15 @@ class Arm:
     against: str = setting("", "The control arm; by default the first.")
     placebo: tuple[str, ...] = setting((), "Metrics that the change cannot affect.", choices=PLACEBOS)
     several: bool = setting(False, "Whether the arms may differ in more than one thing.")
+
+
+_OF_EVERY_ARM = ("name", "against", "placebo", "several")
+_OF_RUN, _OF_FUSION = ("run",), ("base", "with", "knn", "w_de", "w_dir", "by_agreement")
+KEYS: Mapping[str, tuple[str, ...]] = {  # keys of an arm by its kind: what no other kind names is of a method
+    "run": (*_OF_EVERY_ARM, *_OF_RUN),
+    "method": tuple(option.name for option in options_of(Arm) if option.name not in (*_OF_RUN, *_OF_FUSION)),
+    "base": (*_OF_EVERY_ARM, *_OF_FUSION),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +218,10 @@ def _check_parts(table: TomlTable, spec: BenchmarkSpec) -> None:
 
 
 def _read_arm(table: TomlTable) -> Arm:
-    kinds = [key for key in _KEYS if key in table.values]
+    kinds = [key for key in KEYS if key in table.values]
     if len(kinds) != 1:
         raise table.error("name", f"has {' and '.join(kinds) or 'none'}, expected one of run, method, base")
-    table.refuse_unknown((*_ARM, *_KEYS[kinds[0]]))
+    table.refuse_unknown(KEYS[kinds[0]])
     arm = table.record(Arm)
     return arm if arm.base is None else replace(arm, knn=_read_fused(table, arm))
 
