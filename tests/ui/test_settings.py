@@ -235,7 +235,7 @@ def test_each_setting_is_an_option_with_its_default_range_and_help(name: str) ->
     there, taken = parameters_of(name), TAKEN[name]
     for option in taken.options:
         shown = there[option.option]
-        assert shown.help == (option.command_help or option.help)
+        assert shown.help == option.option_help
         assert shown.required == option.is_needed
         if option.is_usage and (option.range or option.choices):
             assert (option.range or "|".join(option.named_choices)) in shown.metavar
@@ -250,10 +250,24 @@ def test_a_form_of_another_test_is_checked_there(record: type) -> None:
 
 
 @of_each_command
-def test_a_command_has_every_setting_of_its_record_or_says_why_not(name: str) -> None:
+def test_a_command_has_every_setting_of_its_record_or_says_of_each_why_not(name: str) -> None:
     taken = TAKEN[name]
     left_out = {each.name for each in options_of(taken.record) if not each.not_on_command} - {each.name for each in taken.options}
-    assert (len(taken.why.split()) > 3) == bool(left_out), left_out
+    assert left_out == set(taken.without)
+    assert all(len(reason.split()) > 3 for reason in taken.without.values())
+
+
+@of_each_command
+def test_an_option_that_says_no_begins_so(name: str) -> None:
+    for option in TAKEN[name].options:
+        assert option.option.startswith("--no-") == option.negates
+
+
+def test_a_flag_that_is_true_by_default_has_an_option_that_says_no() -> None:
+    option = Option("quiet", "flag", True, "Whether it is quiet.")
+    assert option.option == "--no-quiet"
+    assert option.option_help == "Say no to what is so by default: whether it is quiet."
+    assert replace(option, default=False).option == "--quiet"
 
 
 @pytest.mark.parametrize("name", sorted({*TAKEN, *WITHOUT_RECORD}))
@@ -307,7 +321,7 @@ def test_a_command_reads_the_arguments_of_a_record(name: str, every: bool) -> No
     given = [word for option in taken.options for word in arguments_of_option(option, values_of(wanted)[option.name])]
     read = taken.pop(command.make_context(name, [*words, *given]).params)
     assert read == {key: value for key, value in values_of(wanted).items() if key in names}
-    if not taken.why:
+    if not taken.without:
         assert make(taken.record, read, **OTHERS.get(taken.record, {})) == wanted
         assert given == arguments_of(wanted)
 
