@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from core.errors import InputError
+from core.errors import InputError, SettingError
 from core.hashes import KEY_DIGITS, sha256_of
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import EXAMPLE, MAX_ANSWER_MB, Endpoint, asks_several
@@ -26,13 +26,13 @@ _RAY_ADDRESS = re.compile(r"auto|(?:[\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 
 
 def check_backend(backend: str, ray_address: str) -> None:
-    """Raise InputError unless there is such a backend, and the address is one of a Ray cluster; "" for none."""
+    """Raise SettingError unless there is such a backend, and the address is one of a Ray cluster; "" for none."""
     if backend not in BACKENDS:
-        raise InputError(f"backend: got {backend!r}, expected {' or '.join(BACKENDS)}")
+        raise SettingError("backend", f"got {backend!r}, expected {' or '.join(BACKENDS)}")
     if ray_address and backend != "ray":
-        raise InputError(f"ray address: got {ray_address}, but the backend is {backend}")
+        raise SettingError("ray_address", f"got {ray_address}, but the backend is {backend}; expected the backend ray with it")
     if ray_address and not _is_ray_address(ray_address):
-        raise InputError(f"ray address: got {ray_address!r}, expected HOST:PORT or auto")
+        raise SettingError("ray_address", f"got {ray_address!r}, expected HOST:PORT or auto")
 
 
 def _is_ray_address(text: str) -> bool:
