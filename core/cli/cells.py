@@ -32,6 +32,7 @@ from core.cli.settings import takes
 from core.errors import InputError
 from core.fields.record import make, options_of
 from core.file_io import read_file
+from core.records import to_json
 from core.texts import number_text
 
 app = typer.Typer()
@@ -150,7 +151,7 @@ def score(
         numbers = " ".join(f"{number_text(value):>10}" for value in (each.run, each.baseline, each.score))
         lines.append(f"{SHORT.get(each.metric, ''):4} {each.metric:28} {numbers}")
     mean = f"mean of the challenge's three {number_text(found.challenge)}, of all {len(found.metrics)} {number_text(found.mean)}"
-    show({"run": run, "baseline": baseline, **found.as_json()}, as_json, "\n".join([*lines, mean]))
+    show({"run": run, "baseline": baseline, **to_json(found)}, as_json, "\n".join([*lines, mean]))
 
 
 @app.command()

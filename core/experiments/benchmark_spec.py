@@ -74,8 +74,8 @@ class Arm:
     """One arm: an existing run (`run`), a method with settings (`method`), or an arm or run fused with something (`base`).
 
     options, model, endpoint, token_budget, calls: of a method. others: runs to fuse with the base. knn: options of a kNN that
-    is made for each cut and fused with the base. w_de, w_dir: weights of the fused component; by_agreement: as in
-    `FusionSettings`. against: the control arm; "" for the first. placebo: metrics that the change from the control cannot
+    is made for each cut and fused with the base. w_de, w_dir: weights of the fused component, which has both; by_agreement: as
+    in `FusionSettings`. against: the control arm; "" for the first. placebo: metrics that the change from the control cannot
     affect. several: whether it may differ from the control in more than one thing.
     """
 
@@ -90,12 +90,19 @@ class Arm:
     base: str | None = setting(None, "The arm or run that is the base of a fusion.")
     others: tuple[str, ...] = setting((), "The run to fuse with the base.", name="with")
     knn: Mapping[str, Any] | None = setting(None, "Settings of a kNN to compute for each cut and fuse with the base.")
-    w_de: float = setting(0.5, "The weight of the fused component for DE.", **ONE_WEIGHT)
-    w_dir: float = setting(0.5, "The weight of the fused component for DIR.", **ONE_WEIGHT)
+    w_de: float | None = setting(None, "The weight of the fused component for DE.", **ONE_WEIGHT)
+    w_dir: float | None = setting(None, "The weight of the fused component for DIR.", **ONE_WEIGHT)
     by_agreement: bool = less_in_disagreement()
     against: str = setting("", "The control arm; by default the first.")
     placebo: tuple[str, ...] = setting((), "Metrics that the change cannot affect.", choices=PLACEBOS)
     several: bool = setting(False, "Whether the arms may differ in more than one thing.")
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """The weights of the fused component, for DE and for DIR. Raise InputError for an arm that fuses nothing."""
+        if self.w_de is None or self.w_dir is None:
+            raise InputError(f"arm {self.name!r}: has no weights, expected w_de and w_dir")
+        return self.w_de, self.w_dir
 
 
 _OF_EVERY_ARM = ("name", "against", "placebo", "several")

@@ -132,7 +132,17 @@ class Option:
                 return all(type(each) in (int, float) for each in listed)
             case "values" | "references":
                 return isinstance(value, Mapping)
+        if value == self.default == "":
+            return True
         return (self.several or listed[:1] == [value]) and all(isinstance(each, str) and each.strip() for each in listed)
+
+    def read_plain(self, value: object) -> Any:
+        """Return the value of a text, or of one that is of the right type already. Raise SettingError for one of another type."""
+        found = self.read(value)
+        given = isinstance(value, str) or (value is None and self.default is None) or isinstance(value, Path)
+        if not given and not self.accepts(value):
+            raise self._wrong(value, self.expected)
+        return found
 
     @property
     def expected(self) -> str:

@@ -96,7 +96,7 @@ def make(record: type[R], chosen: Mapping[str, object], **others: Any) -> R:
     values = dict(others)
     for each, option, inner in list_fields(record):
         if option is not None and option.name in chosen:
-            values[each.name] = option.read(chosen[option.name])
+            values[each.name] = option.read_plain(chosen[option.name])
         elif option is not None and option.default is MISSING:
             raise SettingError(option.name, f"got none, expected {option.expected}")
         elif inner is not None and each.name not in others:
