@@ -1,8 +1,10 @@
-"""A plugin of pytest: each record that declares settings has one more, as if a person had appended it to the record's file."""
+"""A plugin of pytest: each record that declares settings has one more, as if a person had appended it to the record's file. Some
+have one that changes the result too, added after things were made without it."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 NAME = "odd_"  # the beginning of each further setting
@@ -10,6 +12,10 @@ NAME = "odd_"  # the beginning of each further setting
 # A hypothesis has one of two rules, which declare what decides it; what a person asks for becomes one of them.
 LEFT_OUT = ("FusionRequest", "KnnRequest", "RecoveredRequest", "RuleRequest")
 _DECLARED = {"help": "Odd.", "default": 4, "title": "Odd", "least": 0, "most": 9, "changes_result": False}
+# Whose settings go into an identity by their declaration alone. What changes the result of another record is written where that
+# is made.
+LATER = ("CallSettings", "SimilaritySettings", "FusionSettings", "LabelSettings", "Thresholds", "CellOptions", "Rubric")
+LATER_SPACES = ("CoresponseSettings", "NetworkSettings", "ResponseSettings", "TextSettings")
 _make_dataclass = dataclasses.dataclass
 
 
@@ -19,13 +25,15 @@ def dataclass(cls: Any = None, /, **about: Any) -> Any:
         return lambda given: dataclass(given, **about)
     declares = any(isinstance(each, dataclasses.Field) and "setting" in each.metadata for each in vars(cls).values())
     if declares and cls.__name__ not in LEFT_OUT:
-        _append_setting(cls, f"{NAME}{cls.__name__.lower()}")
+        _append_setting(cls, f"{NAME}{cls.__name__.lower()}", _DECLARED)
+        if cls.__name__ in (*LATER, *LATER_SPACES):
+            _append_setting(cls, f"{NAME}later_{cls.__name__.lower()}", {**_DECLARED, "changes_result": True, "later": True})
     return _make_dataclass(cls, **about)
 
 
-def _append_setting(cls: Any, name: str) -> None:
+def _append_setting(cls: Any, name: str, declared: Mapping[str, Any]) -> None:
     cls.__annotations__[name] = "int"
-    setattr(cls, name, dataclasses.field(default=4, kw_only=True, metadata={"setting": _DECLARED}))
+    setattr(cls, name, dataclasses.field(default=4, kw_only=True, metadata={"setting": declared}))
 
 
 def pytest_load_initial_conftests() -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.commands import core
 
 RUN = ("run", "prompt_only", "--dataset", "simulated")
+RULES = ("run", "evidence_rules", "--dataset", "simulated")
 FUSE = ("fuse", "--base", "a", "--with", "b", "--name", "x", "--w-dir", "1")
 DECOMPOSE = ("decompose", "--base", "a", "--fused", "b", "--name", "x", "--w-dir", "1")
 LABELS = ("cells", "labels", "F", "--name", "n")
@@ -48,6 +49,23 @@ HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
         ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "foo"), "--metric: got 'foo', expected de, dir, mean, hit_rate"),
         ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "hit_rate"), "--metric: got 'hit_rate', expected de, dir, mean"),
         ((*HYPOTHESIS, "--smallest", "1"), "--smallest: got 1.0, expected more than 0, less than 1"),
+        (
+            (*RULES, "--endpoint", "http://nowhere/v1"),
+            "--endpoint: got 'http://nowhere/v1', which has no effect on evidence_rules",
+        ),
+        ((*RULES, "--model", "m"), "--model: got 'm', which has no effect on evidence_rules; expected none"),
+        ((*RULES, "--token-budget", "5"), "--token-budget: got 5, which has no effect on evidence_rules; expected none"),
+        ((*RULES, "--timeout", "5"), "--timeout: got 5.0, which has no effect on evidence_rules; expected 600.0"),
+        ((*RULES, "--no-cache"), "--no-cache: got it, which has no effect on evidence_rules; expected none"),
+        (
+            ("knn", "--space", "x", "--protocol", "loo", "--folds", "3"),
+            "--folds: got 3, which has no effect under the protocol loo",
+        ),
+        (
+            ("knn", "--space", "x", "--protocol", "test", "--seed", "9"),
+            "--seed: got 9, which has no effect under the protocol test",
+        ),
+        ((*LABELS, "--ray-address", "h:1"), "--ray-address: got h:1, but the backend is local; expected the backend ray with it"),
         (("run", "debat", "--dataset", "simulated"), "method 'debat': not known, did you mean debate, debate_again?"),
     ],
 )

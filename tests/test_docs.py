@@ -36,6 +36,7 @@ ADDED_BEFORE = {  # the first words of a line that an example adds to a file →
     '"count-symbols"': '        "search": Command(',
     "from core.datasets.signed_pairs": "from core.datasets.submissions import",
     "(is_signed": "    (is_external_score,",
+    "from core.engine import shared_settings": "from core.engine.shared_settings import",
     "timeout_s: float": "    endpoint: str | None = one_server()",
     "timeout_s=": "        concurrency=request.concurrency,",
 }

@@ -91,7 +91,8 @@ class _Arms:
         other = self._load_existing(arm.others[0]) if arm.knn is None else self._finish(self._knn_request(arm, cut))
         if base is None or other is None:
             return None
-        settings = FusionSettings(base.id, (other.id,), (arm.w_de,), (arm.w_dir,), by_agreement=arm.by_agreement)
+        w_de, w_dir = arm.weights
+        settings = FusionSettings(base.id, (other.id,), (w_de,), (w_dir,), by_agreement=arm.by_agreement)
         request = RunRequest("fusion", self.dataset.id, fusion_options(settings), self.rows, self._name(arm, cut, seed))
         return self._finish(request)
 

@@ -24,7 +24,7 @@ from core.datasets.archives import SUFFIX, predictions_in
 from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
 from core.errors import InputError
-from core.fields.record import setting, values_of, values_with_effect
+from core.fields.record import setting, values_with_effect
 from core.file_io import temporary_folder
 from core.hashes import sha256_of
 from core.importing import run_writer
@@ -220,9 +220,7 @@ def identify(path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: Pre
     file_sha256 = hash_cells(path)
     real_sha256 = None if options.cells.real is None else hash_cells(options.cells.real)
     rows = dataset_sha256(pairs)
-    usual = values_of(CellOptions())
-    told = values_with_effect(options.cells)
-    chosen = {name: value for name, value in told.items() if name != "real" and value != usual[name]}
+    chosen = {name: value for name, value in values_with_effect(options.cells).items() if name != "real"}
     read = [READING_VERSION, chosen, sorted(options.columns.items()), *options.within]
     identity = json.dumps([KIND, file_sha256, real_sha256, dataset.name, rows, read, options.rank_only], sort_keys=True)
     return Source(KIND, sha256_of(identity), file_sha256, real_sha256, rows)

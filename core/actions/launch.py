@@ -17,6 +17,7 @@ from core.actions.workspace import Workspace
 from core.datasets.prompt_files import PromptFile
 from core.engine.ray_cluster import check_ray
 from core.engine.request import Expectation, Price, Rate, RunRequest, expect, expected_calls
+from core.engine.resolve import check_typed
 from core.engine.resolve import resolve as resolve_request
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, Unreachable
@@ -52,13 +53,14 @@ def resolve(
     check_name("run", name_of(request))
     found = method(request.method)
     loader = components or WorkspaceComponents(workspace, _dataset_of(workspace, request))
+    request, file = _name_prompts_by_hash(request, found)
+    check_typed(found, request)
     if found.needs_model and not request.model:
         request = replace(request, model=_only_model(workspace, request, known_health))
     if found.needs_model:
         calls = _calls_of(workspace, request)  # one that asks again asks as its run was asked, whatever a file says now
         chosen = calls.with_identity(request.calls.identity) if isinstance(found, AsksAgain) else calls
         request = replace(request, calls=chosen)
-    request, file = _name_prompts_by_hash(request, found)
     sha256 = str(request.options.get("prompts") or "")
     if is_sha256(sha256) and not request.rows:
         request = replace(request, rows=prompt_files.rows_of(workspace, loader.dataset_id, sha256, file))

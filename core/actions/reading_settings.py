@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from core.audit.clash import PointsRequest
 from core.engine.shared_settings import (
-    CONCURRENCY,
     cached_answers,
     calls_at_once,
     most_tokens,
@@ -34,7 +33,7 @@ class ModelReading:
     )
     effort: str = setting("", "Reasoning effort.", kind="choice", choices=EFFORTS, title="Reasoning effort")
     seed: int = random_seed()
-    concurrency: int = calls_at_once(CONCURRENCY)
+    concurrency: int = calls_at_once()
     token_budget: int | None = most_tokens()
     cached: bool = cached_answers()
     endpoint: str | None = one_server()

@@ -17,7 +17,7 @@ from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network
 from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
-from core.fields.record import values_of, without_effect
+from core.fields.record import keep_identity, options_of, values_of
 from core.hashes import sha256_of
 from core.importing import pack_files, space_files
 from core.importing.space_files import Spec
@@ -157,7 +157,7 @@ def source_of(settings: Built) -> tuple[str, dict[str, Any]]:
 def specify(workspace: Workspace, kind: str, options: Spec, pack: str | None = None) -> dict[str, Any]:
     """Return what a space is made from, as part of its identity: the options of `embed` that change it, and its pack or labels by
     content."""
-    options = {option: value for option, value in options.items() if option not in _without_effect(kind)}
+    options = keep_identity(options_of(SPACE_SETTINGS[kind]), options) if kind in SPACE_SETTINGS else dict(options)
     if kind in PACK_OF and pack is None:
         with workspace.store.read() as db:
             default = datasets.default(db)
@@ -168,10 +168,6 @@ def specify(workspace: Workspace, kind: str, options: Spec, pack: str | None = N
             return {**options, "pack": source.name, "pack_sha256": source.sha256}
         dataset = datasets.find(db, options["dataset"])
         return {**options, "dataset": dataset.name, "labels_sha256": labelled_rows(db, dataset.id)[1]}
-
-
-def _without_effect(kind: str) -> frozenset[str]:
-    return without_effect(SPACE_SETTINGS[kind]) if kind in SPACE_SETTINGS else frozenset()
 
 
 def load(workspace: Workspace, record: SpaceRecord) -> Space:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -31,22 +31,12 @@ class BaselineScore:
 
 @dataclass(frozen=True, slots=True)
 class BaselineScores:
-    """metrics: those with a best value, as in the table. mean: over all of them, as cell-eval prints it. challenge: over the
-    challenge's three; NaN where the table lacks one of them."""
+    """mean: over all metrics, as cell-eval prints it. challenge: over the challenge's three; NaN where the table lacks one of
+    them. metrics: those with a best value, as in the table."""
 
-    metrics: tuple[BaselineScore, ...]
     mean: float
     challenge: float
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the scores as plain data."""
-        return {
-            "mean": self.mean,
-            "challenge": self.challenge,
-            "metrics": [
-                {"metric": each.metric, "run": each.run, "baseline": each.baseline, "score": each.score} for each in self.metrics
-            ],
-        }
+    metrics: tuple[BaselineScore, ...]
 
 
 def score_from_baseline(found: CellEvaluation, baseline: CellEvaluation) -> BaselineScores:
@@ -64,7 +54,7 @@ def score_from_baseline(found: CellEvaluation, baseline: CellEvaluation) -> Base
     by_name = {each.metric: each.score for each in metrics}
     of_challenge = [by_name.get(name, math.nan) for name in CHALLENGE]
     mean = float(np.mean(list(by_name.values()))) if by_name else math.nan
-    return BaselineScores(metrics, mean, float(np.mean(of_challenge)))
+    return BaselineScores(mean, float(np.mean(of_challenge)), metrics)
 
 
 def _score(best: str, run: float, baseline: float) -> float:

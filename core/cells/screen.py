@@ -17,7 +17,7 @@ from core.cells.cell_formats import hash_cells
 from core.cells.cell_table import add_cell_table
 from core.cells.columns import Columns, texts
 from core.cells.comparisons import CompareEach
-from core.cells.conditions import FOUND, READING, READING_VERSION, Conditions, ReadingSettings, compare_within, read_conditions
+from core.cells.conditions import FOUND, READING_VERSION, Conditions, ReadingSettings, compare_within, read_conditions
 from core.cells.confounders import refuse_mixed_lines
 from core.cells.contradictions import refuse_contradictions
 from core.cells.design import DesignSettings, build_design
@@ -53,6 +53,7 @@ class LabelSettings(ReadingSettings):
         None,
         "A table of what was done to each cell, beside a matrix of 10x Genomics. Its columns are added to obs.",
         metavar="TABLE",
+        later=True,
         not_on_form="a second file beside a matrix of 10x, which a page does not take",
     )
     batch: str | None = setting(
@@ -77,14 +78,9 @@ class LabelSettings(ReadingSettings):
     in_memory: bool = setting(False, "Read the whole file at once.", title="Read the whole file at once", changes_result=False)
 
     def identity(self) -> dict[str, Any]:
-        """Return the inputs of the labels, as plain data. Settings of how cells are read are left out at their defaults.
-
-        A table of cells is represented by its content.
-        """
-        usual = {name for name in (*READING, "within") if getattr(self, name) in (None, (), {})}
-        left_out = usual | {"obs"}
+        """Return the inputs of the labels, as plain data. A table of cells is represented by its content."""
         table = {} if self.obs is None else {"obs": hash_cells(self.obs)}
-        return {name: value for name, value in identity_of(self).items() if name not in left_out} | table | VERSIONS
+        return identity_of(self) | table | VERSIONS
 
     def read_conditions(self, file: CellFile) -> Conditions:
         """Return the perturbations of the cells of a file.

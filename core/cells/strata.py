@@ -27,6 +27,7 @@ def within_setting(not_on_form: str = "") -> Any:
         title="Compare inside each",
         metavar="COLUMN",
         repeated=True,
+        later=True,
         not_on_form=not_on_form,
     )
 

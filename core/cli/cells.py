@@ -18,6 +18,10 @@ from core.cells.challenge_cells import write_challenge_cells
 from core.cells.challenge_score import SHORT
 from core.cells.conditions import READING
 from core.cells.confounders import describe_even
+from core.cells.design import DesignSettings
+from core.cells.groups import GroupSettings
+from core.cells.labels import Thresholds
+from core.cells.sampling import SamplingSettings
 from core.cells.screen import Description, LabelSettings
 from core.cells.words import description_lines, label_lines
 from core.cli import names
@@ -26,8 +30,9 @@ from core.cli.files import show_imports
 from core.cli.names import RunName
 from core.cli.settings import takes
 from core.errors import InputError
-from core.fields.record import make
+from core.fields.record import make, options_of
 from core.file_io import read_file
+from core.records import to_json
 from core.texts import number_text
 
 app = typer.Typer()
@@ -36,7 +41,20 @@ File = Annotated[
     Path, typer.Argument(metavar="FILE", help="Cells with counts in X: AnnData (.h5ad or .zarr), or a matrix of 10x Genomics.")
 ]
 _MOST_BYTES = 1 << 26  # of a list of genes
-_COLUMNS = (*READING, "batch", "guide", "obs")
+_LABELLING = (GroupSettings, DesignSettings, Thresholds, SamplingSettings)
+_OF_LABELS = [option.name for record in _LABELLING for option in options_of(record)]
+_NOT_DESCRIBED = {
+    **dict.fromkeys((*_OF_LABELS, "most_remaining"), "it describes a file before anything is labelled"),
+    "within": "nothing is compared while a file is described",
+    "in_memory": "only what is said of the cells is read",
+}
+_NOT_IN_ARCHIVE = {
+    "real": "it rewrites one file and compares it with none",
+    "run": "it evaluates nothing that could be stored",
+    "dataset": "it evaluates nothing that could be stored",
+    "within": "it compares no cells with others",
+    "sample": "every cell of the file is written",
+}
 _SHOWN_OF_RECORD = (
     *("columns", "perturbations", "genes", "cells", "control_cells", "failed_guides", "note"),
     *("within", "strata", "test", "replicates", "calibration"),
@@ -45,7 +63,7 @@ _NO_FORM = "cell-eval reads two files of cells for minutes, in a process that ha
 
 
 @app.command()
-@takes(LabelSettings, only=_COLUMNS, why="it describes a file before anything is labelled")
+@takes(LabelSettings, without=_NOT_DESCRIBED)
 def describe(
     file: File,
     chosen: dict[str, Any],
@@ -133,11 +151,11 @@ def score(
         numbers = " ".join(f"{number_text(value):>10}" for value in (each.run, each.baseline, each.score))
         lines.append(f"{SHORT.get(each.metric, ''):4} {each.metric:28} {numbers}")
     mean = f"mean of the challenge's three {number_text(found.challenge)}, of all {len(found.metrics)} {number_text(found.mean)}"
-    show({"run": run, "baseline": baseline, **found.as_json()}, as_json, "\n".join([*lines, mean]))
+    show({"run": run, "baseline": baseline, **to_json(found)}, as_json, "\n".join([*lines, mean]))
 
 
 @app.command()
-@takes(EvaluationOptions, only=(*READING, "clip_negative"), why="it rewrites a file and evaluates nothing", no_form=_NO_FORM)
+@takes(EvaluationOptions, without=_NOT_IN_ARCHIVE, no_form=_NO_FORM)
 def vcc(
     file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad) with controls.")],
     out: Annotated[Path, typer.Option(help="The archive to write (.vcc).")],

@@ -20,9 +20,9 @@ from core.cli.names import RunName
 from core.cli.runs import list_records
 from core.cli.settings import takes
 from core.engine.request import RunRequest
+from core.engine.resolve import refuse_model_settings
 from core.engine.spec import ExecutionSettings
-from core.fields.record import make, options_of
-from core.llm.call_settings import CallSettings
+from core.fields.record import make
 from core.llm.health import Health, describe_logprobs
 from core.llm.messages import Request
 from core.llm.serve import HOST, PORT, ServerOptions
@@ -32,6 +32,14 @@ from core.methods.base import method_named
 from core.methods.call_probe import find_requests
 
 app = typer.Typer()
+
+_RUN = "it makes no run, of which this would be said"
+_CARRIED_OUT = "it asks a few questions and carries out no run"
+_NOT_OF_A_SERVER = {
+    **dict.fromkeys(("dataset", "rows", "name", "labels", "seed", "repeat"), _RUN),
+    **dict.fromkeys(("concurrency", "timeout_s", "max_answer_mb", "token_budget", "cached"), _CARRIED_OUT),
+    **dict.fromkeys(("backend", "ray_address"), _CARRIED_OUT),
+}
 
 
 @app.command()
@@ -54,7 +62,9 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Predict: start a run and, without --detach, work on it until it ends."""
-    request = make(RunRequest, chosen, method=method, options=launch.read_options(method_named(method), values or ()))
+    known = method_named(method)
+    request = make(RunRequest, chosen, method=method, options=launch.read_options(known, values or ()))
+    refuse_model_settings(known, request)
     spec = launch.resolve(context.obj, request)
     expected = launch.estimate(context.obj, spec, request.concurrency, endpoint=request.endpoint)
     say_progress(f"{launch.name_of(request)}: {len(spec.rows):,} rows, about {expected.calls:,} calls")
@@ -129,11 +139,7 @@ def log(
 
 
 @app.command()
-@takes(
-    RunRequest,
-    only=("endpoint", "model", *(option.name for option in options_of(CallSettings))),
-    why="it asks a server a few questions and makes no run",
-)
+@takes(RunRequest, without=_NOT_OF_A_SERVER)
 def endpoint(
     context: typer.Context,
     chosen: dict[str, Any],
@@ -149,12 +155,12 @@ def endpoint(
     as_json: Json = False,
 ) -> None:
     """Check whether each model server answers, its abilities, and whether one run can use several."""
-    address, model = chosen.pop("endpoint") or context.obj.settings.endpoint, chosen.pop("model")
-    calls = make(CallSettings, chosen)
+    request = make(RunRequest, chosen, method=method or "")
+    address = request.endpoint or context.obj.settings.endpoint
     if values and method is None:
         raise typer.BadParameter("is an option of a method; name it with --method", param_hint="--set")
     asked = () if method is None else asyncio.run(_requests_of(method, values or ()))
-    found = asyncio.run(model_servers.check_each(context.obj, address, model, calls, asked))
+    found = asyncio.run(model_servers.check_each(context.obj, address, request.model, request.calls, asked))
     health = model_servers.combine(found)
     if len(found) == 1:
         show(_health_record(health), as_json, "\n".join(_health_lines(health)))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from keyword import iskeyword
 from pathlib import Path
@@ -65,11 +65,12 @@ _EMPTY = inspect.Parameter.empty
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The settings that a command has options for. why: why it has not all of the record. no_form: why no page has a form."""
+    """The settings that a command has options for. without: what it leaves out, with the reason of each. no_form: why no page has
+    a form."""
 
     record: type
     options: tuple[Option, ...]
-    why: str = ""
+    without: Mapping[str, str] = field(default_factory=dict)
     no_form: str = ""
 
     def pop(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -88,14 +89,15 @@ class Taken:
             raise InputError(f"{option.option}: {error.problem}") from error
 
 
-def takes(record: type, only: Container[str] | None = None, *, why: str = "", no_form: str = "") -> Callable[[F], F]:
-    """Give a command an option for each setting of a record, or for those named in `only`, with the reason `why`.
+def takes(record: type, *, without: Mapping[str, str] | None = None, no_form: str = "") -> Callable[[F], F]:
+    """Give a command an option for each setting of a record, without those that are named, each with its reason.
 
     The command gets all values as `chosen`, by name, instead of the options. `taken_by` returns what it has. no_form: why no page
     has a form of the settings.
     """
-    options = tuple(each for each in options_of(record) if not each.not_on_command and (only is None or each.name in only))
-    taken = Taken(record, options, why, no_form)
+    left_out = without or {}
+    options = tuple(each for each in options_of(record) if not each.not_on_command and each.name not in left_out)
+    taken = Taken(record, options, left_out, no_form)
 
     def decorate(command: F) -> F:
         @wraps(command)
@@ -138,7 +140,7 @@ def _parameter(option: Option) -> inspect.Parameter:
     about = typer.Option(
         option.option,
         metavar=_metavar(option),
-        help=option.command_help or option.help,
+        help=option.option_help,
         autocompletion=complete_option(option),
     )
     annotation: Any = Annotated[kind | None if default is None else kind, about]

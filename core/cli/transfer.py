@@ -25,7 +25,7 @@ from core.scoring.other_scores import constant_parents
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.store import predictions, runs
 from core.store.datasets import Dataset
-from core.transfer.knn_settings import KnnSettings, with_power_of_effects
+from core.transfer.knn_settings import KnnSettings, refuse_cut_without_effect, with_power_of_effects
 from core.transfer.protocols import Kind
 from core.types import Flag
 
@@ -34,7 +34,10 @@ app = typer.Typer()
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")]
 PROGRESS_EVERY_S = 3.0
 MOST_LISTED = 20  # neighbours printed for people; --json has all
-_OF_NEIGHBOURS = ("spaces", "folds", "seed", "power", "de_power", "k", "axis", "centre")
+_NOT_OF_ONE_ROW = {
+    "protocol": "an option of its own, whose default follows from the row's label",
+    "strength": "one row has no support to compare with",
+}
 
 
 @app.command()
@@ -42,6 +45,7 @@ _OF_NEIGHBOURS = ("spaces", "folds", "seed", "power", "de_power", "k", "axis", "
 def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False, as_json: Json = False) -> None:
     """Predict from the labels of similar genes: coverage, and the score beside that of the same space with permuted vectors."""
     asked = make(KnnRequest, with_power_of_effects(chosen))
+    refuse_cut_without_effect(asked.settings)
     target, settings, name = default_dataset(context.obj, asked.dataset), asked.settings, asked.name
     if asked.pairs is not None or asked.out is not None:
         _predict_file(context.obj, target, asked, as_json)
@@ -104,7 +108,7 @@ def _share_of(step: Callable[[str], None]) -> Callable[[float], None]:
 
 
 @app.command()
-@takes(KnnSettings, only=_OF_NEIGHBOURS, why="one row has no support to compare with; its protocol follows from its label")
+@takes(KnnSettings, without=_NOT_OF_ONE_ROW)
 def neighbours(
     context: typer.Context,
     pair: Annotated[str, typer.Argument(metavar="PAIR", help="A row's id: perturbation_gene.")],

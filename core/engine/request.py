@@ -14,19 +14,20 @@ from core.engine.shared_settings import (
     cached_answers,
     calls_at_once,
     cluster_address,
+    longest_answer,
     most_tokens,
     one_model,
     one_server,
     random_seed,
+    seconds_to_wait,
     several_servers,
     where_predicted,
 )
-from core.engine.spec import BackendName, LabelViewSpec
+from core.engine.spec import VIEWS, BackendName, LabelViewSpec
 from core.errors import InputError, NotFound
 from core.fields.record import make, options_of, setting
 from core.file_io import read_file
 from core.llm.call_settings import CallSettings
-from core.llm.endpoint import MAX_ANSWER_MB
 from core.methods.base import Method
 from core.types import ASKED, Pair
 
@@ -73,7 +74,7 @@ class RunRequest:
         "auto",
         "Evidence from labelled rows, examples and base rates use only these labels.",
         kind="choice",
-        choices=("auto", "all", "blinded", "folds"),
+        choices=("auto", *VIEWS),
         words={
             "auto": "auto: labels of other folds for labelled rows, all training labels for the others",
             "all": "all: all training labels",
@@ -88,16 +89,8 @@ class RunRequest:
     calls: CallSettings = field(default_factory=CallSettings)
     endpoint: str | None = several_servers()
     concurrency: int = calls_at_once()
-    timeout_s: float = setting(
-        600.0, "Seconds to wait for one answer.", flag="--timeout", title="Seconds to wait", above=0, changes_result=False
-    )
-    max_answer_mb: float = setting(
-        MAX_ANSWER_MB,
-        "Cut answers off beyond so many million bytes; log-probabilities of long answers get more.",
-        title="Longest answer, million bytes",
-        above=0,
-        changes_result=False,
-    )
+    timeout_s: float = seconds_to_wait()
+    max_answer_mb: float = longest_answer()
     token_budget: int | None = most_tokens()
     cached: bool = cached_answers()
     backend: BackendName = where_predicted()

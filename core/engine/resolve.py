@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from core.engine.dependencies import load_pairs
-from core.engine.request import RunRequest, choose_rows
+from core.engine.request import RunRequest, choose_rows, parse_row_selection
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256
-from core.errors import InputError, StateError
+from core.errors import InputError, SettingError, StateError
 from core.fields.option import split_names
+from core.fields.record import options_of, values_of
 from core.hashes import sha256_of
+from core.llm.call_settings import CallSettings
 from core.methods.base import (
     AsksAgain,
     DerivedMethod,
@@ -26,11 +28,9 @@ from core.store import Store, predictions, rubrics, runs, spaces
 from core.store.runs import Run
 from core.types import TRAIN, Pair
 
-_ADDED_LATER = (
-    "prompts",
-    "passage",
-    "names",
-)  # options that are left out at their default, so that runs keep the ids that they had
+_OF_ASKING = ("labels", "seed", "repeat")  # of model calls and labels
+_OF_CALLS = tuple(option.name for option in options_of(CallSettings) if option.changes_result)
+_OF_MODEL = ("model", "endpoint", "token_budget", "timeout_s", "max_answer_mb", "cached")
 
 
 def resolve(store: Store, request: RunRequest, method: Method, components: ComponentLoader, packs: Mapping[str, str]) -> RunSpec:
@@ -46,19 +46,19 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     prompts = "" if isinstance(method, AsksAgain) else method.prompts(options)
     model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat, "calls": request.calls.identity}
     if not method.needs_model:
-        _refuse_options_without_effect(method, **{name: (value, None) for name, value in request.calls.identity.items()})
+        _refuse_without_effect(method, request, _OF_CALLS)
     if isinstance(method, DerivedMethod):
-        _refuse_options_without_effect(method, **_of_a_model(request))
-        options = method.complete(options, components)
+        _refuse_without_effect(method, request, _OF_ASKING)
+        options = _without_later(method, method.complete(options, components))
         rows = _rows_of_derived(request, method, components, known, options)
         particulars: dict[str, Any] = {"parents": method.parents(options)}
     elif isinstance(method, ReadsTexts):
-        _refuse_options_without_effect(method, labels=(request.labels, "auto"))
+        _refuse_without_effect(method, request, ("labels",))
         parent, rows = _rows_with_texts(store, request, method, known, options)
         options = {**options, "run": parent}
         particulars = {"parents": (parent,), **model}
     elif isinstance(method, AsksAgain):
-        _refuse_options_without_effect(method, **_of_a_model(request))
+        _refuse_without_effect(method, request, _OF_ASKING)
         earlier, rows = _rows_asked_before(store, request, method, known, options)
         of_parent: dict[str, Any] = {"seed": int(earlier.spec.get("seed", 0)), "repeat": int(earlier.spec.get("repeat", 0))}
         of_parent |= {"calls": request.calls.over_run(earlier.spec).identity}
@@ -90,34 +90,45 @@ def _options_of(method: Method, request: RunRequest) -> dict[str, Any]:
     Raise InputError for invalid options, for missing sources, and for coded names with texts of public sources, because these
     contain names that no pack lists.
     """
-    options = read_options(method.options, request.options)
-    for name in _ADDED_LATER:
-        if not options.get(name):
-            options.pop(name, None)
+    options = _without_later(method, read_options(method.options, request.options))
     refuse_missing_sources(method.options, options)
     if options.get("names") in REWRITTEN and options.get("sources", "packs") != "packs":
         raise InputError(f"names: {options['names']} needs sources = packs, got {options['sources']!r}")
     return options
 
 
-def _of_a_model(request: RunRequest) -> dict[str, tuple[object, object]]:
-    """Return a request's settings of model calls and labels: name → (value, default)."""
-    return {
-        "labels": (request.labels, "auto"),
-        "seed": (request.seed, 0),
-        "repeat": (request.repeat, 0),
-    }
+def _without_later(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without later ones at their defaults: runs from before these keep the identity that they had."""
+    usual = {option.name: option.default for option in method.options if option.later}
+    return {name: value for name, value in options.items() if name not in usual or value != usual[name]}
 
 
-def _refuse_options_without_effect(method: Method, **given: tuple[object, object]) -> None:
-    """Raise InputError for an option, name → (value, default), that has no effect on a method and is not at its default.
+def check_typed(method: Method, request: RunRequest) -> None:
+    """Raise InputError for options and rows that cannot be read, before a server or the store is asked for anything."""
+    _options_of(method, request)
+    if isinstance(request.rows, str):
+        parse_row_selection(request.rows)
+
+
+def refuse_model_settings(method: Method, request: RunRequest) -> None:
+    """Raise SettingError for a setting of a model's calls that was chosen for a method that calls none."""
+    if not method.needs_model:
+        _refuse_without_effect(method, request, _OF_MODEL)
+
+
+def _refuse_without_effect(method: Method, request: RunRequest, names: Collection[str]) -> None:
+    """Raise SettingError for one of these settings of a request that has no effect on a method and is not at its default.
 
     A derived method calls no model and has its own protocol for labels; one that reads texts sees no labels; one that asks again
     asks as its parent did.
     """
-    for name, (value, default) in given.items():
-        if value != default:
-            raise InputError(f"{name}: got {value!r}, which has no effect on {method.name}; expected {default!r}, or its options")
+    values = values_of(request)
+    for option in options_of(RunRequest):
+        value = values[option.name]
+        if option.name in names and value != option.default:
+            got = "got it" if option.kind == "flag" else f"got {value!r}"
+            usual = "none" if option.kind == "flag" or option.default in (None, "", ()) else repr(option.default)
+            raise SettingError(option.name, f"{got}, which has no effect on {method.name}; expected {usual}")
 
 
 def _rows_of_derived(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.engine.spec import BackendName
+from core.engine.spec import MOST_CALLS, BackendName
 from core.fields.record import setting
+from core.llm.endpoint import CONCURRENCY, MAX_ANSWER_MB, TIMEOUT_S
 
-MOST_CALLS, CONCURRENCY = 4096, 16  # calls at once, and by default
 _USUAL_SERVER = "that of the settings"
 SERVERS_HELP = (
     "A model server's address ending in /v1, or several, joined by commas. Or a file of them, one a line, which is read again "
@@ -45,6 +45,23 @@ def calls_at_once(default: int | None = CONCURRENCY, help: str = "How many calls
 def most_tokens(help: str = "Start no further row once so many tokens are spent.") -> Any:
     """Return the setting of how many tokens a run may spend."""
     return setting(None, help, title="Token budget", least=1, key="budget", changes_result=False)
+
+
+def seconds_to_wait() -> Any:
+    """Return the setting of how long an answer may take."""
+    about: dict[str, Any] = {"flag": "--timeout", "title": "Seconds to wait"}
+    return setting(TIMEOUT_S, "Seconds to wait for one answer.", above=0, changes_result=False, **about)
+
+
+def longest_answer() -> Any:
+    """Return the setting of how long an answer may be."""
+    return setting(
+        MAX_ANSWER_MB,
+        "Cut answers off beyond so many million bytes; log-probabilities of long answers get more.",
+        title="Longest answer, million bytes",
+        above=0,
+        changes_result=False,
+    )
 
 
 def cached_answers() -> Any:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from core.errors import InputError
+from core.errors import InputError, SettingError
+from core.fields.record import choices_of
 from core.hashes import KEY_DIGITS, sha256_of
 from core.llm.call_settings import CallSettings
-from core.llm.endpoint import EXAMPLE, MAX_ANSWER_MB, Endpoint, asks_several
+from core.llm.endpoint import CONCURRENCY, EXAMPLE, MAX_ANSWER_MB, TIMEOUT_S, Endpoint, asks_several
 from core.net.server_access import NO_KEYS, ServerAccess
 from core.records import to_json
 from core.types import ASKED, Pair
@@ -20,19 +21,19 @@ from core.types import ASKED, Pair
 ViewKind = Literal["all", "blinded", "folds"]
 BackendName = Literal["local", "ray"]
 VERSION = 1  # of the files with these records
-_VIEWS = ("all", "blinded", "folds")
-BACKENDS: tuple[BackendName, ...] = ("local", "ray")
+VIEWS, BACKENDS = choices_of(ViewKind), choices_of(BackendName)
+MOST_CALLS = 4096  # at once
 _RAY_ADDRESS = re.compile(r"auto|(?:[\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 
 
 def check_backend(backend: str, ray_address: str) -> None:
-    """Raise InputError unless there is such a backend, and the address is one of a Ray cluster; "" for none."""
+    """Raise SettingError unless there is such a backend, and the address is one of a Ray cluster; "" for none."""
     if backend not in BACKENDS:
-        raise InputError(f"backend: got {backend!r}, expected {' or '.join(BACKENDS)}")
+        raise SettingError("backend", f"got {backend!r}, expected {' or '.join(BACKENDS)}")
     if ray_address and backend != "ray":
-        raise InputError(f"ray address: got {ray_address}, but the backend is {backend}")
+        raise SettingError("ray_address", f"got {ray_address}, but the backend is {backend}; expected the backend ray with it")
     if ray_address and not _is_ray_address(ray_address):
-        raise InputError(f"ray address: got {ray_address!r}, expected HOST:PORT or auto")
+        raise SettingError("ray_address", f"got {ray_address!r}, expected HOST:PORT or auto")
 
 
 def _is_ray_address(text: str) -> bool:
@@ -51,8 +52,8 @@ class LabelViewSpec:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in _VIEWS:
-            raise InputError(f"label view: got {self.kind!r}, expected {', '.join(_VIEWS)}")
+        if self.kind not in VIEWS:
+            raise InputError(f"label view: got {self.kind!r}, expected {', '.join(VIEWS)}")
         if self.kind == "folds" and self.k < 2:
             raise InputError(f"label view: got {self.k} folds, expected at least 2")
 
@@ -142,12 +143,12 @@ class ExecutionSettings:
     """
 
     servers: str = ""
-    concurrency: int = 16
-    rows_in_flight: int = 16
+    concurrency: int = CONCURRENCY
+    rows_in_flight: int = CONCURRENCY
     token_budget: int | None = None
     cached: bool = True
     unanswered_limit: int = 16
-    timeout_s: float = 600.0
+    timeout_s: float = TIMEOUT_S
     retries: int = 5
     backoff_s: float = 0.5
     longest_backoff_s: float = 30.0
@@ -159,9 +160,11 @@ class ExecutionSettings:
     calls: CallSettings = field(default_factory=CallSettings)
 
     def __post_init__(self) -> None:
-        for name in ("concurrency", "rows_in_flight", "unanswered_limit"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name}: got {getattr(self, name)}, expected 1 or more")
+        for name in ("concurrency", "rows_in_flight"):
+            if not 1 <= getattr(self, name) <= MOST_CALLS:
+                raise InputError(f"{name}: got {getattr(self, name)}, expected 1 to {MOST_CALLS}")
+        if self.unanswered_limit < 1:
+            raise InputError(f"unanswered_limit: got {self.unanswered_limit}, expected 1 or more")
         if self.token_budget is not None and self.token_budget < 1:
             raise InputError(f"token budget: got {self.token_budget}, expected 1 or more")
         if not 0 <= self.longest_outage_s < math.inf:

@@ -25,7 +25,8 @@ def arm_difference(spec: BenchmarkSpec, arm: Arm, made_here: bool = False) -> Ar
     if arm.base == control.name:
         what = f"a kNN over {arm.knn['spaces']}" if arm.knn is not None else f"run {', '.join(arm.others)}"
         scaled = ", less where their ranks are far apart" * arm.by_agreement
-        return ArmDifference((f"fused with {what}, weights {arm.w_de:g} (DE) and {arm.w_dir:g} (DIR){scaled}",), known=True)
+        w_de, w_dir = arm.weights
+        return ArmDifference((f"fused with {what}, weights {w_de:g} (DE) and {w_dir:g} (DIR){scaled}",), known=True)
     if arm.base is not None and arm.base == control.base:
         return ArmDifference(tuple(_differences(_fusion_parts(control), _fusion_parts(arm))), known=True)
     if arm.method is not None and control.method is not None:
@@ -54,7 +55,7 @@ def check_arms(spec: BenchmarkSpec) -> list[ArmDifference]:
 
 
 def _fusion_parts(arm: Arm) -> dict[str, object]:
-    return {"weights": (arm.w_de, arm.w_dir), "with": ", ".join(arm.others), "by agreement": arm.by_agreement, **(arm.knn or {})}
+    return {"weights": arm.weights, "with": ", ".join(arm.others), "by agreement": arm.by_agreement, **(arm.knn or {})}
 
 
 def _differences(before: dict[str, object], after: dict[str, object]) -> Sequence[str]:

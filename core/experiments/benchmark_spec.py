@@ -45,12 +45,6 @@ Replicate = tuple[int, int]  # the seed of a cut and the seed of the models' cal
 METRICS: tuple[Metric, ...] = ("DE", "DIR", "mean")
 METRIC_OF_RULE: Mapping[Metric, decision.Metric] = {"DE": "de", "DIR": "dir", "mean": "mean"}
 PLACEBOS = ("DE", "DIR", "DE within gene", "DIR within gene", "DE within pert", "DIR within pert")
-_ARM = ("name", "against", "placebo", "several")
-_KEYS = {  # keys of an arm by its kind, in addition to those of every arm
-    "run": ("run",),
-    "method": ("method", "options", "model", "endpoint", "token_budget", *(option.name for option in options_of(CallSettings))),
-    "base": ("base", "with", "knn", "w_de", "w_dir", "by_agreement"),
-}
 _CUT = [option.name for option in options_of(EvaluationProtocol)]  # which the benchmark's folds say
 _KNN = [option.name for option in options_of(KnnSettings) if option.name not in _CUT]
 
@@ -80,8 +74,8 @@ class Arm:
     """One arm: an existing run (`run`), a method with settings (`method`), or an arm or run fused with something (`base`).
 
     options, model, endpoint, token_budget, calls: of a method. others: runs to fuse with the base. knn: options of a kNN that
-    is made for each cut and fused with the base. w_de, w_dir: weights of the fused component; by_agreement: as in
-    `FusionSettings`. against: the control arm; "" for the first. placebo: metrics that the change from the control cannot
+    is made for each cut and fused with the base. w_de, w_dir: weights of the fused component, which has both; by_agreement: as
+    in `FusionSettings`. against: the control arm; "" for the first. placebo: metrics that the change from the control cannot
     affect. several: whether it may differ from the control in more than one thing.
     """
 
@@ -96,12 +90,28 @@ class Arm:
     base: str | None = setting(None, "The arm or run that is the base of a fusion.")
     others: tuple[str, ...] = setting((), "The run to fuse with the base.", name="with")
     knn: Mapping[str, Any] | None = setting(None, "Settings of a kNN to compute for each cut and fuse with the base.")
-    w_de: float = setting(0.5, "The weight of the fused component for DE.", **ONE_WEIGHT)
-    w_dir: float = setting(0.5, "The weight of the fused component for DIR.", **ONE_WEIGHT)
+    w_de: float | None = setting(None, "The weight of the fused component for DE.", **ONE_WEIGHT)
+    w_dir: float | None = setting(None, "The weight of the fused component for DIR.", **ONE_WEIGHT)
     by_agreement: bool = less_in_disagreement()
     against: str = setting("", "The control arm; by default the first.")
     placebo: tuple[str, ...] = setting((), "Metrics that the change cannot affect.", choices=PLACEBOS)
     several: bool = setting(False, "Whether the arms may differ in more than one thing.")
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """The weights of the fused component, for DE and for DIR. Raise InputError for an arm that fuses nothing."""
+        if self.w_de is None or self.w_dir is None:
+            raise InputError(f"arm {self.name!r}: has no weights, expected w_de and w_dir")
+        return self.w_de, self.w_dir
+
+
+_OF_EVERY_ARM = ("name", "against", "placebo", "several")
+_OF_RUN, _OF_FUSION = ("run",), ("base", "with", "knn", "w_de", "w_dir", "by_agreement")
+KEYS: Mapping[str, tuple[str, ...]] = {  # keys of an arm by its kind: what no other kind names is of a method
+    "run": (*_OF_EVERY_ARM, *_OF_RUN),
+    "method": tuple(option.name for option in options_of(Arm) if option.name not in (*_OF_RUN, *_OF_FUSION)),
+    "base": (*_OF_EVERY_ARM, *_OF_FUSION),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +225,10 @@ def _check_parts(table: TomlTable, spec: BenchmarkSpec) -> None:
 
 
 def _read_arm(table: TomlTable) -> Arm:
-    kinds = [key for key in _KEYS if key in table.values]
+    kinds = [key for key in KEYS if key in table.values]
     if len(kinds) != 1:
         raise table.error("name", f"has {' and '.join(kinds) or 'none'}, expected one of run, method, base")
-    table.refuse_unknown((*_ARM, *_KEYS[kinds[0]]))
+    table.refuse_unknown(KEYS[kinds[0]])
     arm = table.record(Arm)
     return arm if arm.base is None else replace(arm, knn=_read_fused(table, arm))
 

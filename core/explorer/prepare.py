@@ -17,6 +17,7 @@ from core.explorer.content import noise_of_cuts
 from core.methods.cut_scores import KeptRuns, can_cut_again, fusion_protocols, percentiles_of_cut
 from core.methods.fusion_components import ComponentLoader, load_components
 from core.methods.fusion_settings import FusionSettings
+from core.records import to_json
 from core.scoring.compare_runs import scores_of_cuts
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Codes, Floats
@@ -112,10 +113,6 @@ class Mix:
         """Return the weights as they count."""
         return weights_of(shares_of(self.de), shares_of(self.up))
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the mix as the explorer reads it."""
-        return {"name": self.name, "de": list(self.de), "up": list(self.up)}
-
 
 def starters(n_others: int) -> list[Mix]:
     """Return the mixes that every fusion has."""
@@ -147,7 +144,7 @@ def state_of_file(mix: Mix, mixes: Sequence[Mix], noise: CutNoise | None, said: 
         "up": list(mix.up),
         "position": 0,
         "noise": noise_at(noise, mix.weights()),
-        "mixes": [each.as_json() | {"noise": noise_at(noise, each.weights())} for each in mixes],
+        "mixes": [to_json(each) | {"noise": noise_at(noise, each.weights())} for each in mixes],
         "links": None,
         **said,
     }

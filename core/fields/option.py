@@ -48,11 +48,12 @@ class Option:
 
     several: whether the value is a tuple of what the kind says; on the command line with commas between them, or, if it is
     repeated, each by an option of its own. title: on a form; the name in words without one. missing: what stands in its place on
-    a form while there is no value. flag: on the command line, by default the name with dashes; one that begins with --no- takes
-    away what is true by default. metavar: what stands for the value in --help. command_help: what stands there instead of
-    `help`. required: whether the command has no default. is_usage: whether another value is wrong usage of the command, which
-    then shows range or choices. key: in links, by default the name. changes_result: whether it belongs to the identity of what is
-    made. not_on_form, not_on_command: why a form or a command leaves it out.
+    a form while there is no value. flag: on the command line, by default the name with dashes, behind "no-" for what is true by
+    default. metavar: what stands for the value in --help. command_help: what stands there instead of `help`. required: whether
+    the command has no default. is_usage: whether another value is wrong usage of the command, which then shows range or choices.
+    key: in links, by default the name. changes_result: whether it belongs to the identity of what is made. later: whether things
+    were made before there was this setting, so that their identities stay while it has its default. not_on_form, not_on_command:
+    why a form or a command leaves it out.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Option:
     key: str = ""
     in_link: bool = True
     changes_result: bool = True
+    later: bool = False
     not_on_form: str = ""
     not_on_command: str = ""
 
@@ -130,7 +132,17 @@ class Option:
                 return all(type(each) in (int, float) for each in listed)
             case "values" | "references":
                 return isinstance(value, Mapping)
+        if value == self.default == "":
+            return True
         return (self.several or listed[:1] == [value]) and all(isinstance(each, str) and each.strip() for each in listed)
+
+    def read_plain(self, value: object) -> Any:
+        """Return the value of a text, or of one that is of the right type already. Raise SettingError for one of another type."""
+        found = self.read(value)
+        given = isinstance(value, str) or (value is None and self.default is None) or isinstance(value, Path)
+        if not given and not self.accepts(value):
+            raise self._wrong(value, self.expected)
+        return found
 
     @property
     def expected(self) -> str:
@@ -191,7 +203,17 @@ class Option:
     @property
     def option(self) -> str:
         """The option on the command line."""
-        return self.flag or f"--{self.name.replace('_', '-')}"
+        return self.flag or f"--{'no-' if self.negates else ''}{self.name.replace('_', '-')}"
+
+    @property
+    def option_help(self) -> str:
+        """What the option does, in --help."""
+        usual = f"Say no to what is so by default: {self.help[:1].lower()}{self.help[1:]}" if self.negates else self.help
+        return self.command_help or usual
+
+    def is_in_identity(self, value: object) -> bool:
+        """Return whether the identity of what is made holds this value."""
+        return self.changes_result and not (self.later and value == self.default)
 
     @property
     def is_needed(self) -> bool:

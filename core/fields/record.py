@@ -96,7 +96,7 @@ def make(record: type[R], chosen: Mapping[str, object], **others: Any) -> R:
     values = dict(others)
     for each, option, inner in list_fields(record):
         if option is not None and option.name in chosen:
-            values[each.name] = option.read(chosen[option.name])
+            values[each.name] = option.read_plain(chosen[option.name])
         elif option is not None and option.default is MISSING:
             raise SettingError(option.name, f"got none, expected {option.expected}")
         elif inner is not None and each.name not in others:
@@ -129,18 +129,25 @@ def without_effect(record: Any) -> frozenset[str]:
 
 
 def values_with_effect(record: Any) -> dict[str, Any]:
-    """Return the settings of a record that change the result, by name."""
-    left_out = without_effect(type(record))
-    return {name: value for name, value in values_of(record).items() if name not in left_out}
+    """Return the settings of a record that belong to the identity of what is made, by name: those that change the result, without
+    later ones at their defaults."""
+    return keep_identity(options_of(type(record)), values_of(record))
+
+
+def keep_identity(options: Sequence[Option], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that belong to the identity of what is made with them; one that is no option does."""
+    known = {option.name: option for option in options}
+    return {name: value for name, value in values.items() if name not in known or known[name].is_in_identity(value)}
 
 
 def identity_of(record: Any) -> dict[str, Any]:
-    """Return the fields of a record as plain data, without the settings that do not change the result, at any depth."""
-    return {
-        each.name: _as_plain(getattr(record, each.name))
-        for each, option, _ in list_fields(type(record))
-        if option is None or option.changes_result
-    }
+    """Return the fields of a record as plain data, at any depth without settings that do not belong to the identity."""
+    found = {}
+    for each, option, _ in list_fields(type(record)):
+        value = getattr(record, each.name)
+        if option is None or option.is_in_identity(value):
+            found[each.name] = _as_plain(value)
+    return found
 
 
 def _as_plain(value: Any) -> Any:

@@ -65,7 +65,8 @@ class TomlTable:
             texts = value if option.several and option.choices and isinstance(value, list) else []
             unknown = next((each for each in texts if isinstance(each, str) and each not in option.choices), None)
             got = f"is {given!r}" if unknown is None else f"has {unknown!r}"
-            raise self.error(key, f"{got}, expected {option.expected if unknown is None else ', '.join(option.named_choices)}")
+            expected = option.expected if unknown is None else ", ".join(option.named_choices)
+            raise self.error(key, f"{got}, expected {expected}{' that is not empty' if value == '' else ''}")
         return option.read(value)
 
     def record(self, record: type[R], **others: Any) -> R:

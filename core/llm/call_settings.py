@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core.errors import SettingError
-from core.fields.record import check_values, options_of, setting, values_of
+from core.fields.record import check_values, options_of, setting, values_of, values_with_effect
 from core.llm.messages import LIMIT_NAMES, MAX_TOP_LOGPROBS, SAMPLING, Request, Sampling
 from core.texts import parse_json
 
@@ -28,10 +28,16 @@ class CallSettings:
     """
 
     temperature: float | None = setting(
-        None, "Sampling temperature of every call.", title="Temperature", missing="the method's", least=0
+        None, "Sampling temperature of every call.", title="Temperature", missing="the method's", least=0, later=True
     )
     top_p: float | None = setting(
-        None, "Nucleus sampling (top_p) of every call, up to 1.", title="top_p", missing="the method's", above=0, most=1
+        None,
+        "Nucleus sampling (top_p) of every call, up to 1.",
+        title="top_p",
+        missing="the method's",
+        above=0,
+        most=1,
+        later=True,
     )
     top_logprobs: int | None = setting(
         None,
@@ -40,11 +46,18 @@ class CallSettings:
         missing="20",
         least=1,
         most=MAX_TOP_LOGPROBS,
+        later=True,
     )
     extra_body: str = setting(
-        "", 'What each request holds besides, as a JSON object, such as {"top_k": 20}.', title="Extra body", metavar="JSON"
+        "",
+        'What each request holds besides, as a JSON object, such as {"top_k": 20}.',
+        title="Extra body",
+        metavar="JSON",
+        later=True,
     )
-    leave_out: tuple[Sampling, ...] = setting((), "Parameters that are not sent.", title="Leave out", metavar="NAME[,NAME…]")
+    leave_out: tuple[Sampling, ...] = setting(
+        (), "Parameters that are not sent.", title="Leave out", metavar="NAME[,NAME…]", later=True
+    )
     limit_name: Literal["max_completion_tokens", "max_tokens"] = setting(
         "max_completion_tokens",
         "What the server calls the longest answer.",
@@ -83,12 +96,7 @@ class CallSettings:
     @property
     def identity(self) -> dict[str, Any]:
         """The settings that can change an answer and are not at their defaults, as plain data."""
-        values, found = values_of(self), {}
-        for option in options_of(CallSettings):
-            value = values[option.name]
-            if option.changes_result and value != option.default:
-                found[option.name] = list(value) if isinstance(value, tuple) else value
-        return found
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values_with_effect(self).items()}
 
     def with_identity(self, identity: Mapping[str, Any]) -> CallSettings:
         """Return these settings, with an identity's values for all settings that can change an answer."""

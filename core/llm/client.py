@@ -14,7 +14,7 @@ from typing import Self
 
 from core.errors import InputError
 from core.llm.answers import Answer, AnswerFault, cost_of, describe_truncation, fault_of_ending, fault_of_length, read_scrubbed
-from core.llm.endpoint import Endpoint, Method, ModelTransport
+from core.llm.endpoint import CONCURRENCY, Endpoint, Method, ModelTransport
 from core.llm.errors import (
     ERROR_OF_FAULT,
     ModelError,
@@ -34,7 +34,6 @@ from core.log import LOGGER
 from core.net.interim_answers import read_aside
 from core.net.retry import Fault, GiveUp, Sleep
 
-CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429
 _LEFT_OUT = "an answer came without them"
 _ENOUGH_WITHOUT = 3  # answers that lack the log-probabilities, so that no more are asked for
 _MOST_KEPT = 100_000  # characters of an invalid answer that are saved with the row

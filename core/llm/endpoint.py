@@ -35,6 +35,8 @@ from core.net.transport import (
 T = TypeVar("T")
 Method = Literal["GET", "POST"]
 EXAMPLE = "http://127.0.0.1:8000/v1"
+CONCURRENCY = 16  # calls at once, a cap, not a target: vLLM queues without bound instead of answering 429
+TIMEOUT_S = 600.0  # for one whole answer
 MAX_ANSWER_MB = 4.0  # a million characters of four bytes
 # An entry of log-probabilities in JSON, as vLLM writes it: a token of 5 characters, a number of 20 digits, and the token's
 # bytes as a list take 80 bytes. With 20 alternatives to each token, 8 MB would hold 4,700 tokens.
@@ -54,7 +56,7 @@ class Endpoint:
 
     base_url: str
     access: ServerAccess = field(default_factory=ServerAccess, repr=False)
-    timeout_s: float = 600.0
+    timeout_s: float = TIMEOUT_S
     connect_timeout_s: float = 5.0
     retries: int = 5
     backoff_s: float = 0.5

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from core.errors import SettingError
-from core.fields.record import make, option_of, options_of, setting, values_of
+from core.fields.record import make, options_of, setting, values_with_effect
 from core.transfer.fusion import Reference, Weights, weights_of
 from core.transfer.knn_settings import KnnSettings
 
 ONE_WEIGHT = {"least": 0, "most": 1}  # the range of each weight
 BySupport = Literal["no", "more", "less"]
 Part = str | KnnSettings  # of a fusion: a run by name or id, or a kNN that is not a run
-_FIRST = ("base", "with", "w_de", "w_dir", "reference", "reference_runs")  # settings that every fusion has among its options
+_FIRST = ("base", "with", "w_de", "w_dir", "reference", "reference_runs")  # settings whose options are written another way
 
 
 def less_in_disagreement() -> Any:
@@ -24,6 +24,7 @@ def less_in_disagreement() -> Any:
         "Let the others weigh less in rows where their rank is far from the base's.",
         title="Less where ranks disagree",
         is_usage=True,
+        later=True,
     )
 
 
@@ -93,6 +94,7 @@ class FusionSettings:
         words={"no": "even", "more": "more with support", "less": "less with support"},
         command_help="Whether a kNN weighs more, or less, where it has more support: no, more or less.",
         is_usage=True,
+        later=True,
     )
     by_agreement: bool = less_in_disagreement()
 
@@ -107,12 +109,8 @@ class FusionSettings:
 
 
 def fusion_options(settings: FusionSettings) -> dict[str, Any]:
-    """Return the options of the method fusion that stand for these settings, whose runs are all saved.
-
-    The settings that are not `_FIRST` are among them only if used, so that what was fused before they were known keeps its
-    identity.
-    """
-    rest = {name: value for name, value in values_of(settings).items() if name not in _FIRST}
+    """Return the options of the method fusion that stand for these settings, whose runs are all saved."""
+    rest = {name: value for name, value in values_with_effect(settings).items() if name not in _FIRST}
     weights = {name: ",".join(map(repr, map(float, getattr(settings, name)))) for name in ("w_de", "w_dir")}
     references = ",".join(f"{run}={reference}" for run, reference in sorted(settings.references.items()))
     return {
@@ -121,7 +119,7 @@ def fusion_options(settings: FusionSettings) -> dict[str, Any]:
         **weights,
         "reference": settings.reference,
         "reference_runs": references,
-        **{name: value for name, value in rest.items() if value != option_of(FusionSettings, name).default},
+        **rest,
     }
 
 

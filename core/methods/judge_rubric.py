@@ -68,7 +68,7 @@ class JudgeRubric(ConversationMethod):
         Option("rubric", "text", "", "The rubric as JSON, as the command `rubric run` and the page Arguments write it."),
         Option("run", "run", "", "The run whose texts are read."),
         Option("answers", "choice", "logprobs", "Whether log-probabilities are asked for.", ("logprobs", "letters")),
-        Option("passage", "flag", False, "Whether the model also copies the sentence that decides its answer."),
+        Option("passage", "flag", False, "Whether the model also copies the sentence that decides its answer.", later=True),
         EFFORT,
         replace(LONGEST_ANSWER, default=2_000),
     )

@@ -18,7 +18,7 @@ from core.transfer.evaluation import NOTHING_KNOWN
 from core.transfer.knn_settings import KnnSettings, read_knn_settings, rows_to_predict
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Rows
 from core.transfer.prior_provenance import explain_prior, heaviest_symbols
-from core.transfer.protocols import KnnPrediction, QueryGroup
+from core.transfer.protocols import EvaluationProtocol, KnnPrediction, QueryGroup
 from core.transfer.row_index import RowIndex
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
@@ -209,10 +209,13 @@ class Knn(DerivedMethod):
 
 
 def knn_options(settings: KnnSettings) -> dict[str, Any]:
-    """Return the options of the method knn that stand for these settings; folds and seed at 5 and 0 if nothing is cut."""
-    spec = settings.as_spec()
-    optional = {"de_power": spec["de_power"] or 0.0, "k": spec["k"] or 0}
-    return {"folds": 5, "seed": 0, **spec, **optional, "spaces": ",".join(settings.spaces)}
+    """Return the options of the method knn that stand for these settings; folds and seed at their defaults if nothing is cut, and
+    0 for what is missing."""
+    spec, options = settings.as_spec(), options_of(KnnSettings)
+    cut = {option.name: option.default for option in options_of(EvaluationProtocol)}
+    nothing = {option.name: 0.0 if option.kind == "float" else 0 for option in options if option.zero_is_none}
+    missing = {name: zero for name, zero in nothing.items() if spec[name] is None}
+    return {**cut, **spec, **missing, "spaces": ",".join(settings.spaces)}
 
 
 METHOD: BatchMethod = Knn()

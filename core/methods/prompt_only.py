@@ -89,6 +89,7 @@ class PromptOnly(ConversationMethod):
             "",
             "A file with one prompt per row, CSV or JSON lines, asked instead of a template's.",
             title="File of prompts, one per row",
+            later=True,
         ),
         LONGEST_ANSWER,
         replace(NAMES, choices=("", *REWRITTEN)),  # it shows no dossier that could be left out

@@ -74,6 +74,15 @@ def rows_to_predict(index: RowIndex, protocol: EvaluationProtocol) -> Codes:
     return rows
 
 
+def refuse_cut_without_effect(settings: KnnSettings) -> None:
+    """Raise SettingError for a number of folds or a seed that was chosen for a protocol that cuts nothing."""
+    protocol, values = settings.protocol, values_of(settings.protocol)
+    for option in options_of(EvaluationProtocol):
+        if protocol.kind != "folds" and option.name != "protocol" and values[option.name] != option.default:
+            got = f"got {values[option.name]}, which has no effect under the protocol {protocol.kind}"
+            raise SettingError(option.name, f"{got}; expected the protocol folds with it")
+
+
 def with_power_of_effects(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Return chosen settings; where support counts and no power for an effect was chosen, it is 1."""
     return {**chosen, "de_power": 1.0} if chosen["strength"] and chosen["de_power"] is None else dict(chosen)

@@ -208,14 +208,14 @@ def test_rows_that_end_their_process_or_fail_as_nobody_foresaw_harm_no_others(
 
 @pytest.mark.parametrize("address", ["nowhere", "ray://head:10001", "head:port", "head", "head:0", "head:65536", "[::1]:99999"])
 def test_what_is_no_address_of_a_cluster(address: str) -> None:
-    with pytest.raises(InputError, match=r"ray address: got .*, expected HOST:PORT or auto"):
+    with pytest.raises(InputError, match=r"ray_address: got .*, expected HOST:PORT or auto"):
         ExecutionSettings(backend="ray", ray_address=address)
 
 
 def test_settings_that_do_not_go_together() -> None:
     with pytest.raises(InputError, match="backend: got 'spark', expected local or ray"):
         ExecutionSettings(backend="spark")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="ray address: got auto, but the backend is local"):
+    with pytest.raises(InputError, match="ray_address: got auto, but the backend is local"):
         ExecutionSettings(ray_address="auto")
     there = ExecutionSettings(backend="ray", ray_address="auto")
     assert change_settings(there, backend="local") == ExecutionSettings()
@@ -292,4 +292,4 @@ def test_labels_of_cells_are_those_of_one_process(nodes: Nodes, tmp_path: Path, 
     assert [path.name for path in ours] == [path.name for path in theirs] != []
     assert all(a.read_bytes() == b.read_bytes() for a, b in zip(ours, theirs, strict=True))
     done = commands.core(tmp_path / "here", "cells", "labels", "screen.h5ad", "--name", "s", "--ray-address", "auto")
-    assert (done.status, "ray address: got auto, but the backend is local" in done.err) == (1, True)
+    assert (done.status, "--ray-address: got auto, but the backend is local" in done.err) == (1, True)

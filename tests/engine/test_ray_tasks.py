@@ -136,4 +136,4 @@ def test_labels_of_cells_are_those_of_one_process(cluster: LocalCluster, tmp_pat
     assert all(a.read_bytes() == b.read_bytes() for a, b in zip(ours, theirs, strict=True))
     assert cluster.ray.begun > 1
     done = commands.core(tmp_path / "here", "cells", "labels", "screen.h5ad", "--name", "s", "--ray-address", "auto")
-    assert (done.status, "ray address: got auto, but the backend is local" in done.err) == (1, True)
+    assert (done.status, "--ray-address: got auto, but the backend is local" in done.err) == (1, True)

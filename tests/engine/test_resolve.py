@@ -15,7 +15,8 @@ from core.actions.packs import read_packs
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
 from core.engine.spec import RunSpec
-from core.errors import InputError, NotFound
+from core.errors import InputError, NotFound, SettingError
+from core.llm.call_settings import CallSettings
 from core.methods.base import Option
 from tests.engine.cases import wish, workspace_with
 from tests.engine.methods import Counting
@@ -65,3 +66,23 @@ def test_the_packs_that_a_method_reads_are_part_of_the_specification(workspace: 
     packs = read_packs(workspace, after.packs)
     assert packs.description_table.entries["Qb0"] == "A kinase."
     assert wish(workspace, Counting()).packs == {}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"options": {"shots": "x"}}, "shots: got 'x', expected a whole number"),
+        ({"rows": "sampel=0"}, "rows: got 'sampel=0' in 'sampel=0'"),
+        ({"rows": "sample=0"}, "rows: a sample of 0 rows"),
+    ],
+)
+def test_what_was_typed_is_read_before_a_server_is_asked_for_its_model(
+    workspace: Workspace, more: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        launch.resolve(workspace, RunRequest("debate", endpoint="http://127.0.0.1:9/v1", **more))
+
+
+def test_a_setting_of_calls_is_refused_by_its_name_where_nothing_is_asked(workspace: Workspace) -> None:
+    with pytest.raises(SettingError, match=r"temperature: got 0\.3, which has no effect on evidence_rules; expected none"):
+        launch.resolve(workspace, RunRequest("evidence_rules", calls=CallSettings(temperature=0.3)))

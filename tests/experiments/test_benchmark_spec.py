@@ -102,6 +102,7 @@ def test_what_a_file_says() -> None:
         ("[noise]", '[plan]\nlike = ["r"]\n[noise]', "file, line 26: plan.like is ['r'], expected two runs"),
         ("cuts = [0, 1]", "cuts = [0, true]", "file, line 10: folds.cuts is [0, True], expected a list of"),
         ("cuts = [0, 1]", "cuts = 2024-01-01", "file, line 10: folds.cuts is datetime.date(2024, 1, 1), expected a list"),
+        ('name = "b"', 'name = ""', "file, line 1: name is '', expected a text that is not empty"),
         ('name = "b"', 'name = "b"\ntext = "x"', "file, line 2: text is not known"),
         ("[rows]", "[rows]\nseed = 1", "file, line 6: rows.seed has no effect without a sample"),
     ],
@@ -169,3 +170,7 @@ def test_how_a_server_is_asked_is_a_difference_of_arms() -> None:
     assert spec.arms[1].calls == CallSettings(temperature=0.0, limit_name="max_tokens")
     [difference] = check_arms(spec)
     assert difference.things == ("temperature: default → 0.0",)  # what the longest answer is called changes none
+
+
+def test_a_question_may_be_the_empty_text_that_it_is_by_default() -> None:
+    assert parse_benchmark(GOOD.replace('name = "b"', 'name = "b"\nquestion = ""', 1)).question == ""

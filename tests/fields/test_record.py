@@ -116,3 +116,36 @@ def test_two_settings_of_one_name_and_unknown_types_are_mistakes_of_the_code() -
         options_of(Twice)
     with pytest.raises(TypeError, match="a setting cannot be"):
         options_of(Odd)
+
+
+@dataclass(frozen=True)
+class Plain:
+    name: str = setting("", "A name.")
+    spaces: tuple[str, ...] = setting((), "Spaces.")
+    centre: bool = setting(False, "Whether it is centred.")
+    power: float = setting(2.0, "A power.")
+    k: int | None = setting(None, "How many.", least=1, zero_is_none=True)
+    file: Path | None = setting(None, "A file.")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"name": ["a", "b"]}, r"name: got \['a', 'b'\], expected a text"),
+        ({"name": 5}, "name: got 5, expected a text"),
+        ({"spaces": [5]}, r"spaces: got \[5\], expected a list of texts"),
+        ({"centre": 1}, "centre: got 1, expected true or false"),
+        ({"power": True}, "power: got True, expected a number"),
+        ({"k": 2.0}, "k: got 2.0, expected a whole number, 1 or more"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_as_in_toml(chosen: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make(Plain, chosen)
+
+
+def test_texts_and_values_of_the_right_type_are_read() -> None:
+    values = {"name": "a", "spaces": ("a", "b"), "centre": True, "power": 3, "k": 0, "file": Path("f")}
+    read = make(Plain, values)
+    assert (read.spaces, read.centre, read.power, read.k, read.file) == (("a", "b"), True, 3.0, None, Path("f"))
+    assert make(Plain, {"spaces": "a,b", "centre": "yes", "power": "3", "k": None}) == Plain("", ("a", "b"), True, 3.0)

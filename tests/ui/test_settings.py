@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from core.cli.base import app
 from core.cli.settings import NO_SETTINGS, Taken, taken_by
 from core.engine.request import RowSelection, RunRequest
 from core.errors import InputError
-from core.experiments.benchmark_spec import Arm, FoldsSpec, HypothesisSpec, NoiseSpec, PlanSpec, RowsSpec
+from core.experiments.benchmark_spec import KEYS, Arm, FoldsSpec, HypothesisSpec, NoiseSpec, PlanSpec, RowsSpec, parse_benchmark
 from core.experiments.rubric_hypothesis import RuleRequest
 from core.fields.option import Option
 from core.fields.record import arguments_of, arguments_of_option, make, options_of, values_of
@@ -162,7 +162,21 @@ ELSEWHERE = {
 }
 # Commands that ask for something that a file, or an experiment, declares.
 WITHOUT_RECORD = ("benchmark", "ablation run")
-FILES = [Rubric, RowsSpec, FoldsSpec, NoiseSpec, PlanSpec, HypothesisSpec, Arm]
+# Records that only a file holds: tables of a benchmark, each with values that go together with the rest.
+TABLES: Mapping[str, tuple[type, Mapping[str, Any]]] = {
+    "rows": (RowsSpec, {}),
+    "folds": (FoldsSpec, {}),
+    "noise": (NoiseSpec, {"arm": "tested"}),
+    "plan": (PlanSpec, {}),
+    "hypothesis": (HypothesisSpec, {"arm": "tested"}),
+}
+FUSED = {"base": "control", "w_de": 0.25}
+ARMS: Sequence[tuple[str, Mapping[str, Any]]] = [  # each kind of arm, with such values; None leaves one out
+    ("run", {}),
+    ("method", {}),
+    ("base", {**FUSED, "with": ("another run",), "knn": None}),
+    ("base", {**FUSED, "with": None, "knn": {"spaces": "near", "k": 3}}),
+]
 of_each_command = pytest.mark.parametrize("name", sorted(TAKEN))
 of_each_record = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
 
@@ -221,7 +235,7 @@ def test_each_setting_is_an_option_with_its_default_range_and_help(name: str) ->
     there, taken = parameters_of(name), TAKEN[name]
     for option in taken.options:
         shown = there[option.option]
-        assert shown.help == (option.command_help or option.help)
+        assert shown.help == option.option_help
         assert shown.required == option.is_needed
         if option.is_usage and (option.range or option.choices):
             assert (option.range or "|".join(option.named_choices)) in shown.metavar
@@ -236,10 +250,24 @@ def test_a_form_of_another_test_is_checked_there(record: type) -> None:
 
 
 @of_each_command
-def test_a_command_has_every_setting_of_its_record_or_says_why_not(name: str) -> None:
+def test_a_command_has_every_setting_of_its_record_or_says_of_each_why_not(name: str) -> None:
     taken = TAKEN[name]
     left_out = {each.name for each in options_of(taken.record) if not each.not_on_command} - {each.name for each in taken.options}
-    assert (len(taken.why.split()) > 3) == bool(left_out), left_out
+    assert left_out == set(taken.without)
+    assert all(len(reason.split()) > 3 for reason in taken.without.values())
+
+
+@of_each_command
+def test_an_option_that_says_no_begins_so(name: str) -> None:
+    for option in TAKEN[name].options:
+        assert option.option.startswith("--no-") == option.negates
+
+
+def test_a_flag_that_is_true_by_default_has_an_option_that_says_no() -> None:
+    option = Option("quiet", "flag", True, "Whether it is quiet.")
+    assert option.option == "--no-quiet"
+    assert option.option_help == "Say no to what is so by default: whether it is quiet."
+    assert replace(option, default=False).option == "--quiet"
 
 
 @pytest.mark.parametrize("name", sorted({*TAKEN, *WITHOUT_RECORD}))
@@ -293,7 +321,7 @@ def test_a_command_reads_the_arguments_of_a_record(name: str, every: bool) -> No
     given = [word for option in taken.options for word in arguments_of_option(option, values_of(wanted)[option.name])]
     read = taken.pop(command.make_context(name, [*words, *given]).params)
     assert read == {key: value for key, value in values_of(wanted).items() if key in names}
-    if not taken.why:
+    if not taken.without:
         assert make(taken.record, read, **OTHERS.get(taken.record, {})) == wanted
         assert given == arguments_of(wanted)
 
@@ -305,16 +333,36 @@ def test_json_and_toml_of_a_record_give_it_again(record: type) -> None:
     assert parse_toml(as_toml(values_of(wanted)), "x").record(record, **others) == wanted
 
 
-@pytest.mark.parametrize("record", FILES, ids=lambda record: record.__name__)
-def test_a_record_that_a_file_holds_is_read_from_it(record: type) -> None:
-    values = chosen(record)
-    if record is Rubric:
-        values["answers"] = ("yes", "no")  # which a pattern needs
-    read = parse_toml(as_toml(values), "x").record(record)
+def test_a_rubric_is_read_from_its_file() -> None:
+    values = {**chosen(Rubric), "answers": ("yes", "no")}  # which a pattern needs
+    read = parse_toml(as_toml(values), "x").record(Rubric)
     assert values_of(read) == {**values_of(read), **values}
-    for option in options_of(record):
-        if option.default is MISSING:
-            assert option.is_needed
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_of_a_benchmark_is_read_from_its_file(table: str) -> None:
+    record, given = TABLES[table]
+    values = {**chosen(record), **given}
+    spec = parse_benchmark(as_benchmark({"run": "another run"}, f"[{table}]\n{as_toml(values)}"))
+    assert values_of(getattr(spec, table)) == values
+
+
+@pytest.mark.parametrize(("kind", "given"), ARMS)
+def test_an_arm_of_a_benchmark_is_read_from_its_file(kind: str, given: Mapping[str, Any]) -> None:
+    every = {**chosen(Arm), **JSON_TEXTS, "name": "tested", "against": "control", **given}
+    values = {name: every[name] for name in KEYS[kind] if every[name] is not None}
+    read = values_of(parse_benchmark(as_benchmark(values)).arm("tested"))
+    assert read == {**read, **values}
+
+
+def test_every_setting_of_an_arm_is_of_a_kind_of_arm() -> None:
+    assert {name for names in KEYS.values() for name in names} == {option.name for option in options_of(Arm)}
+
+
+def as_benchmark(arm: Mapping[str, Any], tables: str = "") -> str:
+    """A benchmark of two arms, of which one has these values, with further tables."""
+    control, tested = as_toml({"name": "control", "run": "a run"}), as_toml({"name": "tested", **arm})
+    return f'name = "b"\nprimary = "DE"\nsmallest_effect = 0.02\n[[arms]]\n{control}\n[[arms]]\n{tested}\n{tables}'
 
 
 def as_toml(values: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.explorer import prepare as states
 from core.explorer.prepare import CutNoise, prepare_noise
+from core.records import to_json
 from core.stats.selection_optimism import Optimism
 from core.store.runs import Run
 from core.transfer import weight_grid
@@ -60,7 +61,7 @@ def _state_at_once(choice: FusionChoice) -> dict[str, Any]:
         "position": fusion_controls.moved_component(choice),
         "noise": None,
         "caution": "",
-        "mixes": [mix.as_json() for mix in fusion_controls.of_choice(choice)],
+        "mixes": [to_json(mix) for mix in fusion_controls.of_choice(choice)],
         "links": explorer.row_links(choice),
         "rest": states.describe_rest(choice.how.by_support, by_agreement=choice.how.by_agreement),
     }
