@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from core.fields.record import keep_identity
 from core.finetune.settings import OPTIONS
 from core.hashes import KEY_DIGITS, sha256_of
 
 VERSION: Final = 1  # of the file that holds a specification
-_NO_EFFECT: Final = frozenset(option.name for option in OPTIONS if not option.changes_result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,7 @@ class FinetuneSpec:
     @property
     def key(self) -> str:
         """The identity of a fine-tune, 10 hexadecimal digits: where it is written to is not a part of it."""
-        settings = {name: value for name, value in self.settings.items() if name not in _NO_EFFECT}
-        made_from = {"base": self.base, "data": self.data_sha256, "settings": settings}
+        made_from = {"base": self.base, "data": self.data_sha256, "settings": keep_identity(OPTIONS, self.settings)}
         return sha256_of(json.dumps(made_from, sort_keys=True, allow_nan=False))[:KEY_DIGITS]
 
     @property
