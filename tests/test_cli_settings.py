@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from core.actions.workspace import Workspace
 from tests.commands import core
 
 RUN = ("run", "prompt_only", "--dataset", "simulated")
-RULES = ("run", "evidence_rules", "--dataset", "simulated")
 FUSE = ("fuse", "--base", "a", "--with", "b", "--name", "x", "--w-dir", "1")
 DECOMPOSE = ("decompose", "--base", "a", "--fused", "b", "--name", "x", "--w-dir", "1")
 LABELS = ("cells", "labels", "F", "--name", "n")
@@ -50,14 +50,6 @@ HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
         ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "hit_rate"), "--metric: got 'hit_rate', expected de, dir, mean"),
         ((*HYPOTHESIS, "--smallest", "1"), "--smallest: got 1.0, expected more than 0, less than 1"),
         (
-            (*RULES, "--endpoint", "http://nowhere/v1"),
-            "--endpoint: got 'http://nowhere/v1', which has no effect on evidence_rules",
-        ),
-        ((*RULES, "--model", "m"), "--model: got 'm', which has no effect on evidence_rules; expected none"),
-        ((*RULES, "--token-budget", "5"), "--token-budget: got 5, which has no effect on evidence_rules; expected none"),
-        ((*RULES, "--timeout", "5"), "--timeout: got 5.0, which has no effect on evidence_rules; expected 600.0"),
-        ((*RULES, "--no-cache"), "--no-cache: got it, which has no effect on evidence_rules; expected none"),
-        (
             ("knn", "--space", "x", "--protocol", "loo", "--folds", "3"),
             "--folds: got 3, which has no effect under the protocol loo",
         ),
@@ -93,3 +85,10 @@ def test_wrong_usage_says_the_same_and_whose_help_says_more(tmp_path: Path, word
     done = core(tmp_path, *words)
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert f"{said}; see " in done.err
+
+
+def test_what_has_no_effect_on_a_method_is_said_and_breaks_no_script(small_workspace: Workspace) -> None:
+    of_model = ("--endpoint", "http://nowhere/v1", "--model", "m", "--no-cache")
+    done = core(small_workspace.settings.workspace, "run", "evidence_rules", "--rows", "sample=2", *of_model)
+    assert done.status == 0
+    assert "--model, --endpoint, --no-cache: no effect on evidence_rules, which calls no model\n" in done.err

@@ -20,7 +20,7 @@ from core.cli.names import RunName
 from core.cli.runs import list_records
 from core.cli.settings import takes
 from core.engine.request import RunRequest
-from core.engine.resolve import refuse_model_settings
+from core.engine.resolve import model_settings_without_effect
 from core.engine.spec import ExecutionSettings
 from core.fields.record import make
 from core.llm.health import Health, describe_logprobs
@@ -64,7 +64,8 @@ def run(
     """Predict: start a run and, without --detach, work on it until it ends."""
     known = method_named(method)
     request = make(RunRequest, chosen, method=method, options=launch.read_options(known, values or ()))
-    refuse_model_settings(known, request)
+    if unused := model_settings_without_effect(known, request):
+        say(f"{', '.join(each.option for each in unused)}: no effect on {method}, which calls no model")
     spec = launch.resolve(context.obj, request)
     expected = launch.estimate(context.obj, spec, request.concurrency, endpoint=request.endpoint)
     say_progress(f"{launch.name_of(request)}: {len(spec.rows):,} rows, about {expected.calls:,} calls")

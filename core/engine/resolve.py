@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, choose_rows, parse_row_selection
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256
 from core.errors import InputError, SettingError, StateError
-from core.fields.option import split_names
+from core.fields.option import Option, split_names
 from core.fields.record import options_of, values_of
 from core.hashes import sha256_of
 from core.llm.call_settings import CallSettings
@@ -110,10 +110,9 @@ def check_typed(method: Method, request: RunRequest) -> None:
         parse_row_selection(request.rows)
 
 
-def refuse_model_settings(method: Method, request: RunRequest) -> None:
-    """Raise SettingError for a setting of a model's calls that was chosen for a method that calls none."""
-    if not method.needs_model:
-        _refuse_without_effect(method, request, _OF_MODEL)
+def model_settings_without_effect(method: Method, request: RunRequest) -> list[Option]:
+    """Return the settings of a model's calls that were chosen for a method that calls none; a script may give them to all."""
+    return [] if method.needs_model else list(_chosen(request, _OF_MODEL))
 
 
 def _refuse_without_effect(method: Method, request: RunRequest, names: Collection[str]) -> None:
@@ -122,13 +121,16 @@ def _refuse_without_effect(method: Method, request: RunRequest, names: Collectio
     A derived method calls no model and has its own protocol for labels; one that reads texts sees no labels; one that asks again
     asks as its parent did.
     """
+    for option in _chosen(request, names):
+        usual = "none" if option.default in (None, "", ()) else repr(option.default)
+        got = f"got {values_of(request)[option.name]!r}"
+        raise SettingError(option.name, f"{got}, which has no effect on {method.name}; expected {usual}")
+
+
+def _chosen(request: RunRequest, names: Collection[str]) -> Iterator[Option]:
+    """Yield those of these settings of a request that are not at their default."""
     values = values_of(request)
-    for option in options_of(RunRequest):
-        value = values[option.name]
-        if option.name in names and value != option.default:
-            got = "got it" if option.kind == "flag" else f"got {value!r}"
-            usual = "none" if option.kind == "flag" or option.default in (None, "", ()) else repr(option.default)
-            raise SettingError(option.name, f"{got}, which has no effect on {method.name}; expected {usual}")
+    return (option for option in options_of(RunRequest) if option.name in names and values[option.name] != option.default)
 
 
 def _rows_of_derived(

@@ -119,8 +119,7 @@ def test_every_other_method_has_one_id_by_command_and_by_request(workspace: Work
         request = RunRequest(method, rows="split=test", endpoint=url, name="by request")
         asked = launch.start(workspace, request)
         assert asked.id == launch.resolve(workspace, request).key
-        server = ("--endpoint", url) if methods()[method].needs_model else ()  # which the command refuses where it has no effect
-        arguments = ("run", method, "--rows", "split=test", *server, "--name", "by command")
+        arguments = ("run", method, "--rows", "split=test", "--endpoint", url, "--name", "by command")
         assert core_json(workspace.settings.workspace, *arguments)["id"] == asked.id
 
 
