@@ -214,6 +214,14 @@ def switch(place: Locator) -> bool:
     return True
 
 
+def choose_other(place: Locator) -> bool:
+    others = place.locator("label:has(input[type=radio]:not(:checked):not(:disabled))")
+    if not others.count():
+        return False
+    others.first.click()
+    return True
+
+
 def open_another(place: Locator) -> bool:
     place.locator("[role=tab][aria-selected=false]").last.click()
     return True
@@ -233,7 +241,7 @@ def select_a_row(place: Locator) -> bool:
 
 CHANGES: dict[str, Callable[[Locator], bool]] = {
     **{"stSelectbox": choose_another, "stMultiSelect": choose_more, "stSlider": step, "stNumberInput": count},
-    **{"stTextInput": write, "stTextArea": write, "stCheckbox": switch, "stRadio": switch, "stButtonGroup": press_another},
+    **{"stTextInput": write, "stTextArea": write, "stCheckbox": switch, "stRadio": choose_other, "stButtonGroup": press_another},
     **{"stTabs": open_another, "stDataFrame": select_a_row},
 }
 
