@@ -202,11 +202,7 @@ def count(place: Locator) -> bool:
 
 
 def press_another(place: Locator) -> bool:
-    others = place.locator("button[data-variant]:not([data-selected=true])")
-    if not others.count():
-        return False
-    others.first.click()
-    return True
+    return press_first(place.locator("button[data-variant]:not([data-selected=true])"))
 
 
 def switch(place: Locator) -> bool:
@@ -215,7 +211,10 @@ def switch(place: Locator) -> bool:
 
 
 def choose_other(place: Locator) -> bool:
-    others = place.locator("label:has(input[type=radio]:not(:checked):not(:disabled))")
+    return press_first(place.locator("label:has(input[type=radio]:not(:checked):not(:disabled))"))
+
+
+def press_first(others: Locator) -> bool:
     if not others.count():
         return False
     others.first.click()
