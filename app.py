@@ -39,13 +39,8 @@ shell.route(
         ],
         "Workspace": [page("data", "Data", "database")],
         MORE: [
-            page("ledger", "Ledger", "menu_book"),
+            page("experiments", "Experiments", "science"),
             page("targets", "Targets", "my_location"),
-            page("benchmark", "Benchmark", "balance"),
-            page("plan", "Plan", "straighten"),
-            page("evidence", "Evidence", "biotech"),
-            page("ablations", "Ablations", "science"),
-            page("published", "Published numbers", "newspaper"),
         ],
     }
 )

@@ -51,7 +51,7 @@ CONTENT = {
     "arguments": ("arguments", {}, "[data-testid=stMain] .st-key-id-rubric"),
     "scores": ("scores", {}, "[data-testid=stMain] strong"),
     "compare, its verdict": ("compare", {}, "[data-testid=stMain] strong"),
-    "ledger": ("ledger", {}, "[data-testid=stMain] [data-testid=stMarkdown] p"),
+    "ledger": ("experiments", {"tab": "Ledger"}, "[data-testid=stMain] [data-testid=stMarkdown] p"),
     "neighbours": ("neighbours", {}, "[data-testid=stMain] [class*=st-key-numbers-] strong"),
     "fuse": ("fuse", {}, ".fusion .scores .number:not(:empty)"),
     "fuse, its plane": ("fuse", {}, ".fusion .plane svg rect[fill-opacity]"),

@@ -267,8 +267,8 @@ def again_lines(found: AskedAgain) -> list[str]:
 
 
 LIMITS = (
-    "This concerns one row and one change. If many cards are tested one by one, some are outside by chance. The page Evidence "
-    "tests the tools over many rows."
+    "This concerns one row and one change. If many cards are tested one by one, some are outside by chance. The page "
+    "Experiments tests the tools over many rows, in its tab Evidence."
 )
 
 

@@ -11,13 +11,12 @@ from base64 import b64encode
 from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import parse_qs, quote, unquote, urlencode
+from urllib.parse import quote, unquote
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.config import CALLBACK, REPOSITORY, load_settings
@@ -26,7 +25,6 @@ from core.secrets_file import redirect_uri
 from core.ui.access import Access
 from core.ui.session_limits import SessionLimits, ending_sessions
 from core.ui.sessions import PageMessages
-from core.ui.shared.addresses import find_redirect
 from core.ui.sign_ins import SIGNED_IN
 from core.ui.upload_limits import UploadLimits
 
@@ -140,28 +138,6 @@ class ReturnAfterSignIn:
         await self.app(scope, receive, with_address)
 
 
-class FormerAddresses:
-    """ASGI middleware that redirects a page's former address to its present one, with all parameters.
-
-    The router would redirect too, but leave the former address in the browser's history.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        place = None
-        if scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", ""):
-            query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-            place = find_redirect(scope["path"].rpartition("/")[2], query)
-        if place is None:
-            await self.app(scope, receive, send)
-            return
-        query_string = urlencode(place.parameters, doseq=True)
-        answer = RedirectResponse(f"./{place.file}{'?' if query_string else ''}{query_string}")
-        await answer(scope, receive, send)
-
-
 def _address_here(cookie: str) -> str:
     """Return the address in a cookie; empty if it is invalid or on another server."""
     address = unquote(cookie)
@@ -192,7 +168,6 @@ app = st.App(
         *(_FOR_OTHERS if _SETTINGS.is_shared else []),
         Middleware(UploadLimits, settings=_SETTINGS),
         *([Middleware(ReturnAfterSignIn)] if _SETTINGS.sign_in else []),
-        Middleware(FormerAddresses),
         Middleware(BaseScript),
     ],
     lifespan=_lifespan,

@@ -17,7 +17,6 @@ from core.engine.spec import ExecutionSettings
 from core.llm.scripted_server import request_counts
 from core.store import runs, traces
 from core.types import RowResult
-from core.ui.shared.addresses import Place, find_redirect
 from tests.bundled import stored
 
 if TYPE_CHECKING:
@@ -77,11 +76,8 @@ def follow(visit: Visit, workspace: Workspace, link: str, errors: tuple[str, ...
     """
     address = urlsplit(link)
     page, query = address.path.removeprefix("/") or "overview", parse_qs(address.query)
-    place = find_redirect(page, query) or Place(page, query)
-    parameters = {
-        name: values[0] if isinstance(values, list) and len(values) == 1 else values for name, values in place.parameters.items()
-    }
-    app = visit(workspace, place.file, **parameters)
+    parameters = {name: values[0] if len(values) == 1 else values for name, values in query.items()}
+    app = visit(workspace, page, **parameters)
     assert not app.exception
     assert [each.value for each in app.error if not each.value.startswith(errors)] == []
     ignored = [each.value for each in app.caption if "This link sets" in each.value]

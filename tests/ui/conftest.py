@@ -25,7 +25,6 @@ from core.ui.fuse import at_rest
 from core.ui.rows import claims
 from core.ui.scores import split_baselines
 from core.ui.shared import space_numbers, widgets
-from core.ui.shared.addresses import FORMER
 from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
 from tests import worlds
@@ -125,9 +124,9 @@ class Idle(Background):
 
 
 def app_at(page: str) -> AppTest:
-    """The app, about to open a page by its address, or by one that it had before."""
+    """The app, about to open a page by its address."""
     app = AppTest.from_file(APP, default_timeout=60)
-    return app if page == "overview" else app.switch_page(f"pages/{FORMER.get(page, page)}.py")  # that one lives at /
+    return app if page == "overview" else app.switch_page(f"pages/{page}.py")  # that one lives at /
 
 
 def page_opener(monkeypatch: pytest.MonkeyPatch) -> Visit:

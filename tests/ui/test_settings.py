@@ -142,7 +142,7 @@ FORMS: Mapping[type, Sequence[Form]] = {
     KindsRequest: [Form("arguments", {"tab": "Kinds", "run": "debate"}, "", from_data=("texts", "k"))],
     ClaimsRequest: [Form("arguments", {"tab": "Claims", "run": "debate"}, "claims", claims_tab.NOT_HERE)],
     ClashRequest: [Form("arguments", IN_CLASH, "clash_", clash_tab.NOT_HERE, ("side",), prepare=read_clash)],
-    RuleRequest: [Form("ledger", {}, "ledger_", from_data=("metric",))],
+    RuleRequest: [Form("experiments", {"tab": "Ledger"}, "ledger_", from_data=("metric",))],
     Question: [Form("ask", {"answered_by": "server"}, "ask_", ask_form.NOT_HERE, ("endpoint",))],
     TextSettings: [Form("data", {"tab": "Spaces and leaks"}, "build_")],
     NetworkSettings: [Form("data", {"tab": "Spaces and leaks", "build_kind": "neighbourhoods in a network"}, "build_")],

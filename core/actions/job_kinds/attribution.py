@@ -5,4 +5,4 @@ from __future__ import annotations
 from core.actions.attribution import STUDY
 from core.actions.job_kinds.study import StudyKind
 
-KIND = StudyKind(STUDY, "evidence")
+KIND = StudyKind(STUDY, "Evidence")

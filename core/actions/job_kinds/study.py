@@ -15,10 +15,12 @@ from core.store import runs
 
 
 class StudyKind(JobKind):
-    """Studies of a kind that were saved here, by a page or by the command. page: where pages show them."""
+    """Studies of a kind that were saved here, by a page or by the command. tab: of the page Experiments, which shows them."""
 
-    def __init__(self, study: Study[Any], page: str) -> None:
-        self.name, self.title, self.page, self._study = study.page, study.page, page, study
+    page = "experiments"
+
+    def __init__(self, study: Study[Any], tab: str) -> None:
+        self.name, self.title, self.tab, self._study = study.page, study.page, tab, study
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield every study with a job, and those that are not finished."""
@@ -26,7 +28,7 @@ class StudyKind(JobKind):
             states = runs.statuses(db)
         for saved in self._study.list_saved(workspace):
             key, name, view, is_done = self._study.describe_job(saved, states)
-            folder = self._study.job_of(workspace, key)
+            folder, view = self._study.job_of(workspace, key), {**view, "tab": self.tab}
             if folder.was_begun:
                 yield _with_notice_of_run(workspace, self.job_in(folder, name, view=view))
             elif not is_done:  # no process of this version has worked on it

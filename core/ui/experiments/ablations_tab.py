@@ -47,7 +47,7 @@ def show(context: PageContext) -> None:
     if st.button("Run", type="primary", icon=":material/play_arrow:", key="run-ablation"):
         with explain_errors(), st.spinner(f"{ablation.title} …"):
             done[key] = ablations.run_ablation(context.workspace, name, settings, material=material)
-            sidebar.note_used("ablations")
+            sidebar.note_used("experiments")
         while len(done) > _MOST_KEPT:
             done.pop(next(iter(done)))
     if key in done:

@@ -86,7 +86,7 @@ def _show_recording(context: PageContext, waiting: Mapping[str, Entry]) -> None:
         st.markdown(
             as_text(f"The benchmark {registration.benchmark} records the result when it is done. Start or resume it there.")
         )
-        links.to_page(links.BENCHMARK, "Benchmark", benchmark=registration.benchmark)
+        links.to_page(links.EXPERIMENTS, "Benchmark", tab="Benchmark", benchmark=registration.benchmark)
         return
     if registration.rubric is not None:
         _show_rubric_recording(context, registration)

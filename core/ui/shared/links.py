@@ -19,9 +19,9 @@ from core.ui.shared.server_workspace import read_workspace
 SCRIPT = Path(__file__).with_suffix(".js").read_text("utf-8")  # put before the script of a component with links
 ARGUMENTS = "pages/arguments.py"
 ASK = "pages/ask.py"
-BENCHMARK = "pages/benchmark.py"
 COMPARE = "pages/compare.py"
 DATA = "pages/data.py"
+EXPERIMENTS = "pages/experiments.py"
 FUSE = "pages/fuse.py"
 NEIGHBOURS = "pages/neighbours.py"
 OVERVIEW = "pages/overview.py"

@@ -30,7 +30,7 @@ from core.ui.shared import (
     stop_buttons,
     text_size,
 )
-from core.ui.shared.addresses import FORMER, find_redirect
+from core.ui.shared.addresses import MOVED, moved_pages
 from core.ui.shared.background import background
 from core.ui.shared.confirmation import repeat_confirmation, show_confirmation
 from core.ui.shared.widgets import as_text, draw_figures_last, show_empty
@@ -60,12 +60,10 @@ class PageContext:
 def route(pages: Mapping[str, Sequence[Any]]) -> None:
     """Run the app: the navigation, the sidebar, then the page."""
     st.set_page_config(page_title=PRODUCT, page_icon="🧬", layout="wide", initial_sidebar_state=240)
-    page = st.navigation({"": [each for group in pages.values() for each in group] + _former_pages()}, position="hidden")
+    page = st.navigation({"": [each for group in pages.values() for each in group] + moved_pages()}, position="hidden")
     if (workspace := _open_workspace()) is None:
         return
     set_title(page.title)
-    if (place := find_redirect(page.url_path, links.read_parameters())) is not None:
-        st.switch_page(f"pages/{place.file}.py", query_params=dict(place.parameters))
     if _REQUESTED in st.session_state:
         requested, params = st.session_state.pop(_REQUESTED)
         st.switch_page(requested, query_params=params)
@@ -85,17 +83,8 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
                     page.run()
             finally:
                 st.session_state.pop(_CONTEXT, None)
-                for sentence in linked.describe_unknown(opened):
+                for sentence in linked.describe_unknown({} if page.url_path in MOVED else opened):
                     remarks.caption(f":orange[⚠ {as_text(sentence)}]")
-
-
-def _former_pages() -> list[Any]:
-    """Return a redirecting page for each former address of a page."""
-    return [st.Page(_lead_on, title=PRODUCT, url_path=address, visibility="hidden") for address in FORMER]
-
-
-def _lead_on() -> None:
-    """Draw nothing: the router has redirected to the page's new address."""
 
 
 def _choose(workspace: Workspace, pages: Mapping[str, Sequence[Any]], page: Any) -> PageContext:

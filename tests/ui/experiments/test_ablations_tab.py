@@ -10,7 +10,7 @@ from tests.ui.test_apptest import press, text_of
 
 
 def test_an_ablation_is_run_and_says_what_came_out(glance: Visit, little_demo: Workspace) -> None:
-    app = glance(little_demo, "ablations", ablation="program_priors")
+    app = glance(little_demo, "experiments", tab="Ablations", ablation="program_priors")
     assert "Do genes of known programs" in text_of(app)
     assert "Computed in" not in text_of(app)
     app = press(app, "Run")
@@ -22,8 +22,8 @@ def test_an_ablation_is_run_and_says_what_came_out(glance: Visit, little_demo: W
 
 @pytest.mark.soak
 def test_what_an_ablation_lacks_is_said_with_how_to_get_it(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "ablations", ablation="embedding_ladder")
+    app = visit(small_workspace, "experiments", tab="Ablations", ablation="embedding_ladder")
     assert "It needs a gene space" in text_of(app)
     assert not any(button.label == "Run" for button in app.button)
-    app = visit(small_workspace, "ablations", ablation="rounds")
+    app = visit(small_workspace, "experiments", tab="Ablations", ablation="rounds")
     assert "differ only in rounds" in text_of(app)

@@ -46,7 +46,7 @@ def workspace_with_benchmarks(workspace: Workspace, made: Path) -> Workspace:
 
 
 def test_a_benchmark_and_its_plan(visit: Visit, workspace_with_benchmarks: Workspace) -> None:
-    app = visit(workspace_with_benchmarks, "benchmark", benchmark="b")
+    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="b")
     assert not app.exception
     shown = text_of(app).replace("\\", "")
     assert "LLM + kNN against LLM: mean" in shown
@@ -55,7 +55,7 @@ def test_a_benchmark_and_its_plan(visit: Visit, workspace_with_benchmarks: Works
     arms = app.dataframe[-1].value
     assert arms["arm"].tolist() == ["LLM", "LLM + kNN"]
     assert arms["runs"].tolist() == [1, 2]
-    app = visit(workspace_with_benchmarks, "plan", plan="b")
+    app = visit(workspace_with_benchmarks, "experiments", tab="Plan", plan="b")
     assert "Variances are from the benchmark's own runs" in text_of(app)
     assert app.dataframe[0].value["unit"].tolist()[:3] == ["rows alone", "perturbations", "genes"]
 
@@ -65,12 +65,12 @@ def test_how_its_hypothesis_stands(visit: Visit, workspace_with_benchmarks: Work
     spec = parse_benchmark(CLAIMED.replace('name = "b"', 'name = "claimed"'))
     benchmarks.save_benchmark(workspace_with_benchmarks, spec)
     [registration] = ledger.list_entries(workspace_with_benchmarks)
-    app = visit(workspace_with_benchmarks, "ledger", ledger_of=registration.first)
+    app = visit(workspace_with_benchmarks, "experiments", tab="Ledger", ledger_of=registration.first)
     assert "The benchmark claimed records the result when it is done" in text_of(app).replace("\\", "")
     assert not [button for button in app.button if button.label == "Record result"]
     made = benchmarks.find_benchmark(workspace_with_benchmarks, spec)
     runs_actions.save_preset(workspace_with_benchmarks, benchmarks.PAGE, "claimed", made.as_json())
-    app = visit(workspace_with_benchmarks, "benchmark", benchmark="claimed")
+    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="claimed")
     assert "In the ledger, its hypothesis: no result yet" in text_of(app).replace("\\", "")
     app = press(app, "Record result")
     assert not app.exception
@@ -101,7 +101,7 @@ def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
     drawn = record_fragments(monkeypatch)
     with work_on(benchmarks.STUDY.job_of(workspace_with_benchmarks, benchmarks.job_key("later"))) as reporter:
         reporter.report(0.5, "LLM + kNN, cut 1, seed 0")
-        app = visit(workspace_with_benchmarks, "benchmark", benchmark="later")
+        app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
         assert "Not finished" in text_of(app)
         [bar] = app.main.get("progress")
         assert bar.proto.text.replace("\\", "") == "running · LLM + kNN, cut 1, seed 0"
@@ -122,7 +122,7 @@ def test_one_that_died_says_why_and_is_not_asked_again_and_again(
     leave_dead(
         benchmarks.STUDY.job_of(workspace_with_benchmarks, benchmarks.job_key("later")), "1 of 2: LLM + kNN, cut 0, seed 0"
     )
-    app = visit(workspace_with_benchmarks, "benchmark", benchmark="later")
+    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
     [error] = app.error
     shown = error.value.replace("\\", "")
     assert shown == f"{NO_REASON}; the last line of its log: 1 of 2: LLM + kNN, cut 0, seed 0"
@@ -141,7 +141,7 @@ def leave_dead(folder: JobFolder, line: str) -> None:
 def test_one_is_started_and_resumed(visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
     monkeypatch.setattr(Study, "start_apart", lambda *given: started.append(given[-1]))  # the last argument is the name
-    app = visit(workspace_with_benchmarks, "benchmark", benchmark="later")
+    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
     assert "Not finished: the arms are compared once all 4 of its runs are done" in text_of(app)
     press(app, "Resume")
     assert started == ["later"]
@@ -158,7 +158,7 @@ def test_one_is_started_and_resumed(visit: Visit, workspace_with_benchmarks: Wor
 
 def test_one_whose_server_is_dead_says_so_on_the_page(visit: Visit, workspace_with_benchmarks: Workspace) -> None:
     """A real process: it fails as soon as it asks which models there are."""
-    app = visit(workspace_with_benchmarks, "benchmark")
+    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark")
     dead = BENCHMARK.replace('model = "m"', 'endpoint = "http://127.0.0.1:9/v1"').replace('name = "rules"', 'name = "dead"', 1)
     app.text_area[0].set_value(dead)
     app = press(app, "Start benchmark")

@@ -55,7 +55,7 @@ def test_the_attribution_that_was_just_started_is_shown(visit: Visit, world: Wor
     for plan in (older, newer):
         attribution.save_attribution(world.workspace, plan)
     link = {"run": world.run.id, "attribution": older.spec.key, "evidence_repeats": "2"}
-    app = visit(world.workspace, "evidence", **link)
+    app = visit(world.workspace, "experiments", tab="Evidence", **link)
     assert app.selectbox(key="id-attribution").value == older.spec.key
     check_form(AttributionRequest, app, "evidence_", from_data=("rows", "repeats"))  # which the link chooses
     app.button(key="start-evidence").click().run()
@@ -76,7 +76,7 @@ def test_resume_asks_the_server_that_it_was_started_with(visit: Visit, world: Wo
         attribution.run_attribution(world.workspace, plan, progress=leave)
     servers: list[str | None] = []
     monkeypatch.setattr(attribution, "start_apart", lambda _workspace, plan: servers.append(plan.request.endpoint))
-    app = visit(world.workspace, "evidence", run=world.run.id, attribution=plan.spec.key)
+    app = visit(world.workspace, "experiments", tab="Evidence", run=world.run.id, attribution=plan.spec.key)
     app.button(key=f"Resume-{plan.spec.key}").click().run()
     assert not app.exception
     assert servers == [world.url]
@@ -85,7 +85,7 @@ def test_resume_asks_the_server_that_it_was_started_with(visit: Visit, world: Wo
 def test_other_gene_names_are_asked_from_a_form(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[ContaminationPlan] = []
     monkeypatch.setattr(names_panel, "start_apart", lambda _, plan: started.append(plan))
-    app = visit(world.workspace, "evidence", run=world.run.id, names_rows="2", names_arms="coded")
+    app = visit(world.workspace, "experiments", tab="Evidence", run=world.run.id, names_rows="2", names_arms="coded")
     check_form(ContaminationRequest, app, "names_", from_data=("rows", "arms"))
     app.button(key="start-names").click().run()
     assert not app.exception

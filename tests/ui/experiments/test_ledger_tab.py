@@ -23,7 +23,7 @@ def fill(app: AppTest, key: str, text: str) -> None:
 
 
 def test_the_published_ladder_by_one_click(visit: Visit, little_copy: Workspace) -> None:
-    app = press(visit(little_copy, "ledger"), "Import the published ladder")
+    app = press(visit(little_copy, "experiments", tab="Ledger"), "Import the published ladder")
     assert not app.exception
     text = text_of(app)
     assert "of 9 results 1 survives Holm's correction: kNN fusion" in text.replace("\\", "")
@@ -37,7 +37,7 @@ def test_the_published_ladder_by_one_click(visit: Visit, little_copy: Workspace)
 
 def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, little_copy: Workspace) -> None:
     a, b = (the_run(little_copy, name).id for name in (A, B))
-    app = visit(little_copy, "ledger", ledger_planned_a=a, ledger_planned_b=b, ledger_level="other")
+    app = visit(little_copy, "experiments", tab="Ledger", ledger_planned_a=a, ledger_planned_b=b, ledger_level="other")
     assert app.number_input(key="ledger_effect").step == pytest.approx(0.001)  # ten steps to the usual effect, not one
     for field, words in (("name", "arguing"), ("claim", "arguing helps"), ("prediction", "the mean rises")):
         fill(app, f"note-ledger-{field}", words)
@@ -45,7 +45,7 @@ def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, little_copy: Wo
     assert not app.error
     entry = ledger.list_entries(little_copy)[-1]
     assert (entry.name, entry.run_a, entry.run_b, entry.level, entry.seen_before) == ("arguing", a, b, "other", True)
-    app = press(visit(little_copy, "ledger", ledger_of=entry.first), "Record result")
+    app = press(visit(little_copy, "experiments", tab="Ledger", ledger_of=entry.first), "Record result")
     assert not app.error
     result = ledger.list_entries(little_copy)[-1]
     assert (result.kind, result.first) == ("result", entry.id)
@@ -56,18 +56,18 @@ def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, little_copy: Wo
 
 def test_the_ledger_says_whether_it_is_as_it_was_written(visit: Visit, little_copy: Workspace) -> None:
     ledger.import_published_ladder(little_copy)
-    app = visit(little_copy, "ledger")
+    app = visit(little_copy, "experiments", tab="Ledger")
     assert not app.error
     assert any("Ledger: intact, 9 entries, head" in caption.value.replace("\\", "") for caption in app.caption)
     with worlds.opened_directly(little_copy.settings.store_file) as db:
         db.execute("DELETE FROM hypothesis WHERE position > 7")
-    assert "Ledger: broken from entry 8" in visit(little_copy, "ledger").error[0].value.replace("\\", "")
+    assert "Ledger: broken from entry 8" in visit(little_copy, "experiments", tab="Ledger").error[0].value.replace("\\", "")
 
 
 def test_a_reader_sees_the_ledger_and_no_form(visit: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger.import_published_ladder(little_copy)
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(little_copy, "ledger")
+    app = visit(little_copy, "experiments", tab="Ledger")
     assert "kNN fusion" in app.dataframe[0].value["hypothesis"].tolist()
     labels = {button.label for button in app.button}
     assert not labels & {"Register", "Record result", "Import the published ladder", "Import file"}

@@ -168,11 +168,11 @@ def test_an_asking_that_pauses_is_not_over(world: World) -> None:
 
 
 def test_how_sure_a_judge_is(visit: Visit, world: World) -> None:
-    app = visit(world.workspace, "evidence", run=world.run.id, judge="true")
+    app = visit(world.workspace, "experiments", tab="Evidence", run=world.run.id, judge="true")
     assert not app.exception
     said = text_of(app)
     assert f"{ROWS} rows of argued, asked 2 times under other seeds, in 1 run" in said
     assert "asking again 0\\.01" in said  # uniform noise of 3 points either way, over two seeds
-    alone = visit(world.workspace, "evidence", run="llm train", judge="true")
+    alone = visit(world.workspace, "experiments", tab="Evidence", run="llm train", judge="true")
     assert "Name the runs that ask the same" in text_of(alone)
     assert not alone.exception

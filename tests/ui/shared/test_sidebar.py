@@ -34,7 +34,7 @@ def test_pages_stand_in_groups(visit: Visit, workspace: Workspace) -> None:
         "Make",
         "Workspace",
     ]
-    assert under_more(app) == ["Ledger", "Targets", "Benchmark", "Plan", "Evidence", "Ablations", "Published numbers"]
+    assert under_more(app) == ["Experiments", "Targets"]
 
 
 @pytest.mark.soak
@@ -42,7 +42,7 @@ def test_a_page_that_holds_something_or_is_open_stands_by_itself(visit: Visit, s
     assert "Ledger" in under_more(visit(small_workspace, "overview"))
     ledger.import_published_ladder(small_workspace)
     assert "Ledger" not in under_more(visit(small_workspace, "overview"))
-    assert "Plan" not in under_more(visit(small_workspace, "plan"))
+    assert "Plan" not in under_more(visit(small_workspace, "experiments", tab="Plan"))
     assert "Plan" in under_more(visit(small_workspace, "overview"))
 
 

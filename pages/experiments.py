@@ -1,0 +1,19 @@
+"""Experiments: which ideas survived, and which of two ways is better?"""
+
+import streamlit as st
+
+from core.ui.experiments import ablations_tab, benchmark_tab, evidence_tab, ledger_tab, plan_tab
+from core.ui.shared import shell, widgets
+
+context = shell.open_page(__file__)
+st.markdown("## Experiments")
+widgets.show_tabs(
+    "tab",
+    {
+        "Ledger": lambda: ledger_tab.show(context),
+        "Benchmark": lambda: benchmark_tab.show(context),
+        "Plan": lambda: plan_tab.show(context),
+        "Evidence": lambda: evidence_tab.show(context),
+        "Ablations": lambda: ablations_tab.show(context),
+    },
+)
