@@ -68,7 +68,6 @@ def _commands(folder: Path) -> dict[str, tuple[str, ...]]:
         "site": ("site", RUN, "--out", out["site"]),
         "rubric of briefs": ("rubric", "run", "argues", RUN),
         "rubric of rows": ("rubric", "run", "role_collapse", RUN),
-        "clusters": ("clusters", RUN),
         "audit debate": ("audit", "debate", RUN),
         "search": ("search", NEEDLE),
         **{f"export {form}": (*traces, form, "--out", out[f"t.{form}"]) for form in ("csv", "parquet", "jsonl", "eval")},

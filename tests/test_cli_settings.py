@@ -34,8 +34,6 @@ HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
         (("knn", "--space", "x", "--power", "inf"), "--power: got inf, expected a finite number, more than 0"),
         (("knn", "--space", "x", "--folds", "1"), "--folds: got 1, expected 2 or more"),
         (("knn", "--space", "x,x"), "--space: got x, x; expected one or more, each once"),
-        (("clusters", "S", "--k", "1"), "--k: got 1, expected 2 or more"),
-        (("clusters", "S", "--k", "3", "--method", "hdbscan"), "--k: got 3 with hdbscan, which finds the number itself"),
         ((*DECOMPOSE, "--w-de", "7"), "--w-de: got 7.0, expected more than 0, at most 1"),
         ((*FUSE, "--w-de", "2"), "--w-de: got '2', expected numbers with commas between them, each 0 to 1"),
         ((*FUSE, "--w-de", "0.5,0.5"), "--w-de: got 2 weights for 1 runs"),

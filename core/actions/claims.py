@@ -8,7 +8,6 @@ from core.actions.workspace import Workspace
 from core.audit.claim_checks import ClaimsRequest
 from core.audit.rules.claims import RULE
 from core.errors import InputError
-from core.scoring.argument_kinds import load_texts
 from core.scoring.claim_counts import (
     RunClaims,
     count_claims,
@@ -18,6 +17,7 @@ from core.scoring.claim_counts import (
     with_rates,
     with_worth,
 )
+from core.scoring.run_texts import load_texts
 from core.store import runs
 
 BRIEFS = "brief"

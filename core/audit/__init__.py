@@ -12,9 +12,6 @@ claims             claims of a text about two genes, found by rules
 text_symbols       the gene symbols to search for in texts
 claim_checks       claims checked against knowledge packs
 clash              a point of a debate, and whether it was answered
-argument_kinds     kinds of arguments (texts with similar words), and how stable they are
-kind_settings      the settings of this sorting
-argument_words     the words of an argument that count, and those that distinguish kinds
 shared_symbols     perturbations and target genes that two splits share
 label_statements   labels stated in texts about genes
 concerns           what to check before trusting a number

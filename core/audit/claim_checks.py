@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from core.audit.claims import Claim, Relation
-from core.audit.kind_settings import TextKind
 from core.fields.record import setting
 
+TextKind = Literal["", "brief", "rebuttal", "answer", "thought", "text", "verdict"]
 Status = Literal["supported", "contradicted", "not known"]
 STATUSES: Final[tuple[Status, ...]] = ("supported", "contradicted", "not known")
 LEAST_SCORE: Final = 400  # the least score of an interaction that counts: STRING's medium confidence

@@ -68,7 +68,6 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "audit": Group("Audit debates and leakage."),
         "rubric": Group("Rubrics: questions asked of every text of a run."),
         "label": Command("label", "Draw texts that people read for a rubric."),
-        "clusters": Command("clusters", "Sort a run's texts into kinds of arguments."),
         "claims": Command("claims", "Check what a run's texts claim about genes."),
         "clash": Command("clash", "Find which points of a run's debates are answered."),
         "seeds": Command("again", "Measure how sure a judge is."),

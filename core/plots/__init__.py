@@ -26,7 +26,6 @@ attribution       change of answers without each tool
 contamination     scores with hidden or changed gene names
 score_scale       scores between no biology and a replicate
 gene_map          a query among the genes of a space         cumulative_share  number of neighbours behind a prior
-argument_kinds    hit rates of kinds of arguments
 pooled_aurocs     AUROCs of genes or perturbations           decision_curve    the net benefit of acting on a probability
 risk_coverage     wrong calls among the surest rows
 """

@@ -16,7 +16,6 @@ from core.experiments.published.reproduce import Reproduced
 from core.explorer.component import ExplorerData
 from core.report.captioned import CaptionedFigure
 from core.scoring import run_scores
-from core.scoring.argument_kinds import RunTexts
 from core.scoring.baselines import add_expression
 from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.controls import RunControls, control_run
@@ -76,8 +75,8 @@ class Material:
 
     runs: those that were chosen; ancestors: what they were made from. counts: `datasets.counts` of the dataset; dataset_rows:
     `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that have
-    it. files: what was imported. ledger: every hypothesis; chain: whether they are as they were written. texts: by run, of those
-    that have any, if a figure shows their kinds. rubrics, outcomes: by run, if a figure shows rubrics; outcomes:
+    it. files: what was imported. ledger: every hypothesis; chain: whether they are as they were written.
+    rubrics, outcomes: by run, if a figure shows rubrics; outcomes:
     `rubric_worth.load_outcomes`, always of the first run. find_vectors: what permuted vectors score, if that was computed before.
     find_answers: what a rule or a model answers to a rubric. reproduce: recomputes the published numbers. explorers: of the
     fusions among `runs`, by run, if they are shown. expression: what genes are like in control cells, None for a dataset that was
@@ -98,7 +97,6 @@ class Material:
     files: Sequence[Import]
     ledger: Sequence[Entry]
     chain: Finding
-    texts: Mapping[str, RunTexts]
     rubrics: Mapping[str, Sequence[AskedRubric]]
     outcomes: Mapping[str, pd.Series]
     find_vectors: FindVectors

@@ -13,7 +13,6 @@ from core.experiments.contamination import Contamination, list_finished, report_
 from core.report.material import AskedRubric, ChosenRow, FindAnswers, FindVectors, Material, Reproduce
 from core.report.selection import ReportSelection
 from core.scoring import rubric_worth, run_scores
-from core.scoring.argument_kinds import RunTexts, load_texts
 from core.scoring.run_scores import RunRows
 from core.scoring.score_scale import RunScale
 from core.store import (
@@ -34,7 +33,6 @@ from core.store.runs import Run
 
 RUBRIC_FIGURES = frozenset({"rubric_rates", "rubric_worth"})  # those that need what was asked of them
 CONTAMINATION = "contamination"  # the figure that alone needs what was asked with other names
-ARGUMENT_KINDS = "argument_kinds"  # the figure that alone needs the texts of runs
 
 
 def answers_nothing(_run: Run, _rubric: Rubric) -> None:
@@ -81,7 +79,6 @@ def load_material(
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
         ledger=hypotheses.list_all(db),
         chain=chain.verify(db)[0],
-        texts=_texts_of(db, chosen) if ARGUMENT_KINDS in selection.figure_names else {},
         rubrics={run.id: _find_rubrics(db, run) for run in chosen} if shows_rubrics else {},
         outcomes={run.id: rubric_worth.load_outcomes(db, rows[run.id]) for run in (chosen if shows_rubrics else chosen[:1])},
         find_vectors=find_vectors,
@@ -103,10 +100,6 @@ def _find_rubrics(db: Cursor, run: Run) -> list[AskedRubric]:
 
 def _contaminations_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, list[Contamination]]:
     return {run.id: [report_contamination(db, one) for one in list_finished(db, run.id)] for run in chosen}
-
-
-def _texts_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, RunTexts]:
-    return {run.id: load_texts(db, run.id) for run in chosen if traces.text_counts(db, run.id)}
 
 
 def _ancestors_of(db: Cursor, shown: Mapping[str, Run]) -> tuple[Run, ...]:

@@ -12,7 +12,7 @@ public_noise  how far a leaderboard's score can be from the truth
 claim_counts   claims of a run's texts, by role and by what is known of them: claim_words in words
 row_claims     claims of the briefs of one row
 clash_counts   points of a run's debates, by side: answered, ignored, taken up by the judge
-argument_kinds  kinds of arguments of a run, and how often their rows are hits
+run_texts       the texts of one kind of a run, and what became of their rows
 slices        the ways to cut a run's rows into slices
 leakage       what a dataset's splits share, and all that gives labels away
 row_leaks     names of copies, orders and ids that give labels away

@@ -20,10 +20,10 @@ from core.audit.rubric import Rubric
 from core.audit.rules.claims import RIGHT_CLAIM, RULE
 from core.audit.rules.registry import answer_by_rule
 from core.audit.text_symbols import Symbols
-from core.scoring.argument_kinds import RunTexts
 from core.scoring.rubric_rates import RubricRates, load_rate_texts, rubric_rates
 from core.scoring.rubric_worth import RubricWorth, load_outcomes, rubric_worth
 from core.scoring.run_scores import load_scored_rows
+from core.scoring.run_texts import RunTexts
 from core.store import Cursor, rubrics
 from core.store.runs import Run
 

@@ -222,7 +222,7 @@ def calls_tools(cursor: Cursor, run: str) -> bool:
     return bool(cursor.execute(query, [run]).fetchall()[0][0])
 
 
-# Kinds of events to search for kinds of arguments; arguing ones come first.
+# Kinds of events that are texts; arguing ones come first.
 TEXT_KINDS = ("brief", "rebuttal", "answer", "thought", "text", "verdict")
 
 

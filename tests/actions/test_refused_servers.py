@@ -16,7 +16,6 @@ from core.actions.ask_again import AgainRequest
 from core.actions.attribution import AttributionRequest
 from core.actions.imports import import_upload
 from core.actions.reading_settings import ReadingSettings
-from core.actions.text_vectors import make_encoder
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.rubric import Rubric
 from core.engine.request import RunRequest
@@ -86,7 +85,6 @@ PATHS: dict[str, Callable[[Workspace, str], object]] = {
     ),
     "reading": lambda w, url: readings.plan_reading(w, RUBRIC, "debate", ReadingSettings(endpoint=url)),
     "embed": lambda w, url: _embed(w, url),
-    "encoder of texts": lambda w, url: make_encoder(w, "endpoint", url, "m")(["one"]),  # type: ignore[misc]
 }
 
 
@@ -106,7 +104,7 @@ def test_a_stranger_gets_no_key_on_a_machine_of_ones_own(small_workspace: Worksp
     try:
         PATHS[path](with_key(small_workspace), stranger.url)
     except DeskError:  # a scripted server gives no embeddings
-        assert path in ("embed", "encoder of texts", "endpoint check of several")
+        assert path in ("embed", "endpoint check of several")
     assert stranger.keys
     assert set(stranger.keys) == {None}
 

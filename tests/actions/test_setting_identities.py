@@ -46,11 +46,9 @@ from core.actions.label_request import LabelRequest
 from core.actions.reading_settings import ClashRequest, ReadingSettings
 from core.actions.space_settings import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
 from core.actions.streamed_knn import predict_file
-from core.actions.text_vectors import make_encoder
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.claim_checks import ClaimsRequest
 from core.audit.clash import SPEECHES
-from core.audit.kind_settings import KindsRequest
 from core.audit.rubric import Rubric
 from core.audit.sample_request import SampleRequest
 from core.cells.cell_formats import hash_cells
@@ -68,15 +66,11 @@ from core.finetune.settings import OPTIONS as FINETUNE_OPTIONS
 from core.importing import space_files
 from core.llm import scripted_server
 from core.llm.health import Health
-from core.llm.scripted_replies import write_reply
 from core.llm.scripted_server import Script
-from core.llm.scripted_text import ScriptedPrompt
-from core.scoring import argument_kinds
 from core.store import predictions
 from core.target_ranking.request import RankingEvaluationRequest, RankingTableRequest, TrainingOptions
 from core.transfer.knn_settings import KnnSettings
 from tests import worlds
-from tests.audit.argument_texts import KINDS
 from tests.cases import as_csv
 from tests.embeddings.test_encoders import embeddings, serving
 from tests.moving_evidence import TOOLS
@@ -218,14 +212,6 @@ def _identify_space(world: World, settings: Any) -> str:
 def _identify_sample(world: World, request: SampleRequest) -> str:
     assert request.size is not None
     return labels.draw_sample(world.workspace, RUBRIC, "argued", request.size, request.design, request.seed).id
-
-
-def _identify_kinds(world: World, request: KindsRequest) -> Any:
-    """The kinds themselves, which are kept nowhere, as `clusters --json` prints them."""
-    encode = make_encoder(world.workspace, request.embedding, request.endpoint, request.model)
-    with world.workspace.store.read() as db:
-        texts = argument_kinds.load_texts(db, "argued", request.texts, request.role)
-    return argument_kinds.as_json(argument_kinds.find_kinds(texts, request.settings, encode))
 
 
 def _identify_training(world: World, options: TrainingOptions) -> Any:
@@ -370,19 +356,6 @@ MADE: Mapping[type, Made] = {
         },
     ),
     SampleRequest: Made(_identify_sample, lambda _: {"sample": 5}, lambda _: {"by": Change("stratified")}),
-    KindsRequest: Made(
-        _identify_kinds,
-        lambda _: {"k": 3},
-        lambda world: {
-            "method": Change("hdbscan", {"k": None}),
-            "k": Change(4),
-            "texts": Change("rebuttal"),
-            "role": Change("UP"),
-            "embedding": Change("endpoint", along={"endpoint": world.embedders[0], "model": "m"}),
-            "endpoint": Change(world.embedders[1], _embedded(world)),
-            "model": Change("m2", _embedded(world)),
-        },
-    ),
     TrainingOptions: Made(
         _identify_training,
         lambda _: {"models": ("fallen",)},
@@ -416,22 +389,10 @@ def _pairs_into(world: World, out: str) -> dict[str, Any]:
     return {"protocol": "test", "pairs": world.file("pairs.parquet"), "out": world.file(out)}
 
 
-def _embedded(world: World) -> dict[str, Any]:
-    return {"embedding": "endpoint", "endpoint": world.embedders[0], "model": "m"}
-
-
 def _embed_by_model(body: dict[str, Any]) -> tuple[int, Any]:
     """Vectors that follow from the text and the name of the model."""
     seeds = [[len(body["model"]), *text.encode()] for text in body["input"]]
     return 200, embeddings([np.random.default_rng(seed).normal(size=4).tolist() for seed in seeds])
-
-
-def _argue(prompt: ScriptedPrompt) -> str:
-    """A text of one of a few kinds, where a text is asked for."""
-    if "<prob>" in prompt.text:
-        return write_reply(prompt)
-    words = list(KINDS.values())[int(prompt.draw("kind") * len(KINDS))]
-    return " ".join(words[int(prompt.draw(f"word {i}") * len(words))] for i in range(10))
 
 
 @pytest.fixture(scope="module")
@@ -439,8 +400,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("settings"), author="tester"))
     files = tmp_path_factory.mktemp("files")
     with ExitStack() as stack:
-        script = Script(answer=_argue)
-        servers = tuple(stack.enter_context(scripted_server.serving(script)) for _ in range(2))
+        servers = tuple(stack.enter_context(scripted_server.serving(Script())) for _ in range(2))
         embedders = tuple(stack.enter_context(serving(_embed_by_model))[0] for _ in range(2))
         stack.enter_context(ranking_cases.registered())
         row = _furnish(workspace, files, servers[0])

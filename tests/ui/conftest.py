@@ -20,7 +20,6 @@ from core.methods.fusion_settings import FusionSettings
 from core.store import runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
-from core.ui.arguments import kinds_tab
 from core.ui.fuse import at_rest
 from core.ui.rows import claims
 from core.ui.scores import split_baselines
@@ -131,7 +130,7 @@ def app_at(page: str) -> AppTest:
 
 def page_opener(monkeypatch: pytest.MonkeyPatch) -> Visit:
     """Return what opens a page with what the caches hold; nothing is computed in the background, and no browser is waited for."""
-    for module in (space_numbers, at_rest, split_baselines, kinds_tab, claims):
+    for module in (space_numbers, at_rest, split_baselines, claims):
         monkeypatch.setattr(module, "background", Idle)
     monkeypatch.setattr(widgets, "_HEAD_START_S", 0)
     monkeypatch.setattr(widgets, "_DRAWN_S", 0)

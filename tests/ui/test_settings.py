@@ -29,7 +29,6 @@ from core.actions.reading_settings import ClashRequest, ReadingSettings
 from core.actions.space_settings import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
 from core.actions.workspace import Workspace
 from core.audit.claim_checks import ClaimsRequest
-from core.audit.kind_settings import KindsRequest
 from core.audit.rubric import Rubric
 from core.audit.sample_request import SampleRequest
 from core.cells.screen import LabelSettings
@@ -82,7 +81,6 @@ OTHERS: Mapping[type, Mapping[str, Any]] = {
 JSON_TEXTS = {"extra_body": '{"top_k": 3}', "extra_headers": '{"X-Title": "screen"}'}
 ODD: Mapping[type, Mapping[str, Any]] = {
     FusionRequest: {"w_de": (0.25, 0.5), "w_dir": (0.25, 0.5)},
-    KindsRequest: {"k": None},
     RuleRequest: {"smallest_effect": 0.25},
 }
 
@@ -139,7 +137,6 @@ FORMS: Mapping[type, Sequence[Form]] = {
     FinetuneRequest: [Form("run", {"tab": "Fine-tune"}, "finetune_", from_data=("base",))],
     Rubric: [Form("arguments", {"run": "debate"}, "note-rubric-", from_data=("roles", "stages"))],
     SampleRequest: [Form("arguments", {"tab": "Label", "run": "debate"}, "sample_", from_data=("sample", "by"))],
-    KindsRequest: [Form("arguments", {"tab": "Kinds", "run": "debate"}, "", from_data=("texts", "k"))],
     ClaimsRequest: [Form("arguments", {"tab": "Claims", "run": "debate"}, "claims", claims_tab.NOT_HERE)],
     ClashRequest: [Form("arguments", IN_CLASH, "clash_", clash_tab.NOT_HERE, ("side",), prepare=read_clash)],
     RuleRequest: [Form("experiments", {"tab": "Ledger"}, "ledger_", from_data=("metric",))],

@@ -8,7 +8,6 @@ slices           the slices that cost most        roc_curves       ROC of DE and
 score_ways       AUROCs of the same rows          score_spread     a score by label
 reliability      calibration of probabilities     brief_lengths    lengths of each role's briefs
 published        published numbers, computed again
-argument_kinds   kinds of arguments and their hit rates
 rubric_rates     rates of the answers to rubrics rubric_worth     what arguments are worth
 group_scores     AUROCs of genes, perturbations   decision_curve   what acting on P(DE) is worth
 risk_coverage    risk where the run is surest
