@@ -48,9 +48,8 @@ def _digest(*parts: object) -> int:
 
 
 def remembers(labels: Answers) -> Callable[[ScriptedPrompt], str]:
-    """A model that knows labels and screen by the genes' names, and does not read."""
-    screen = {"cells": "mouse BMDMs", "organism": "mouse", "stimulus": "LPS, 9 h", "authors": "Doe et al.", "accession": ""}
-    return _answering(lambda prompt: labels.get(find_genes(prompt.text), ""), screen)
+    """A model that knows labels by the genes' names, and does not read."""
+    return _answering(lambda prompt: labels.get(find_genes(prompt.text), ""))
 
 
 def reasons() -> Callable[[ScriptedPrompt], str]:
@@ -63,15 +62,11 @@ def reasons() -> Callable[[ScriptedPrompt], str]:
                 return word
         return "none" if "regulators, " in prompt.text else ""
 
-    return _answering(label, {"cells": "K562", "organism": "human"})
+    return _answering(label)
 
 
-def _answering(label_of: Callable[[ScriptedPrompt], str], screen: Mapping[str, str]) -> Callable[[ScriptedPrompt], str]:
-    """screen: what is said of it where a gene is named; with codes it is guessed to be K562."""
-
+def _answering(label_of: Callable[[ScriptedPrompt], str]) -> Callable[[ScriptedPrompt], str]:
     def write(prompt: ScriptedPrompt) -> str:
-        if '{"cells"' in prompt.text:
-            return json.dumps(screen if "Kof" in prompt.text else {"cells": "K562"})
         if "<prob>" not in prompt.text:
             return write_reply(prompt)
         label, drawn = label_of(prompt), 60 * (prompt.draw("noise") - 0.5)

@@ -41,7 +41,6 @@ derived_runs   requests of kNN, fusion and decomposition, and the neighbours of 
 benchmarks     makes the runs of a benchmark here or apart, and finds those that are there
 attribution    which evidence moved a run's answers: plans, starts and resumes the arms
 contamination  asks a run again with gene names coded, swapped, hidden or alone
-screen_names   asks a run's model which screen its rows are from
 studies        what attributions, contamination and benchmarks share: arms with a cost, saved, made here or apart, found, resumed
 ask_again      asks about a row of a debate again with another dossier, beside asking the same again
 benchmark_plans  what a plan of a benchmark is made from

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from core.actions import launch, studies
-from core.actions.screen_names import name_screen
+from core.actions import studies
 from core.actions.studies import Asking, Progress, Study, StudyJob, StudyPlan
 from core.actions.workspace import Workspace
 from core.engine.shared_settings import calls_at_once, one_server
 from core.errors import StateError
 from core.experiments.contamination import AS_IT_IS, PAGE, ContaminationSpec, SavedContamination, choose_arms, read_saved
-from core.experiments.screen_names import Descriptors, SavedScreen, choose_questions, known_descriptors
 from core.fields.record import setting
 from core.llm.call_settings import CallSettings
-from core.methods.base import method_named
-from core.store import datasets, runs
+from core.store import runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +34,15 @@ class ContaminationRequest:
     )
     endpoint: str | None = one_server()
     concurrency: int = calls_at_once()
-    screen: Mapping[str, str] = setting(
-        {},
-        "Facts about the screen: cells, organism, stimulus, authors or accession; other spellings after |.",
-        title="Known of the screen",
-        metavar="FIELD=TEXT",
-    )
     calls: CallSettings = field(default_factory=CallSettings)
 
 
 @dataclass(frozen=True, slots=True)
 class ContaminationPlan(StudyPlan):
-    """What an experiment will make, the run as it is first. screen: the known facts, and the model's answers so far."""
+    """What an experiment will make, the run as it is first."""
 
     request: ContaminationRequest
     spec: ContaminationSpec
-    screen: SavedScreen
-
-    @property
-    def questions(self) -> int:
-        """How many questions on the name of the screen are not answered yet."""
-        return 0 if self.screen.is_whole else 2 * len(choose_questions(self.spec.rows))
 
 
 def plan_contamination(workspace: Workspace, request: ContaminationRequest) -> ContaminationPlan:
@@ -70,7 +55,6 @@ def plan_contamination(workspace: Workspace, request: ContaminationRequest) -> C
         if run.is_asked:
             raise StateError(f"run {run.name}: an ad-hoc run of one row has no score; expected a run with labelled rows")
         arms = choose_arms(run, request.arms)
-        descriptors = known_descriptors(datasets.find(db, run.dataset), request.screen)
     rows = studies.answered_rows(workspace, run, request.rows)
     spec = ContaminationSpec(run.id, run.name, run.dataset, rows, arms)
     options, seed = run.spec["options"], int(run.spec.get("seed", 0))
@@ -83,13 +67,7 @@ def plan_contamination(workspace: Workspace, request: ContaminationRequest) -> C
         endpoint=request.endpoint,
         concurrency=request.concurrency,
     )
-    cost, screen = studies.cost_of(workspace, run, planned), _screen_of(workspace, spec, descriptors)
-    return ContaminationPlan(planned, cost, request, spec, screen)
-
-
-def _screen_of(workspace: Workspace, spec: ContaminationSpec, known: Descriptors) -> SavedScreen:
-    there = STUDY.get_saved(workspace, spec.key)
-    return SavedScreen(known) if there is None or there.screen.known != known else there.screen
+    return ContaminationPlan(planned, studies.cost_of(workspace, run, planned), request, spec)
 
 
 def run_contamination(workspace: Workspace, plan: ContaminationPlan, progress: Progress | None = None) -> SavedContamination:
@@ -100,18 +78,7 @@ def run_contamination(workspace: Workspace, plan: ContaminationPlan, progress: P
     saved = _save(workspace, plan)
     with STUDY.work_on(workspace, plan.spec.key) as reporter:
         studies.make_arms(workspace, plan.arms, progress, reporter.report)
-        if not saved.screen.is_whole:
-            saved = replace(saved, screen=_ask_screen(workspace, plan, reporter.report))
-            STUDY.save(workspace, plan.spec.key, saved)
     return saved
-
-
-def _ask_screen(workspace: Workspace, plan: ContaminationPlan, report: Callable[[float, str], object]) -> SavedScreen:
-    report(1.0, "which screen the rows are from")
-    with workspace.store.read() as db:
-        run = runs.find(db, plan.spec.run)
-    settings = launch.execution_settings(workspace, plan.arms[0].request, method_named(run.method))
-    return name_screen(workspace, run, plan.spec.rows, plan.screen.known, settings, lambda said: report(1.0, said))
 
 
 def start_apart(workspace: Workspace, plan: ContaminationPlan) -> None:
@@ -126,7 +93,7 @@ def start_apart(workspace: Workspace, plan: ContaminationPlan) -> None:
 def _save(workspace: Workspace, plan: ContaminationPlan) -> SavedContamination:
     workspace.refuse_if_read_only(STUDY.command, plan.spec.name)
     planned = zip((AS_IT_IS, *plan.spec.arms), (arm.spec.key for arm in plan.arms), strict=True)
-    saved = SavedContamination(plan.spec, dict(planned), plan.screen)
+    saved = SavedContamination(plan.spec, dict(planned))
     STUDY.save(workspace, plan.spec.key, saved)
     return saved
 
@@ -135,8 +102,7 @@ def resume(workspace: Workspace, saved: SavedContamination) -> None:
     """Go on with an experiment as `Study.request_again` says."""
     workspace.refuse_if_read_only(STUDY.command, saved.spec.key)
     spec, made = saved.spec, saved.runs.values()
-    screen = {name: "|".join(spellings) for name, spellings in saved.screen.known.items()}
-    request = STUDY.request_again(workspace, ContaminationRequest, spec, made, arms=spec.arms, screen=screen)
+    request = STUDY.request_again(workspace, ContaminationRequest, spec, made, arms=spec.arms)
     start_apart(workspace, plan_contamination(workspace, request))
 
 

@@ -15,7 +15,6 @@ from core.cli.settings import takes
 from core.experiments.attribution_words import cost_sentence
 from core.experiments.contamination import report_contamination
 from core.experiments.contamination_words import contamination_json, contamination_lines, unknown_lines
-from core.experiments.screen_words import questions_sentence
 from core.fields.record import make
 from core.store import runs
 
@@ -39,11 +38,10 @@ def contamination(
         show({"run": named.name, "known": False, "verdict": unknown[0], "limits": unknown[1:]}, as_json, "\n".join(unknown))
         return
     plan = actions.plan_contamination(context.obj, make(ContaminationRequest, chosen, run=run))
-    cost = cost_sentence(plan.cost, plan.left, len(plan.spec.rows)) + questions_sentence(plan.questions)
+    cost = cost_sentence(plan.cost, plan.left, len(plan.spec.rows))
     if estimate:
         shape = {
             "runs": plan.left,
-            "questions": plan.questions,
             "rows": len(plan.spec.rows),
             "arms": list(plan.spec.arms),
             **asdict(plan.cost),

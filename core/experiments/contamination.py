@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from core.errors import InputError, StateError
 from core.experiments.benchmark_report import ArmLoader
-from core.experiments.screen_names import NamedScreen, SavedScreen
 from core.hashes import KEY_DIGITS, sha256_of
 from core.methods.base import method_named, methods
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED, count_leaks
@@ -62,17 +61,14 @@ class ContaminationSpec:
 
 @dataclass(frozen=True, slots=True)
 class SavedContamination:
-    """An experiment started here. runs: arm → id of its run, which may not exist yet. screen: the model's answers about the
-    screen, empty before it was asked.
-    """
+    """An experiment started here. runs: arm → id of its run, which may not exist yet."""
 
     spec: ContaminationSpec
     runs: Mapping[str, str]
-    screen: SavedScreen = field(default_factory=SavedScreen)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data. `read_saved` makes an equal record from it."""
-        return {"spec": to_json(self.spec), "runs": dict(self.runs), "screen": to_json(self.screen)}
+        return {"spec": to_json(self.spec), "runs": dict(self.runs)}
 
     def is_done(self, states: Mapping[str, str]) -> bool:
         """Return whether the run of every arm is done. states: run id → status."""
@@ -82,7 +78,7 @@ class SavedContamination:
 def read_saved(values: Mapping[str, Any]) -> SavedContamination:
     """Return the record from the result of `SavedContamination.as_json`."""
     spec = from_json(ContaminationSpec, values["spec"], "contamination")
-    return SavedContamination(spec, dict(values["runs"]), from_json(SavedScreen, values.get("screen", {}), "screen"))
+    return SavedContamination(spec, dict(values["runs"]))
 
 
 def list_finished(db: Cursor, run: str) -> list[SavedContamination]:
@@ -172,7 +168,6 @@ class Contamination:
     spec: ContaminationSpec
     runs: Mapping[str, str]
     arms: tuple[ArmEffect, ...]
-    screen: NamedScreen
 
     def falls(self, *names: str) -> bool:
         """Return whether the score falls in one of these arms."""
@@ -198,7 +193,7 @@ def report_contamination(db: Cursor, saved: SavedContamination) -> Contamination
         ArmEffect(each.arm, each.run, each.found, own, float(corrected), each.leaks, each.requests)
         for each, own, corrected in zip(effects, p, adjusted, strict=True)
     )
-    return Contamination(spec, made, arms, NamedScreen(saved.screen))
+    return Contamination(spec, made, arms)
 
 
 def _two_sided(p_better: float) -> float:

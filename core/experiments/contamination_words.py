@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from core.experiments.contamination import TITLES, WITHOUT_NAMES, ArmEffect, Contamination, why_unknown
-from core.experiments.screen_words import screen_json, screen_lines
 from core.methods.coded_names import ALONE
 from core.scoring import json_shapes
 from core.scoring.sentences import TWO_WAY, interval_text, scored_text
@@ -26,8 +25,7 @@ def unknown_lines(run: Run) -> list[str] | None:
         return None
     return [
         f"{run.name} ({run.method}, {run.origin}): {why}.",
-        "It is also unknown whether its model can name the screen, because that needs the model itself.",
-        "Its texts can be read, but a brief that names a gene or quotes the dossier proves neither.",
+        "Its texts can be read, but a brief that names a gene or quotes the dossier proves neither memory nor reading.",
     ]
 
 
@@ -88,8 +86,7 @@ def method_sentence(found: Contamination) -> str:
 
 def contamination_lines(found: Contamination) -> list[str]:
     """Return the whole card as lines."""
-    of_screen = screen_lines(found.screen)
-    return [verdict_sentence(found), *map(arm_sentence, found.arms), method_sentence(found), *of_screen, LIMITS]
+    return [verdict_sentence(found), *map(arm_sentence, found.arms), method_sentence(found), LIMITS]
 
 
 def contamination_json(found: Contamination) -> dict[str, Any]:
@@ -100,7 +97,6 @@ def contamination_json(found: Contamination) -> dict[str, Any]:
         "rows": len(found.spec.rows),
         "verdict": verdict_sentence(found),
         "arms": [_arm(each) for each in found.arms],
-        "screen": screen_json(found.screen),
         "runs": {TITLES[arm]: run for arm, run in found.runs.items()},
         "limits": LIMITS,
     }

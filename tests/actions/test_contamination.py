@@ -7,29 +7,22 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from core.actions import contamination, launch, screen_names
+from core.actions import contamination, launch
 from core.actions.contamination import ContaminationRequest
-from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
-from core.engine.spec import ExecutionSettings
 from core.errors import InputError, MissingPackage, StateError
 from core.experiments.contamination import Contamination, list_finished
 from core.experiments.contamination_words import contamination_json, contamination_lines
-from core.experiments.screen_names import NamedScreen, known_descriptors
-from core.experiments.screen_words import screen_lines
 from core.llm import scripted_server
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED
 from core.report.figures.contamination import of_run
-from core.store import calls, datasets, predictions, traces
+from core.store import calls, predictions, traces
 from tests import worlds
-from tests.cases import as_csv
 from tests.commands import core, core_json
 from tests.remembering import asked_with_other_names, furnish, reasons, remembers
 
@@ -111,8 +104,6 @@ def test_memory_and_reasoning_are_told_apart_at_300_rows(tmp_path: Path) -> None
     shares = {each.arm: each.share for each in memory.arms}
     assert shares[CODED] is not None
     assert shares[CODED][0] == pytest.approx(1, abs=0.35)
-    assert [each.name for each in memory.screen.fields if each.is_remembered] == ["cells", "stimulus"]
-    assert not any(each.is_remembered for each in reason.screen.fields)
 
 
 def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path: Path) -> None:
@@ -128,15 +119,8 @@ def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path
     assert list(figure.table["score"]) == [arm["score"] for arm in again["arms"]]
     assert figure.finding == again["verdict"]
     assert "aliases that no imported pack lists" in again["limits"]
-    assert [answer["said"] for answer in again["screen"]["answers"]] == [answer.said for answer in found.screen.saved.answers]
-    cells = again["screen"]["fields"]["cells"]
-    assert (cells["n"], cells["named"], cells["coded"], cells["remembered"]) == (6, 6, 0, True)
-    assert again["screen"]["verdict"] == "The model names the screen by its genes: cells, stimulus."
-    assert again["screen"]["cannot_be_known"] == ["authors", "accession"]
-    told = core(
-        workspace.settings.workspace, "contamination", "judged", "--arms", "coded,alone", "--estimate", "--screen", "authors=Doe"
-    )
-    assert told.out == "Every run is done: no new calls are needed. 12 more calls ask which screen the rows are from.\n"
+    estimate = core(workspace.settings.workspace, "contamination", "judged", "--arms", "coded,alone", "--estimate")
+    assert "no new calls" in estimate.out
     with workspace.store.read() as db:
         [saved] = list_finished(db, found.spec.run)
     assert saved.spec == found.spec
@@ -149,7 +133,6 @@ def test_what_cannot_be_asked_says_what_cannot_be_known(tmp_path: Path) -> None:
     card = core(tmp_path, "contamination", "llm train")
     assert card.status == 0
     assert "is unknown" in card.out
-    assert "name the screen" in card.out
     with pytest.raises(StateError, match="is unknown"):
         contamination.plan_contamination(workspace, ContaminationRequest("llm train"))
 
@@ -167,17 +150,3 @@ def test_arms_that_a_method_lacks_are_refused(asked: tuple[Workspace, str]) -> N
             workspace,
             RunRequest("debate", options={"names": CODED, "sources": "cache"}, model="scripted", endpoint=address, name="web"),
         )
-
-
-def test_a_screen_whose_names_cannot_be_coded_is_asked_with_names_alone(tmp_path: Path) -> None:
-    workspace = open_workspace(Settings(workspace=tmp_path, author="tester"))
-    import_upload(workspace, as_csv(["id", "pert", "gene", "label"], [("A_Mes1", "A", "Mes1", "up")]), "train.csv")
-    with workspace.store.read() as db:
-        [dataset] = datasets.list_all(db)
-    run: Any = SimpleNamespace(id="r", name="r", dataset=dataset.id, model="scripted", spec={})
-    with scripted_server.serving() as url:
-        found = screen_names.name_screen(workspace, run, ["A_Mes1"], known_descriptors(dataset), ExecutionSettings(url), print)
-    assert [(answer.coded, answer.error.partition(":")[0]) for answer in found.answers] == [(False, ""), (True, "A_Mes1")]
-    assert screen_lines(NamedScreen(found))[-1].startswith(
-        "1 of 2 questions got no answer (A_Mes1: the symbol 'A' cannot be coded"
-    )

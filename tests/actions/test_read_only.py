@@ -71,7 +71,6 @@ from core.actions import (
     run_control,
     runs,
     same_runs,
-    screen_names,
     site,
     spaces,
     streamed_knn,
@@ -104,14 +103,12 @@ from core.datasets.prompt_files import PromptFile
 from core.embeddings import make_space
 from core.engine.request import Expectation, RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
-from core.engine.spec import ExecutionSettings
 from core.errors import DeskError, ReadOnly
 from core.experiments.ablations.base import ablations as ablations_known
 from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.benchmark_report import BenchmarkReport
 from core.experiments.benchmark_spec import parse_benchmark
 from core.experiments.contamination import ContaminationSpec, SavedContamination
-from core.experiments.screen_names import SavedScreen
 from core.importing.files import BundleFile, FoundFile, recognise_upload
 from core.importing.import_target import ImportOptions
 from core.jobs.folder import JobFolder
@@ -146,7 +143,6 @@ CONTAMINATION = contamination.ContaminationPlan(
     Expectation(0),
     contamination.ContaminationRequest("r"),
     ContaminationSpec("r", "r", "d", ("Pa_Ga",), ("coded",)),
-    SavedScreen(),
 )
 AGAIN = AgainPlan((), Expectation(0), SimpleNamespace(name="r"), "a", ())  # type: ignore[arg-type]
 JOB = Job("benchmark", "b", "b", JobFolder(Path("nowhere")), "crashed", can_resume=True)
@@ -200,14 +196,6 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "attribution.run_attribution": lambda s: attribution.run_attribution(s.plain, ATTRIBUTION),
     "contamination.run_contamination": lambda s: contamination.run_contamination(s.plain, CONTAMINATION),
     "contamination.start_apart": lambda s: contamination.start_apart(s.plain, CONTAMINATION),
-    "screen_names.name_screen": lambda s: screen_names.name_screen(
-        s.plain,
-        SimpleNamespace(name="r"),
-        (),
-        {},
-        ExecutionSettings(),
-        lambda _: None,  # type: ignore[arg-type]
-    ),
     "contamination.resume": lambda s: contamination.resume(s.plain, SavedContamination(CONTAMINATION.spec, {})),
     "attribution.save_attribution": lambda s: attribution.save_attribution(s.plain, ATTRIBUTION),
     "attribution.start_apart": lambda s: attribution.start_apart(s.plain, ATTRIBUTION),

@@ -136,9 +136,8 @@ def _identify_attribution(world: World, request: AttributionRequest) -> Any:
 
 
 def _identify_contamination(world: World, request: ContaminationRequest) -> Any:
-    """What is known of the screen belongs to it: with other facts the model is asked for the screen's name again."""
     plan = contamination.plan_contamination(world.workspace, request)
-    return plan.spec.key, [arm.spec.key for arm in plan.arms], plan.screen.known
+    return plan.spec.key, [arm.spec.key for arm in plan.arms]
 
 
 def _identify_again(world: World, request: AgainRequest) -> Any:
@@ -279,7 +278,6 @@ MADE: Mapping[type, Made] = {
             **_calls_of(world),
             "rows": Change("sample=4"),
             "arms": Change(("coded",)),
-            "screen": Change({"cells": "K562"}),
         },
         _of_run,
     ),

@@ -8,7 +8,6 @@ import pandas as pd
 
 from core.experiments.contamination import TITLES, Contamination
 from core.experiments.contamination_words import LIMITS, method_sentence, unknown_lines, verdict_sentence
-from core.experiments.screen_words import screen_lines
 from core.plots import contamination as plot
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
@@ -22,7 +21,7 @@ def of_run(found: Contamination) -> CaptionedFigure:
     """Return the arms of one experiment against the original run."""
     table = table_of(found)
     verdict = verdict_sentence(found)
-    sentence, caption = " ".join((verdict, *screen_lines(found.screen), LIMITS)), method_sentence(found)
+    sentence, caption = " ".join((verdict, LIMITS)), method_sentence(found)
     return CaptionedFigure(_TITLE, found.spec.name, sentence, caption, plot.figure(table), table, verdict)
 
 

@@ -10,7 +10,6 @@ from core.errors import InputError, StateError
 from core.experiments.attribution_words import cost_sentence
 from core.experiments.contamination import PAGE, TITLES, choose_arms
 from core.experiments.contamination_words import LIMITS, arm_sentence, unknown_lines, verdict_sentence
-from core.experiments.screen_words import questions_sentence, screen_lines
 from core.fields.record import make, option_of
 from core.report.figures.contamination import of_run
 from core.store.runs import Run
@@ -46,9 +45,6 @@ def show(workspace: Workspace, run: Run) -> None:
         figure = of_run(each)
         show_figure(figure.chart, figure.table, f"contamination {i}", f"Memory or reasoning of {run.name}", figure.caption)
         st.markdown("\n".join(f"- {as_text(arm_sentence(arm))}" for arm in each.arms))
-        of_screen = screen_lines(each.screen)
-        st.markdown(f"**{as_text(of_screen[0])}**")
-        st.markdown("\n".join(f"- {as_text(line)}" for line in of_screen[1:]))
         st.caption(as_text(LIMITS))
     if not workspace.settings.read_only:
         with st.expander("Ask with other gene names"):
@@ -77,8 +73,7 @@ def _show_form(workspace: Workspace, run: Run) -> None:
     with explain_errors():
         plan = plan_contamination(workspace, request)
         if not wants_start:
-            cost = cost_sentence(plan.cost, plan.left, len(plan.spec.rows))
-            st.markdown(as_text(cost + questions_sentence(plan.questions)))
+            st.markdown(as_text(cost_sentence(plan.cost, plan.left, len(plan.spec.rows))))
             return
         start_apart(workspace, plan)
         confirm(f"{plan.left:,} runs were started in a separate process; the page Run lists them.")
