@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.scoring.compare_runs import has_an_auroc
 from core.scoring.comparison_words import comparison_sentences
-from core.ui.compare import panels, sensitivity
+from core.ui.compare import panels
 from core.ui.shared import links, loaders, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)
@@ -34,6 +34,5 @@ for each in (run, baseline):
     score_box.show_protocols(each.id)
 if has_an_auroc(result.covered):
     panels.show_changes(result, baseline, run)
-    sensitivity.show(result, choice.margin)
     panels.show_gains_and_losses(result.pair, baseline, run)
 panels.show_rank_changes(result.pair, baseline, run)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.scores import baselines, more_scores, other_scores, panels, scale, split_baselines
+from core.ui.scores import baselines, other_scores, panels, split_baselines
 from core.ui.shared import links, loaders, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)
@@ -33,19 +33,14 @@ def show_baselines() -> None:
 score_box.show_run_score(score)
 score_box.show_same_runs(run)
 score_box.show_protocols(run.id)
-scale.show(run)
 widgets.show_tabs(
     "part",
     {
         "Slices": lambda: panels.show_slices(run, rows, score),
         "Baselines": show_baselines,
-        "Other ways to score": lambda: other_scores.show_ways(run, rows),
+        "Genes and perturbations": lambda: other_scores.show_macro(run, rows),
         "Top of the list": lambda: other_scores.show_top(run, rows),
-        "Genes and perturbations": lambda: more_scores.show_groups(run),
-        "Three classes": lambda: more_scores.show_classes(run),
-        "Distance": lambda: more_scores.show_distance(run, score),
         "Curves": lambda: panels.show_curves(rows, score),
-        "Distributions": lambda: panels.show_histograms(rows),
         "Calibration": lambda: other_scores.show_calibration(run, rows),
     },
 )

@@ -177,7 +177,6 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
     assert score["macro"]["gene"]["de"]["groups"] > 1
     assert score["auprc"]["de"]["estimate"] > score["auprc"]["de"]["base_rate"]
     assert [one["k"] for one in score["at_k"]["dir"]] == [20, 50, 100, 200]
-    assert score["matched"]["by_gene_rows"]["n"] == score["n"]
     product = score["units"]["product"]["mean"]
     assert product["low"] < score["mean"]["estimate"] < product["high"]
     assert core_json(place, "score", "simulated debate", "--no-bootstrap")["units"]["product"] == {"mean": None}
@@ -185,6 +184,10 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
     assert f"[{product['low']:.3f}, {product['high']:.3f}]  product bootstrap of perturbations and genes, 4,000" in asked
     slices = core_json(place, "score", "simulated debate", "--by", "gene's rows")["slices"]
     assert sum(part["n"] for part in slices) == score["n"]
+    genes = core_json(place, "score", "simulated debate", "--by", "gene")
+    assert genes["macro"] == score["macro"]["gene"]
+    assert sum(part["n"] for part in genes["slices"]) == score["n"]
+    assert core_json(place, "score", "simulated debate", "--by", "pert")["macro"] == score["macro"]["pert"]
     compared = core_json(place, "compare", "simulated collapsed debate", "simulated debate")
     assert {"n", "delta_de", "delta_dir", "delta_mean", "p_gt_0", "detectable", "verdict"} <= set(compared)
     assert {"row", "pert", "two_way"} <= set(compared["delta_mean"])

@@ -19,10 +19,8 @@ MARKED = LabelMarks(0.34, 0.05, 2)
 SCORED = (
     ("score", LABELLED),
     ("score", LABELLED, "--by", "P(DE)"),
-    ("score-groups", LABELLED),
-    ("score-classes", LABELLED),
+    ("score", LABELLED, "--by", "gene"),
     ("compare", *RUNS[:2]),
-    ("sensitivity", *RUNS[:2]),
     ("baselines", "--dataset", "simulated", "--split", "train"),
 )
 

@@ -33,8 +33,6 @@ run_control    starts, pauses, cancels, resumes and retries runs, and settles wh
 changed_settings  checks that a run can go on with other settings
 knn_numbers    the numbers of a kNN: the mean of ten cuts, and its null, which is kept
 streamed_knn   predicts the pairs of a Parquet file by a kNN
-training_distance  a run's score by distance to the training rows, in a space or network of the workspace
-replicate_scores  what a replicate of a screen says of a dataset's rows
 comparison_log  every comparison of two runs that was looked at, counted and corrected for
 reproduction   published numbers, computed anew from the files of a workspace
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row

@@ -8,7 +8,6 @@ from core.actions import fusion_files, readings
 from core.actions.cells import control_expression_of
 from core.actions.comparison_log import looked_by_dataset
 from core.actions.knn_numbers import kept_vectors
-from core.actions.replicate_scores import scale_to_replicate
 from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
 from core.report.build import Finders
@@ -23,5 +22,4 @@ def finders_of(workspace: Workspace) -> Finders:
         partial(fusion_files.find_explorer, workspace),
         partial(control_expression_of, workspace),
         partial(looked_by_dataset, workspace),
-        partial(scale_to_replicate, workspace),
     )

@@ -27,7 +27,6 @@ groups                   the cells of each perturbation, and of the controls
 differential_expression  the rank sum of each gene, in parts that fit into memory
 calibration              how many effects the thresholds find in mock perturbations
 labels                   up, down, none; which guides failed
-other_thresholds         the labels that pairs would have at other thresholds
 sampling                 which pairs become rows, and in which split
 screen                   from a file to labelled pairs in one call
 label_record             what is kept of how labels were made

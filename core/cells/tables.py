@@ -9,7 +9,6 @@ from typing import Any, Final, Literal
 
 import pandas as pd
 
-from core.cells.other_thresholds import COLUMNS
 from core.cells.screen import ScreenLabels
 from core.errors import StoreDamaged
 from core.file_io import replace_file
@@ -60,14 +59,6 @@ class ScreenFolder:
     def table(self, name: TableName, pert: str | None = None) -> pd.DataFrame:
         """Return a table, of the effects those of one perturbation if it is named. Raise StoreDamaged."""
         return self._read(name, filters=None if pert is None else [("pert", "==", pert)])
-
-    def statistics(self) -> pd.DataFrame:
-        """Return the statistics behind labels: the columns `other_thresholds.COLUMNS` of the effects that the dataset keeps.
-
-        Screens of earlier versions have no replicate_fdr. Raise StoreDamaged.
-        """
-        schema = self._read("effects", filters=[("pert", "==", "")])
-        return self._read("effects", columns=[name for name in COLUMNS if name in schema])
 
     def _read(self, name: TableName, **options: Any) -> pd.DataFrame:
         path = self.path / f"{name}.parquet"

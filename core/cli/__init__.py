@@ -13,7 +13,6 @@ files       demo, import, fetch, undo, export
 runs        runs, set, rename, note, delete
 search      search
 numbers     score, compare, bench
-other_scores  score-groups, score-classes, score-distance, sensitivity
 controls    controls
 baselines   baselines
 benchmark   benchmark, plan

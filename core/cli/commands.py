@@ -58,11 +58,7 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
     },
     "Judge": {
         "score": Command("numbers", "Score a run: AUROCs with intervals."),
-        "score-groups": Command("other_scores", "Score each gene or perturbation, partially pooled."),
-        "score-classes": Command("other_scores", "Score a run as three classes: up, down, none."),
-        "score-distance": Command("other_scores", "Score a run by distance to the training rows."),
         "compare": Command("numbers", "Compare run B with run A, or several runs."),
-        "sensitivity": Command("other_scores", "Test whether a verdict depends on sampling and labels."),
         "controls": Command("controls", "Score baselines without biology on a run's rows."),
         "baselines": Command("baselines", "Score simple methods on a split."),
         "audit": Group("Audit debates and leakage."),

@@ -79,10 +79,6 @@ def _spaces(workspace: Workspace) -> list[str]:
         return [space.name for space in spaces.list_all(db)]
 
 
-def _spaces_or_network(workspace: Workspace) -> list[str]:
-    return [*_spaces(workspace), "network"]
-
-
 def _packs(workspace: Workspace) -> list[str]:
     from core.store import spaces
 
@@ -155,10 +151,8 @@ def _rankings(workspace: Workspace) -> list[str]:
 complete_run = _complete(_runs)
 complete_runs = _complete(_runs, several=True)
 complete_dataset = _complete(_datasets)
-complete_datasets = _complete(_datasets, several=True)
 complete_space = _complete(_spaces)
 complete_spaces = _complete(_spaces, several=True)
-complete_space_or_network = _complete(_spaces_or_network)
 complete_pack = _complete(_packs)
 complete_import = _complete(_imports)
 complete_method = _complete(_methods)

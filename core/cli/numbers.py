@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from core.actions import comparison_log
-from core.actions.replicate_scores import scale_to_replicate
 from core.actions.workspace import Workspace
 from core.cli import names
 from core.cli.base import Json, show, show_scores
@@ -16,14 +15,12 @@ from core.cli.names import RunName
 from core.errors import InputError, MissingPackage
 from core.fields.option import split_names
 from core.scoring import json_shapes, run_scores, sentences
-from core.scoring.abstaining import abstain_curves, abstain_sentences, abstain_shape
 from core.scoring.compare_runs import adjusted_for_number, compare_runs
 from core.scoring.comparison_words import comparison_sentences
 from core.scoring.other_scores import constant_parents, other_scores_of_run
 from core.scoring.run_scores import RunRows
-from core.scoring.score_scale import scale_sentences, scale_shape
 from core.scoring.sentences import interval_text
-from core.scoring.slices import SLICES, available_slices, score_slices
+from core.scoring.slices import SHORT_NAMES, SLICES, available_slices, macro_means, score_slices
 from core.store import runs
 from core.texts import table_lines
 
@@ -49,32 +46,26 @@ Bootstrap = Annotated[
 def score(
     context: typer.Context,
     run: RunName,
-    by: Annotated[str | None, typer.Option(metavar="SLICE", help=f"One of: {', '.join(SLICES)}.")] = None,
-    bootstrap: Bootstrap = None,
-    seed: Annotated[int, typer.Option(help="The bootstrap's random seed.")] = 0,
-    replicate: Annotated[
+    by: Annotated[
         str | None,
         typer.Option(
-            metavar="DATASET",
-            help="A replicate of the screen: also show the score on a scale from no biology (0) to the replicate (1).",
-            autocompletion=names.complete_dataset,
+            metavar="gene|pert|SLICE", help=f"Each gene or perturbation with their means, or slices: {', '.join(SLICES)}."
         ),
     ] = None,
-    abstain: Annotated[
-        bool,
-        typer.Option("--abstain", help="Show how often the run is wrong on its surest rows: risk against coverage."),
-    ] = False,
+    bootstrap: Bootstrap = None,
+    seed: Annotated[int, typer.Option(help="The bootstrap's random seed.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Score a run: AUROCs with intervals by row, perturbation, gene and both, and how it was scored."""
     rows = _load_rows(context.obj, run)
     if by is not None:
         known = available_slices(rows.frame)
-        if by not in known:
-            raise InputError(f"score --by {by}: expected one of {', '.join(known)}")
+        slices = SHORT_NAMES.get(by, by)
+        if slices not in known:
+            raise InputError(f"score --by {by}: expected one of gene, pert, {', '.join(known)}")
         if bootstrap:
             raise InputError(f"score --by {by} --bootstrap: slices are not resampled, expected one of the two")
-        _show_slices(rows, by, as_json)
+        _show_slices(rows, slices, as_json)
         return
     found = run_scores.score_run(rows)
     why = run_scores.why_not_resampled(rows)
@@ -91,27 +82,23 @@ def score(
     lines += [*filter(None, [sentences.same_runs_sentence(rows.run.name, same)]), *constant]
     shape = json_shapes.score(found, product) | json_shapes.other_scores(others)
     shape |= {"same_predictions": same, "constant": constant}
-    if replicate is not None:
-        scale = scale_to_replicate(context.obj, rows, replicate, seed)
-        lines, shape = [*lines, *scale_sentences(scale)], {**shape, "scale": scale_shape(scale)}
-    if abstain:
-        curves = abstain_curves(rows)
-        lines, shape = [*lines, *abstain_sentences(curves)], {**shape, "abstain": abstain_shape(curves)}
     show_scores(rows.marks, shape, as_json, "\n".join(lines))
 
 
 def _show_slices(rows: RunRows, by: str, as_json: bool) -> None:
-    parts = score_slices(rows, by)
+    parts, means = score_slices(rows, by), macro_means(rows, by)
     table = [
         {
             "slice": each.name,
             "labelled rows": each.n_labelled,
-            "mean": interval_text(each.mean.score.shown),
+            **{name: interval_text(part.score.shown) for name, part in each.parts.items()},
             "cost": each.mean.cost,
         }
         for each in json_shapes.costliest_first(parts)
     ]
-    show_scores(rows.marks, json_shapes.slices(parts, rows.scored), as_json, "\n".join([f"{rows.scored}:", *table_lines(table)]))
+    lines = [f"{rows.scored}:", *([] if means is None else [sentences.macro_sentence(means)]), *table_lines(table)]
+    shape = json_shapes.slices(parts, rows.scored) | ({} if means is None else {"macro": json_shapes.macro(means)})
+    show_scores(rows.marks, shape, as_json, "\n".join(lines))
 
 
 def _load_rows(workspace: Workspace, run: str) -> RunRows:

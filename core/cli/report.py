@@ -25,7 +25,6 @@ from core.report.printing import as_pdf
 from core.report.question import TITLES
 from core.report.selection import Explorers, Question, ReportSelection, select
 from core.report.walk import AT_HOME, Links
-from core.store import datasets
 
 app = typer.Typer()
 
@@ -42,14 +41,6 @@ Compare = Annotated[
     list[str] | None,
     typer.Option(
         metavar="A,B", help="A baseline and a run to compare with it; may be repeated.", autocompletion=names.complete_runs
-    ),
-]
-Replicate = Annotated[
-    str,
-    typer.Option(
-        metavar="DATASET",
-        help="A dataset that is a replicate of the screen: scores are also shown on its scale.",
-        autocompletion=names.complete_dataset,
     ),
 ]
 Name = Annotated[str, typer.Argument(help="The report's name.", autocompletion=names.complete_report)]
@@ -75,7 +66,6 @@ def new(
     abstract: Annotated[str, typer.Option(help="The abstract; by default a draft, marked as one.")] = "",
     authors: Annotated[str, typer.Option(help="Its authors; by default the user who saves it.")] = "",
     walk: Annotated[str, typer.Option(help="Include the stops of this walk-through.", autocompletion=names.complete_walk)] = "",
-    replicate: Replicate = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing report of that name.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -85,7 +75,6 @@ def new(
         found = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers)
         if walk:
             walks.find_walk(db, walk, found.dataset)
-        named = datasets.find(db, replicate).name if replicate else ""
     selection = dataclasses.replace(
         found,
         question=question,
@@ -93,7 +82,6 @@ def new(
         abstract=abstract.strip(),
         authors=authors.strip(),
         walk=walk,
-        replicate=named,
     )
     is_new = reports.save_report(context.obj, name, selection.as_json(), replace=replace)
     if not is_new and not replace:
@@ -143,18 +131,15 @@ def figure(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.")],
     run_names: Runs,
     compare: Compare = None,
-    replicate: Replicate = "",
     as_json: Json = False,
 ) -> None:
     """Print what a report's figures of one kind say: a sentence, a caption, the numbers."""
     with context.obj.store.read() as db:
         chosen = select(db, split_names(run_names), [split_names(pair) for pair in compare or ()], (), (kind,), "no")
-        named = datasets.find(db, replicate).name if replicate else ""
-    selection = dataclasses.replace(chosen, replicate=named)
-    parts = load_parts(context.obj.store, "", selection, finders_of(context.obj))
-    found = [one for key, one in parts.figures if key.rpartition("-")[0] == kind]  # a replicate brings its scale along
+    parts = load_parts(context.obj.store, "", chosen, finders_of(context.obj))
+    found = [one for _, one in parts.figures]
     if not found:
-        raise InputError(f"report figure {kind}: nothing to show of these runs; some kinds need --compare or --replicate")
+        raise InputError(f"report figure {kind}: nothing to show of these runs; some kinds need --compare")
     text = "\n\n".join("\n".join(_figure_lines(one)) for one in found)
     result = {"kind": kind, "figures": [_figure_record(one) for one in found]}
     show_scores(parts.material.dataset.marks, result, as_json, text)

@@ -8,7 +8,7 @@ offline_page      colours and policy of files opened from disk
 label_counts      labels of a dataset                        gene_row_counts   labels against a gene's number of rows
 ladder            scores of all runs                         brief_lengths     lengths of each role's briefs
 roc_curves        ROC of DE and DIR                          slice_scores      the score of each slice
-score_ways        AUROCs of the same rows                    control_scores    a run beside the baselines without biology
+macro_scores      means over genes, perturbations             control_scores    a run beside the baselines without biology
 score_histograms  a score by label                           reliability       calibration of probabilities
 score_medians     the middle half of a score by label, in several runs
 paired_changes    paired differences of two runs             rank_scatter      ranks in two runs
@@ -24,8 +24,5 @@ asked_again       answers about one row, asked again
 seed_worth        the standard error by number of seeds
 attribution       change of answers without each tool
 contamination     scores with hidden or changed gene names
-score_scale       scores between no biology and a replicate
 gene_map          a query among the genes of a space         cumulative_share  number of neighbours behind a prior
-pooled_aurocs     AUROCs of genes or perturbations           decision_curve    the net benefit of acting on a probability
-risk_coverage     wrong calls among the surest rows
 """

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from core.errors import InputError
 from core.experiments.ledger import LookedAt
 from core.explorer.component import ExplorerData
 from core.report.byline import NOBODY
 from core.report.captioned import CaptionedFigure
 from core.report.document import render
 from core.report.figures.registry import KINDS
-from core.report.material import FindAnswers, FindExplorer, FindExpression, FindScale, FindVectors, Material, Reproduce
-from core.report.material_loader import answers_nothing, knows_no_cells, knows_no_replicate, load_material
+from core.report.material import FindAnswers, FindExplorer, FindExpression, FindVectors, Material, Reproduce
+from core.report.material_loader import answers_nothing, knows_no_cells, load_material
 from core.report.page import make_page
 from core.report.parts import Parts, Sections, arrange, caption_of
 from core.report.question import kinds_in_order
 from core.report.selection import ReportSelection
 from core.report.slides import make_slides
 from core.report.walk import HOME, Links, load_stops
-from core.scoring.score_scale import RunScale
 from core.store import Store, walks
 from core.store.runs import Run
 
@@ -40,8 +38,7 @@ class Finders:
 
     vectors, answers: as in `Material`. reproduce: computes the published numbers again; without published numbers among its
     figures a report needs none. explorer: None leaves explorers out. expression: statistics of genes in the control cells of a
-    dataset (id); None if it was not made from cells. looked: comparisons of runs made, by dataset. scale: a run's score on the
-    scale to a replicate.
+    dataset (id); None if it was not made from cells. looked: comparisons of runs made, by dataset.
     """
 
     vectors: FindVectors
@@ -50,7 +47,6 @@ class Finders:
     explorer: FindExplorer | None = None
     expression: FindExpression = knows_no_cells
     looked: Callable[[], LookedAt] = dict
-    scale: FindScale = knows_no_replicate
 
 
 def load_parts(store: Store, name: str, selection: ReportSelection, find: Finders, links: Links = HOME) -> Parts:
@@ -63,8 +59,6 @@ def load_parts(store: Store, name: str, selection: ReportSelection, find: Finder
         stops = load_stops(db, walks.of_walk(db, selection.dataset, selection.walk))
     explorers = find_explorers(material.runs, selection, find.explorer)
     material = replace(material, explorers=explorers, expression=find.expression(material.dataset.id), looked=find.looked())
-    if selection.replicate:
-        material = replace(material, scales=find_scales(material, selection.replicate, find.scale))
     figures, appendix = arrange(selection, make_sections(material, selection))
     keyed = {f"stop-{i}": one for i, one in enumerate(stops, start=1)}
     return Parts(name, material, selection, NOBODY, figures, appendix, keyed, links)
@@ -80,17 +74,6 @@ def build_file(parts: Parts, *, slides: bool = False) -> BuiltReport:
 def build_report(store: Store, name: str, selection: ReportSelection, find: Finders, *, slides: bool = False) -> BuiltReport:
     """Return the report, or the slides, of a selection that is called `name`, as a file."""
     return build_file(load_parts(store, name, selection, find), slides=slides)
-
-
-def find_scales(material: Material, replicate: str, find: FindScale) -> dict[str, RunScale | str]:
-    """Return the labelled runs on the scale to a replicate, by run; why not, for one that has no row in common with it."""
-    found: dict[str, RunScale | str] = {}
-    for run in material.labelled_runs:
-        try:
-            found[run.id] = find(material.rows[run.id], replicate)
-        except InputError as error:
-            found[run.id] = str(error)
-    return found
 
 
 def find_explorers(runs: Sequence[Run], selection: ReportSelection, find: FindExplorer | None) -> dict[str, ExplorerData]:

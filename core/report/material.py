@@ -21,7 +21,6 @@ from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.controls import RunControls, control_run
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
-from core.scoring.score_scale import RunScale
 from core.scoring.standing import Standing, standing_of
 from core.stats.arrays import Floats
 from core.store.chain import Finding
@@ -38,8 +37,6 @@ FindAnswers = Callable[[Run, Rubric], tuple[pd.DataFrame, str] | None]
 # The explorer of a fusion; None for a run that is none, or whose parts are gone. labels: whether its rows' labels are in it.
 FindExplorer = Callable[[Run, bool], ExplorerData | None]
 Reproduce = Callable[[], tuple[Reproduced, ...]]
-# A run's score on the scale to a replicate, a dataset (name). Raises InputError without a common row.
-FindScale = Callable[[RunRows, str], RunScale]
 # What genes are like in the control cells of a dataset (id), see `add_expression`; None for one that was not made of cells.
 FindExpression = Callable[[str], pd.DataFrame | None]
 R = TypeVar("R")
@@ -80,9 +77,8 @@ class Material:
     `rubric_worth.load_outcomes`, always of the first run. find_vectors: what permuted vectors score, if that was computed before.
     find_answers: what a rule or a model answers to a rubric. reproduce: recomputes the published numbers. explorers: of the
     fusions among `runs`, by run, if they are shown. expression: what genes are like in control cells, None for a dataset that was
-    not made of cells. contaminations: by run, of those that were asked with other names, if that is shown. scales: labelled runs
-    on the scale to a replicate, by run, if one is named; why not, for a run that has none. looked: comparisons that were looked
-    at here.
+    not made of cells. contaminations: by run, of those that were asked with other names, if that is shown. looked:
+    comparisons that were looked at here.
     """
 
     dataset: Dataset
@@ -104,7 +100,6 @@ class Material:
     reproduce: Reproduce
     explorers: Mapping[str, ExplorerData] = field(default_factory=dict)
     contaminations: Mapping[str, Sequence[Contamination]] = field(default_factory=dict)
-    scales: Mapping[str, RunScale | str] = field(default_factory=dict)
     expression: pd.DataFrame | None = None
     looked: LookedAt = field(default_factory=dict)
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict)

@@ -8,13 +8,11 @@ from typing import Any
 from core.audit.debate_audit import audit_debate
 from core.audit.rubric import Rubric
 from core.audit.rules.registry import built_in_rubrics
-from core.errors import NotFound, StateError
+from core.errors import NotFound
 from core.experiments.contamination import Contamination, list_finished, report_contamination
 from core.report.material import AskedRubric, ChosenRow, FindAnswers, FindVectors, Material, Reproduce
 from core.report.selection import ReportSelection
 from core.scoring import rubric_worth, run_scores
-from core.scoring.run_scores import RunRows
-from core.scoring.score_scale import RunScale
 from core.store import (
     Cursor,
     chain,
@@ -41,11 +39,6 @@ def answers_nothing(_run: Run, _rubric: Rubric) -> None:
 
 def knows_no_cells(_dataset: str) -> None:
     """No dataset was made of cells."""
-
-
-def knows_no_replicate(_rows: RunRows, replicate: str) -> RunScale:
-    """Raise StateError: a replicate cannot be read here."""
-    raise StateError(f"replicate {replicate}: cannot be read here, expected a workspace")
 
 
 def load_material(

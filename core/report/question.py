@@ -30,9 +30,9 @@ TITLES: Mapping[Question, str] = MappingProxyType(
 # The kinds of figures that answer a question, the most telling first; the others follow in the order of a report.
 FIRST: Mapping[Question, tuple[str, ...]] = MappingProxyType(
     {
-        "better": ("paired_changes", "ladder", "replicate_scale", "baselines", "roc_curves", "slices", "rank_scatter"),
-        "wrong": ("baselines", "replicate_scale", "slices", "reliability", "roc_curves", "brief_lengths", "score_spread"),
-        "idea": ("ledger", "ladder", "replicate_scale", "paired_changes", "baselines", "roc_curves", "slices"),
+        "better": ("paired_changes", "ladder", "baselines", "roc_curves", "slices", "rank_scatter"),
+        "wrong": ("baselines", "slices", "reliability", "roc_curves", "brief_lengths", "score_spread"),
+        "idea": ("ledger", "ladder", "paired_changes", "baselines", "roc_curves", "slices"),
     }
 )
 

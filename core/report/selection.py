@@ -9,7 +9,6 @@ from typing import Any, Literal
 from core.errors import InputError
 from core.records import to_json
 from core.report.figures.registry import DEFAULTS, KINDS, kind_named
-from core.report.figures.replicate_scale import FIGURE as SCALE
 from core.store import Cursor, predictions, runs
 
 Explorers = Literal["labels", "ranks", "no"]
@@ -24,8 +23,7 @@ class ReportSelection:
     The first run is the one that stands out. No figures: those of DEFAULTS. explorers: whether each fusion among the runs can be
     weighed again in the file, with the labels of its rows, by ranks alone, or not. question: None for that of a comparison where
     one is chosen, else what the first run gets wrong. title, abstract: as somebody wrote them, "" for drafts. authors: "" for who
-    saved it. walk: the name of a walk-through whose stops are in the report; replicate: that of a dataset that is a replicate of
-    the screen, on whose scale scores are put; "" for none.
+    saved it. walk: the name of a walk-through whose stops are in the report, "" for none.
     """
 
     dataset: str
@@ -39,7 +37,6 @@ class ReportSelection:
     abstract: str = ""
     authors: str = ""
     walk: str = ""
-    replicate: str = ""
 
     @property
     def asks(self) -> Question:
@@ -49,7 +46,7 @@ class ReportSelection:
     @property
     def figure_names(self) -> tuple[str, ...]:
         """The figures in the order of a report's sections."""
-        wanted = {*(self.figures or DEFAULTS), *([SCALE.name] if self.replicate else [])}
+        wanted = self.figures or DEFAULTS
         return tuple(name for name in KINDS if name in wanted)
 
     def as_json(self) -> dict[str, Any]:
@@ -58,7 +55,7 @@ class ReportSelection:
         What is by default is left out, as before it was.
         """
         values = to_json(self)
-        usual = {"explorers": "labels", "question": None, "title": "", "abstract": "", "authors": "", "walk": "", "replicate": ""}
+        usual = {"explorers": "labels", "question": None, "title": "", "abstract": "", "authors": "", "walk": ""}
         return {name: value for name, value in values.items() if name not in usual or value != usual[name]}
 
 

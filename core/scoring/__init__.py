@@ -1,8 +1,6 @@
 """The numbers of a run and the words for them: the only way from a run to a score.
 
 run_scores    the rows of a run as it is scored, and its score
-score_scale   a score between no biology and a replicate of the screen
-abstaining    risk against coverage: a run that answers only what it is surest of
 compare_runs  two runs on the rows that both cover, scored alike
 baselines     baselines without biology on a split of a dataset
 controls      controls without biology of a run, and whether the run beats it
@@ -26,10 +24,6 @@ comparison_words  the comparison of two runs in words
 standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once
 other_scores  inside genes, at the top of the list, where row counts cannot help
-group_scores  each gene or perturbation, partially pooled
-class_scores  three classes: one-vs-rest AUROCs, log-loss, Brier, decision curve, hits per hundred validated
-distance_scores  by distance to the training rows
-sensitivity   does a verdict depend on sampling and labels?
 row_reason    why a row was predicted so, in a sentence that somebody wrote
 row_trace     the trace of a row in stages of speeches and steps
 row_words     one row of a run in words

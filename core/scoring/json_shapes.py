@@ -114,25 +114,22 @@ def slices(by_slice: tuple[Slice, ...], scored: str) -> dict[str, Any]:
 
 
 def other_scores(found: OtherScores) -> dict[str, Any]:
-    """Return more of `score`: macro averages, AUPRC, precision at k, and scores that row counts cannot raise."""
-    matched = {"without_single_row_genes": found.matched.without_single, "by_gene_rows": found.matched.matched}
+    """Return more of `score`: macro averages, AUPRC, precision at k."""
     return {
-        "macro": {"gene": _within(found.within_gene), "pert": _within(found.within_pert)},
+        "macro": {"gene": macro(found.within_gene), "pert": macro(found.within_pert)},
         "auprc": {metric: _average_precision(one) for metric, one in found.auprc.items()},
         "at_k": {metric: [_at_k(one) for one in each] for metric, each in found.top.items()},
-        "matched": {name: _three(part) for name, part in matched.items()},
     }
 
 
-def _within(found: WithinAxis) -> dict[str, Any]:
+def macro(found: WithinAxis) -> dict[str, Any]:
+    """Return the means of the AUROCs of genes, or of perturbations."""
     return {"de": _within_task(found.de), "dir": _within_task(found.dir), "mean": shape_shown(found.mean)}
 
 
 def _within_task(found: WithinTask) -> dict[str, Any] | None:
-    macro = shape_shown(found.macro)
-    if macro is None:
-        return None
-    return {**macro, "groups": found.groups, "one_class": found.one_class, "by_pairs": shape_shown(found.by_pairs)}
+    mean = shape_shown(found.macro)
+    return None if mean is None else {**mean, "groups": found.groups, "one_class": found.one_class}
 
 
 def _average_precision(found: AveragePrecision) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""The rows of a run asked in other ways than the score: inside genes, at the top of the list, where row counts cannot help.
+"""What a run scores besides its score: the means of the AUROCs of genes and of perturbations, and the top of the list.
 
 Each is computed inside the cells that the run is scored inside.
 
@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from core.scoring.run_scores import RunRows, RunScore, load_scored_rows
 from core.stats.arrays import Floats
 from core.stats.average_precision import AveragePrecision, average_precision
-from core.stats.count_controls import CountMatched, count_matched_scores
 from core.stats.delong import Estimate
 from core.stats.official_score import ScoreIntervals
 from core.stats.scored_rows import ScoredRows
@@ -31,7 +29,6 @@ from core.transfer.constant_components import constant_sentences, find_constant_
 
 Metric = Literal["de", "dir"]
 METRICS: Final[dict[str, Metric]] = {"DE": "de", "DIR": "dir"}  # as they are called on screen
-MATCHED = "negatives of genes measured as often"  # the way to score in which how often a gene was measured cannot help
 TOP = (20, 50, 100, 200)  # rows at the top of the list
 
 
@@ -39,39 +36,34 @@ TOP = (20, 50, 100, 200)  # rows at the top of the list
 class OtherScores:
     """A run's other scores.
 
-    whole: the score itself. within_gene, within_pert: over pairs of rows that share the gene, or the perturbation. matched:
-    where row counts cannot help. auprc, top: of DE and of DIR.
+    whole: the score itself. within_gene, within_pert: over pairs of rows that share the gene, or the perturbation. auprc, top:
+    of DE and of DIR.
     """
 
     whole: ScoreIntervals
     within_gene: WithinAxis
     within_pert: WithinAxis
-    matched: CountMatched
     auprc: dict[Metric, AveragePrecision]
     top: dict[Metric, tuple[TopK, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One AUROC of a run, a description of the scoring, and the number of counted units ("336 genes")."""
+class MacroScore:
+    """The mean of the AUROCs of groups, or the AUROC over all rows, with the number of counted units ("336 genes")."""
 
     name: str
     counted: str
     estimate: Estimate
 
 
-def other_scores(whole: ScoreIntervals, rows: ScoredRows, gene_rows: ArrayLike, top: Sequence[int] = TOP) -> OtherScores:
-    """Return all of them, NaN where one class is missing.
-
-    whole: the run's score; gene_rows: number of rows of each row's gene in its split, of shape (n_rows,).
-    """
+def other_scores(whole: ScoreIntervals, rows: ScoredRows, top: Sequence[int] = TOP) -> OtherScores:
+    """Return all of them, NaN where one class is missing. whole: the run's score."""
     de, direction = average_precision(rows)
     top_de, top_dir = precision_at(rows, top)
     return OtherScores(
         whole,
         score_within(rows, "gene"),
         score_within(rows, "pert"),
-        count_matched_scores(rows, gene_rows),
         {"de": de, "dir": direction},
         {"de": top_de, "dir": top_dir},
     )
@@ -79,24 +71,18 @@ def other_scores(whole: ScoreIntervals, rows: ScoredRows, gene_rows: ArrayLike, 
 
 def other_scores_of_run(rows: RunRows, found: RunScore) -> OtherScores:
     """Return the other scores of a run."""
-    return other_scores(found.whole, rows.arrays, rows.frame["gene_rows"])
+    return other_scores(found.whole, rows.arrays)
 
 
-def ways_to_score(found: OtherScores, metric: Metric) -> list[Way]:
-    """Return the AUROCs of one metric, the one over all rows first."""
+def macro_scores(found: OtherScores, metric: Metric) -> list[MacroScore]:
+    """Return the AUROC of one metric over all rows, and its means over genes and over perturbations."""
+    whole: Estimate = getattr(found.whole, metric)
     gene: WithinTask = getattr(found.within_gene, metric)
     pert: WithinTask = getattr(found.within_pert, metric)
-    whole, several, matched = (
-        getattr(each, metric) for each in (found.whole, found.matched.without_single, found.matched.matched)
-    )
     return [
-        Way("all rows", rows_behind(metric, whole.n), whole),
-        Way("within a gene, mean over genes", f"{gene.groups:,} genes", gene.macro),
-        Way("within a gene, by pairs", f"{gene.groups:,} genes", gene.by_pairs),
-        Way("within a perturbation, mean over them", f"{pert.groups:,} perturbations", pert.macro),
-        Way("within a perturbation, by pairs", f"{pert.groups:,} perturbations", pert.by_pairs),
-        Way("without genes of a single row", rows_behind(metric, several.n), several),
-        Way(MATCHED, rows_behind(metric, matched.n), matched),
+        MacroScore("all rows", rows_behind(metric, whole.n), whole),
+        MacroScore("mean over genes", f"{gene.groups:,} genes", gene.macro),
+        MacroScore("mean over perturbations", f"{pert.groups:,} perturbations", pert.macro),
     ]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from core.scoring.other_scores import MATCHED, METRICS, OtherScores
+from core.scoring.other_scores import METRICS, OtherScores
 from core.scoring.run_scores import Headline, RunScore
 from core.stats.comparison import Comparison
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval, Resampled, Unit, why_no_interval
-from core.stats.verdicts import Side
+from core.stats.within_axis import Axis, WithinAxis
 from core.texts import estimate_text, number_text, range_text, rows_behind
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
@@ -21,7 +21,6 @@ from core.transfer.run_cells import ALL_ROWS
 
 TWO_WAY = "allowing for shared perturbations and genes"  # describes a two-way interval
 UNSEEN = "only on genes and perturbations whose labels the neighbours never saw"  # what scoring inside the cells of folds does
-SIDE_WORDS: dict[Side, str] = {"above": "better", "below": "worse", "open": "not told apart", "none": "no verdict"}
 FEW_CLUSTERS = 40  # an interval mentions smaller numbers of clusters
 _AXES: dict[Unit, str] = {
     "two-way": TWO_WAY,
@@ -30,6 +29,7 @@ _AXES: dict[Unit, str] = {
     "row": "by rows",
     "stratum": "by strata",
 }
+_GROUPS: dict[Axis, str] = {"gene": "genes", "pert": "perturbations"}
 _SINGLE: dict[Unit, tuple[str, ...]] = {
     "two-way": (),
     "pert": ("a single gene",),
@@ -124,20 +124,28 @@ def same_runs_sentence(name: str, others: Sequence[str]) -> str:
 
 
 def other_score_sentences(found: OtherScores) -> list[str]:
-    """Return where how often a gene was measured cannot help, and at the top of the list, one line each; none without labels."""
+    """Return the means over genes and perturbations, and the top of the list, one line each; none without labels."""
     if found.whole.n_labelled == 0:
         return []
-    within = {name: getattr(found.within_gene, metric) for name, metric in METRICS.items()}
-    matched = {name: getattr(found.matched.matched, metric) for name, metric in METRICS.items()}
     auprc = {name: found.auprc[metric] for name, metric in METRICS.items()}
     lines = {
-        "mean over genes": [f"{name} {interval_text(one.macro.shown)} ({one.groups:,} genes)" for name, one in within.items()],
-        MATCHED: [f"{name} {interval_text(one.shown)}" for name, one in matched.items()],
+        "mean over genes": _macro_texts(found.within_gene),
+        "mean over perturbations": _macro_texts(found.within_pert),
         "AUPRC": [
             f"{name} {interval_text(one.estimate.shown)} (base rate {number_text(one.base_rate)})" for name, one in auprc.items()
         ],
     }
     return [f"{title}: {', '.join(parts)}" for title, parts in lines.items()]
+
+
+def macro_sentence(found: WithinAxis) -> str:
+    """Return a sentence with the unweighted means of the AUROCs of genes, or of perturbations."""
+    return f"unweighted mean over {_GROUPS[found.axis]} with both classes: {', '.join(_macro_texts(found))}, {TWO_WAY}"
+
+
+def _macro_texts(found: WithinAxis) -> list[str]:
+    parts = {name: getattr(found, metric) for name, metric in METRICS.items()}
+    return [f"{name} {interval_text(one.macro.shown)} ({one.groups:,} {_GROUPS[found.axis]})" for name, one in parts.items()]
 
 
 def alone_sentence(found: RunScore) -> str:

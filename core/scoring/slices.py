@@ -10,6 +10,7 @@ import pandas as pd
 from core.scoring.run_scores import RunRows
 from core.stats.ranks import equal_groups
 from core.stats.slices import Slice, by_slice
+from core.stats.within_axis import Axis, WithinAxis, score_within
 from core.store.predictions import GENE_ROWS
 from core.texts import symbol_kind
 from core.types import Flag
@@ -21,6 +22,12 @@ QUARTERS = ("least quarter", "second quarter", "third quarter", "most quarter")
 def score_slices(rows: RunRows, by: str) -> tuple[Slice, ...]:
     """Return every slice of a run's rows by one of `SLICES`, scored as the run is."""
     return by_slice(rows.labels, rows.scores, SLICES[by](rows.frame), rows.pert, rows.gene, rows.cells)
+
+
+def macro_means(rows: RunRows, by: str) -> WithinAxis | None:
+    """Return the unweighted means of the AUROCs of the slices by gene or perturbation; None for other slices."""
+    axis = _AXES.get(by)
+    return None if axis is None else score_within(rows.arrays, axis)
 
 
 def available_slices(rows: pd.DataFrame) -> list[str]:
@@ -71,3 +78,5 @@ SLICES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
     "perturbation": lambda rows: rows["pert"],
     "target gene": lambda rows: rows["gene"],
 }
+SHORT_NAMES = {"gene": "target gene", "pert": "perturbation"}  # of slices, in the command
+_AXES: dict[str, Axis] = {"target gene": "gene", "perturbation": "pert"}

@@ -25,8 +25,4 @@ share_probe         does it predict label shares above the noise ceiling?
 unit_rows           rows as both see them       run_probe          has a run seen its rows' labels?
 prediction_powered  a rate from a judge and labels kappa              agreement of two readers
 group_contributions  what groups of rows add to an AUROC
-partial_pooling     the AUROC of each group, raw and drawn to the mean as far as chance scatters it
-three_classes       up, down, none at once     decision_curve     what acting on a probability is worth
-abstain             risk against coverage
-natural_sampling    scores at the base rate of the whole screen
 """

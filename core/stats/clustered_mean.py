@@ -57,13 +57,3 @@ def sum_of_parts(parts: Sequence[Part], pert: Codes, gene: Codes, limits: tuple[
     )
     dependence = dependence_of(influence, pairs // n_genes, pairs % n_genes, METHODS)
     return estimates_from(influence, dependence, [np.ones(len(parts))], limits)[0][0]
-
-
-def mean_over(values: Floats, chosen: Bools, pert: Codes, gene: Codes, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-    """Return the mean of `values` over the chosen rows, all of shape (n_rows,); NaN without a row."""
-    n = int(chosen.sum())
-    mean = float(values[chosen].mean()) if n else float("nan")
-    part = np.where(chosen, values - mean, 0.0) / max(n, 1)
-    counts, stratum = np.array([[float(n)]]), np.zeros(len(values), dtype=np.intp)
-    influence = Influence(np.array([[mean]]), counts, part[None], chosen[None], stratum)
-    return estimates_from(influence, dependence_of(influence, pert, gene, METHODS), [ONE], limits)[0][0]

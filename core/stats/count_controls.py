@@ -3,11 +3,6 @@
 Negatives were matched to each gene's positives and then topped up with genes of their own, so counts alone predict DE.
 The control's score is shown beside a model's and never used by a model; a model that does not beat it on DE has shown no
 biology.
-
-Scores that row counts cannot raise: without genes of a single row, and with negatives matched by the gene's row count.
-
-How many rows a gene has reveals labels through the way rows were sampled (see `count_controls`). Among rows whose genes have
-the same number of rows that number tells nothing.
 """
 
 from __future__ import annotations
@@ -20,24 +15,8 @@ from numpy.typing import ArrayLike
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats, sum_by_group
 from core.stats.delong import Estimate, two_way_delong
-from core.stats.official_score import ScoreIntervals, score_of_rows
 from core.stats.ranks import round_for_ranks
-from core.stats.scored_rows import ScoredRows, combine_codes
 from core.stats.scores_and_labels import outcome_of
-
-
-@dataclass(frozen=True, slots=True)
-class CountMatched:
-    """Two scores to compare with the score of all rows.
-
-    without_single: over rows whose gene has several rows. matched: over pairs of rows whose genes have the same number of rows.
-    single: number of labelled rows whose gene has no other row.
-    """
-
-    without_single: ScoreIntervals
-    matched: ScoreIntervals
-    single: int
-
 
 ROWS_PER_PERT = 9  # matched rows that the sampling aims at for each perturbation
 
@@ -101,16 +80,3 @@ def _gene_counts(gene: ArrayLike) -> Codes:
     codes = validate.codes("gene", gene)
     counts: Codes = np.bincount(codes)[codes]
     return counts
-
-
-def count_matched_scores(rows: ScoredRows, gene_rows: ArrayLike) -> CountMatched:
-    """Return both scores.
-
-    Gene_rows: number of rows of each row's gene, of shape (n_rows,), over the whole split if rows are a part.
-    """
-    counts = validate.numbers("gene_rows", gene_rows)
-    validate.same_length(rows=rows, gene_rows=counts)
-    single = counts <= 1
-    by_count = validate.codes("gene_rows", counts.astype(np.intp))
-    matched = ScoredRows(rows.outcome, rows.scores, rows.pert, rows.gene, combine_codes(rows.cells, by_count))
-    return CountMatched(score_of_rows(rows.take(~single)), score_of_rows(matched), int((single & rows.outcome.labelled).sum()))

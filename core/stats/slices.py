@@ -8,18 +8,17 @@ score, below 0 it raises it; costs sum to 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import Bools, Codes, Floats, sum_by_group
+from core.stats.arrays import Codes, Floats, sum_by_group
 from core.stats.auroc import placements
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import Estimate, estimates
 from core.stats.official_score import DE, DIR, MEAN, Metrics
-from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
 
 
@@ -68,18 +67,6 @@ def by_slice(
         Slice(int(n[s]), int(n_labelled[s]), int(n_de[s]), de[s], direction[s], mean[s], str(name))
         for s, name in enumerate(names)
     )
-
-
-def slice_difference(rows: ScoredRows, first: Bools, second: Bools) -> Metrics[Estimate]:
-    """Return the score of the rows `second` less that of the rows `first`, flags of shape (n_rows,), with all intervals.
-
-    Rows of both that share a perturbation or a gene vary together; the intervals allow for this.
-    """
-    sides = [replace(task, rows=task.rows & side) for side in (first, second) for task in rows.tasks()]
-    influence = influence_within_cells(sides, rows.cells)
-    weights = [np.concatenate((-metric, metric)) for metric in (DE, DIR, MEAN)]
-    found = estimates(influence, rows.pert, rows.gene, weights, (-1.0, 1.0))
-    return Metrics(*rows.take(first | second).counts(), *(each[0] for each in found))
 
 
 def _charges(task: Task, stratum: Codes, n_slices: int, cells: Codes | None) -> Floats:

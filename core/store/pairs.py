@@ -134,16 +134,6 @@ def datasets_with(cursor: Cursor, pair_ids: Sequence[str]) -> list[tuple[str, in
     return rows
 
 
-def datasets_sharing(cursor: Cursor, dataset: str) -> list[tuple[str, int]]:
-    """Return the other datasets with labels of a dataset's (id) labelled pairs: name, number of such pairs, most first."""
-    return cursor.execute(
-        """SELECT d.name, count(*) FROM pair p JOIN pair q USING (pert, gene) JOIN dataset d ON d.id = q.dataset
-           WHERE p.dataset = ? AND q.dataset <> p.dataset AND p.label IS NOT NULL AND q.label IS NOT NULL
-           GROUP BY d.name ORDER BY 2 DESC, 1""",
-        [dataset],
-    ).fetchall()
-
-
 def frame(cursor: Cursor, dataset: str, *, asked: bool = False) -> pd.DataFrame:
     """Return all rows of a dataset in file order: pair_id, pert, gene, label, split. asked: append the rows that people typed."""
     return data_frame(

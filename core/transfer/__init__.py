@@ -12,7 +12,6 @@ live_knn              kNN priors while settings change                 live_fusi
 cut_priors        priors of several cuts of folds
 cuts                  the mean score over ten cuts             permutation_null  the same with permuted vectors
 gene_graph        a network over a dataset's symbols
-training_distance     how far rows are from the training rows
 constant_components   components of a fusion that change no order
 streamed_priors       predictions from one Parquet file to another, in batches
 """

@@ -61,7 +61,6 @@ from core.actions import (
     page_imports,
     prompt_files,
     readings,
-    replicate_scores,
     report_finders,
     report_pdfs,
     reports,
@@ -78,7 +77,6 @@ from core.actions import (
     submissions,
     target_ranking,
     text_vectors,
-    training_distance,
     undo,
     uploads_apart,
     walks,
@@ -349,10 +347,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "comparison_log.look_at": lambda s: comparison_log.look_at(s.plain, "d", [("a", "b", 0.5)]),
     "comparison_log.looked_by_dataset": lambda s: comparison_log.looked_by_dataset(s.plain),
     "comparison_log.read_looked": lambda s: comparison_log.read_looked(s.plain, "d"),
-    "training_distance.list_distances": lambda s: training_distance.list_distances(s.plain, default_dataset(s.plain, None).id),
-    "training_distance.score_by_distance": lambda s: training_distance.score_by_distance(
-        s.crashed, load_rows(s), "network", "gene"
-    ),
     "fusion_files.find_explorer": lambda s: fusion_files.find_explorer(s.crashed, run_of(s), labels=True),
     "fusion_files.fusion_data": lambda s: fusion_files.fusion_data(s.crashed, "r", labels=True),
     "fusion_files.fusion_file": lambda s: fusion_files.fusion_file(s.crashed, "r", labels=False),
@@ -401,9 +395,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "cells.screen_folder": lambda s: cells.screen_folder(s.plain, default_dataset(s.plain, None)),
     "component_loader.default_dataset": lambda s: default_dataset(s.plain, None),
     "component_loader.hash_contents": lambda s: component_loader.hash_contents(s.plain, default_dataset(s.plain, None).id, ()),
-    "training_distance.label_at_thresholds": lambda s: training_distance.label_at_thresholds(
-        s.plain, default_dataset(s.plain, None).id, index_of(s.plain)
-    ),
     "component_loader.load_index": lambda s: component_loader.load_index(s.plain, default_dataset(s.plain, None)),
     "component_loader.load_spaces": lambda s: component_loader.load_spaces(
         s.plain, index_of(s.plain), default_dataset(s.plain, None), []
@@ -502,8 +493,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "submissions.check_file": lambda s: submissions.check_file(s.plain, cases.DEBATES, "B"),
     "submissions.check_run": lambda s: submissions.check_run(s.plain, "r", PackageOptions("B")),
     "submissions.expected_ids": lambda s: submissions.expected_ids(s.plain, default_dataset(s.plain, None).id),
-    "replicate_scores.scale_to_replicate": lambda s: replicate_scores.scale_to_replicate(s.plain, load_rows(s), "bmdm"),
-    "replicate_scores.replicate_scores": lambda s: replicate_scores.replicate_scores(s.plain, "bmdm", load_rows(s).index),
     "target_ranking.find_same": lambda s: target_ranking.find_same(s.plain, targets.request()),
     "target_ranking.find": lambda s: target_ranking.find(s.plain),
     "target_ranking.list_all": lambda s: target_ranking.list_all(s.plain),

@@ -201,3 +201,16 @@ def test_on_a_cell_line_the_macro_scores_are_compared_and_named() -> None:
     assert "DE is compared on the {} genes for which both have a score; a alone has {}, b alone {}.".format(*counts) in said
     shape = json_shapes.comparison(result, words)
     assert (shape["headline"], shape["pooled"]["delta_de"]["estimate"]) == (mine.name, result.pooled.de.change.value)
+
+
+def test_two_runs_that_rank_alike_are_equal(demo_workspace: Workspace) -> None:
+    rows = loaded(demo_workspace, "simulated debate")
+    squared = scores_from_probabilities(rows.scores.p_de**2, rows.scores.p_up**3)
+    found = compare_runs(rows, replace(rows, scores=squared))
+    assert found.covered.mean.change.shown.se == 0
+    said = comparison_sentences(found, "a", "b")[0]
+    n = found.covered.n_labelled
+    assert (
+        said == f"b and a are equal in mean of DE and DIR: each of {n:,} labelled rows has the same rank against the other class."
+    )
+    assert not math.isnan(found.covered.mean.change.shown.low)

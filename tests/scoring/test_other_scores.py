@@ -1,4 +1,4 @@
-"""Other ways to score a run's rows, and their JSON."""
+"""Means over genes and perturbations, the top of the list, and their JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.scoring import json_shapes
-from core.scoring.other_scores import other_scores, other_scores_of_run, ways_to_score
+from core.scoring.other_scores import macro_scores, other_scores, other_scores_of_run
 from core.scoring.run_scores import count_rows, load_scored_rows, score_run
 from core.scoring.sentences import other_score_sentences
 from core.stats.average_precision import average_precision
@@ -24,49 +24,43 @@ N = 300
 LABELS, DE, UP = some_rows(RNG, N)
 PERT, GENE, CELLS = RNG.integers(0, 20, N), RNG.integers(0, 40, N), RNG.integers(0, 2, N)
 SCORES = scores_from_probabilities(DE, UP)
-GENE_ROWS = np.bincount(GENE)[GENE]
 
 
 @pytest.mark.parametrize("cells", [None, CELLS])
-def test_every_way_counts_what_it_says(cells: np.ndarray | None) -> None:
+def test_every_mean_counts_what_it_says(cells: np.ndarray | None) -> None:
     rows = scored_rows(LABELS, SCORES, PERT, GENE, cells)
     whole = score_of_rows(rows)
-    found = other_scores(whole, rows, GENE_ROWS)
-    ways = ways_to_score(found, "de")
-    assert len({way.name for way in ways}) == len(ways) == 7
-    assert (ways[0].estimate, ways[0].counted) == (whole.de, "300 labelled rows")
-    gene = score_within(rows, "gene")
-    assert (ways[1].estimate, ways[1].counted) == (gene.de.macro, f"{gene.de.groups} genes")
-    assert repr(ways_to_score(found, "dir")[2].estimate) == repr(gene.dir.by_pairs)  # NaN is not NaN: too few genes in cells
+    found = other_scores(whole, rows)
+    every, genes, perts = macro_scores(found, "de")
+    assert (every.estimate, every.counted) == (whole.de, "300 labelled rows")
+    gene, pert = score_within(rows, "gene"), score_within(rows, "pert")
+    assert (genes.estimate, genes.counted) == (gene.de.macro, f"{gene.de.groups} genes")
+    assert (perts.estimate, perts.counted) == (pert.de.macro, f"{pert.de.groups} perturbations")
     assert found.auprc["dir"] == average_precision(rows)[1]
 
 
 def test_json_has_every_number_once_with_its_interval() -> None:
     rows = scored_rows(LABELS, SCORES, PERT, GENE)
-    found = other_scores(score_of_rows(rows), rows, GENE_ROWS, top=(10, 1000))
+    found = other_scores(score_of_rows(rows), rows, top=(10, 1000))
     shape = json.loads(json.dumps(json_shapes.other_scores(found)))
-    assert set(shape) == {"macro", "auprc", "at_k", "matched"}
+    assert set(shape) == {"macro", "auprc", "at_k"}
     macro = shape["macro"]["gene"]["de"]
     assert macro["estimate"] == found.within_gene.de.macro.value
     assert (macro["groups"], macro["one_class"]) == (found.within_gene.de.groups, found.within_gene.de.one_class)
-    assert macro["by_pairs"]["estimate"] == found.within_gene.de.by_pairs.value
     assert {"estimate", "low", "high", "se", "clusters"} <= set(macro)
     assert shape["macro"]["pert"]["mean"]["estimate"] == found.within_pert.mean.value
     assert shape["auprc"]["dir"]["base_rate"] == found.auprc["dir"].base_rate
     first, more_than_there_are = shape["at_k"]["de"]
     assert (first["k"], first["precision"]["estimate"]) == (10, found.top["de"][0].precision.value)
     assert (more_than_there_are["k"], more_than_there_are["precision"]) == (1000, None)
-    assert shape["matched"]["by_gene_rows"]["de"]["estimate"] == found.matched.matched.de.value
-    assert shape["matched"]["without_single_row_genes"]["n"] == found.matched.without_single.n
 
 
 def test_without_labels_there_are_nulls() -> None:
     rows = scored_rows([None] * N, SCORES, PERT, GENE)
-    shape = json_shapes.other_scores(other_scores(score_of_rows(rows), rows, GENE_ROWS))
+    shape = json_shapes.other_scores(other_scores(score_of_rows(rows), rows))
     assert shape["macro"]["gene"]["de"] is None
     assert shape["auprc"]["de"] is None
     assert shape["at_k"]["de"][0]["precision"] is None
-    assert shape["matched"]["by_gene_rows"]["mean"] is None
     json.dumps(shape, allow_nan=False)
 
 
@@ -76,13 +70,12 @@ def test_the_rows_of_a_run_are_asked_as_they_are_scored(demo_workspace: Workspac
     score = score_run(rows)
     found, counts = other_scores_of_run(rows, score), other_scores_of_run(count_rows(rows), score_run(count_rows(rows)))
     assert found.whole == score.whole
-    assert found.matched.single == ((rows.frame["gene_rows"] == 1) & rows.frame["label"].notna()).sum()
     assert found.within_gene.de.groups == counts.within_gene.de.groups
     # every row of a gene has the same number of rows, which is all that the control knows of a direction
-    assert (counts.within_gene.dir.macro.value, counts.matched.matched.dir.value) == pytest.approx((0.5, 0.5))
+    assert counts.within_gene.dir.macro.value == pytest.approx(0.5)
     lines = other_score_sentences(found)
     assert f"{found.within_gene.de.groups:,} genes" in lines[0]
-    assert [line.partition(":")[0] for line in lines] == ["mean over genes", "negatives of genes measured as often", "AUPRC"]
+    assert [line.partition(":")[0] for line in lines] == ["mean over genes", "mean over perturbations", "AUPRC"]
 
 
 def test_without_labels_nothing_is_said(demo_workspace: Workspace) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from itertools import pairwise
 
 import pandas as pd
 import pytest
 
 from core.actions.workspace import Workspace
-from core.scoring.slices import SLICES, available_slices, score_slices
+from core.scoring.slices import SLICES, available_slices, macro_means, score_slices
 from core.store import predictions
 from core.store.predictions import GENE_ROWS, RowFilter
 from tests.scoring.test_run_scores import CELLS, FOLDS, loaded, rows_of
@@ -70,3 +71,14 @@ def test_a_slice_of_a_run_under_folds_counts_pairs_inside_the_cells_too() -> Non
     losses = {name: part.de.loss for name, part in parts.items()}
     assert losses == pytest.approx({"a": 1 / 12, "b": 1 / 12, "c": 0, "d": 2 / 12})
     assert sum(part.de.cost for part in parts.values()) == pytest.approx(0, abs=1e-15)
+
+
+@pytest.mark.parametrize("by", ["target gene", "perturbation"])
+def test_the_macro_mean_is_the_plain_mean_of_the_slices_with_both_classes(demo_workspace: Workspace, by: str) -> None:
+    rows = loaded(demo_workspace, "simulated debate")
+    aurocs = [part.de.score.value for part in score_slices(rows, by) if not math.isnan(part.de.score.value)]
+    found = macro_means(rows, by)
+    assert found is not None
+    assert found.de.groups == len(aurocs)
+    assert found.de.macro.value == pytest.approx(sum(aurocs) / len(aurocs), abs=1e-12)
+    assert macro_means(rows, "P(DE)") is None

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from core.stats.intervals import BY_CHANCE, TOO_FEW
-from core.stats.official_score import point_score, score_of_rows, score_with_intervals
-from core.stats.scored_rows import scored_rows
+from core.stats.official_score import point_score, score_with_intervals
 from core.stats.scores_and_labels import scores_from_probabilities
-from core.stats.slices import by_slice, slice_difference
+from core.stats.slices import by_slice
 from tests.stats.oracles import some_rows, wins
 
 RNG = np.random.default_rng(31)
@@ -88,20 +86,3 @@ def test_a_slice_of_one_perturbation_takes_its_interval_from_its_genes() -> None
                 unknown = part.score.shown.method in (TOO_FEW, BY_CHANCE)
                 degenerate = np.isnan(expected) or (expected == 0 and part.score.value in (0, 1)) or unknown
                 assert np.isnan(part.score.shown.se) if degenerate else part.score.shown.se == expected
-
-
-def test_the_difference_of_two_slices_is_that_of_their_scores() -> None:
-    rng = np.random.default_rng(12)
-    n = 400
-    labels = rng.choice(["up", "down", "none"], n)
-    rows = scored_rows(
-        labels, scores_from_probabilities(rng.random(n), rng.random(n)), rng.integers(0, 20, n), rng.integers(0, 20, n)
-    )
-    side = rng.random(n) < 0.5
-    found = slice_difference(rows, side, ~side)
-    first, second = (roc_auc_score(labels[some] != "none", rows.scores.p_de[some]) for some in (side, ~side))
-    assert found.de.value == pytest.approx(second - first)
-    assert found.n == n
-    # independent rows: the variances of both add up
-    apart = sum(score_of_rows(rows.take(some)).de.row.se ** 2 for some in (side, ~side))
-    assert found.de.row.se == pytest.approx(np.sqrt(apart), rel=1e-6)

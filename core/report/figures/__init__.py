@@ -5,13 +5,10 @@ registry  finds them
 labels           labels of the dataset            gene_rows        what row counts reveal
 ladder           scores of all runs               baselines        the baselines without biology, beside the run
 slices           the slices that cost most        roc_curves       ROC of DE and DIR
-score_ways       AUROCs of the same rows          score_spread     a score by label
+macro_scores     means over genes, perturbations  score_spread     a score by label
 reliability      calibration of probabilities     brief_lengths    lengths of each role's briefs
 published        published numbers, computed again
 rubric_rates     rates of the answers to rubrics rubric_worth     what arguments are worth
-group_scores     AUROCs of genes, perturbations   decision_curve   what acting on P(DE) is worth
-risk_coverage    risk where the run is surest
-distance_scores  by distance to the training rows
-contamination    without gene names               replicate_scale  between no biology and a replicate
+contamination    without gene names
 paired_changes   paired differences of two runs   rank_scatter     ranks in two runs
 """

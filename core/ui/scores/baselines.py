@@ -44,18 +44,16 @@ def show_baselines(rows: RunRows) -> None:
     for name, axis in _AXES:
         figure = of_axis(rows.run, n, both, name, axis)
         show_captioned(replace(figure, caption=caption if figure.chart is not None else ""), f"controls-{axis}")
-    st.markdown("**In numbers**")
     _show_controls_table([found.own, *both.controls], "baselines")
     st.caption(as_text(caption))
     st.caption(_SPACES)
-    st.markdown("**What the sampling reveals**")
-    st.caption(_FINGERPRINT)
-    _show_controls_table(found.fingerprint, "fingerprint of the sampling", is_reversed=True)
+    with st.expander("What the sampling reveals"):
+        st.caption(_FINGERPRINT)
+        _show_controls_table(found.fingerprint, "fingerprint of the sampling", is_reversed=True)
 
 
 def _show_controls_table(controls: Sequence[Control], name: str, *, is_reversed: bool = False) -> None:
     """Show the scores of controls in a table, and a description of each. name: of the table's file."""
     table = pd.DataFrame(controls_table(controls, is_reversed=is_reversed))
     tables.show_table(table.dropna(axis="columns", how="all"), name)
-    with st.expander("Descriptions"):
-        st.markdown("\n".join(f"- **{as_text(each.name)}**: {as_text(each.about)}" for each in controls))
+    st.caption("  \n".join(f"**{as_text(each.name)}**: {as_text(each.about)}" for each in controls))

@@ -1,6 +1,6 @@
-"""The tabs of the page Scores with other scores: inside genes, at the top, calibration.
+"""The tabs of the page Scores on genes and perturbations, the top of the list, and calibration.
 
-The tab Other ways to score also shows cell-eval's table for the file of a run of predicted expression.
+The tab Genes and perturbations also shows cell-eval's table for the file of a run of predicted expression.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.cells.cell_eval import CellEvaluation
-from core.report.figures import reliability, score_ways
+from core.report.figures import macro_scores, reliability
 from core.scoring.other_scores import METRICS
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import axes_text, interval_text, limits_text
@@ -31,20 +31,17 @@ _GROUPS = (
 
 _POSITIVE = {"DE": "an effect", "DIR": "up, among rows with an effect"}
 _AUPRC = "Average precision, the area under the precision-recall curve. A random score has the base rate."
-_FOLDS_SEED = 0
 
 
-def show_ways(run: Run, rows: RunRows) -> None:
-    """Show the AUROC of the same rows scored in several ways.
-
-    In most of them, the number of measurements of a gene has no influence.
-    """
-    name = st.segmented_control("Metric", list(METRICS), default="DE", **bind("way-metric")) or "DE"
-    show_captioned(score_ways.of_run(rows, *loaders.other_scores(run.id), name), f"ways-{name}")
+def show_macro(run: Run, rows: RunRows) -> None:
+    """Show the means of the AUROCs of genes and of perturbations, beside the AUROC over all rows."""
+    found = loaders.other_scores(run.id)
+    for column, name in zip(st.columns(2, gap="medium"), METRICS, strict=True):
+        with column:
+            show_captioned(macro_scores.of_run(rows, *found, name), f"macro-{name}")
     st.caption(
-        "Within a gene, and with matched negatives, the number of measurements of the gene reveals nothing. That of the "
-        "perturbation still may, as the diamonds show. A mean over genes weights each gene with both classes equally; by "
-        "pairs, genes with many rows weigh more."
+        "Each gene, or perturbation, with both classes weighs the same. Inside a gene, how often it was measured reveals "
+        "nothing. The tab Slices lists each of them."
     )
     _show_cell_evaluation(run)
 

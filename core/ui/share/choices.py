@@ -37,7 +37,6 @@ _ABSTRACT_HELP = (
     "If this is empty, the report has the draft, marked as such. Your text is saved with the report. Until then this tab "
     "stores it, even after a reload."
 )
-_REPLICATE_HELP = "A repeat of the same screen: scores are also shown on a scale from no biology (0) to the repeat (1)."
 _ROWS_HELP = "Each with its dossier, texts and audit, in every chosen run that has it. The page Rows shows the ids."
 
 
@@ -65,7 +64,6 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
             st.multiselect, "figures", "Figures", titles, placeholder="six for the question, the others in an appendix"
         )
         rows = st.text_area("Rows in full, one id a line", height=100, help=_ROWS_HELP, **bind("rows"))
-        replicate = _choose_replicate(run)
         methods = {each.id: each.method for each in context.runs}
         explorers = _choose_explorers() if any(methods[key] == "fusion" for key in chosen) else "labels"
     if not chosen:
@@ -73,24 +71,7 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
     ids = [word for line in (rows or "").splitlines() for word in line.replace(",", " ").split()]
     with context.workspace.store.read() as db:
         found = select(db, chosen, [pair.split("|") for pair in compared], ids, figures, explorers)
-    return replace(found, question=cast(Question | None, question), walk=walk, replicate=replicate)
-
-
-def _choose_replicate(run: Run) -> str:
-    """Show the other datasets of these pairs, one of which may be a replicate of the screen; return its name, "" for none."""
-    known = {name: f"{name} ({n:,} pairs)" for name, n in loaders.datasets_sharing(run.dataset)}
-    if not known:
-        return ""
-    chosen = choose_one(
-        st.selectbox,
-        "report_replicate",
-        "Replicate of the screen",
-        known,
-        index=None,
-        placeholder="none named",
-        help=_REPLICATE_HELP,
-    )
-    return chosen or ""
+    return replace(found, question=cast(Question | None, question), walk=walk)
 
 
 def _choose_walk(context: PageContext) -> str:
@@ -148,7 +129,7 @@ def apply_saved(saved: Mapping[str, Any], name: str) -> None:
         "pairs": ["|".join(pair) for pair in selection.compare] or "",
         "figures": list(selection.figures),
     }
-    one = {"question": selection.question, "added": selection.walk or _NO_WALK, "report_replicate": selection.replicate or None}
+    one = {"question": selection.question, "added": selection.walk or _NO_WALK}
     # Also in the address: for another run, the page is a new view, which reads its choices there.
     links.set_parameters({"dataset": selection.dataset, "run": selection.runs[0], **chosen, **one})
     st.session_state.update({f"id-{choice}": value for choice, value in (chosen | one).items()})

@@ -6,10 +6,7 @@ import re
 
 import pytest
 
-from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
-from core.importing.import_target import ImportOptions
-from core.store import pairs
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
 
@@ -47,23 +44,9 @@ def test_ranks_begin_at_the_largest(glance: Visit, little_demo: Workspace) -> No
     assert "1 is lowest" not in text_of(app)
 
 
-def test_the_verdict_is_tried_under_labels_of_another_dataset(visit: Visit, little_copy: Workspace) -> None:
-    run = the_run(little_copy, RUN)
-    with little_copy.store.read() as db:
-        rows = pairs.frame(db, run.dataset).dropna(subset=["label"])
-    rows = rows.rename(columns={"pair_id": "id"})[["id", "pert", "gene", "label"]]
-    done = import_upload(little_copy, rows.to_csv(index=False).encode(), "train.csv", ImportOptions(dataset="other"))
-    assert done.new
-    app = visit(
-        little_copy,
-        "compare",
-        run=run.id,
-        baseline=the_run(little_copy, BASELINE).id,
-        varied="true",
-        labels="other",
-        dataset=run.dataset,
-    )
+@pytest.mark.soak
+def test_it_counts_the_comparisons_that_were_looked_at(glance: Visit, little_demo: Workspace) -> None:
+    app = glance(little_demo, "compare", run=RUN, baseline=the_run(little_demo, BASELINE).id)
     assert not app.exception
-    shown = next(each.value for each in app.dataframe if "variation" in each.value)
-    assert list(shown["variant"]) == ["as sampled and labelled", "natural base rate", "labels of other"]
-    assert "100.0% of the shared ones" in shown["variation"].iloc[-1]
+    looked = r"(only comparison|One of [\d,]+ comparisons) of runs on this dataset so far.*: p = "
+    assert re.search(looked, text_of(app))

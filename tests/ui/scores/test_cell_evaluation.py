@@ -1,4 +1,4 @@
-"""Breakdown, tab Other ways to score: cell-eval's table for the file of a run."""
+"""Scores, tab Genes and perturbations: cell-eval's table for the file of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.actions.test_cell_evaluation import TABLE
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
 
-TAB = {"part": "Other ways to score"}
+TAB = {"part": "Genes and perturbations"}
 HEADING = "cell-eval's table for the same file"
 
 

@@ -21,7 +21,7 @@ WITH_FIGURES = [
     ("overview", ""),
     ("rows", "Audit"),
     ("neighbours", ""),
-    *(("scores", part) for part in ("", "Other ways to score", "Curves", "Distributions", "Calibration")),
+    *(("scores", part) for part in ("", "Genes and perturbations", "Curves", "Calibration")),
     ("fuse", ""),
     ("compare", ""),
     ("data", "Spaces and leaks"),

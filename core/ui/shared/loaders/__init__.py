@@ -5,7 +5,6 @@ records   datasets, runs, imports, changes, presets
 labels    samples of texts that people read, and what they answered
 rows      the rows of one run: filters, lists, and all that the page Rows shows of one row
 scores    scores, controls and protocols of runs
-more_scores  of each gene or perturbation, of three classes, by distance to the training rows
 attributions  which evidence moved runs, as it was asked here
 leakage   what splits share, and which rows, texts, spaces and runs give labels away
 spaces    gene spaces, knowledge packs and what is computed from them
@@ -27,17 +26,6 @@ from core.ui.shared.loaders.attributions import (
 from core.ui.shared.loaders.cache import label_version, refresh, run_version, versions_of
 from core.ui.shared.loaders.labels import labels, samples, texts_by_place
 from core.ui.shared.loaders.leakage import leakage_audit, probe_power
-from core.ui.shared.loaders.more_scores import (
-    abstain_curves,
-    class_scores,
-    datasets_sharing,
-    distance_scores,
-    distances,
-    group_scores,
-    labels_at_thresholds,
-    labels_of_pairs,
-    run_scale,
-)
 from core.ui.shared.loaders.records import (
     all_datasets,
     all_imports,
@@ -115,7 +103,6 @@ from core.ui.shared.loaders.spaces import (
 
 __all__ = [
     "RowDetails",
-    "abstain_curves",
     "again_report",
     "all_datasets",
     "all_imports",
@@ -131,7 +118,6 @@ __all__ = [
     "calls_tools",
     "cell_evaluation",
     "chain_findings",
-    "class_scores",
     "comparison",
     "contamination_reports",
     "cosine_cache",
@@ -141,23 +127,17 @@ __all__ = [
     "dataset_notes",
     "dataset_row",
     "dataset_rows",
-    "datasets_sharing",
     "debate_audit",
     "default_dataset",
-    "distance_scores",
-    "distances",
     "filter_choices",
     "flag_counts",
     "gene_description",
-    "group_scores",
     "ids_unlike",
     "is_training_row",
     "knn_contents",
     "label_version",
     "labelled_counts",
     "labels",
-    "labels_at_thresholds",
-    "labels_of_pairs",
     "latest_changes",
     "leakage_audit",
     "ledger_entries",
@@ -181,7 +161,6 @@ __all__ = [
     "row_index",
     "run_controls",
     "run_rows",
-    "run_scale",
     "run_score",
     "run_version",
     "runs_with_row",
