@@ -19,11 +19,11 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
 from core.engine.request import RunRequest
 from core.experiments.asked_again import AskedAgain, report_again
-from core.llm import scripted_server
-from core.llm.scripted_server import Script
 from core.store import predictions, runs
 from soak.conftest import Record
 from tests import worlds
+from tests.fakes import scripted as scripted_server
+from tests.fakes.scripted import Script
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
 
 ROWS, LEAST, MOST_FALSE = 20, 18, 4

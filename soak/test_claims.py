@@ -27,12 +27,10 @@ from core.audit.rules.claims import RULE
 from core.config import Settings
 from core.datasets import demo, demo_debate, demo_world
 from core.datasets.demo_world import SplitSize
-from core.llm.scripted_replies import Script, write_reply
-from core.llm.scripted_server import serving
-from core.llm.scripted_text import ScriptedPrompt
 from core.scoring.claim_counts import RunClaims
 from core.store import rubrics, runs
 from soak.conftest import Record
+from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply
 
 RUN, BRIEFS = "simulated debate", 200
 _TEXT = re.compile(r"<text-([0-9a-f]{8})>\n(.*?)\n</text-\1>", re.DOTALL)

@@ -31,7 +31,6 @@ from core.engine.journal import read_entries, read_progress
 from core.engine.request import RunRequest
 from core.engine.run_state import Status
 from core.jobs.state import HEARTBEAT_EVERY_S
-from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.methods.base import method_named
 from core.methods.judge_rubric import reading_options
 from core.store import traces
@@ -40,6 +39,7 @@ from core.types import LIVE_STATES, Failed, Flag
 from soak.conftest import Record
 from tests import hostile_server
 from tests.engine.cases import end_worker, fast, keyed, status, stored_rows, wish, workspace_with
+from tests.fakes.scripted import Faults, Script, request_counts, serving
 
 ROWS = 300
 SHARE = 0.05  # of each fault of a group

@@ -61,7 +61,6 @@ from core.finetune import job_folder as finetune_process
 from core.jobs import start as job_start
 from core.jobs.folder import JobFolder
 from core.jobs.state import STALE_AFTER_S, last_heartbeat
-from core.llm.scripted_server import Script, serving
 from core.report.printing import find_browser
 from core.store import datasets, notes, pairs, rubrics, runs
 from core.store.connection import Store
@@ -71,6 +70,7 @@ from soak.conftest import Record
 from tests import commands, mounts, worlds
 from tests.cells.cases import write_case
 from tests.engine.killed import killed_run
+from tests.fakes.scripted import Script, serving
 
 KILLS = 4
 SEED = 7

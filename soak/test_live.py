@@ -22,15 +22,15 @@ from core.actions.demo import make_demo
 from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
 from core.jobs.folder import read_json
-from core.llm import scripted_server
-from core.llm.scripted_server import MODEL, Script, request_counts
-from core.llm.scripted_server import serving as serving_model
 from core.methods.base import method_named
 from core.store.runs import Run
 from core.types import LIVE_STATES
 from core.ui.ask.following import LOOK_S
 from soak.conftest import Record
 from tests.engine.cases import fast, status, wish, workspace_with
+from tests.fakes import scripted as scripted_server
+from tests.fakes.scripted import MODEL, Script, request_counts
+from tests.fakes.scripted import serving as serving_model
 from tests.llm.test_serve import free_port
 from tests.ui.conftest import browser, open_tab
 from tests.ui.serving import chromium, serving
@@ -104,7 +104,7 @@ class _Server:
 
     def __enter__(self) -> str:
         arguments = ("--port", str(self.port), "--delay-ms", f"{1000 * ANSWER_S:g}")
-        self.process = subprocess.Popen((sys.executable, "-m", "core.llm.scripted_server", *arguments), cwd=REPOSITORY)
+        self.process = subprocess.Popen((sys.executable, "-m", "tests.fakes.scripted", *arguments), cwd=REPOSITORY)
         for _ in range(600):
             try:
                 urllib.request.urlopen(f"{self.url}/models", timeout=5).close()

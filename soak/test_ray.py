@@ -20,7 +20,6 @@ from core.engine.journal import read_progress, read_spending
 from core.engine.run_state import Status
 from core.engine.spec import ExecutionSettings
 from core.jobs.state import STALE_AFTER_S
-from core.llm.scripted_server import MODEL, request_counts
 from core.methods.base import method_named
 from core.store.runs import Run
 from soak.conftest import Record
@@ -28,6 +27,7 @@ from soak.test_servers import Server, watch
 from tests.engine.cases import end_worker, fast, status, until, wish, workspace_with
 from tests.engine.ray_clusters import Nodes, cluster
 from tests.engine.test_ray import assert_equal, assert_whole, journalled
+from tests.fakes.scripted import MODEL, request_counts
 
 ROWS = 10_000
 AT_ONCE = 16

@@ -24,9 +24,6 @@ from core.audit.rubric import Example, Rubric
 from core.config import Settings
 from core.engine.journal import Spending, read_progress, read_spending
 from core.llm.reply_cache import ReplyCache
-from core.llm.scripted_replies import write_reply
-from core.llm.scripted_server import Script, request_counts, serving
-from core.llm.scripted_text import ScriptedPrompt, read_prompt
 from core.store import rubrics, runs
 from core.store.runs import Run
 from soak.conftest import Record
@@ -34,6 +31,7 @@ from tests.cases import as_csv, debate_trace, submission
 from tests.conftest import SHARED_DATA
 from tests.engine.cases import end_worker, status, until
 from tests.engine.test_killed import journalled, stored
+from tests.fakes.scripted import Script, ScriptedPrompt, read_prompt, request_counts, serving, write_reply
 
 ROWS, BRIEFS = 1_813, 7_252
 AT_ONCE = 16

@@ -19,13 +19,13 @@ from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.engine.journal import read_progress
 from core.engine.run_state import Status
-from core.llm.scripted_server import MODEL, request_counts
 from core.methods.base import method_named
 from core.store import runs
 from core.store.runs import Run
 from core.types import LIVE_STATES
 from soak.conftest import Record
 from tests.engine.cases import end_worker, fast, status, wish, workspace_with
+from tests.fakes.scripted import MODEL, request_counts
 from tests.llm.test_serve import free_port
 
 ROWS = 100_000
@@ -50,7 +50,7 @@ class Server:
     def start(self) -> None:
         """Starts the server and waits until it answers."""
         arguments = ("--port", str(self.port), "--delay-ms", f"{1000 * self.answer_s:g}", "--at-once", str(self.at_once))
-        command = (sys.executable, "-m", "core.llm.scripted_server", *arguments)
+        command = (sys.executable, "-m", "tests.fakes.scripted", *arguments)
         self.process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL)
         for _ in range(600):
             try:

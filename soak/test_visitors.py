@@ -20,8 +20,8 @@ from bench.pages import REAL_DATA, make_workspace
 from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
-from core.llm import scripted_server
 from soak.conftest import Record
+from tests.fakes import scripted as scripted_server
 from tests.ui import timed_server
 from tests.ui.conftest import browser, new_context  # noqa: F401
 from tests.ui.provider import providing, sign_in

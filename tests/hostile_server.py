@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from core.net.testing import (
+from tests.fakes.http_server import (
     LoopbackServer,
     RawResponse,
     ReceivedRequest,

@@ -11,10 +11,8 @@ from core.actions.attribution import AttributionRequest
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
 from core.experiments.attribution import Attribution, report_attribution
-from core.llm import scripted_server
-from core.llm.scripted_replies import write_reply
-from core.llm.scripted_server import Script
-from core.llm.scripted_text import ScriptedPrompt, find_genes
+from tests.fakes import scripted as scripted_server
+from tests.fakes.scripted import Script, ScriptedPrompt, find_genes, write_reply
 
 TOOLS = ("gene_class", "base_rates", "train_lookup")  # they need no pack
 MOVES = "gene_class"

@@ -15,11 +15,9 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
 from core.experiments.contamination import Contamination, report_contamination
-from core.llm import scripted_server
-from core.llm.scripted_replies import write_reply
-from core.llm.scripted_server import Script
-from core.llm.scripted_text import ScriptedPrompt, find_genes
 from tests.cases import as_csv
+from tests.fakes import scripted as scripted_server
+from tests.fakes.scripted import Script, ScriptedPrompt, find_genes, write_reply
 
 LABELS = ("up", "down", "none")
 _ACTIVATED, _REPRESSED = (re.compile(rf"{word} by ([^;.]+)") for word in ("activated", "repressed"))

@@ -13,11 +13,11 @@ import pytest
 from core.actions.runs import add_note, delete
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.llm.scripted_server import serving
 from core.store import runs
 from tests import worlds
 from tests.bundled import everything, stored
 from tests.commands import core, core_json
+from tests.fakes.scripted import serving
 
 BUNDLED = {"path", "sha256", "problems"}
 RUNS = ("argued", "ruled", "simulated debate test")

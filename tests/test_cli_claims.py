@@ -11,10 +11,9 @@ from core.actions.imports import import_upload
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.rules.claims import RIGHT_CLAIM, RULE
-from core.llm.scripted_replies import Script, write_reply
-from core.llm.scripted_server import serving
 from core.store.rubrics import TextLabel
 from tests.commands import core, core_json
+from tests.fakes.scripted import Script, serving, write_reply
 
 RUBRIC = RULE.rubric
 PAIRS = {"Pa|Ga": 1, "Pa|Gb": -1}

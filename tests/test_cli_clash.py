@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from core.actions.workspace import Workspace
-from core.llm.scripted_replies import Script, write_reply
-from core.llm.scripted_server import serving
 from tests.commands import core, core_json
+from tests.fakes.scripted import Script, serving, write_reply
 
 
 def test_points_are_counted_by_side_and_outcome_and_chosen(small_workspace: Workspace) -> None:

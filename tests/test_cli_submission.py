@@ -14,13 +14,13 @@ import pytest
 
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.llm.scripted_server import serving
 from core.methods.debate import Debate
 from core.store import changes, runs, traces
 from core.types import RowResult
 from tests import cases, worlds
 from tests.commands import core, core_json
 from tests.engine.cases import workspace_with
+from tests.fakes.scripted import serving
 from tests.submission.sound import TOOL
 
 PACKAGED = {"path", "sha256", "problems"}

@@ -17,7 +17,7 @@ CORE = Path(__file__).resolve().parent.parent / "core"
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 NAMED = re.compile(r"(?:perturbdesk |`)(?:perturbdesk )?([a-z-]+(?: [a-z-]+)?)([^`,;]*)")
 # Options of other programs: Streamlit, vLLM, a browser, and the scripted server by itself.
-OTHER_PROGRAMS = {"ui/start.py", "llm/serve.py", "llm/scripted_server.py", "plots/export.py"}
+OTHER_PROGRAMS = {"ui/start.py", "llm/serve.py", "plots/export.py"}
 OTHER_COMMANDS = ("vllm serve", "ray start", "pip install")
 CELLS = {"cells describe", "cells labels", "cells predictions", "cells evaluate", "cells vcc", "targets train"}
 PREDICTED = {"cells predictions", "cells evaluate", "cells vcc"}

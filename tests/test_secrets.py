@@ -17,10 +17,10 @@ from urllib.parse import quote
 import pytest
 
 from core.config import load_settings
-from core.llm.scripted_server import Script, _ScriptedModel
 from core.net.retry import RetryPolicy
-from core.net.testing import ReceivedRequest, Response, ServerResponse, StreamedResponse, serve_in_thread
 from tests import cases, commands
+from tests.fakes.http_server import ReceivedRequest, Response, ServerResponse, StreamedResponse, serve_in_thread
+from tests.fakes.scripted import Script, ScriptedModel
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY, OWN, NCBI = "sk-SHAREDKEY-abcdef123456", "sk-own-key-of-gpu1/+=77", "ncbi0123456789abcdef"
@@ -84,7 +84,7 @@ async def _echo_in_a_redirect(_request: ReceivedRequest, _: asyncio.StreamReader
 
 async def _echo_in_an_answer(request: ReceivedRequest, reader: asyncio.StreamReader) -> Response | None:
     if request.method == "GET":
-        return await _ScriptedModel(Script()).answer(request, reader)
+        return await ScriptedModel(Script()).answer(request, reader)
     said = f"Said {ECHO}. Answer: <prob>40</prob> <answer>A</answer>"
     if json.loads(request.body).get("stream"):
         pieces = [said[i : i + 7] for i in range(0, len(said), 7)]
@@ -98,7 +98,7 @@ async def _echo_in_an_answer(request: ReceivedRequest, reader: asyncio.StreamRea
 
 async def _break_off(request: ReceivedRequest, reader: asyncio.StreamReader) -> Response | None:
     if request.method == "GET":
-        return await _ScriptedModel(Script()).answer(request, reader)
+        return await ScriptedModel(Script()).answer(request, reader)
     return StreamedResponse([f'data: {{"error": "{KEY} {CLIENT}'.encode()])
 
 

@@ -14,5 +14,4 @@ pubmed            the requests of PubMed; those of the other sources are in thei
 sources           addresses, rates and requests of public sources
 source_client     the client for them: cache, batches, retries
 source_transport  one exchange with a source, at its rate
-testing           a fake of the three sources
 """

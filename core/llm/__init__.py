@@ -24,6 +24,5 @@ logprobs          probabilities of the answer letters
 prompts/          the prompt texts
 serve             a vLLM server of the user's own
 serve_replicas    several of them on one machine
-scripted_server   a server without a model, for tests and demos; its answers and faults: scripted_replies, scripted_text,
-                  scripted_faults
+scripted_server   a small simulated model, for Ask without a model, benchmarks and tests
 """

@@ -1,204 +1,297 @@
-"""A server of the OpenAI protocol without a model: for tests, the demo, and trying the settings of a run.
+"""A small simulated model behind the OpenAI protocol: for Ask without a model, benches and tests.
 
-It listens on this machine only, serves a model named "scripted", gives equal requests equal answers (scripted_text), and
-fails as often and in the ways that its script says (scripted_replies): `python -m core.llm.scripted_server --port 8000`.
-
-The stream of the scripted server: an answer in chunks of one token each, as the OpenAI protocol has it.
+It listens on this machine only, serves a model named "scripted", and draws answers from a hash of
+the request, in the format that its prompt asks for. They hold no biology: no model writes them.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import contextlib
+import hashlib
 import json
-import sys
-import urllib.request
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import re
+import socket
+import threading
+from ast import literal_eval
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, NamedTuple
 
-from core.errors import InputError
-from core.llm.scripted_faults import COUNTED, UNBROKEN, Faults, draw_fault, respond
-from core.llm.scripted_replies import MODEL, Completion, Script, completion
-from core.llm.scripted_text import ScriptedPrompt, read_prompt, tokenize
-from core.net import testing
-from core.net.testing import ReceivedRequest, Response, ServerResponse, StreamedResponse, json_response
-
-__all__ = ["MODEL", "Faults", "Script", "request_counts", "serving"]
-CHAT, MODELS, COUNTS, TOKENIZE = "/v1/chat/completions", "/v1/models", "/v1/counts", "/tokenize"
-
-
-@contextmanager
-def serving(script: Script | None = None, port: int = 0) -> Iterator[str]:
-    """Run a server in a thread of its own until the block ends; gives its address, which ends in /v1.
-
-    port: 0 for any that is free.
-    """
-    with testing.serve_in_thread(_ScriptedModel(script or Script()).answer, MODEL, port) as address:
-        yield f"{address}/v1"
+MODEL, MAX_MODEL_LEN = "scripted", 131_072
+REASONING = "Scripted reasoning, which no model did. The answer follows from a hash of the request."
+_SYMBOL = r"(?=[\w.-]*[A-Z0-9])(\w[\w.-]*\w)"  # mouse and human symbols have a capital or a digit
+_KNOCKED = r"perturbation|perturbed gene|pert|knock(?:down|out) of|knocking (?:down|out)|perturbing"
+_TARGETS = r"target gene|measured gene|target|gene|expression of|effect on|affects?|affecting"
+_NAMED = [rf"(?i:\b(?:{words})[\s:=*`'\"(]{{1,6}}){_SYMBOL}" for words in (_KNOCKED, _TARGETS)]
+_WORDS = {"In", "The", "This", "Is", "It", "DE", "LPS", "CRISPRi", "EFFECT", "NULL", "UP", "DOWN"}
+_TOKEN = re.compile(r"\s?\w+|[^\w\s]+|\s+")
+_TEXT = re.compile(r"<text-([0-9a-f]{8})>\n(.*?)\n</text-\1>", re.DOTALL)  # that a rubric is about
+_SENTENCE = re.compile(r"[^.!?\n]{1,400}[.!?]?")
+# Of an agent, whose prompts DSPy writes.
+_REQUEST = re.compile(r"\nRespond with the corresponding output fields([^\n]*)\Z")
+_TOOL = re.compile(r"\(\d+\) (\w+), whose description is .*?It takes arguments (\{.*\})\.")
+_FILLERS = ("The", "**", "I", "\n", "We", "This", "Since", "</", "-", "...", "Based", "It", "None")
 
 
-def request_counts(base_url: str) -> dict[str, int]:
-    """Return the counts of a scripted server so far.
+@dataclass(frozen=True, slots=True)
+class ScriptedPrompt:
+    """What an answer depends on: the text of system and user; and all messages and seeds."""
 
-    They are requests by path, faults by name, "most at once", "streams" begun, and "answers" received by clients that were still
-    connected, with their "tokens".
-    """
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"{base_url}/counts", timeout=10) as answer:
-        return dict(json.load(answer))
+    text: str
+    identity: str
 
+    @property
+    def asked(self) -> str:
+        """The text, or what stands behind the text that a rubric is about."""
+        return _TEXT.split(self.text)[-1]
 
-class _ScriptedModel:
-    """Answers the requests of one server, and counts them."""
+    @property
+    def sentences(self) -> list[str]:
+        """The sentences of the text that a rubric is about; none for any other prompt."""
+        text = _TEXT.search(self.text)
+        found = (sentence.strip() for sentence in _SENTENCE.findall(text[2] if text else ""))
+        return [sentence for sentence in found if sentence]
 
-    def __init__(self, script: Script) -> None:
-        self.script = script
-        self.counts: Counter[str] = Counter()
-        self._arrivals: Counter[bytes] = Counter()
-        self._concurrent = 0
-        self._slots = contextlib.nullcontext() if script.at_once is None else asyncio.Semaphore(script.at_once)
+    def draw(self, what: str) -> float:
+        """Return a number in [0, 1) that depends only on the request and on `what`."""
+        digest = hashlib.sha256(f"{self.identity}\n{what}".encode()).digest()
+        return int.from_bytes(digest[:7]) / 2**56
 
-    async def answer(self, request: ReceivedRequest, reader: asyncio.StreamReader) -> Response | None:
-        """Return the response; None closes the connection without one."""
-        if request.path == COUNTS:
-            return json_response(200, self.counts)
-        self.counts[request.path] += 1
-        key = request.headers.get("authorization", "")
-        if self.script.api_key and key != f"Bearer {self.script.api_key}":
-            return _error(401, f"Incorrect API key provided: {key.removeprefix('Bearer ')}.")
-        if request.path == MODELS:
-            listed = {"id": MODEL, "object": "model", "owned_by": "perturbdesk", "max_model_len": self.script.max_model_len}
-            return json_response(200, {"object": "list", "data": [listed]})
-        try:
-            body = json.loads(request.body)
-            if request.path == TOKENIZE and self.script.tokenizer:
-                return json_response(200, {"count": len(tokenize(body["prompt"])), "max_model_len": self.script.max_model_len})
-            if request.path == CHAT:
-                return await self._chat(request, body, read_prompt(body, self.script.seed), reader)
-        except (ValueError, KeyError, TypeError):
-            return _error(400, "The body is not the JSON of a request.")
-        return _error(404, f"{request.path} is not served.")
-
-    async def _chat(
-        self, request: ReceivedRequest, body: dict[str, Any], prompt: ScriptedPrompt, reader: asyncio.StreamReader
-    ) -> Response | None:
-        if body["model"] != MODEL:
-            return _error(404, f"The model `{body['model']}` does not exist, only `{MODEL}`.")
-        if body.get("logprobs") and self.script.logprobs == "refused":
-            return _error(400, "logprobs are not supported by this server.")
-        if body.get("stream") and not self.script.streams:
-            return _error(400, "stream=true is not supported by this server.")
-        limit = body.get("max_completion_tokens") or 1
-        if len(tokenize(prompt.text)) + limit > self.script.max_model_len:
-            return _error(400, f"This model's maximum context length is {self.script.max_model_len} tokens.")
-        asked = _without_stream(request.body, body)
-        fault = draw_fault(self.script.faults, self.script.seed, asked, self._arrivals[asked])
-        self._arrivals[asked] += 1
-        if fault:
-            self.counts[fault] += 1
-        self._concurrent += 1
-        self.counts["most at once"] = max(self._concurrent, self.counts["most at once"])
-        try:
-            return await self._delayed_response(body, completion(self.script, prompt, body, fault), fault, prompt, reader)
-        finally:
-            self._concurrent -= 1
-
-    async def _delayed_response(
-        self, body: dict[str, Any], made: Completion, fault: str, prompt: ScriptedPrompt, reader: asyncio.StreamReader
-    ) -> Response | None:
-        """Return the completion or the fault, after the script's delay."""
-        async with self._slots:
-            await asyncio.sleep(self.script.delay_s)
-        if fault == "hang":
-            await reader.read()  # until the client leaves
-        if fault in COUNTED and not reader.at_eof() and reader.exception() is None:  # the client waits for it, and can read it
-            self.counts["answers"] += 1
-            self.counts["tokens"] += made.answer["usage"]["total_tokens"]
-        draws = (prompt.draw("fault"), self.script.retry_after_s, self.script.drip_s)
-        if not body.get("stream"):
-            return respond(json.dumps(made.answer).encode(), fault, *draws)
-        parts = stream_parts(*made, bool((body.get("stream_options") or {}).get("include_usage")))
-        if fault in UNBROKEN:
-            self.counts["streams"] += 1
-            return StreamedResponse(parts, self.script.token_s)
-        return respond(b"".join(parts), fault, *draws)
+    def choose(self, what: str, options: Sequence[str]) -> str:
+        """Return one of the options, drawn for `what`."""
+        return options[int(len(options) * self.draw(what))]
 
 
-def _without_stream(text: bytes, body: dict[str, Any]) -> bytes:
-    """Return the body of a request as it would be without a stream: its faults are the same."""
-    if not body.get("stream"):
-        return text
-    rest = {name: value for name, value in body.items() if not name.startswith("stream")}
-    return json.dumps(rest, ensure_ascii=False, separators=(",", ":")).encode()
+def read_prompt(body: Mapping[str, Any], seed: int) -> ScriptedPrompt:
+    """Return the prompt of a request's body, for a server with this seed."""
+    messages = [(message["role"], str(message["content"])) for message in body["messages"]]
+    text = "\n".join(content for role, content in messages if role != "assistant")
+    return ScriptedPrompt(text, json.dumps([seed, body.get("seed"), messages]))
 
 
-def _error(status: int, message: str, *headers: tuple[str, str]) -> ServerResponse:
-    return json_response(status, {"error": {"message": message, "code": status}}, *headers)
+def find_genes(prompt: str) -> tuple[str, str]:
+    """Return the perturbed and the measured gene that a prompt seems to be about."""
+    perts, genes = ([s for s in re.findall(p, prompt) if s not in _WORDS] for p in _NAMED)
+    guesses = re.findall(r"\b(?=\w*\d)[A-Z0-9]\w{2,}\b", prompt)
+    pert = [*perts, *guesses, "the perturbed gene"][0]
+    return pert, next(s for s in (*genes, *guesses, "the measured gene") if s != pert)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until interrupted, and return the exit status."""
-    parser = argparse.ArgumentParser(
-        "python -m core.llm.scripted_server", description="A server without a model, for trying things."
+def scripted_probabilities(prompt: ScriptedPrompt) -> dict[str, float]:
+    """Return the probability of each letter on offer (A, B and C by default); they sum to 1."""
+    patterns = (r"(?m)^\W{0,3}([A-Z])[).:]", "<answer>([A-Z])</answer>")
+    offers = (sorted(set(re.findall(pattern, prompt.asked))) for pattern in patterns)
+    letters = next((offer for offer in offers if len(offer) > 1), ["A", "B", "C"])
+    weights = {letter: math.exp(5 * prompt.draw(f"odds {letter}")) for letter in letters}
+    return {letter: weight / sum(weights.values()) for letter, weight in weights.items()}
+
+
+def write_reply(prompt: ScriptedPrompt) -> str:
+    """Return an answer in the format that the prompt shows last: prose if it shows none."""
+    request, asked = _REQUEST.search(prompt.text.rstrip()), prompt.asked.lower()
+    if request is not None:
+        return _write_fields(prompt, re.findall(r"`\[\[ ## (\w+) ## \]\]`", request[1]))
+    last = max(("<prob>", "<answer>", "answer:"), key=asked.rfind)
+    if last not in asked:
+        return _write_prose(prompt)
+    if last == "<prob>":
+        return f"<prob>{round(100 * prompt.draw('prob'))}</prob>"
+    words = sorted(set(re.findall("<answer>([a-z][a-z ]+)</answer>", prompt.asked)))
+    answer = prompt.choose("word", words) if len(words) > 1 else _draw_letter(prompt)
+    if last == "answer:":
+        return f"Answer: {answer}"
+    passage = prompt.choose("passage", prompt.sentences or [""])
+    return f"<answer>{answer}</answer>" + f"\n<passage>{passage}</passage>" * ("<passage>" in asked)
+
+
+def _draw_letter(prompt: ScriptedPrompt) -> str:
+    letters = scripted_probabilities(prompt)
+    place = bisect_right(list(accumulate(letters.values())), prompt.draw("sample"))
+    return [*letters, max(letters)][place]
+
+
+def _write_prose(prompt: ScriptedPrompt) -> str:
+    """Return a summary of the gene that a line names alone, else a brief about both genes."""
+    if summarised := re.search(r"^Gene: (\S+)$", prompt.text, re.MULTILINE):
+        return f"This is a scripted summary of {summarised[1]}; no model wrote it."
+    pert, gene = find_genes(prompt.text)
+    return (
+        f"This is a scripted brief on {pert} and {gene}; no model wrote it. "
+        f"The dossier was read for links between {pert} and {gene}, and for their neighbours. "
+        f"Where {pert} acts, its partners and programmes bear on how {gene} responds. "
+        "On these grounds the assigned side is upheld."
     )
-    parser.add_argument("--port", type=int, default=8000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--delay-ms", type=float, default=0.0, help="how long each answer takes")
-    parser.add_argument("--token-ms", type=float, default=0.0, help="how long each token of a stream takes")
-    parser.add_argument("--at-once", type=int, help="how many answers are made at a time; by default any number")
-    parser.add_argument("--faults", type=float, default=0.0, metavar="SHARE", help="how often each fault occurs, 0 to 0.037")
-    options = parser.parse_args(arguments)
-    try:
-        faults = Faults.each(options.faults)
-        token_s = options.token_ms / 1000
-        script = Script(options.seed, faults, options.delay_ms / 1000, at_once=options.at_once, token_s=token_s)
-    except InputError as error:
-        parser.error(str(error))
-    model = _ScriptedModel(script)
-    server = testing.LoopbackServer(model.answer)
-    try:
-        asyncio.run(server.run(options.port, lambda url: print(f"{MODEL}: {url}/v1 (no model answers there)", flush=True)))
-    except OSError as error:
-        print(f"port {options.port}: cannot be served ({error})", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 0
-    return 0
 
 
-def stream_parts(answer: Mapping[str, Any], reasoning: Sequence[str], content: Sequence[str], usage: bool) -> Iterator[bytes]:
-    """Yield the events of an answer; its reasoning and content are cut into these tokens. usage: whether it comes last.
+def _write_fields(prompt: ScriptedPrompt, wanted: Sequence[str]) -> str:
+    """Return the fields that an agent's prompt asks for, in its order and format."""
+    values = _write_step(prompt) if "next_tool_name" in wanted else {}
+    for name in wanted:
+        text = f"A scripted {name.replace('_', ' ')}, which no model wrote."
+        if name.startswith("p_"):
+            text = str(round(100 * prompt.draw(name)))
+        elif name == "answer" and "A) up" in prompt.text:
+            text = prompt.choose(name, "ABC")
+        values.setdefault(name, "" if name == "completed" else text)
+    return "\n\n".join(f"[[ ## {name} ## ]]\n{values[name]}" for name in wanted)
 
-    An answer that a fault has changed streams as it was changed: without choices, or without content.
+
+def _write_step(prompt: ScriptedPrompt) -> dict[str, str]:
+    """Return an agent's next step: one to four tools with symbols of the pair, then finish."""
+    tools, steps = dict(_TOOL.findall(prompt.text)), prompt.text.count("[[ ## thought_")
+    tools.pop("finish", None)
+    if not tools or steps > 4 * prompt.draw("steps") or steps >= 4:
+        thought = "This is enough; no model thought so."
+        return {"next_thought": thought, "next_tool_name": "finish", "next_tool_args": "{}"}
+    tool = prompt.choose("tool", list(tools))
+    asked = re.search(r"What is known of (\S+) and (\S+)\?", prompt.text)
+    pert, gene = asked.groups() if asked else find_genes(prompt.text)
+    values = {"question": f"What is known of {pert} and {gene}?", "pert": pert, "gene": gene}
+    other = prompt.choose("symbol", (pert, gene))
+    arguments = json.dumps({name: values.get(name, other) for name in literal_eval(tools[tool])})
+    thought = f"Step {steps + 1}: ask {tool}."
+    return {"next_thought": thought, "next_tool_name": tool, "next_tool_args": arguments}
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """How a simulated model answers; equal scripts and requests give equal answers.
+
+    delay_s: before an answer; token_s: between two tokens of a stream. answer: writes the content.
     """
-    head = {name: value for name, value in answer.items() if name not in ("choices", "usage")}
-    head["object"] = "chat.completion.chunk"
+
+    seed: int = 0
+    delay_s: float = 0.0
+    token_s: float = 0.0
+    answer: Callable[[ScriptedPrompt], str] = write_reply
+
+
+class Completion(NamedTuple):
+    """The JSON of a completion, and the tokens of its reasoning and of its content."""
+
+    answer: dict[str, Any]
+    reasoning: Sequence[str]
+    content: Sequence[str]
+
+
+def completion(
+    body: Mapping[str, Any],
+    prompt: ScriptedPrompt,
+    text: str,
+    reason: str,
+) -> Completion:
+    """Return the completion of a text; the request's limit counts its reasoning first."""
+    for stop in body.get("stop") or ():
+        text = text.partition(stop)[0]
+    reasoning, content = _TOKEN.findall(reason), _TOKEN.findall(text)
+    limit = body.get("max_completion_tokens") or MAX_MODEL_LEN
+    finish_reason = "length" if len(reasoning) + len(content) > limit else "stop"
+    reasoning, content = reasoning[:limit], content[: max(limit - len(reasoning), 0)]
+    message = {"role": "assistant", "content": "".join(content) or None}
+    message |= {"reasoning": "".join(reasoning)} if reasoning else {}
+    entries = _logprobs(content, prompt, body.get("top_logprobs") or 0)
+    logprobs = {"content": entries} if body.get("logprobs") else None
+    choice = {"index": 0, "message": message, "finish_reason": finish_reason, "logprobs": logprobs}
+    n_prompt, n_text, n_reasoning = count_tokens(prompt.text), len(content), len(reasoning)
+    usage = {"prompt_tokens": n_prompt, "completion_tokens": n_reasoning + n_text}
+    usage["total_tokens"] = sum(usage.values())
+    details = {"completion_tokens_details": {"reasoning_tokens": n_reasoning}}
+    head = {"id": "scripted", "object": "chat.completion", "model": MODEL}
+    return Completion({**head, "choices": [choice], "usage": usage | details}, reasoning, content)
+
+
+def count_tokens(text: str) -> int:
+    """Return the number of tokens of a text."""
+    return len(_TOKEN.findall(text))
+
+
+def _logprobs(tokens: Sequence[str], prompt: ScriptedPrompt, top: int) -> list[dict[str, Any]]:
+    """Return an entry per token; the answer's token has the probabilities of all letters."""
+    shares, entries, before = scripted_probabilities(prompt), [], ""
+    for token in tokens:
+        letter, options = token.strip(), {token: 0.98}
+        if letter in shares and before.endswith(("<answer>", "Answer:")):
+            options = {token.replace(letter, name): 0.98 * p for name, p in shares.items()}
+        rest = {word: 0.02 / 2 ** (i + 1) for i, word in enumerate(_FILLERS) if word not in options}
+        ranked = sorted({**options, **rest}.items(), key=lambda option: -option[1])[:top]
+        listed = [{"token": word, "logprob": math.log(p)} for word, p in ranked]
+        logprob = math.log(options[token])
+        entries.append({"token": token, "logprob": logprob, "top_logprobs": listed})
+        before = (before + token)[-len("<answer>") :]
+    return entries
+
+
+def stream_parts(
+    answer: Mapping[str, Any],
+    reasoning: Sequence[str],
+    content: Sequence[str],
+) -> Iterator[bytes]:
+    """Yield the events of an answer whose texts have these tokens, one each, and its usage last."""
+    head, usage = {**answer, "object": "chat.completion.chunk", "usage": None}, answer["usage"]
+    parts: list[dict[str, Any]] = []
     for choice in answer["choices"]:
-        yield from (_event({**head, "choices": [part]}) for part in _choice_parts(choice, reasoning, content))
-    if not answer["choices"]:
-        yield _event({**head, "choices": []})
-    if usage:
-        yield _event({**head, "choices": [], "usage": answer["usage"]})
+        message, entries = choice["message"], (choice["logprobs"] or {}).get("content")
+        field = next((name for name in message if name.startswith("reasoning")), "")
+        parts.append({"delta": {"role": message["role"]}})
+        parts += [{"delta": {field: token}} for token in reasoning]
+        for i, token in enumerate(content):
+            logprobs = {"content": [entries[i]]} if entries else None
+            parts.append({"delta": {"content": token}, "logprobs": logprobs})
+        parts.append({"delta": {}, "finish_reason": choice["finish_reason"]})
+    events = [{"choices": [{"index": 0, **part}]} for part in parts]
+    for event in (*events, {"choices": [], "usage": usage}):
+        yield b"data: " + json.dumps({**head, **event}).encode() + b"\n\n"
     yield b"data: [DONE]\n\n"
 
 
-def _choice_parts(choice: Mapping[str, Any], reasoning: Sequence[str], content: Sequence[str]) -> Iterator[dict[str, Any]]:
-    message, logprobs = choice["message"], choice["logprobs"]
-    rest: dict[str, Any] = {"index": choice["index"], "finish_reason": None, "logprobs": None}
-    yield {**rest, "delta": {"role": message["role"]}}
-    field = next((name for name in message if name.startswith("reasoning")), "")
-    yield from ({**rest, "delta": {field: token}} for token in (reasoning if field else ()))
-    for i, token in enumerate(content if message["content"] is not None else ()):
-        yield {**rest, "delta": {"content": token}, "logprobs": logprobs and {"content": [logprobs["content"][i]]}}
-    yield {**rest, "delta": {}, "finish_reason": choice["finish_reason"]}
+@contextmanager
+def serving(script: Script | None = None) -> Iterator[str]:
+    """Run a simulated model in a thread until the block ends; yield its address, ending in /v1."""
+    import uvicorn  # nothing but Ask without a model loads a server
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response, StreamingResponse
+
+    played = script or Script()
+
+    async def models(_: Request) -> Response:
+        model = {"id": MODEL, "object": "model", "max_model_len": MAX_MODEL_LEN}
+        return JSONResponse({"object": "list", "data": [model]})
+
+    async def tokenize(request: Request) -> Response:
+        return JSONResponse({"count": count_tokens((await request.json())["prompt"])})
+
+    async def chat(request: Request) -> Response:
+        body = await request.json()
+        prompt = read_prompt(body, played.seed)
+        made = completion(body, prompt, played.answer(prompt), REASONING)
+        await asyncio.sleep(played.delay_s)
+        if not body.get("stream"):
+            return JSONResponse(made.answer)
+        parts = paced(stream_parts(*made), played.token_s)
+        return StreamingResponse(parts, media_type="text/event-stream")
+
+    app = Starlette()
+    app.add_route("/v1/models", models)
+    app.add_route("/tokenize", tokenize, methods=["POST"])
+    app.add_route("/v1/chat/completions", chat, methods=["POST"])
+    listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", access_log=False))
+    thread = threading.Thread(target=server.run, args=([listener],), name=MODEL, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join()
 
 
-def _event(chunk: Mapping[str, Any]) -> bytes:
-    return b"data: " + json.dumps(chunk).encode() + b"\n\n"
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+async def paced(parts: Iterable[bytes], pause_s: float) -> AsyncIterator[bytes]:
+    """Yield the parts with a pause before each but the first."""
+    for i, part in enumerate(parts):
+        await asyncio.sleep(pause_s if i else 0)
+        yield part

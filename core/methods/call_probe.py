@@ -44,12 +44,11 @@ class _Recorder(Client):
 
     async def complete(self, request: Request, _: OnWords | None = None) -> Reply:
         """Complete as `Client` does, without passing the words on."""
-        from core.llm.scripted_replies import Script, completion  # no run loads them
-        from core.llm.scripted_text import read_prompt
+        from core.llm.scripted_server import completion, read_prompt, write_reply  # no run loads it
 
         self.requests.append(request)
-        script, body = Script(reasoning=None), request.body
-        raw = json.dumps(completion(script, read_prompt(body, 0), body, "").answer)
+        prompt = read_prompt(request.body, 0)
+        raw = json.dumps(completion(request.body, prompt, write_reply(prompt), "").answer)
         answer = read_answer(raw)
         if isinstance(answer, AnswerFault):
             raise InputError(f"scripted answer: {answer.message}")

@@ -10,5 +10,4 @@ addresses         which addresses can be used, which are of one server, and whic
 interim_answers   closes connections that send answers of status 1xx without an end
 server_access     which model servers may be asked, and with which key
 scrubber          takes secrets out of texts
-testing           a local server for fakes
 """

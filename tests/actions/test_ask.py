@@ -17,12 +17,11 @@ from core.engine.request import RunRequest
 from core.engine.row_watch import Watcher
 from core.errors import InputError, NotFound, StateError, Unreachable
 from core.llm.call_settings import CallSettings
-from core.llm.scripted_server import Script, serving
-from core.llm.scripted_text import ScriptedPrompt
 from core.store import datasets, pairs, predictions, runs
 from core.texts import MAX_NAME
 from core.types import ASKED, Label
 from tests.commands import core, core_json
+from tests.fakes.scripted import Script, ScriptedPrompt, serving
 from tests.llm.canned import Canned, completion
 from tests.llm.canned import serving as canned
 

@@ -19,15 +19,15 @@ from core.engine.spec import RunSpec
 from core.errors import InputError, NotFound, StateError
 from core.evidence.render import EDITED
 from core.experiments.asked_again import AskedAgain, again_json, again_lines, is_asked_again, pair_askings, report_again
-from core.llm import scripted_server
 from core.llm.call_settings import CallSettings
-from core.llm.scripted_server import Script
 from core.scoring.row_words import FLAG_HELP
 from core.store import calls, evidence, predictions, runs, traces
 from core.store.runs import Run
 from core.types import FLAG_NAMES, Flag
 from tests import worlds
 from tests.commands import core, core_json
+from tests.fakes import scripted as scripted_server
+from tests.fakes.scripted import Script
 from tests.jobs.crashed import as_if_killed
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
 

@@ -20,13 +20,13 @@ from core.experiments.attribution import report_attribution
 from core.experiments.attribution_arms import EVERY_TOOL, FIRST, ArmKey, refuse_meeting_seeds
 from core.experiments.attribution_words import attribution_json, attribution_lines
 from core.experiments.benchmark_report import ArmLoader
-from core.llm import scripted_server
 from core.llm.call_settings import CallSettings
 from core.scoring.run_scores import RunRows
 from core.store import runs
 from core.types import Flag
 from tests import worlds
 from tests.commands import core, core_json
+from tests.fakes import scripted as scripted_server
 from tests.moving_evidence import MOVES, TOOLS, Asked, debate_and_attribute
 
 ROWS = 24

@@ -20,13 +20,13 @@ from core.config import Settings
 from core.engine.run_state import status_of
 from core.errors import DeskError, InputError, ReadOnly, StateError, StoreTooNew, UnknownFormat, UnsafeFile
 from core.hashes import sha256_of_file
-from core.llm.scripted_server import Script, serving
 from core.store import chain, changes, notes, runs
 from core.store.runs import Run
 from tests import commands, worlds
 from tests.engine.cases import end_worker, fast, recorded, stored_rows, until, until_state, wish, workspace_with
 from tests.engine.methods import Asking, apart, here
 from tests.engine.test_killed import has_rows
+from tests.fakes.scripted import Script, serving
 
 ROWS = 40
 

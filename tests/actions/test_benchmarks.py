@@ -23,7 +23,6 @@ from core.experiments.benchmark_spec import parse_benchmark
 from core.experiments.benchmark_words import benchmark as as_json
 from core.experiments.benchmark_words import benchmark_lines
 from core.experiments.planning import plan_benchmark
-from core.llm import scripted_server
 from core.methods.base import Context, Method, method_named
 from core.stats.official_score import point_score
 from core.stats.scores_and_labels import Scores
@@ -33,6 +32,7 @@ from core.types import Pair, Prediction, RowResult
 from tests import worlds
 from tests.commands import core, core_json
 from tests.engine.methods import Base
+from tests.fakes import scripted as scripted_server
 
 FUSED = """\
 name = "b"

@@ -14,12 +14,12 @@ from core.actions.changed_settings import ChangedSettings, change_settings
 from core.actions.workspace import Workspace
 from core.engine.spec import ExecutionSettings
 from core.errors import DeskError, InputError, StateError, Unreachable
-from core.llm.scripted_server import request_counts, serving
-from core.net.testing import ReceivedRequest, ServerResponse, json_response, serve_in_thread
 from core.store.runs import Run
 from tests import commands
 from tests.engine.cases import fast, recorded, wish, workspace_with
 from tests.engine.methods import Asking, Counting, here
+from tests.fakes.http_server import ReceivedRequest, ServerResponse, json_response, serve_in_thread
+from tests.fakes.scripted import request_counts, serving
 
 NOWHERE = "http://127.0.0.1:9/v1"
 ASKING = Asking()

@@ -17,12 +17,10 @@ from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.clash import SPEECHES
 from core.errors import NotFound
-from core.llm.scripted_replies import Script, write_reply
-from core.llm.scripted_server import request_counts, serving
-from core.llm.scripted_text import ScriptedPrompt
 from core.store import predictions
 from core.types import Flag
 from tests.actions.test_readings import copy_of
+from tests.fakes.scripted import Script, ScriptedPrompt, request_counts, serving, write_reply
 
 ROWS, DEBATES = 3, 6
 

@@ -18,12 +18,12 @@ from core.engine.request import RunRequest
 from core.errors import InputError, MissingPackage, StateError
 from core.experiments.contamination import Contamination, list_finished
 from core.experiments.contamination_words import contamination_json, contamination_lines
-from core.llm import scripted_server
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED
 from core.report.figures.contamination import of_run
 from core.store import calls, predictions, traces
 from tests import worlds
 from tests.commands import core, core_json
+from tests.fakes import scripted as scripted_server
 from tests.remembering import asked_with_other_names, furnish, reasons, remembers
 
 METHODS = {

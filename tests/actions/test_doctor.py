@@ -15,8 +15,8 @@ from core.actions import doctor
 from core.actions.workspace import Workspace
 from core.config import Settings
 from core.errors import InputError
-from core.llm import scripted_server
 from tests import commands
+from tests.fakes import scripted as scripted_server
 
 KEYS = {"version", "commit", "python", "workspace", "store_mb", "lock", "endpoints", "disk_free_mb", "last_errors"}
 SECRET = "sk-0123456789"

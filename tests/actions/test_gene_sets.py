@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from core.errors import MissingPackage
-from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.methods.summaries import rouge_1_recall
 from tests.commands import core, core_json
+from tests.fakes.scripted import Faults, Script, request_counts, serving
 
 SETS = [
     {"genes": ["Atp5a1", "Atp5b"], "label": "mitochondrial respiratory chain"},

@@ -15,12 +15,12 @@ from core.engine.spec import ExecutionSettings
 from core.errors import InputError, Unreachable
 from core.llm.call_settings import CallSettings
 from core.llm.health import Health
-from core.llm.scripted_server import MODEL, Script, serving
 from core.methods.base import method_named
 from core.store import runs
 from tests import commands
 from tests.engine.cases import fast, wish, workspace_with
 from tests.engine.methods import Asking, here
+from tests.fakes.scripted import MODEL, Script, serving
 from tests.llm.canned import Canned, completion
 from tests.llm.canned import serving as canned
 

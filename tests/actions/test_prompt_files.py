@@ -20,13 +20,13 @@ from core.datasets.prompt_files import PromptFile, read_prompts
 from core.engine.journal import read_progress
 from core.engine.request import RunRequest
 from core.errors import InputError, StateError
-from core.llm.scripted_server import MODEL, Script, request_counts, serving
 from core.methods.prompts import A_PROMPT_TOKENS
 from core.store import calls, runs
 from core.store.runs import Run
 from tests.cases import as_csv
 from tests.commands import core, core_json
 from tests.engine.cases import end_worker, status, until, until_state, workspace_with
+from tests.fakes.scripted import MODEL, Script, request_counts, serving
 
 ROWS = 4
 IDS = [f"Qb{i % 7}_Hb{i}" for i in range(ROWS)]

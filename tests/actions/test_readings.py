@@ -23,7 +23,6 @@ from core.config import Settings
 from core.engine.dependencies import Dependencies, build_context, load_pairs, load_texts
 from core.engine.request import RunRequest
 from core.errors import InputError, NotFound, StateError
-from core.llm.scripted_server import Script, request_counts, serving
 from core.methods.base import method_named
 from core.methods.judge_rubric import JudgeRubric, dossier_of, messages_of, reading_options
 from core.report import selection
@@ -35,6 +34,7 @@ from core.types import READING_METHODS
 from tests import commands
 from tests.bundled import stored
 from tests.cases import DEBATES, TEST, TRAIN, submission
+from tests.fakes.scripted import Script, request_counts, serving
 from tests.jobs.crashed import as_if_killed
 
 RUBRIC = Rubric("names-a-program", "Does the brief name a program?")

@@ -21,12 +21,12 @@ from core.audit.rubric import Rubric
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
 from core.errors import AddressRefused, DeskError
-from core.llm.scripted_server import Script, _ScriptedModel
-from core.net.testing import ReceivedRequest, Response, serve_in_thread
 from core.store import runs
 from tests import commands, worlds
 from tests.engine.cases import fast, status, wish, workspace_with
 from tests.engine.methods import Asking, here
+from tests.fakes.http_server import ReceivedRequest, Response, serve_in_thread
+from tests.fakes.scripted import Script, ScriptedModel
 
 KEY = "sk-of-the-lab-0123456789"
 SHARED = {"base_url": "https://desk.example.org"}
@@ -43,7 +43,7 @@ class Listener:
 
 @contextmanager
 def listening(script: Script | None = None) -> Iterator[Listener]:
-    found, model = Listener(), _ScriptedModel(script or Script())
+    found, model = Listener(), ScriptedModel(script or Script())
 
     async def answer(request: ReceivedRequest, reader: asyncio.StreamReader) -> Response | None:
         found.keys.append(request.headers.get("authorization"))

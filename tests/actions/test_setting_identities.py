@@ -64,15 +64,15 @@ from core.fields.option import Option
 from core.fields.record import identity_of, make, option_of, options_of, values_of, without_effect
 from core.finetune.settings import OPTIONS as FINETUNE_OPTIONS
 from core.importing import space_files
-from core.llm import scripted_server
 from core.llm.health import Health
-from core.llm.scripted_server import Script
 from core.store import predictions
 from core.target_ranking.request import RankingEvaluationRequest, RankingTableRequest, TrainingOptions
 from core.transfer.knn_settings import KnnSettings
 from tests import worlds
 from tests.cases import as_csv
 from tests.embeddings.test_encoders import embeddings, serving
+from tests.fakes import scripted as scripted_server
+from tests.fakes.scripted import Script
 from tests.moving_evidence import TOOLS
 from tests.target_ranking import cases as ranking_cases
 from tests.ui.test_settings import JSON_TEXTS, RECORDS, another

@@ -21,12 +21,12 @@ from core.engine.request import RunRequest
 from core.engine.run_state import Counts, write_ending
 from core.errors import StateError
 from core.jobs.work import work_on
-from core.llm import scripted_server
 from core.llm.call_settings import CallSettings
 from core.store import runs
 from tests import worlds
 from tests.engine.cases import fast, wish, workspace_with
 from tests.engine.methods import Counting, apart
+from tests.fakes import scripted as scripted_server
 
 
 def test_an_ending_that_did_not_reach_the_store_is_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

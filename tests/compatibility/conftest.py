@@ -10,8 +10,8 @@ import pytest
 
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.llm.scripted_server import serving
 from tests.compatibility.old_files import unpack
+from tests.fakes.scripted import serving
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ from core.actions.workspace import Workspace
 from core.engine.journal import read_entries
 from core.engine.row_codec import pair_id_of
 from core.engine.spec import ExecutionSettings
-from core.llm.scripted_server import request_counts
 from core.store import runs, traces
 from core.types import RowResult
 from tests.bundled import stored
+from tests.fakes.scripted import request_counts
 
 if TYPE_CHECKING:
     from streamlit.testing.v1 import AppTest

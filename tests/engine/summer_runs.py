@@ -13,11 +13,11 @@ from core.actions import run_control
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace
 from core.engine.journal import read_progress
-from core.llm.scripted_server import Script, serving
 from core.methods.summer import METHOD
 from core.store.runs import Run
 from tests.engine.cases import end_worker, fast, status, until, until_state, wish, workspace_with
 from tests.engine.test_killed import journalled, stored
+from tests.fakes.scripted import Script, serving
 
 AT_ONCE = 8
 

@@ -30,13 +30,13 @@ from core.engine.spec import LabelViewSpec
 from core.errors import MissingPackage
 from core.evidence.label_view import blinded_view, fold_views
 from core.evidence.registry import TOOLS
-from core.llm.scripted_server import MODEL, serving
 from core.methods.base import DerivedMethod, method_named, methods
 from core.store.runs import Run
 from core.types import ASKED_AGAIN, READING_METHODS, Label, Pair, Prediction, RowResult
 from tests import worlds
 from tests.cases import as_csv
 from tests.engine.cases import fast
+from tests.fakes.scripted import MODEL, serving
 
 K = 2  # folds cut six perturbations and six genes into two parts of three each
 PERTS, GENES = ([f"{axis}{i}" for i in range(1, 7)] for axis in ("Pert", "Gene"))

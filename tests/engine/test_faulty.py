@@ -13,10 +13,10 @@ import pandas as pd
 from core.actions import run_control
 from core.engine.journal import read_entries, read_progress
 from core.engine.row_codec import RetryMark
-from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.types import Failed
 from tests.engine.cases import fast, stored_rows, wish, workspace_with
 from tests.engine.methods import Asking, here
+from tests.fakes.scripted import Faults, Script, request_counts, serving
 
 ROWS = 100
 SHARE = 0.015  # of each fault

@@ -16,8 +16,8 @@ from core.actions import launch
 from core.config import REPOSITORY
 from core.engine.journal import Journal
 from core.engine.request import RunRequest
-from core.llm.scripted_server import MODEL, serving
 from tests.engine.cases import workspace_with
+from tests.fakes.scripted import MODEL, serving
 
 CORE = Path(inspect.getfile(launch)).parents[1]
 MOST_FILES = 79  # beside the evidence tools and the rules of the audit, each of which is a file of its own

@@ -13,7 +13,6 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
 from core.errors import InputError
-from core.llm.scripted_server import serving
 from core.methods.base import methods
 from core.methods.fusion_settings import FusionSettings
 from core.store import runs
@@ -23,6 +22,7 @@ from core.transfer.protocols import EvaluationProtocol
 from core.types import ASKED_AGAIN, READING_METHODS
 from tests import worlds
 from tests.commands import core, core_json
+from tests.fakes.scripted import serving
 
 KNN = {"spaces": "near", "protocol": "loo"}
 FUSION = {"base": "llm train", "with": "knn", "w_de": "0.5", "w_dir": "0.7"}

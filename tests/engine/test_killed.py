@@ -22,11 +22,11 @@ from core.engine.journal import Spending, read_entries, read_progress, read_spen
 from core.engine.row_codec import RetryMark, pair_id_of
 from core.engine.run_folder import RunFolder
 from core.jobs.state import STALE_AFTER_S
-from core.llm.scripted_server import Script, request_counts, serving
 from core.store.runs import Run
 from tests import commands
 from tests.engine.cases import fast, recorded, status, until, wish, workspace_with
 from tests.engine.methods import Asking, here, worker_command
+from tests.fakes.scripted import Script, request_counts, serving
 
 KILLS = 1  # soak/test_kills.py takes 50
 ROWS = 300

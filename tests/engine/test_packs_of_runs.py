@@ -21,13 +21,13 @@ from core.engine.run_folder import RunFolder
 from core.engine.spec import RunSpec
 from core.errors import StateError
 from core.importing import pack_files
-from core.llm.scripted_server import MODEL, serving
 from core.methods.base import methods, packs_read, read_options
 from core.store import evidence, runs, spaces
 from core.store.runs import Run
 from tests.commands import core_json
 from tests.engine.cases import fast, stored_rows, wish, workspace_with
 from tests.engine.methods import Counting, here
+from tests.fakes.scripted import MODEL, serving
 
 ROWS = 6
 EDGES = [["Qb0", "Hb0", 900], ["Qb1", "Pa1", 800], ["Qb2", "Pa2", 700]]

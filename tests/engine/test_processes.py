@@ -20,12 +20,12 @@ from core.engine.journal import read_progress
 from core.engine.run_folder import command_of, start_worker
 from core.errors import StateError
 from core.jobs.state import exclusive_lock
-from core.llm.scripted_server import Script, serving
 from core.secrets_file import KEY_VARIABLE, KEYS_VARIABLE
 from core.store import runs
 from core.store.runs import Run
 from tests.engine.cases import end_worker, fast, keyed, status, until, until_state, wish, workspace_with
 from tests.engine.methods import Asking, Counting, apart, here
+from tests.fakes.scripted import Script, serving
 
 KEY = "sk-never-to-be-seen/anywhere"
 ROWS = 400

@@ -28,7 +28,6 @@ from core.engine.request import RunRequest
 from core.engine.run_state import NodeStatus
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, MissingPackage, StateError, Unreachable
-from core.llm.scripted_server import MODEL, Script, request_counts, serving
 from core.methods.base import Context
 from core.store.runs import Run
 from core.types import Failed, Pair, RowResult
@@ -39,6 +38,7 @@ from tests.engine.methods import Asking, Base, constant, here
 from tests.engine.ray_clusters import Nodes, cluster
 from tests.engine.test_killed import Spawner, has_rows, journalled, stored
 from tests.engine.test_packs_of_runs import DESCRIBED, EDGES, SIGNS, bring
+from tests.fakes.scripted import MODEL, Script, request_counts, serving
 from tests.llm.test_serve import free_port
 
 ROWS = 160

@@ -21,12 +21,12 @@ from core.errors import StateError
 from core.evidence.label_view import LabelView
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.scripted_server import MODEL, serving
 from core.methods.base import Context, RowMethod
 from core.methods.row_feed import RowFeed
 from core.net.server_access import ServerAccess
 from core.types import Failed, Pair, RowResult
 from tests.engine.methods import Asking, Base, constant
+from tests.fakes.scripted import MODEL, serving
 
 KEY = "sesame-1234"
 PAIR = Pair("a_b", "a", "b", None, "test")

@@ -19,14 +19,12 @@ from core.engine.journal import read_entries
 from core.engine.row_watch import RowWatch, Watcher, marker_name
 from core.engine.run_folder import RunFolder
 from core.errors import ReadOnly
-from core.llm.scripted_replies import write_reply
-from core.llm.scripted_server import Faults, Script, serving
-from core.llm.scripted_text import ScriptedPrompt
 from core.methods.base import method_named
 from core.methods.row_feed import RowFeed
 from core.store.runs import Run
 from core.types import Call, Pair, RowResult
 from tests.engine.cases import fast, wish, workspace_with
+from tests.fakes.scripted import Faults, Script, ScriptedPrompt, serving, write_reply
 
 OPTIONS: dict[str, object] = {"tools": "gene_class,base_rates,train_lookup", "judge": "logprob"}
 SCRIPT = Script(faults=Faults.each(0.02, "error", "half", "reset", "empty", "wrong_format"))

@@ -18,12 +18,12 @@ from core.engine import dependencies
 from core.engine.journal import read_progress
 from core.engine.run_state import Status
 from core.llm import server_pool
-from core.llm.scripted_server import MODEL, Script, request_counts, serving
 from core.llm.server_pool import PoolTimes
 from core.store.runs import Run
 from tests import commands
 from tests.engine.cases import fast, status, stored_rows, until, wish, workspace_with
 from tests.engine.methods import Asking, here
+from tests.fakes.scripted import MODEL, Script, request_counts, serving
 from tests.llm.test_serve import free_port
 
 ASKING = Asking()

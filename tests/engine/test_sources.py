@@ -13,14 +13,14 @@ from core.actions.workspace import Workspace
 from core.engine.dependencies import Dependencies, source_client
 from core.engine.request import RunRequest
 from core.errors import InputError
-from core.evidence import testing
 from core.evidence.pubmed import Article
-from core.llm.scripted_server import MODEL, serving
 from core.methods.debate import METHOD
 from core.store import evidence
 from core.store.runs import Run
 from tests.engine.cases import fast, workspace_with
 from tests.engine.methods import here
+from tests.fakes import sources as testing
+from tests.fakes.scripted import MODEL, serving
 
 KEY = "sk-of-ncbi-0123456789"
 ARTICLES = (Article("1", 2000, "Qb0 and Hb0 in macrophages", ("They are named.",)),)

@@ -14,10 +14,10 @@ from core.actions.workspace import Workspace
 from core.engine.journal import Spending, SpendingLog, read_spending
 from core.engine.run_folder import RunFolder
 from core.llm.messages import Outcome, Usage
-from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.store.runs import Run
 from tests.engine.cases import fast, status, until, until_state, wish, workspace_with
 from tests.engine.methods import Asking, apart, here
+from tests.fakes.scripted import Faults, Script, request_counts, serving
 
 ROWS = 12
 AT_ONCE = 4

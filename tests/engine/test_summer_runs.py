@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from core.actions.workspace import Workspace
-from core.llm.scripted_server import request_counts, serving
 from tests.commands import core_json
 from tests.engine.summer_runs import assert_equal_to_undisturbed, run_with_kills
+from tests.fakes.scripted import request_counts, serving
 
 ROWS = 40
 

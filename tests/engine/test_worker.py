@@ -19,12 +19,12 @@ from core.engine.row_codec import RetryMark, pair_id_of
 from core.engine.spec import LabelViewSpec
 from core.errors import StateError
 from core.evidence.label_view import LabelView
-from core.llm.scripted_server import Script, request_counts, serving
 from core.methods.base import Context
 from core.store import calls, evidence, predictions, traces
 from core.types import Pair, RowResult
 from tests.engine.cases import fast, keyed, status, stored_rows, wish, workspace_with
 from tests.engine.methods import Asking, Base, Counting, Whole, constant, here
+from tests.fakes.scripted import Script, request_counts, serving
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 

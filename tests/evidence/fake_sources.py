@@ -12,8 +12,8 @@ from core.evidence.packs import Packs
 from core.evidence.pubmed import Article
 from core.evidence.registry import TOOLS
 from core.evidence.source_client import Mode, SourceClient
-from core.evidence.testing import FakeServer, fake_data
 from core.types import Evidence, Pair
+from tests.fakes.sources import FakeServer, fake_data
 
 T = TypeVar("T")
 PLANTED = "Loss of Jak1 silenced Gm12345 within hours (p < 0.05)."

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from core.evidence import testing
 from core.evidence.label_view import LabelView, all_training, blinded_view
 from core.evidence.packs import Packs, Partner
 from core.evidence.registry import TOOLS
@@ -17,6 +16,7 @@ from core.evidence.source_client import SourceClient
 from core.types import Evidence
 from tests.evidence.fake_sources import LIVE, NOTHING, WORLD, ask, run_with_client
 from tests.evidence.world import DOWN, NONE, PACKS, PAIRS, SOURCES, TRAINING, UP
+from tests.fakes import sources as testing
 
 EVALUATED = (TRAINING[0],)
 FLIPPED = {UP: DOWN, DOWN: NONE, NONE: UP}

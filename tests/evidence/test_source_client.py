@@ -19,7 +19,6 @@ import pytest
 from core import __version__
 from core.config import MYGENE, PUBMED, STRING, Settings, load_settings
 from core.errors import DeskError, InputError
-from core.evidence import testing
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import (
     SiteName,
@@ -30,11 +29,12 @@ from core.evidence.sources import (
     SourceSilent,
     source_settings_of,
 )
-from core.evidence.testing import FakeServer, FaultName
 from core.evidence.tools import gene_info
 from core.net.response_cache import CachedResponse, ResponseCache
 from core.types import Evidence
 from tests.evidence.fake_sources import LIVE, WORLD, ask, run_with_client
+from tests.fakes import sources as testing
+from tests.fakes.sources import FakeServer, FaultName
 
 TOOL_OF: dict[SiteName, str] = {"mygene": "gene_info", "string": "protein_interactions", "pubmed": "literature"}
 KEY = "sk-of-ncbi-0123456789"

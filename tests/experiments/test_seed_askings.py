@@ -19,13 +19,13 @@ from core.experiments.benchmark_report import ArmLoader
 from core.experiments.seed_askings import JudgeNoise, report_seeds, seeds_of
 from core.experiments.seed_noise import ScoreNoise, answer_variance, describe_seeds, take_ids
 from core.experiments.seed_words import AVERAGED, askings_json, askings_lines, seed_table
-from core.llm import scripted_server
-from core.llm.scripted_server import Script
 from core.scoring.run_scores import RunRows
 from core.store import predictions, runs, traces
 from core.types import Flag
 from tests import worlds
 from tests.commands import core, core_json
+from tests.fakes import scripted as scripted_server
+from tests.fakes.scripted import Script
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
 
 ROWS = 24

@@ -19,7 +19,7 @@ from core.llm.endpoint import Endpoint, ModelTransport
 from core.llm.messages import Message, Request
 from core.net.retry import Fault
 from core.net.server_access import ServerAccess
-from core.net.testing import RawResponse, ReceivedRequest, serve_in_thread
+from tests.fakes.http_server import RawResponse, ReceivedRequest, serve_in_thread
 from tests.llm.canned import KEY, Canned, serving
 
 URL = "http://127.0.0.1:8000/v1"

@@ -8,8 +8,8 @@ import pytest
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint
 from core.llm.health import START_COMMAND, Health, check_health, describe_logprobs
-from core.llm.scripted_server import Script, serving
 from core.net.server_access import ServerAccess
+from tests.fakes.scripted import Script, serving
 from tests.llm import canned
 from tests.llm.canned import KEY, Asked, Canned, completion
 

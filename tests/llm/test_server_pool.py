@@ -14,9 +14,9 @@ from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import ModelError, Refused
 from core.llm.messages import Message, Outcome, Reply, Request
-from core.llm.scripted_server import MODEL, Script, request_counts, serving
 from core.llm.server_pool import PoolTimes, ServerPool
-from core.net.testing import Answer, ReceivedRequest, ServerResponse, json_response, serve_in_thread
+from tests.fakes.http_server import Answer, ReceivedRequest, ServerResponse, json_response, serve_in_thread
+from tests.fakes.scripted import MODEL, Script, request_counts, serving
 from tests.llm.test_serve import free_port
 
 SOON = PoolTimes(rest_s=0.05, longest_rest_s=0.2, check_s=1.0, silence_s=0.2, watch_s=0.02)
@@ -121,9 +121,9 @@ def test_requests_that_a_silent_server_holds_are_asked_for_elsewhere() -> None:
             return None
         return await scripted(received, reader)
 
-    from core.llm.scripted_server import _ScriptedModel
+    from tests.fakes.scripted import ScriptedModel
 
-    scripted: Any = _ScriptedModel(Script()).answer
+    scripted: Any = ScriptedModel(Script()).answer
     with serve_in_thread(answer, "silent") as address, serving() as well:
 
         async def use(client: Client, pool: ServerPool) -> Any:

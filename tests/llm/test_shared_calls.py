@@ -19,10 +19,10 @@ from core.llm.errors import ModelError
 from core.llm.kept_answer import TokenCounter
 from core.llm.messages import Message, Outcome, Request, Usage
 from core.llm.remote_client import Answered, CallMessage, EndExchange, RemoteClient, TakeServer
-from core.llm.scripted_server import MODEL, Script, request_counts, serving
 from core.llm.server_pool import PoolTimes, ServerPool
 from core.llm.shared_calls import ConnectedProcess, SharedCalls
 from core.net.retry import Fault
+from tests.fakes.scripted import MODEL, Script, request_counts, serving
 from tests.llm.canned import Canned, completion
 from tests.llm.canned import serving as canned
 from tests.llm.test_serve import free_port

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from core.llm import scripted_server
 from core.llm.answers import AnswerFault, read_answer
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, ModelError
 from core.llm.messages import Message, Reply, Request
-from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.llm.streamed_answer import StreamedAnswer
 from core.llm.streaming import Words, join_stream
 from core.net.server_access import ServerAccess
+from tests.fakes import scripted as scripted_server
+from tests.fakes.scripted import Faults, Script, request_counts, serving
 from tests.llm.canned import ASK, KEY, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.llm.test_client import LOGPROBS, WITH_LOGPROBS
@@ -58,7 +58,7 @@ def test_a_stream_is_joined_to_the_answer_that_it_was_cut_from(
     tokens: list[tuple[str, Any]], reasoning: list[str], field: str, usage: Any, logprobs: bool, seed: int
 ) -> None:
     whole = answer_of(tokens, reasoning, field, usage, logprobs)
-    stream = b"".join(scripted_server.stream_parts(whole, reasoning, [token for token, _ in tokens], True))
+    stream = b"".join(scripted_server.stream_parts(whole, reasoning, [token for token, _ in tokens]))
     joined, expected = read_answer(join_stream(stream.decode())), read_answer(json.dumps(whole))
     assert repr(joined) == repr(expected)  # NaN is like NaN there
     heard: list[tuple[str, str]] = []
@@ -180,7 +180,7 @@ def test_faults_are_repeated_as_without_a_stream() -> None:
 
 def test_a_stream_that_breaks_off_is_asked_for_again_and_its_words_are_told_apart() -> None:
     whole = {"model": "m", **completion("up it is", logprobs=None)}
-    parts = list(scripted_server.stream_parts(whole, [], ["up ", "it ", "is"], True))
+    parts = list(scripted_server.stream_parts(whole, [], ["up ", "it ", "is"]))
     bodies = [b"".join(parts[:3]).decode(), b"".join(parts).decode()]
     heard: list[Words] = []
     with canned(lambda asked: Canned(bodies[min(asked.number, 1)])) as (url, asked):

@@ -10,7 +10,7 @@ import pytest
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.kept_answer import TokenCount, TokenCounter
-from core.llm.scripted_server import Script, request_counts, serving
+from tests.fakes.scripted import Script, request_counts, serving
 from tests.llm import canned
 from tests.llm.canned import Canned
 

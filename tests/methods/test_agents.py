@@ -21,13 +21,13 @@ from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, Refused
 from core.llm.reply_cache import ReplyCache
-from core.llm.scripted_server import MODEL, Faults, Script, request_counts, serving
 from core.methods import coordinator, prompts, react
 from core.methods.agents import agent_episode
 from core.methods.agents.agent_episode import TrackLimitExceeded
 from core.methods.base import RowFailed, RowMethod, read_options
 from core.types import Flag, Pair, RowResult
 from tests.evidence.world import TEST
+from tests.fakes.scripted import MODEL, Faults, Script, request_counts, serving
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import BLIND, context, predict

@@ -13,13 +13,11 @@ from core.audit.claims import Claim
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.parsing import Unparsed
-from core.llm.scripted_replies import Script, write_reply
-from core.llm.scripted_server import MODEL, serving
-from core.llm.scripted_text import ScriptedPrompt
 from core.methods.base import Context, RowText, TextsOfRun, read_options
 from core.methods.claims import METHOD, QuotedClaim, read_claims
 from core.types import Flag, RowResult
 from tests.evidence.world import PACKS, TEST
+from tests.fakes.scripted import MODEL, Script, ScriptedPrompt, serving, write_reply
 from tests.methods.test_judge_rubric import reply
 from tests.methods.world import BLIND
 

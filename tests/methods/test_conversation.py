@@ -13,8 +13,6 @@ from core.llm.endpoint import Endpoint
 from core.llm.errors import Refused, Unanswered
 from core.llm.messages import Message
 from core.llm.parsing import Unparsed
-from core.llm.scripted_server import Script, request_counts, serving
-from core.llm.scripted_text import ScriptedPrompt
 from core.methods.base import BatchMethod, RowFailed, RowMethod, methods, read_options
 from core.methods.conversation import (
     CallSpec,
@@ -30,6 +28,7 @@ from core.methods.conversation import (
 from core.methods.debate import METHOD
 from core.types import Call, Label
 from tests.evidence.world import TEST, pair
+from tests.fakes.scripted import Script, ScriptedPrompt, request_counts, serving
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import BLIND, VIEW, LabelView, context

@@ -12,13 +12,12 @@ from core.audit.brief_checks import check_rows
 from core.errors import DeskError, InputError, NotFound
 from core.evidence.registry import TOOLS
 from core.llm.errors import NoLogprobs, Truncated, Unanswered
-from core.llm.scripted_server import Faults, Script, request_counts, serving
-from core.llm.scripted_text import ScriptedPrompt, read_prompt, scripted_probabilities
 from core.methods import prompts
 from core.methods.base import RowFailed, read_options
 from core.methods.conversation import NoBaseRates
 from core.methods.debate import METHOD
 from core.types import Call, Flag, RowResult
+from tests.fakes.scripted import Faults, Script, ScriptedPrompt, read_prompt, request_counts, scripted_probabilities, serving
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import ARGUED, BLIND, predict

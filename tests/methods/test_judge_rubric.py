@@ -16,12 +16,12 @@ from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.messages import Reply, TokenLogprob, Usage
 from core.llm.parsing import Unparsed
-from core.llm.scripted_server import MODEL, Faults, Script, serving
 from core.methods.base import Context, ReadsTexts, RowText, TextsOfRun, read_options
 from core.methods.judge_rubric import METHOD, RubricAnswer, messages_of, read_answer, reading_options
 from core.records import from_json, to_json
 from core.types import Evidence, Flag, RowResult
 from tests.evidence.world import PACKS, TEST
+from tests.fakes.scripted import MODEL, Faults, Script, serving
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as serving_canned
 from tests.methods.world import BLIND

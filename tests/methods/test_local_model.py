@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from core.errors import InputError
-from core.llm.scripted_server import serving
-from core.llm.scripted_text import read_prompt, scripted_probabilities
 from core.methods.base import RowFailed, read_options
 from core.methods.local_model import METHOD, MOST_SAMPLES
 from core.methods.prompt_only import METHOD as PROMPT_ONLY
@@ -18,6 +16,7 @@ from core.methods.prompt_only import prompt_for
 from core.methods.prompts import C_NEW_TOKENS
 from core.types import Flag
 from tests.evidence.world import TEST
+from tests.fakes.scripted import read_prompt, scripted_probabilities, serving
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import BLIND, context, predict

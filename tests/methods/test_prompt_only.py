@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from core.errors import DeskError, InputError
 from core.llm.errors import NoLogprobs, Refused, Truncated, Unanswered
 from core.llm.reply_cache import ReplyCache
-from core.llm.scripted_server import Faults, Script, request_counts, serving
-from core.llm.scripted_text import read_prompt, scripted_probabilities
 from core.methods.base import RowFailed, read_options
 from core.methods.conversation import NoBaseRates
 from core.methods.prompt_only import METHOD, prompt_for
 from core.methods.prompts import A_PROMPT_TOKENS
 from core.types import Flag
 from tests.evidence.world import TEST
+from tests.fakes.scripted import Faults, Script, read_prompt, request_counts, scripted_probabilities, serving
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import BLIND, context, predict

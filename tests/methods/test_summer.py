@@ -15,12 +15,12 @@ from core.errors import InputError
 from core.evidence.packs import Packs
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.scripted_server import request_counts, serving
 from core.methods.base import RowFailed, read_options
 from core.methods.conversation import NoBaseRates
 from core.methods.summer import METHOD
 from core.types import Call, Flag, Pair, RowResult
 from tests.evidence.world import PACKS, TRAINING, pair
+from tests.fakes.scripted import request_counts, serving
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import BLIND, context, predict

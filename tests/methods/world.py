@@ -11,10 +11,10 @@ from core.evidence.packs import Packs
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.reply_cache import ReplyCache
-from core.llm.scripted_server import MODEL
 from core.methods.base import Context, Method, RowMethod, read_options
 from core.types import RowResult
 from tests.evidence.world import PACKS, TEST, TRAINING
+from tests.fakes.scripted import MODEL
 
 VIEW = LabelView(TRAINING)  # 9 rows, 5 changed, of these 3 up and 2 down
 BLIND = LabelView(())

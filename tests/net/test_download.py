@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import Unreachable
 from core.net.download import Download, download, open_download_client
-from core.net.testing import ReceivedRequest, ServerResponse, serve_in_thread
+from tests.fakes.http_server import ReceivedRequest, ServerResponse, serve_in_thread
 
 
 def test_a_redirect_to_another_server_is_not_followed(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config import REPOSITORY
-from core.evidence import testing
 from core.evidence.packs import Packs
 from core.evidence.registry import gather
 from core.evidence.source_client import SourceClient
@@ -25,6 +24,7 @@ from core.net.rate_limit import RateLimit
 from core.net.response_cache import MAX_WAIT_S, CachedResponse, ResponseCache
 from core.types import Pair
 from tests.evidence.fake_sources import ARTICLES, LIVE, NOTHING, most_in_a_second, run_with_client
+from tests.fakes import sources as testing
 from tests.strength import examples
 
 ALLOWED = {"mygene": 1, "string": 1, "pubmed": 3}
@@ -83,7 +83,7 @@ def test_a_key_raises_pubmeds_rate_alone(tmp_path: Path) -> None:
 OTHER = """
 import sys
 from pathlib import Path
-from core.evidence.testing import FakeServer
+from tests.fakes.sources import FakeServer
 from tests.net.test_rate_limit import ROWS, ROWS_WORLD, at_once
 from tests.evidence.fake_sources import run_with_client
 server = FakeServer(ROWS_WORLD)

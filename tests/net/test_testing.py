@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from core.config import REPOSITORY
-from core.net.testing import RawResponse, ReceivedRequest, serve_in_thread
+from tests.fakes.http_server import RawResponse, ReceivedRequest, serve_in_thread
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys

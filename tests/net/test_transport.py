@@ -12,7 +12,6 @@ import pytest
 from core.errors import AddressRefused
 from core.net import transport
 from core.net.server_access import ServerAccess
-from core.net.testing import RawResponse, ReceivedRequest, Response, ServerResponse, json_response, serve_in_thread
 from core.net.transport import (
     MAX_ERROR_BYTES,
     ConnectionFailed,
@@ -24,6 +23,7 @@ from core.net.transport import (
     open_http_client,
     send_request,
 )
+from tests.fakes.http_server import RawResponse, ReceivedRequest, Response, ServerResponse, json_response, serve_in_thread
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 

@@ -15,10 +15,10 @@ from core.evidence.label_view import all_training
 from core.evidence.packs import Packs, Source
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.scripted_server import MODEL, serving
 from core.methods.base import Context, read_options
 from core.methods.summer import METHOD
 from core.types import Flag, Label, Pair, RowResult
+from tests.fakes.scripted import MODEL, serving
 from tests.real.test_methods import FILES
 
 pytestmark = pytest.mark.real

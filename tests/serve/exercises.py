@@ -27,14 +27,13 @@ from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.messages import Message
 from core.llm.parsing import Unparsed
-from core.llm.scripted_server import MODEL, Script, serving
-from core.llm.scripted_text import ScriptedPrompt
 from core.methods import debate, debate_texts, prompt_only, react, summaries, summer
 from core.methods.base import Context, Method, read_options
 from core.methods.conversation import Messages, ask_letter_again, ask_probability_again
 from core.methods.debate_texts import SIDES, DebateCase, Stage
 from core.types import Label, Pair, RowResult
 from tests.conftest import SHARED_DATA
+from tests.fakes.scripted import MODEL, Script, ScriptedPrompt, serving
 
 ROWS = 40  # that it is shown, and asked about
 FEW = 200  # labelled rows, where not all of them are in view

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import psutil
 
 from core.actions.workspace import Workspace
-from core.net.testing import ReceivedRequest, Response, json_response, serve_in_thread
 from core.store import changes
+from tests.fakes.http_server import ReceivedRequest, Response, json_response, serve_in_thread
 from tests.ui.serving import Server
 
 API_KEY = "sk-of-a-test-that-no-message-may-hold"

@@ -12,9 +12,9 @@ from core.actions import labels, launch, reports, rubrics, runs
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
-from core.llm import scripted_server
 from core.store.runs import Run
 from tests import worlds
+from tests.fakes import scripted as scripted_server
 from tests.ui.change_watch import API_KEY, ModelServer, Snapshot, counting, snapshot
 from tests.ui.page_client import AUTH, cookie_of
 from tests.ui.serving import Server, serving

@@ -13,9 +13,9 @@ import pytest
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
-from core.llm import scripted_server
 from core.store import predictions, runs
 from core.types import LIVE_STATES
+from tests.fakes import scripted as scripted_server
 from tests.ui.conftest import OpenTab
 from tests.ui.page_client import browsing, state_of
 from tests.ui.serving import serving

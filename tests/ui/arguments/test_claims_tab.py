@@ -8,8 +8,8 @@ from core.actions import readings
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.rules.claims import RULE
-from core.llm.scripted_server import serving
 from core.ui.arguments import claims_tab
+from tests.fakes.scripted import serving
 from tests.test_cli_claims import import_regulation
 from tests.ui.conftest import Visit
 from tests.ui.rows.test_claims import AtOnce

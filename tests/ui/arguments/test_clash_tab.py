@@ -8,7 +8,7 @@ from core.actions import readings
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.clash import SPEECHES
-from core.llm.scripted_server import serving
+from tests.fakes.scripted import serving
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of

@@ -20,11 +20,11 @@ from core.engine.run_folder import RunFolder
 from core.engine.run_state import State
 from core.errors import InputError
 from core.jobs.state import NO_REASON
-from core.llm.scripted_server import serving
 from core.store import changes, runs
 from core.ui.ask import following
 from core.ui.shared import again_panel
 from tests import cases
+from tests.fakes.scripted import serving
 from tests.jobs.crashed import SAID, leave_dead
 from tests.jobs.started import counted
 from tests.ui.conftest import Visit

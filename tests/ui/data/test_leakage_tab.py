@@ -9,8 +9,8 @@ from core.actions.imports import ImportOptions, import_upload
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.clash import SPEECHES
-from core.llm.scripted_server import serving
 from tests import cases, worlds
+from tests.fakes.scripted import serving
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
 

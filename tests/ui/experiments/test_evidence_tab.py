@@ -13,10 +13,10 @@ from core.actions.contamination import ContaminationPlan, ContaminationRequest
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
-from core.llm import scripted_server
 from core.store.runs import Run
 from core.ui.experiments import evidence_tab, names_panel
 from tests import worlds
+from tests.fakes import scripted as scripted_server
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 

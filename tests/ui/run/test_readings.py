@@ -10,9 +10,9 @@ from core.actions import readings
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
-from core.llm.scripted_server import serving
 from core.store.runs import Run
 from core.ui.run.run_form import launchable_methods
+from tests.fakes.scripted import serving
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
 

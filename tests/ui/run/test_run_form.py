@@ -10,10 +10,10 @@ import pytest
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
-from core.llm import scripted_server
 from core.store import calls
 from core.store.runs import Run
 from core.types import LIVE_STATES
+from tests.fakes import scripted as scripted_server
 from tests.ui.conftest import Visit
 from tests.ui.shared.test_confirmation import confirmation_of
 from tests.ui.test_apptest import press, text_of, the_run

@@ -16,12 +16,12 @@ from core.actions.changed_settings import ChangedSettings
 from core.actions.workspace import Workspace
 from core.engine.run_state import NodeStatus
 from core.fields.record import options_of
-from core.llm.scripted_server import serving
 from core.methods.base import method_named
 from core.store.runs import Run
 from tests import commands
 from tests.engine.cases import fast, until_state, wish, workspace_with
 from tests.engine.killed import killed_run
+from tests.fakes.scripted import serving
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import press, text_of

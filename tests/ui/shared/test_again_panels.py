@@ -18,12 +18,12 @@ from core.engine.request import RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.engine.spec import ExecutionSettings
 from core.jobs.state import NO_REASON
-from core.llm import scripted_server
-from core.llm.scripted_server import Script
 from core.store import predictions
 from core.store.runs import Run
 from core.ui.shared import again_panel, further, judge_panel
 from tests import worlds
+from tests.fakes import scripted as scripted_server
+from tests.fakes.scripted import Script
 from tests.jobs.crashed import SAID, leave_dead
 from tests.jobs.started import counted
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by

@@ -18,8 +18,8 @@ from xml.sax.saxutils import escape
 from core.evidence.packs import Partner
 from core.evidence.pubmed import Article
 from core.evidence.sources import SiteName, SourceSettings
-from core.net import testing
-from core.net.testing import ReceivedRequest, ServerResponse, json_response
+from tests.fakes import http_server as testing
+from tests.fakes.http_server import ReceivedRequest, ServerResponse, json_response
 
 FaultName = Literal[
     "none", "busy", "unavailable", "error", "hang", "dropped", "garbage", "shape", "half", "missing", "refused", "moved"
