@@ -55,7 +55,6 @@ site           a run as a folder of plain files that a browser shows
 fusion_files   a saved fusion as one file, in which it is weighed anew
 submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
-text_vectors   encoders of texts, by name
 packs          knowledge packs: which there are, and what is read from them
 pack_texts     knowledge packs as texts about genes, to be searched
 labels         draws texts of a run to read for a rubric; stores what people answer

@@ -76,7 +76,6 @@ from core.actions import (
     studies,
     submissions,
     target_ranking,
-    text_vectors,
     undo,
     uploads_apart,
     walks,
@@ -496,7 +495,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "target_ranking.find_same": lambda s: target_ranking.find_same(s.plain, targets.request()),
     "target_ranking.find": lambda s: target_ranking.find(s.plain),
     "target_ranking.list_all": lambda s: target_ranking.list_all(s.plain),
-    "text_vectors.make_encoder": lambda s: text_vectors.make_encoder(s.plain),
 }
 
 
