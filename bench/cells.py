@@ -1,4 +1,4 @@
-"""Labels of a 2 GB file of cells, streamed, and cell-eval on a sample of it: seconds and peak memory, beside reading it once.
+"""Labels of a 2 GB file of cells, streamed: seconds and peak memory, beside reading it once.
 
 The file repeats the cells of a simulated screen under new names until it is large enough; what is measured depends on its size,
 not on what it says.
@@ -6,7 +6,6 @@ not on what it says.
 
 from __future__ import annotations
 
-import resource
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -21,24 +20,19 @@ from core.actions.cells import label_cells
 from core.actions.label_request import LabelRequest
 from core.actions.workspace import open_workspace
 from core.cells.anndata_file import open_cells
-from core.cells.cell_eval import evaluate_cells
-from core.cells.evaluation_cells import CellChoice
-from core.cells.predicted_expression import CellOptions
 from core.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen, write_screen
 from core.config import Settings
 
 BYTES = 2_000_000_000
-SAMPLE = 100  # cells of each perturbation that cell-eval compares
 SCREEN = ScreenSettings(n_cells=20_000, n_genes=4_000, n_perturbations=30, share_control=0.02, depth=1.0)
 
 
 def run() -> dict[str, Any]:
-    """Seconds of labelling, evaluating and reading every block once, the peak memory of each in MB, and the file's size."""
+    """Seconds of labelling and of reading every block once, the peak memory of each in MB, and the file's size."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "screen.h5ad"
         n_cells = write_large_screen(path)
         rows, ours_s, ours_mb = alone(label, path)
-        evaluated_mb, evaluated_s, streamed_mb = alone(evaluate, path)
         read, reference_s, reference_mb = alone(read_once, path)
         return {
             "name": "cells",
@@ -52,8 +46,6 @@ def run() -> dict[str, Any]:
             "cells_read": read,
             "genes": SCREEN.n_genes,
             "rows": rows,
-            "evaluation_s": evaluated_s,
-            "evaluation_peak_mb": max(evaluated_mb, streamed_mb),
         }
 
 
@@ -98,12 +90,6 @@ def label(path: Path) -> int:
         workspace = open_workspace(Settings(workspace=Path(folder)))
         made = label_cells(workspace, path, LabelRequest("screen"), lambda _: None)
         return int(made.record["rows"])
-
-
-def evaluate(path: Path) -> float:
-    """The peak memory in MB of the process in which cell-eval compares a sample of a file with the file itself."""
-    evaluate_cells(CellChoice(path, CellOptions(real=path), SAMPLE))
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
 def read_once(path: Path) -> int:

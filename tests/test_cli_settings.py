@@ -37,7 +37,6 @@ HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
         ((*DECOMPOSE, "--w-de", "7"), "--w-de: got 7.0, expected more than 0, at most 1"),
         ((*FUSE, "--w-de", "2"), "--w-de: got '2', expected numbers with commas between them, each 0 to 1"),
         ((*FUSE, "--w-de", "0.5,0.5"), "--w-de: got 2 weights for 1 runs"),
-        (("cells", "evaluate", "F", "--real", "R", "--sample", "0"), "--sample: got 0, expected 1 or more"),
         ((*LABELS, "--pert-shares", "2", "-1", "0"), "--pert-shares: got ('2', '-1', '0'), expected 3 numbers"),
         ((*LABELS, "--pert-shares", "0.5", "0.1", "0.1"), "--pert-shares: got (0.5, 0.1, 0.1), expected those of train"),
         ((*LABELS, "--most-effects", "-1"), "--most-effects: got -1, expected 1 or more"),

@@ -19,8 +19,8 @@ NAMED = re.compile(r"(?:perturbdesk |`)(?:perturbdesk )?([a-z-]+(?: [a-z-]+)?)([
 # Options of other programs: Streamlit, vLLM, a browser, and the scripted server by itself.
 OTHER_PROGRAMS = {"ui/start.py", "llm/serve.py", "plots/export.py"}
 OTHER_COMMANDS = ("vllm serve", "ray start", "pip install")
-CELLS = {"cells describe", "cells labels", "cells predictions", "cells evaluate", "cells vcc", "targets train"}
-PREDICTED = {"cells predictions", "cells evaluate", "cells vcc"}
+CELLS = {"cells describe", "cells labels", "cells predictions", "targets train"}
+PREDICTED = {"cells predictions"}
 # Modules whose messages several commands may end with; each of these has to have the option.
 SAID_BY = {
     "cells/columns.py": CELLS,
@@ -36,8 +36,6 @@ SAID_BY = {
     "cells/predicted_table.py": {"cells predictions"},
     "cells/groups.py": {"cells labels"},
     "cells/sampling.py": {"cells labels"},
-    "cells/evaluation_cells.py": {"cells evaluate"},
-    "cells/cell_eval.py": {"cells evaluate"},
     "embeddings/table_checks.py": {"embed load"},
     "target_ranking/reading.py": {"targets train"},
 }
@@ -129,7 +127,7 @@ def test_every_option_in_a_message_is_one_of_its_command() -> None:
         (
             "cells/columns.py",
             "X; read it at once (--in-memory)",
-            ["--in-memory (cells describe, cells evaluate, cells predictions, cells vcc"],
+            ["--in-memory (cells describe, cells predictions"],
         ),
         ("x.py", "try `cells labels FILE --name D --sample 3`", ["--sample (cells labels)"]),
         ("x.py", "say --colour red", ["--colour (any command)"]),

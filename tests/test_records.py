@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,7 +17,6 @@ from core.actions.attribution import read_saved as read_saved_attribution
 from core.actions.benchmarks import SavedBenchmark
 from core.actions.benchmarks import read_saved as read_saved_benchmark
 from core.audit.rubric import Example, Rubric
-from core.cells.cell_eval import CellEvaluation, Metric
 from core.config import REPOSITORY
 from core.engine.spec import ExecutionSettings, LabelViewSpec, RunSpec
 from core.errors import InputError
@@ -67,20 +65,6 @@ RECORDS: Mapping[str, Any] = {
     "saved attribution": SavedAttribution(ATTRIBUTION, {ArmKey("", 0): "x", ArmKey("gene_class", 1): "y"}),
     "saved benchmark": SavedBenchmark(parse_benchmark(BENCHMARK, "b"), "d1", ("a_b",), {"A": {(0, 1): "x"}, "B": {}}),
     "import": Imported("a.csv", "pairs", "bmdm", 2, (Rejected("a.csv", 3, "bad label", "got x"),)),
-    "cell-eval's table": CellEvaluation(
-        version="1",
-        profile="full",
-        n_perturbations=1,
-        n_genes=2,
-        n_predicted=3,
-        n_real=4,
-        sample=None,
-        read_as={"a": "counts"},
-        left_out=("x",),
-        problems=(),
-        metrics=(Metric("m", "d", "one", 0.5, math.nan, 0.1, 0.9, 1),),
-        per_perturbation=({"perturbation": "A", "m": None},),
-    ),
 }
 STORED: Mapping[str, str] = {  # what earlier versions wrote, to the byte
     "run": (
@@ -148,12 +132,6 @@ STORED: Mapping[str, str] = {  # what earlier versions wrote, to the byte
     "import": (
         '{"path": "a.csv", "kind": "pairs", "name": "bmdm", "rows": 2, "rejected": [{"file": "a.csv", "line": 3, '
         '"reason": "bad label", "detail": "got x"}], "new": true, "message": "", "organism": null}'
-    ),
-    "cell-eval's table": (
-        '{"version": "1", "profile": "full", "n_perturbations": 1, "n_genes": 2, "n_predicted": 3, "n_real": 4, '
-        '"sample": null, "read_as": {"a": "counts"}, "left_out": ["x"], "problems": [], "metrics": [{"name": "m", '
-        '"description": "d", "best": "one", "mean": 0.5, "sd": null, "low": 0.1, "high": 0.9, "n": 1}], '
-        '"per_perturbation": [{"perturbation": "A", "m": null}], "within": []}'
     ),
 }
 

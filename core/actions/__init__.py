@@ -7,7 +7,6 @@ jobs           jobs of this workspace: where their folders lie, started and resu
 job_kinds      one file a kind of background job: how its jobs are listed, stopped and resumed
 job_control    lists, finds, stops and resumes jobs of every kind
 cell_predictions  runs made from predicted expression
-cell_evaluation  cell-eval's table for a file of predicted cells, kept with its run
 uploads_apart  what is uploaded to a shared server, read by a process of its own: upload_process
 page_imports   imports by path for a page, from the allowed folders alone
 undo           takes an import back

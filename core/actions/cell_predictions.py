@@ -20,7 +20,6 @@ from core.cells.predicted_expression import CellOptions, describe_predicted_cell
 from core.cells.predicted_rows import PredictedRows, build_rows
 from core.cells.predicted_table import describe_table, read_predicted_table
 from core.cells.strata import within_setting
-from core.datasets.archives import SUFFIX, predictions_in
 from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
 from core.errors import InputError
@@ -48,7 +47,7 @@ from core.system_errors import in_words
 from core.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 
 KIND: Final = "predicted_expression"
-CELL_FILES: Final = (".h5ad", SUFFIX, ".zip")  # the last of a Zarr store
+CELL_FILES: Final = (".h5ad", ".zip")  # the last of a Zarr store
 _SAID: Final = ("values", "genes of both files", "negative values read as 0", "perturbations")  # of the description of a file
 
 
@@ -116,7 +115,7 @@ def import_predictions(workspace: Workspace, path: Path, options: PredictionOpti
     """
     workspace.refuse_if_read_only("cells predictions", str(path))
     for each in filter(None, (path, options.cells.real)):
-        if not (each.suffix.lower() == SUFFIX or is_cell_file(each)):
+        if not is_cell_file(each):
             refuse_other_format(each, each.name)
     dataset = default_dataset(workspace, options.dataset)
     pairs = tuple(load_pairs(workspace.store, dataset.id).values())
@@ -164,9 +163,6 @@ def describe_file(path: Path, options: PredictionOptions) -> list[str]:
     """Return how a file of predicted expression is read, in lines for people, before anything is computed: columns, controls by
     value, combinations, exclusions. Raise what `import_predictions` raises.
     """
-    if path.suffix.lower() == SUFFIX:
-        with predictions_in(path) as cells:
-            return describe_file(cells, options)
     if is_cell_file(path):
         return describe_predicted_cells(path, options.cells)
     refuse_other_format(path, path.name)
@@ -191,9 +187,6 @@ def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> Pr
 
     Raise InputError for options of the other kind of file, and if it has none of the pairs.
     """
-    if path.suffix.lower() == SUFFIX:
-        with predictions_in(path) as cells:
-            return _read(cells, pairs, options)
     wanted = WantedPairs.of(pairs)
     if is_cell_file(path):
         if options.columns:

@@ -41,11 +41,6 @@ changes_table            labels of a table of differential expression
 predicted_changes        what either says of the pairs of a dataset
 probability_map          from there to probabilities, one increasing map for each axis
 predicted_rows           the rows of a run of them, with flagged stand-ins
-evaluation_cells         the cells that cell-eval compares
-cell_eval                cell-eval's table, made in a process of its own
-cell_eval_process        that process
-challenge_score          cell-eval's score against a baseline, from two tables
-challenge_cells          predicted cells as the archive of the Virtual Cell Challenge
 simulator                screens whose true effects are known
 packages                 the optional packages
 """

@@ -58,13 +58,6 @@ class CellOptions(ReadingSettings):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedCellOptions(CellOptions):
-    """Settings for reading predicted cells that are compared with real ones, so that a command needs those."""
-
-    real: Path | None = setting(None, "AnnData of the real cells.", required=True)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupMeans:
     """Mean expression on a linear scale, of shape (n_groups, n_genes), and the cells behind each group.
@@ -200,11 +193,11 @@ def compare_with_itself(
 
 
 def compare_files(
-    file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str] = (), within: Sequence[str] | None = None
+    file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str] = (), within: Sequence[str] = ()
 ) -> Comparison:
     """Return a file of predictions and the real cells that it is compared with, over the genes that both have.
 
-    genes: that are asked for. within: None where cells cannot be compared so. Raise as `read_predicted_cells`, and InputError for
+    genes: that are asked for. within: as of `read_predicted_cells`. Raise as `read_predicted_cells`, and InputError for
     files without a gene in common.
     """
     ours, theirs = _read_both(file, real, options, genes)
@@ -291,10 +284,9 @@ def _for_real(real: CellFile, file: CellFile, options: CellOptions) -> ReadingSe
     return ReadingSettings(control=options.control, separator=options.separator, where=where)
 
 
-def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions, within: Sequence[str] | None) -> None:
+def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions, within: Sequence[str]) -> None:
     """Raise InputError for cells of several lines, and if a layer may contain the predictions."""
-    handled = (*options.across, *(within or ()))
-    refuse_mixed_lines(str(file.path), found.confounders, handled, within=within is not None)
+    refuse_mixed_lines(str(file.path), found.confounders, (*options.across, *within), within=True)
     refuse_contradictions(str(file.path), found.contradictions)
     layers = [name for name in file.layers if name.lower() in _PREDICTED_LAYERS]
     if layers and options.layer is None and file.path != options.real:

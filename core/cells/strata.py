@@ -19,8 +19,8 @@ CONTROLS_PER_BIN: Final = 40  # fewest controls in a bin of similar depth
 _LARGEST_Z: Final = 37.0  # a p of 1e-300, beyond which there is no p to tell z from
 
 
-def within_setting(not_on_form: str = "") -> Any:
-    """Return the setting of the columns inside of whose values cells are compared. not_on_form: why no form has it."""
+def within_setting() -> Any:
+    """Return the setting of the columns inside of whose values cells are compared."""
     return setting(
         (),
         "Compare cells inside each value of this column of obs (a batch, a cell line), and pool.",
@@ -28,7 +28,6 @@ def within_setting(not_on_form: str = "") -> Any:
         metavar="COLUMN",
         repeated=True,
         later=True,
-        not_on_form=not_on_form,
     )
 
 

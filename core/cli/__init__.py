@@ -21,7 +21,6 @@ ask         ask
 attribute   attribute
 contamination  contamination: names coded, swapped, hidden or alone
 audit       audit: debates, leakage
-clusters    clusters
 claims      claims
 clash       clash: which points of debates are answered
 ablation    ablation: list, run

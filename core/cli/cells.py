@@ -9,13 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import cell_evaluation, cell_predictions
-from core.actions.cell_evaluation import EvaluationOptions
+from core.actions import cell_predictions
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.label_request import LabelRequest
-from core.cells.cell_eval import CellEvaluation
-from core.cells.challenge_cells import write_challenge_cells
-from core.cells.challenge_score import SHORT
 from core.cells.conditions import READING
 from core.cells.confounders import describe_even
 from core.cells.design import DesignSettings
@@ -24,23 +20,17 @@ from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import Description, LabelSettings
 from core.cells.words import description_lines, label_lines
-from core.cli import names
 from core.cli.base import Json, say, show
 from core.cli.files import show_imports
-from core.cli.names import RunName
 from core.cli.settings import takes
 from core.errors import InputError
 from core.fields.record import make, options_of
-from core.file_io import read_file
-from core.records import to_json
-from core.texts import number_text
 
 app = typer.Typer()
 
 File = Annotated[
     Path, typer.Argument(metavar="FILE", help="Cells with counts in X: AnnData (.h5ad or .zarr), or a matrix of 10x Genomics.")
 ]
-_MOST_BYTES = 1 << 26  # of a list of genes
 _LABELLING = (GroupSettings, DesignSettings, Thresholds, SamplingSettings)
 _OF_LABELS = [option.name for record in _LABELLING for option in options_of(record)]
 _NOT_DESCRIBED = {
@@ -48,18 +38,10 @@ _NOT_DESCRIBED = {
     "within": "nothing is compared while a file is described",
     "in_memory": "only what is said of the cells is read",
 }
-_NOT_IN_ARCHIVE = {
-    "real": "it rewrites one file and compares it with none",
-    "run": "it evaluates nothing that could be stored",
-    "dataset": "it evaluates nothing that could be stored",
-    "within": "it compares no cells with others",
-    "sample": "every cell of the file is written",
-}
 _SHOWN_OF_RECORD = (
     *("columns", "perturbations", "genes", "cells", "control_cells", "failed_guides", "note"),
     *("within", "strata", "test", "replicates", "calibration"),
 )
-_NO_FORM = "cell-eval reads two files of cells for minutes, in a process that has its packages; a page shows what it kept"
 
 
 @app.command()
@@ -118,57 +100,6 @@ def predictions(
     show_imports([cell_predictions.import_predictions(context.obj, file, options)], as_json)
 
 
-@app.command()
-@takes(EvaluationOptions, no_form=_NO_FORM)
-def evaluate(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad, .zarr).")],
-    chosen: dict[str, Any],
-    as_json: Json = False,
-) -> None:
-    """Compare predicted cells with real ones by cell-eval, the field's own suite, and print its table."""
-    options = make(EvaluationOptions, chosen)
-    found, kept = cell_evaluation.evaluate_predictions(context.obj, file, options)
-    show({**found.as_json(), "run": None if kept is None else kept.name}, as_json, _evaluation_text(found))
-
-
-@app.command()
-def score(
-    context: typer.Context,
-    run: RunName,
-    baseline: Annotated[
-        str,
-        typer.Option(
-            metavar="RUN", help="The baseline's run, such as the mean over perturbations.", autocompletion=names.complete_run
-        ),
-    ],
-    as_json: Json = False,
-) -> None:
-    """Score a run against a baseline run as the Virtual Cell Challenge does, from cell-eval's tables of both."""
-    found = cell_evaluation.score_evaluation(context.obj, run, baseline)
-    lines = [f"{'':4} {'metric':28} {'run':>10} {'baseline':>10} {'score':>10}"]
-    for each in found.metrics:
-        numbers = " ".join(f"{number_text(value):>10}" for value in (each.run, each.baseline, each.score))
-        lines.append(f"{SHORT.get(each.metric, ''):4} {each.metric:28} {numbers}")
-    mean = f"mean of the challenge's three {number_text(found.challenge)}, of all {len(found.metrics)} {number_text(found.mean)}"
-    show({"run": run, "baseline": baseline, **to_json(found)}, as_json, "\n".join([*lines, mean]))
-
-
-@app.command()
-@takes(EvaluationOptions, without=_NOT_IN_ARCHIVE, no_form=_NO_FORM)
-def vcc(
-    file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad) with controls.")],
-    out: Annotated[Path, typer.Option(help="The archive to write (.vcc).")],
-    chosen: dict[str, Any],
-    genes: Annotated[Path | None, typer.Option(help="The genes in order, one per line; by default the file's.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Write predicted cells as cell-eval's archive for the Virtual Cell Challenge (.vcc), which `cells predictions` reads too."""
-    wanted = () if genes is None else tuple(filter(None, map(str.strip, read_file(genes, _MOST_BYTES).decode().splitlines())))
-    n_cells, n_genes = write_challenge_cells(file, out, make(EvaluationOptions, chosen).cells, wanted)
-    show({"file": str(out), "cells": n_cells, "genes": n_genes}, as_json, f"{out}: {n_cells:,} cells × {n_genes:,} genes")
-
-
 def _labels_record(dataset: str, record: Mapping[str, Any], new: bool) -> dict[str, Any]:
     return {"dataset": dataset, "pairs": record["rows"], **record["labels"], "left_out": record["left_out"], "new": new} | {
         name: record.get(name) for name in _SHOWN_OF_RECORD
@@ -194,19 +125,3 @@ def _description_record(found: Description) -> dict[str, Any]:
         "in_batches_without_controls": list(found.without_controls),
         "confounded": list(found.confounded),
     }
-
-
-def _evaluation_text(found: CellEvaluation) -> str:
-    """Return the table as text: each metric's mean and standard deviation over perturbations."""
-    lines = [
-        f"cell-eval {found.version}, profile {found.profile}: {found.n_perturbations:,} perturbations, {found.n_genes:,} genes, "
-        f"{found.n_predicted:,} predicted and {found.n_real:,} real cells",
-        *([f"compared inside each {', '.join(found.within)}, pooled by real cells"] if found.within else []),
-        *found.left_out,
-        *found.problems,
-    ]
-    lines += [
-        f"{one.name:28} {number_text(one.mean):>10}  sd {number_text(one.sd):>8}  {one.n:,} perturbations"
-        for one in found.metrics
-    ]
-    return "\n".join(lines)

@@ -40,8 +40,6 @@ NO_SETTINGS: Mapping[str, str] = {
     "--dataset": "which dataset is looked at; the sidebar chooses it",
     "cells describe --predictions": "what kind of file it is; the page has a form for each",
     "cells describe --real": "goes with --predictions",
-    "cells vcc --out": "a file that is written; a page offers a download",
-    "cells vcc --genes": "a file that is read; the page has no such form",
     "neighbours --protocol": "a setting whose default here follows from the row",
     "neighbours --without": "the page's table chooses rows to leave out",
     "finetune --resume": "continues a fine-tune; the panel has a button",

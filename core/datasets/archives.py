@@ -1,7 +1,4 @@
-"""Zips: the CSV inside one, and other members, unpacked within bounds; files packed to the same bytes each time.
-
-Archives of predicted cells, as cell-eval prepares them for the Virtual Cell Challenge (.vcc): a tar of one packed .h5ad.
-"""
+"""Zips: the CSV inside one, and other members, unpacked within bounds; files packed to the same bytes each time."""
 
 from __future__ import annotations
 
@@ -10,26 +7,19 @@ import re
 import shutil
 import stat
 import struct
-import tarfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
-from typing import IO, Final
+from pathlib import PurePosixPath
+from typing import IO
 
 import pyarrow as pa
 
 from core import compressed
-from core.compressed import DAMAGE, BoundedStream, open_archive, refuse_more, unpack_file
+from core.compressed import DAMAGE, BoundedStream, open_archive, refuse_more
 from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
-from core.file_io import temporary_folder
 from core.file_limits import MAX_RATIO, MAX_UNPACKED_BYTES, refuse_bomb
-
-PREDICTIONS: Final = "pred.h5ad.zst"
-SUFFIX: Final = ".vcc"
-
 
 _MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -216,25 +206,3 @@ def _refuse_unreadable(member: zipfile.ZipInfo, name: str) -> None:
         raise UnsafeFile(f"{name}: member {quote(member.filename)} has control characters in its name")
     if member.compress_type not in _METHODS:
         raise InputError(f"{name}: {member.filename} is packed by method {member.compress_type}, expected deflate or Zstandard")
-
-
-@contextmanager
-def predictions_in(path: Path) -> Iterator[Path]:
-    """Give the .h5ad of predicted cells that an archive holds, in a folder that goes when the block ends.
-
-    Only that member is read. Raise InputError for an archive that is damaged or has no such member, and UnsafeFile for one that
-    unpacks to too much.
-    """
-    with temporary_folder("vcc") as folder:
-        cells = folder / f"{path.stem}.h5ad"
-        try:
-            with tarfile.open(path, "r:") as archive:
-                packed = archive.extractfile(PREDICTIONS)
-                plain = None if packed is None else unpack_file(packed, f"{path.name}/{PREDICTIONS}")
-                if plain is None:
-                    raise InputError(f"{path.name}: {PREDICTIONS} is not packed, expected what cell-eval writes")
-                with cells.open("wb") as out:
-                    shutil.copyfileobj(plain, out, 1 << 20)
-        except (tarfile.TarError, KeyError, *DAMAGE) as error:
-            raise InputError(f"{path.name}: cannot be read as .vcc ({error}), expected a tar with {PREDICTIONS}") from error
-        yield cells

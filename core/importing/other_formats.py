@@ -9,7 +9,6 @@ from typing import Final
 
 from core.cells.other_cells import HDF5, USE, describe_hdf5, describe_other_cells
 from core.compressed import DAMAGE, open_archive, unpack_file
-from core.datasets.archives import PREDICTIONS
 from core.errors import InputError, MissingPackage, UnknownFormat
 from core.file_io import open_file, read_head
 from core.file_limits import MAX_UNPACKED_BYTES
@@ -96,9 +95,7 @@ def _zip(path: Path) -> str:
 def _tar(path: Path) -> str:
     try:
         with tarfile.open(path, "r:") as archive:
-            names = archive.getnames()
+            archive.getnames()
     except (tarfile.TarError, *DAMAGE) as error:
         raise InputError(f"{path.name}: a damaged archive (tar): {error}") from error
-    if PREDICTIONS in names:
-        return "a submission to the Virtual Cell Challenge (.vcc): `cells predictions FILE --dataset D` makes a run of it"
     return "an archive (tar): unpack it, and import its files"

@@ -17,7 +17,6 @@ changes         the audit log, and the counters that caches are keyed by
 text_search     what a text has to hold to be found, and the texts of all runs of a dataset that hold it
 findings        what the audit finds in the briefs of a run: made again, and counted
 rubrics         rubrics of the user's own, the texts that they ask about, samples of these, and labels
-cell_evaluations  cell-eval's tables for runs of predicted expression
 bundles         everything about a run, in bulk
 table_spool     Arrow tables and texts that lie on disk until they are needed
 """

@@ -180,7 +180,7 @@ def delete(cursor: Cursor, run: str) -> None:
     cursor.execute("DELETE FROM evidence WHERE id NOT IN (SELECT evidence FROM row_evidence)")
     cursor.execute("DELETE FROM call WHERE id NOT IN (SELECT call FROM row_call)")
     cursor.execute("DELETE FROM sampled_text WHERE sample IN (SELECT id FROM text_sample WHERE run = ?)", [run])
-    for table in ("bundled_run", "cell_evaluation", "text_sample", "text_label"):
+    for table in ("bundled_run", "text_sample", "text_label"):
         cursor.execute(f"DELETE FROM {table} WHERE run = ?", [run])
     cursor.execute("DELETE FROM run WHERE id = ?", [run])
 

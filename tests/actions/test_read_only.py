@@ -29,7 +29,6 @@ from core.actions import (
     benchmark_plans,
     benchmarks,
     bundles,
-    cell_evaluation,
     cell_predictions,
     cells,
     changed_settings,
@@ -83,7 +82,6 @@ from core.actions import (
 from core.actions.ask_again import AgainPlan
 from core.actions.attribution import AttributionPlan, AttributionRequest, SavedAttribution
 from core.actions.benchmark_baselines import BaselineRequest
-from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.job_kinds.base import Job
@@ -215,9 +213,6 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "bundles.write_bundle_file": lambda s: bundles.write_bundle_file(s.crashed, "r", s.files / "out.zip"),
     "cells.start_labels": lambda s: cells.start_labels(s.plain, "screen.h5ad", LabelRequest("s", LabelSettings()), None),
     "cells.label_cells": lambda s: cells.label_cells(s.plain, s.files / "screen.h5ad", LabelRequest("s"), print),
-    "cell_evaluation.evaluate_predictions": lambda s: cell_evaluation.evaluate_predictions(
-        s.plain, s.files / "p.h5ad", EvaluationOptions(run="r")
-    ),
     "cell_predictions.import_predictions": lambda s: cell_predictions.import_predictions(
         s.plain, s.files / "p.csv", PredictionOptions()
     ),
@@ -388,7 +383,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "claim_knowledge.load_knowledge": lambda s: claim_knowledge.load_knowledge(s.plain, None),
     "claims.claims_of_run": lambda s: claims.claims_of_run(s.crashed, "r", ClaimsRequest()),
     "clash.clash_of_run": lambda s: clash.clash_of_run(s.crashed, "r"),
-    "cell_evaluation.score_evaluation": lambda s: cell_evaluation.score_evaluation(s.crashed, "r", "r"),
     "cells.control_expression_of": lambda s: cells.control_expression_of(s.plain, "d"),
     "cells.find_problems": lambda s: with_cursor(s.plain, lambda db: cells.find_problems(s.plain, db)),
     "cells.screen_folder": lambda s: cells.screen_folder(s.plain, default_dataset(s.plain, None)),

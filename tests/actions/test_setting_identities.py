@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from core.actions import (
     ask,
     ask_again,
     attribution,
-    cell_evaluation,
     cell_predictions,
     cells,
     contamination,
@@ -34,7 +32,6 @@ from core.actions import (
 from core.actions.ask import Question
 from core.actions.ask_again import AgainRequest
 from core.actions.attribution import AttributionRequest
-from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.changed_settings import ChangedSettings
 from core.actions.component_loader import default_dataset
@@ -61,7 +58,7 @@ from core.engine.dependencies import load_pairs
 from core.engine.request import ModelRequest, RunRequest
 from core.experiments.rubric_hypothesis import RuleRequest
 from core.fields.option import Option
-from core.fields.record import identity_of, make, option_of, options_of, values_of, without_effect
+from core.fields.record import make, option_of, options_of, values_of, without_effect
 from core.finetune.settings import OPTIONS as FINETUNE_OPTIONS
 from core.importing import space_files
 from core.llm.health import Health
@@ -192,14 +189,6 @@ def _identify_prediction(world: World, options: PredictionOptions) -> str:
     return cell_predictions.identify(world.file("cells.h5ad"), dataset, pairs, options).sha256
 
 
-def _identify_cell_evaluation(world: World, options: EvaluationOptions) -> Any:
-    """The run that has the table, and which cells are compared; cell-eval itself takes minutes."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cell_evaluation, "evaluate_cells", lambda choice: SimpleNamespace(asked=choice, version="", as_json=dict))
-        table, run = cell_evaluation.evaluate_predictions(world.workspace, world.file("cells.h5ad"), options)
-    return run and run.id, identity_of(table.asked)  # type: ignore[attr-defined]
-
-
 def _identify_space(world: World, settings: Any) -> str:
     kind, options = spaces.source_of(settings)
     if isinstance(settings, CoresponseSettings):
@@ -322,15 +311,6 @@ MADE: Mapping[type, Made] = {
         _identify_prediction,
         lambda _: {"dataset": BASE},
         lambda world: {"dataset": Change(OTHER), "real": Change(world.file("other.h5ad"))},
-    ),
-    EvaluationOptions: Made(
-        _identify_cell_evaluation,
-        lambda world: {"real": world.file("cells.h5ad")},
-        lambda world: {
-            "real": Change(world.file("other.h5ad")),
-            "run": Change("ranks", {"run": "model"}),
-            "dataset": Change(OF_CELLS),
-        },
     ),
     TextSettings: Made(
         _identify_space,

@@ -173,13 +173,12 @@ def options_of_command(*words: str) -> set[str]:
     return {option for parameter in command.params for option in parameter.opts}
 
 
-_LABELS, _PREDICTIONS, _EVALUATE = ("cells", "labels"), ("cells", "predictions"), ("cells", "evaluate")
-_ALL = (_LABELS, ("cells", "describe"), _PREDICTIONS, _EVALUATE, ("targets", "train"))
+_LABELS, _PREDICTIONS = ("cells", "labels"), ("cells", "predictions")
+_ALL = (_LABELS, ("cells", "describe"), _PREDICTIONS, ("targets", "train"))
 SAID_BY = {
     **dict.fromkeys(("columns", "conditions", "gene_names", "anndata_values", "anndata_file"), _ALL),
-    **dict.fromkeys(("scales", "predicted_expression"), (_PREDICTIONS, _EVALUATE)),
+    **dict.fromkeys(("scales", "predicted_expression"), (_PREDICTIONS,)),
     **dict.fromkeys(("predicted_table", "predicted_columns"), (_PREDICTIONS,)),
-    "evaluation_cells": (_EVALUATE,),
     "groups": (_LABELS,),
     "confounders": (_LABELS, _PREDICTIONS),
     "strata": (_LABELS, _PREDICTIONS),

@@ -1,5 +1,4 @@
-"""Predictions that are the truth score 1.00, as a run of `cells predictions` and in cell-eval's table, in every scale and subset
-of genes that is taken."""
+"""Predictions that are the truth score 1.00 as a run of `cells predictions`, in every scale and subset of genes that is taken."""
 
 from __future__ import annotations
 
@@ -12,8 +11,6 @@ import pytest
 from core.actions.cell_predictions import PredictionOptions, import_predictions
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
-from core.cells.cell_eval import evaluate_cells
-from core.cells.evaluation_cells import CellChoice
 from core.cells.predicted_expression import CellOptions
 from core.config import REPOSITORY
 from core.scoring.run_scores import load_scored_rows, score_run
@@ -24,7 +21,6 @@ from tests.cells.test_scales import PERTURBED, SCALES, SINGLES, SUBSETS, truth, 
 EVERY = np.arange(len(SCREEN.genes))
 QUICK = (("counts", "40 genes"), ("log1p of a million", "40 genes"), ("log1p of the median", "all genes"))
 RUNS = [pytest.param(*case, marks=[] if case in QUICK else [pytest.mark.soak]) for case in itertools.product(SCALES, SUBSETS)]
-SAME = ("pearson_delta", "overlap_at_N", "precision_at_N", "de_spearman_sig", "de_direction_match", "de_sig_genes_recall")
 
 
 def label_of(change: float) -> str | None:
@@ -63,15 +59,3 @@ def test_counts_of_some_genes_do_not_know_the_others_sum(tmp_path: Path, workspa
     de, direction = score_of_truth(workspace, tmp_path, ("counts", "40 genes"), None)
     assert (round(de, 3), direction) == (0.963, 1.0)
     assert "score DE .963 and DIR 1.00" in (REPOSITORY / "docs" / "predicted_expression.md").read_text()
-
-
-@pytest.mark.soak  # cell-eval takes a process of half a minute
-@pytest.mark.parametrize(("scale", "subset"), list(itertools.product(SCALES, SUBSETS)))
-def test_the_table_of_cell_eval_shows_one(tmp_path: Path, scale: str, subset: str) -> None:
-    real = write(tmp_path / "real.h5ad", COUNTS, EVERY, np.arange(len(VALUES)))
-    path = write(tmp_path / "predicted.h5ad", SCALES[scale], SUBSETS[subset], PERTURBED)
-    found = evaluate_cells(CellChoice(path, CellOptions(real=real)))
-    assert found.profile == "full"
-    metrics = {one.name: one.mean for one in found.metrics}
-    assert {name: round(metrics[name], 2) for name in SAME} == dict.fromkeys(SAME, 1.0)
-    assert metrics["mae"] < 0.01

@@ -17,7 +17,6 @@ import pytest
 from pyarrow import parquet
 
 from core.datasets import PairTable, ScoreTable
-from core.datasets.archives import predictions_in
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.importing.files import PackFile, recognise
 
@@ -65,7 +64,6 @@ OTHERS = {
     "talk.pptx": (lambda path: zipped(path, "[Content_Types].xml", "ppt/presentation.xml"), "a document of Word or PowerPoint"),
     "binary.xlsb": (lambda path: zipped(path, "xl/workbook.bin", "xl/worksheets/sheet1.bin"), "an unsupported workbook"),
     "x.zarr.zip": (lambda path: zipped(path, "x/.zgroup"), "cells as Zarr .zipped.: `cells labels"),
-    "x.vcc": (lambda path: tar(path, pred__h5ad__zst=b""), "Virtual Cell Challenge"),
     "x.tar": (lambda path: tar(path, a__csv=b"1"), "an archive"),
     "matrix.mtx": (lambda path: path.write_text("%%MatrixMarket matrix coordinate\n1 1 1\n"), "a matrix of 10x Genomics"),
     "matrix.mtx.gz": (lambda path: path.write_bytes(gzip.compress(b"%%MatrixMarket matrix\n")), "a matrix of 10x Genomics"),
@@ -214,15 +212,3 @@ def test_a_number_that_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "space.csv").write_text("gene,d0,d1\nSTAT1,0.1,0.2\nIRF1,,0.4\n")
     with pytest.raises(InputError, match="line 3, column d0: '', expected a number"):
         recognise(tmp_path / "space.csv")
-
-
-def test_an_archive_of_predictions_gives_its_cells(tmp_path: Path) -> None:
-    content = bytes(range(256)) * 40
-    tar(tmp_path / "x.vcc", pred__h5ad__zst=zstd(content), watermark__txt=b"x")
-    with predictions_in(tmp_path / "x.vcc") as path:
-        assert path.read_bytes() == content
-    assert not path.exists()
-    for damaged in (b"", b"no zstd"):
-        tar(tmp_path / "y.vcc", pred__h5ad__zst=damaged)
-        with pytest.raises(InputError, match=r"y.vcc: pred.h5ad.zst is not packed"), predictions_in(tmp_path / "y.vcc"):
-            pass

@@ -38,7 +38,7 @@ def show_form(context: PageContext, show_results: ShowResults) -> None:
     """Show the form that makes a run from predicted expression. show_results: shows the results and reruns the page."""
     with st.expander("A run from predicted expression"):
         st.markdown(
-            "What STATE, GEARS or another model predicts. Cells, or one profile a perturbation: `.h5ad`, `.vcc` or a zipped Zarr "
+            "What STATE, GEARS or another model predicts. Cells, or one profile a perturbation: `.h5ad` or a zipped Zarr "
             "store. Or a table of predicted log2 fold changes: `.csv`, `.tsv`, `.parquet` or `.xlsx`. "
             "Each pair of the dataset gets P(DE) and P(up | DE)."
         )

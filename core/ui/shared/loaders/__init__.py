@@ -72,7 +72,6 @@ from core.ui.shared.loaders.rows import (
     text_counts,
 )
 from core.ui.shared.loaders.scores import (
-    cell_evaluation,
     comparison,
     count_score,
     ids_unlike,
@@ -116,7 +115,6 @@ __all__ = [
     "benchmark_plan",
     "benchmark_report",
     "calls_tools",
-    "cell_evaluation",
     "chain_findings",
     "comparison",
     "contamination_reports",

@@ -8,7 +8,6 @@ import pandas as pd
 from core.actions.cells import control_expression_of
 from core.actions.component_loader import WorkspaceComponents
 from core.actions.knn_numbers import kept_vectors, space_to_scramble
-from core.cells.cell_eval import CellEvaluation
 from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
 from core.scoring.baselines import add_expression
@@ -19,8 +18,7 @@ from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.space_controls import control_spaces
 from core.scoring.standing import Standing, standing_of
 from core.stats.row_changes import rank_movement
-from core.store import Cursor, cell_evaluations, datasets, pairs, predictions, runs
-from core.store.cell_evaluations import StoredEvaluation
+from core.store import Cursor, datasets, pairs, predictions, runs
 from core.store.datasets import Dataset
 from core.store.predictions import RowFilter
 from core.store.runs import Run
@@ -82,14 +80,6 @@ def run_score(run: str) -> RunScore:
 def count_score(run: str) -> RunScore:
     """Return the score of row counts alone on a run's rows, scored as the run is."""
     return run_scores.score_counts(scored_rows(run))
-
-
-@cache_by("run:{0}", entries=12)
-def cell_evaluation(run: str) -> tuple[StoredEvaluation, CellEvaluation] | None:
-    """Return cell-eval's table stored with a run, and the data it was made against; None without one."""
-    with reading() as db:
-        stored = cell_evaluations.find(db, run)
-    return None if stored is None else (stored, CellEvaluation.from_json(stored.content))
 
 
 @cache_by("run:{0}", "datasets", entries=12)
