@@ -152,7 +152,7 @@ def _split(db: Cursor, rows: RunRows) -> list[RunRows]:
     if found.empty:
         return [rows]
     values = found.set_index(["stage", "seed", "pair_id"])["p"].sort_index()
-    return [_with_answers(rows, [_answers(values, stage, seed, rows) for stage in _STAGES], len(seeds)) for seed in seeds]
+    return [_with_answers(rows, [_answers(values, stage, seed, rows) for stage in _STAGES]) for seed in seeds]
 
 
 def _answers(values: Any, stage: str, seed: int, rows: RunRows) -> Floats:
@@ -161,12 +161,11 @@ def _answers(values: Any, stage: str, seed: int, rows: RunRows) -> Floats:
     return np.full(len(rows), np.nan) if level is None else level.reindex(wanted).to_numpy(dtype=np.float64)
 
 
-def _with_answers(rows: RunRows, answers: Sequence[Floats], seeds: int) -> RunRows:
-    """Return the rows with one seed's answers, and its share of each row's tokens."""
+def _with_answers(rows: RunRows, answers: Sequence[Floats]) -> RunRows:
+    """Return the rows with one seed's answers."""
     columns = dict(zip(QUESTIONS.values(), answers, strict=True))
-    tokens = rows.frame["tokens"].astype("Float64") / seeds
     scores = scores_from_probabilities(np.nan_to_num(answers[0]), answers[1])
-    return replace(rows, frame=rows.frame.assign(**columns, tokens=tokens), scores=scores)
+    return replace(rows, frame=rows.frame.assign(**columns), scores=scores)
 
 
 def _is_read(rows: RunRows) -> Bools:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from core.errors import InputError
-from core.plots import asked_again, seed_worth, theme
+from core.plots import asked_again, theme
 from core.plots.asked_again import AGAIN, CHANGED, STANDS
 
 TABLE = pd.DataFrame(
@@ -43,14 +43,3 @@ def test_other_tables_are_refused() -> None:
         asked_again.figure(TABLE.drop(columns="p"))
     with pytest.raises(InputError, match="side: got 'x'"):
         asked_again.figure(TABLE.assign(side="x"))
-    with pytest.raises(InputError, match="missing column se"):
-        seed_worth.figure(pd.DataFrame({"seeds": [1]}), 0.1, None)
-
-
-@pytest.mark.parametrize(("enough", "said"), [(3, ["3 seeds are worth their tokens"]), (1, ["1 seed is enough"]), (None, [])])
-def test_the_error_falls_to_that_of_the_rows(enough: int | None, said: list[str]) -> None:
-    table = pd.DataFrame({"seeds": [1, 2, 3], "se": [0.05, 0.045, 0.042]})
-    chart = seed_worth.figure(table, 0.04, enough)
-    assert list(chart.data[0].y) == [0.05, 0.045, 0.042]
-    assert [note.text for note in chart.layout.annotations] == [*said, "the rows alone 0.0400"]
-    assert theme.CHOSEN in chart.data[0].marker.color or enough is None

@@ -16,6 +16,7 @@ from core.errors import InputError, StateError
 from core.experiments.attribution import Attribution
 from core.experiments.attribution_arms import AttributionSpec, tools_given
 from core.experiments.attribution_words import cost_sentence, method_sentence, verdict_sentence
+from core.experiments.seed_words import judge_sentences
 from core.fields.record import make, option_of
 from core.plots import attribution as figure
 from core.scoring.sentences import interval_text
@@ -24,7 +25,6 @@ from core.ui.experiments import names_panel
 from core.ui.shared import further, links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import Parts, watch_job
-from core.ui.shared.judge_panel import show_seeds
 from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.option_controls import key_of, show_calls, show_more, show_settings, title_of
 from core.ui.shared.shell import PageContext, explain_errors
@@ -75,8 +75,8 @@ def _show(context: PageContext, saved: SavedAttribution) -> None:
     _show_tools(found)
     st.markdown("**How sure is the judge?**")
     others = f" · beside {', '.join(found.seeds.others)}" if found.seeds.others else ""
-    caption = f"{found.seeds.rows:,} rows of {found.spec.name}, asked {found.seeds.asks} times{others}"
-    show_seeds(found.seeds, "seeds", f"What seeds are worth for {found.spec.name}", caption)
+    st.markdown(as_text(" ".join(judge_sentences(found.seeds))))
+    st.caption(as_text(f"{found.seeds.rows:,} rows of {found.spec.name}, asked {found.seeds.asks} times{others}"))
 
 
 def _show_progress(saved: SavedAttribution) -> None:
