@@ -315,7 +315,7 @@ def _outs(folder: Path) -> dict[str, Path]:
 OUTS = ("folder", "missing-folder", "below-a-file", "existing-file", "pipe", "device", "full", "proc", "long-name")
 WRITERS = {
     "export": ["export", "debate", "--out"],
-    "bundle": ["bundle", "debate", "--out"],
+    "bundle": ["export", "debate", "--format", "bundle", "--out"],
     "package": ["package", "debate", "--track", "B", "--rows", "split=none", "--out"],
 }
 
@@ -367,11 +367,11 @@ ATTACKS = [
     Attack("content-npz-of-objects", _import_of("x.npz", _objects), "pickled array"),
     Attack("content-parquet-bomb", _import_of("x.parquet", _parquet_bomb), "that unpack to"),
     Attack("content-the-store", lambda _: ["import", "WORKSPACE/data/desk.duckdb"]),
-    *(Attack(f"rename-{name}", lambda _, text=text: ["rename", "debate", text]) for name, text in NAMES.items()),
+    *(Attack(f"rename-{name}", lambda _, text=text: ["runs", "rename", "debate", text]) for name, text in NAMES.items()),
     *(Attack(f"file-called-{name}", _table(f"{NAMES[name]}.csv")) for name in ("escape", "bidi", "zero-width", "line-end")),
     Attack("file-called-blank", _table("\u3000.csv")),
     Attack("argument-undecodable", lambda folder: ["import", f"{folder}/\udcff.csv"], "byte 0xFF is not UTF-8"),
-    Attack("rename-undecodable", lambda _: ["rename", "debate", "a\udce4b"], "byte 0xE4 is not UTF-8"),
+    Attack("rename-undecodable", lambda _: ["runs", "rename", "debate", "a\udce4b"], "byte 0xE4 is not UTF-8"),
     Attack("import-name", lambda folder: [*_table("x.csv")(folder), "--name", f"x{BIDI}"]),
     Attack("import-dataset", lambda folder: [*_import_of("x.csv", _bytes(OTHER_TRAIN))(folder), "--dataset", f"x{ZERO_WIDTH}"]),
     Attack("run-name", lambda _: ["run", "evidence_rules", "--name", f"x{BIDI}"]),

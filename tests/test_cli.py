@@ -65,15 +65,15 @@ def test_a_run_from_import_to_deletion(tmp_path: Path, files: Path) -> None:
         run
     )
     assert (run["name"], run["dataset"], run["done"], run["fallbacks"], run["public_score"]) == ("debate", "bmdm", 4, 1, None)
-    assert core_json(place, "set", "debate", "public_score=0.6", "note=a = b")["note"] == "a = b"
-    assert core_json(place, "rename", run["id"], "argued")["name"] == "argued"
+    assert core_json(place, "runs", "set", "debate", "public_score=0.6", "note=a = b")["note"] == "a = b"
+    assert core_json(place, "runs", "rename", run["id"], "argued")["name"] == "argued"
     audit = core_json(place, "audit", "debate", "argued")
     of_up = {"n": 3, "short": 1, "option": 1, "against": 1, "cites": None, "answers": 1, "answers_against": 1, "bare": 0}
     assert of_up.items() <= audit["roles"]["UP"].items()
     assert audit["rows_by_arguing"] == [0, 0, 0, 1, 2]
     assert (audit["de_fallbacks"], audit["dir_fallbacks"]) == (0, 0)
-    note = core_json(place, "note", "argued", "look here", "--row", "Pa_Ga")["note"]
-    [listed] = core_json(place, "notes", "argued")["notes"]
+    note = core_json(place, "note", "add", "argued", "look here", "--row", "Pa_Ga")["note"]
+    [listed] = core_json(place, "note", "list", "argued")["notes"]
     assert (listed["id"], listed["run"], listed["pair_id"], listed["figure"], listed["text"]) == (
         note,
         "argued",
@@ -81,13 +81,13 @@ def test_a_run_from_import_to_deletion(tmp_path: Path, files: Path) -> None:
         None,
         "look here",
     )
-    assert core_json(place, "notes", "argued", "--author", "nobody")["notes"] == []
-    assert core_json(place, "delete-note", note) == {"deleted": note}
-    assert core_json(place, "notes", "argued")["notes"] == []
+    assert core_json(place, "note", "list", "argued", "--author", "nobody")["notes"] == []
+    assert core_json(place, "note", "delete", note) == {"deleted": note}
+    assert core_json(place, "note", "list", "argued")["notes"] == []
     assert core_json(place, "undo", "argued")["rows"] == 4
     assert core_json(place, "runs") == {"runs": []}
     core_json(place, "import", str(files / "debate.csv"), "--name", "again")
-    assert core_json(place, "delete", "again")["name"] == "again"
+    assert core_json(place, "runs", "delete", "again")["name"] == "again"
 
 
 @pytest.mark.soak
@@ -111,15 +111,15 @@ def test_export_to_a_file(small_workspace: Workspace, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        (["rename", "nothing", "x"], 1, "not in this workspace"),
+        (["runs", "rename", "nothing", "x"], 1, "not in this workspace"),
         (["import", "absent.csv"], 1, "no such file"),
-        (["set", "debate", "public_score=lots"], 1, "between 0 and 1"),
+        (["runs", "set", "debate", "public_score=lots"], 1, "between 0 and 1"),
         (["audit", "debate", "nothing"], 1, "not in this workspace"),
         (["export", "debate", "--format", "parquet"], 1, "--out"),
         (["bench", "nothing"], 1, "no such benchmark"),
         (["fetch", "nothing"], 1, "challenge"),
         (["export", "debate", "--format", "xlsx"], 2, "xlsx"),
-        (["rename", "debate"], 2, ""),
+        (["runs", "rename", "debate"], 2, ""),
         (["no-such-command"], 2, ""),
     ],
 )

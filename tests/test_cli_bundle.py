@@ -52,7 +52,7 @@ def made(little_demo: Workspace, tmp_path_factory: pytest.TempPathFactory, serve
     on = ("--dataset", "simulated", "--rows", "split=test;sample=3")
     core_json(folder, "run", "evidence_rules", "--name", "ruled", *on)
     core_json(folder, "run", "debate", "--name", "argued", "--endpoint", server, *on)
-    core_json(folder, "set", "argued", "public_score=0.61", "note=the first one")
+    core_json(folder, "runs", "set", "argued", "public_score=0.61", "note=the first one")
     workspace = desk_at(folder)
     add_note(workspace, "argued", None, "all of it")
     add_note(workspace, "argued", stored(workspace, "argued")["prediction"][0][1], "odd ± 一", author="Ada")
@@ -68,7 +68,7 @@ def fresh(bare: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", RUNS)
 def test_every_table_comes_back_and_so_do_the_bytes(made: Path, fresh: Path, tmp_path: Path, name: str) -> None:
     out = tmp_path / "run.zip"
-    result = core_json(made, "bundle", name, "--out", str(out))
+    result = core_json(made, "export", name, "--format", "bundle", "--out", str(out))
     assert set(result) == BUNDLED
     assert (result["path"], result["problems"]) == (str(out), [])
     assert result["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
@@ -80,7 +80,7 @@ def test_every_table_comes_back_and_so_do_the_bytes(made: Path, fresh: Path, tmp
     if name == "argued":
         assert all(ours.values())
     again = tmp_path / "again.zip"
-    core_json(fresh, "bundle", name, "--out", str(again))
+    core_json(fresh, "export", name, "--format", "bundle", "--out", str(again))
     assert again.read_bytes() == out.read_bytes()
 
 
@@ -89,7 +89,7 @@ def test_a_folder_of_bundles_and_then_all_of_it_again(made: Path, fresh: Path, t
     folder = tmp_path / "sent"
     folder.mkdir()
     for name in RUNS[:2]:
-        core_json(made, "bundle", name, "--out", str(folder / f"{name}.zip"))
+        core_json(made, "export", name, "--format", "bundle", "--out", str(folder / f"{name}.zip"))
     assert [record["new"] for record in core_json(fresh, "import", str(folder))["imported"]] == [True, True]
     before = everything(desk_at(fresh))
     done = core(fresh, "import", str(folder))
@@ -105,7 +105,7 @@ def test_a_folder_of_bundles_and_then_all_of_it_again(made: Path, fresh: Path, t
 
 def test_an_imported_run_is_known_by_its_id_and_cannot_be_resumed(made: Path, fresh: Path, tmp_path: Path) -> None:
     out = tmp_path / "run.zip"
-    core_json(made, "bundle", "argued", "--out", str(out))
+    core_json(made, "export", "argued", "--format", "bundle", "--out", str(out))
     core_json(fresh, "import", str(out))
     with desk_at(made).store.read() as db:
         key = runs.find(db, "argued").id
@@ -118,7 +118,7 @@ def test_an_imported_run_is_known_by_its_id_and_cannot_be_resumed(made: Path, fr
 
 @pytest.mark.soak
 def test_undo_leaves_the_workspace_as_it_was(made: Path, fresh: Path, tmp_path: Path) -> None:
-    core_json(made, "bundle", "argued", "--out", str(tmp_path / "run.zip"))
+    core_json(made, "export", "argued", "--format", "bundle", "--out", str(tmp_path / "run.zip"))
     before = everything(desk_at(fresh))
     core_json(fresh, "import", str(tmp_path / "run.zip"))
     core_json(fresh, "undo", "run.zip")
@@ -131,12 +131,12 @@ def test_undo_leaves_the_workspace_as_it_was(made: Path, fresh: Path, tmp_path: 
 def test_another_file_is_never_overwritten_silently(made: Path, tmp_path: Path) -> None:
     out = tmp_path / "run.zip"
     out.write_bytes(b"something else")
-    done = core(made, "bundle", "ruled", "--out", str(out))
+    done = core(made, "export", "ruled", "--format", "bundle", "--out", str(out))
     assert done.status == 1
     assert "another file lies there" in done.err
     assert out.read_bytes() == b"something else"
-    core_json(made, "bundle", "ruled", "--out", str(out), "--replace")
-    core_json(made, "bundle", "ruled", "--out", str(out))  # the same bytes are no other file
+    core_json(made, "export", "ruled", "--format", "bundle", "--out", str(out), "--replace")
+    core_json(made, "export", "ruled", "--format", "bundle", "--out", str(out))  # the same bytes are no other file
     assert list(tmp_path.iterdir()) == [out]
 
 
@@ -144,9 +144,9 @@ def test_another_file_is_never_overwritten_silently(made: Path, tmp_path: Path) 
 def test_read_only_lets_a_bundle_out_and_none_in(
     made: Path, fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    core_json(made, "bundle", "ruled", "--out", str(tmp_path / "before.zip"))
+    core_json(made, "export", "ruled", "--format", "bundle", "--out", str(tmp_path / "before.zip"))
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    core_json(made, "bundle", "ruled", "--out", str(tmp_path / "run.zip"))
+    core_json(made, "export", "ruled", "--format", "bundle", "--out", str(tmp_path / "run.zip"))
     assert (tmp_path / "run.zip").read_bytes() == (tmp_path / "before.zip").read_bytes()
     before = everything(desk_at(fresh))
     done = core(fresh, "import", str(tmp_path / "run.zip"))
@@ -157,7 +157,7 @@ def test_read_only_lets_a_bundle_out_and_none_in(
 
 @pytest.mark.soak
 def test_where_no_dataset_knows_its_rows_it_says_which_is_expected(made: Path, tmp_path: Path) -> None:
-    core_json(made, "bundle", "ruled", "--out", str(tmp_path / "run.zip"))
+    core_json(made, "export", "ruled", "--format", "bundle", "--out", str(tmp_path / "run.zip"))
     empty = desk_at(tmp_path / "empty")
     before = everything(empty)
     done = core(empty.settings.workspace, "import", str(tmp_path / "run.zip"))
@@ -171,7 +171,7 @@ def test_where_no_dataset_knows_its_rows_it_says_which_is_expected(made: Path, t
 @pytest.mark.parametrize("damage", ["cut", "flipped", "text"])
 def test_a_damaged_bundle_changes_nothing(made: Path, fresh: Path, tmp_path: Path, damage: str) -> None:
     out = tmp_path / "run.zip"
-    core_json(made, "bundle", "argued", "--out", str(out))
+    core_json(made, "export", "argued", "--format", "bundle", "--out", str(out))
     content = bytearray(out.read_bytes())
     if damage == "flipped":
         content[len(content) // 2] ^= 0xFF
@@ -188,7 +188,7 @@ def test_a_damaged_bundle_changes_nothing(made: Path, fresh: Path, tmp_path: Pat
 
 @pytest.mark.soak
 def test_an_unknown_run(made: Path, tmp_path: Path) -> None:
-    done = core(made, "bundle", "nothing", "--out", str(tmp_path / "run.zip"))
+    done = core(made, "export", "nothing", "--format", "bundle", "--out", str(tmp_path / "run.zip"))
     assert done.status == 1
     assert "not in this workspace" in done.err
     assert not list(tmp_path.iterdir())

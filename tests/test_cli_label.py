@@ -16,10 +16,10 @@ RUBRIC = Rubric("names-a-pathway", "Does the text name a pathway?")
 def test_label_draws_exports_and_imports(small_workspace: Workspace, tmp_path: Path) -> None:
     place = small_workspace.settings.workspace
     rubrics.add(small_workspace, RUBRIC)
-    found = core_json(place, "label", RUBRIC.name, "debate", "--sample", "5", "--seed", "3")
+    found = core_json(place, "rubric", "label", RUBRIC.name, "debate", "--sample", "5", "--seed", "3")
     assert (found["rubric"], found["by"], found["seed"], found["n"]) == (RUBRIC.name, "random", 3, 5)
     assert sum(found["roles"].values()) == 5
-    text = core(place, "label", RUBRIC.name, "debate", "--sample", "5", "--seed", "3").out
+    text = core(place, "rubric", "label", RUBRIC.name, "debate", "--sample", "5", "--seed", "3").out
     assert f"5 texts of debate for names-a-pathway, random, seed 3: sample {found['sample']}" in text
     assert "page Arguments" in text
     sample = labels.find_sample(small_workspace, RUBRIC, "debate", found["sample"])
@@ -27,10 +27,10 @@ def test_label_draws_exports_and_imports(small_workspace: Workspace, tmp_path: P
     given = TextLabel(first.pair_id, first.seq, first.role, "yes", "Ada", sample=sample.id)
     labels.give_label(small_workspace, RUBRIC, "debate", given)
     file = tmp_path / "labels.csv"
-    assert core_json(place, "label", RUBRIC.name, "debate", "--export", str(file)) == {"file": str(file), "labels": 1}
+    assert core_json(place, "rubric", "label", RUBRIC.name, "debate", "--export", str(file)) == {"file": str(file), "labels": 1}
     assert first.pair_id in file.read_text()
     labels.take_back(small_workspace, RUBRIC, "debate", given)
-    done = core_json(place, "label", RUBRIC.name, "debate", "--import", str(file))
+    done = core_json(place, "rubric", "label", RUBRIC.name, "debate", "--import", str(file))
     assert (done["new"], done["changed"], done["known"]) == (1, 0, 0)
 
 
@@ -49,7 +49,7 @@ def test_label_says_what_is_wrong(small_workspace: Workspace, tmp_path: Path) ->
         (("names-a-pathway", "debate", "--import", str(file)), "labels.csv, line 2: answer 'maybe', expected yes, no"),
         (("names-a-pathway", "debate", "--import", str(tmp_path / "none.csv")), "none.csv"),
     ):
-        done = core(place, "label", *arguments)
+        done = core(place, "rubric", "label", *arguments)
         assert (done.status, done.out) == (1, "")
         assert message in done.err
         assert done.err.count("\n") == 1

@@ -91,7 +91,7 @@ def everything(unpacked: Workspace, tmp_path: Path) -> Workspace:
     [
         ("score recov", ["recovered"]),
         ("score knn", []),  # names are as they are written
-        ("notes recov", ["recovered"]),
+        ("note list recov", ["recovered"]),
         ("compare recov", ["recovered"]),
         ("compare kNN fused,recov", ["fused,recovered"]),
         ("compare kNN fused,asked", ["fused,asked"]),  # no name with a comma, which a list cannot hold
@@ -108,7 +108,7 @@ def everything(unpacked: Workspace, tmp_path: Path) -> Workspace:
         ("jobs log kil", ["killed"]),
         ("jobs resume run/kil", ["run/killed"]),
         ("report build pa", ["paper"]),
-        ("walk show fir", ["first walk"]),
+        ("report walk show fir", ["first walk"]),
         ("ledger result kNN", ["kNN helps", "kNN in two cuts"]),
         ("ledger result not --benchmark two", ["two seeds of a prompt"]),
         ("rubric run names", ["names-a-pathway"]),
@@ -164,8 +164,8 @@ FUSION = ("--with", "kNN", "--w-de", "0.5", "--w-dir", "0.5", "--name", "new")
         ("audit", "debate", "fusd"),
         ("rubric", "rate", "short", "argued", "--reading", "fusd"),
         ("seeds", "fusd"),
-        ("notes", "fusd"),
-        ("delete", "fusd"),
+        ("note", "list", "fusd"),
+        ("runs", "delete", "fusd"),
         ("resume", "fusd"),
         ("export", "fusd"),
         ("report", "new", "paper 2", "--runs", "kNN,fusd"),

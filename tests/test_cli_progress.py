@@ -75,5 +75,5 @@ def test_what_ended_early_says_how_it_goes_on() -> None:
     record = {"name": "a reading", "id": "abc", "done": 1200}
     assert progress_line({**record, "status": "running"}) == "a reading (abc): running, 1,200 rows done"
     assert progress_line({**record, "status": "crashed"}) == (
-        "a reading (abc): crashed, 1,200 rows done; `perturbdesk resume 'a reading'` continues it"
+        "a reading (abc): crashed, 1,200 rows done; `perturbdesk jobs resume 'a reading'` continues it"
     )

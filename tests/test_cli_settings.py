@@ -11,7 +11,7 @@ from tests.commands import core
 
 RUN = ("run", "prompt_only", "--dataset", "simulated")
 FUSE = ("fuse", "--base", "a", "--with", "b", "--name", "x", "--w-dir", "1")
-DECOMPOSE = ("decompose", "--base", "a", "--fused", "b", "--name", "x", "--w-dir", "1")
+RECOVER = ("fuse", "--from", "b", "--base", "a", "--name", "x", "--w-dir", "1")
 LABELS = ("cells", "labels", "F", "--name", "n")
 HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
 
@@ -34,7 +34,8 @@ HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
         (("knn", "--space", "x", "--power", "inf"), "--power: got inf, expected a finite number, more than 0"),
         (("knn", "--space", "x", "--folds", "1"), "--folds: got 1, expected 2 or more"),
         (("knn", "--space", "x,x"), "--space: got x, x; expected one or more, each once"),
-        ((*DECOMPOSE, "--w-de", "7"), "--w-de: got 7.0, expected more than 0, at most 1"),
+        ((*RECOVER, "--w-de", "0"), "--w-de: got 0.0, expected more than 0, at most 1"),
+        ((*RECOVER, "--w-de", "0.5,0.5"), "--w-de: got 2 weights"),
         ((*FUSE, "--w-de", "2"), "--w-de: got '2', expected numbers with commas between them, each 0 to 1"),
         ((*FUSE, "--w-de", "0.5,0.5"), "--w-de: got 2 weights for 1 runs"),
         ((*LABELS, "--pert-shares", "2", "-1", "0"), "--pert-shares: got ('2', '-1', '0'), expected 3 numbers"),

@@ -292,7 +292,7 @@ def test_fuse_and_decompose(place: Path, workspace: Workspace) -> None:
     fused = made(place, "fuse", "--base", "llm train", "--with", "knn", *weights, "--name", "fused")
     assert (fused["run"], fused["rows"]) == ("fused", 70)
     assert 0 < fused["uncovered"] < 70
-    back = made(place, "decompose", "--base", "llm train", "--fused", fused["id"], *weights, "--name", "back")
+    back = made(place, "fuse", "--from", fused["id"], "--base", "llm train", *weights, "--name", "back")
     assert (back["rows"], back["uncovered"]) == (70, fused["uncovered"])
     again = made(place, "fuse", "--base", "llm train", "--with", "back", *weights, "--name", "again")
     assert again["uncovered"] == fused["uncovered"]
@@ -306,7 +306,7 @@ def test_fuse_and_decompose(place: Path, workspace: Workspace) -> None:
         found = runs.find(db, scaled["id"])
         assert found.spec["options"]["by_support"] == "more"
         assert predictions.frame(db, found.id)["p_de"].tolist() != one["p_de"].tolist()
-    wrong = core(place, "decompose", "--base", "llm train", "--fused", "fused", "--w-de", "0.4", "--w-dir", "0.6", "--name", "x")
+    wrong = core(place, "fuse", "--from", "fused", "--base", "llm train", "--w-de", "0.4", "--w-dir", "0.6", "--name", "x")
     assert (wrong.status, "from the grid" in wrong.err) == (1, True)
     with workspace.store.write() as db:
         db.execute(
@@ -361,7 +361,7 @@ TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
         ([*TRAIN, "llm test=llm train"], 1, "reference run of llm test: it is not fused here"),
         ([*TRAIN, "llm train=nobody"], 1, "run 'nobody'"),
         ([*FUSE, "0.5", "--reference-run", "llm train=llm train"], 1, "under population; expected train"),
-        (["decompose", "--base", "a", "--fused", "b", "--w-de", "1", "--w-dir", "1", "--name", "x"], 1, "run 'a'"),
+        (["fuse", "--from", "b", "--base", "a", "--w-de", "1", "--w-dir", "1", "--name", "x"], 1, "run 'a'"),
         (["undo", "near"], 1, "import 'near': not in this workspace"),
         (["embed", "text"], 2, "--name"),
         (["embed", "fold", "--name", "s"], 2, "fold"),
@@ -372,7 +372,7 @@ TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
         (["neighbours", "--space", "near"], 2, "PAIR"),
         (["fuse", "--base", "llm train", "--with", "llm train", "--w-de", "0.5", "--w-dir", "0.5"], 2, "--name"),
         ([*FUSE, "0.5", "--reference", "all"], 2, "all"),
-        (["decompose", "--base", "a", "--fused", "b", "--w-de", "x", "--w-dir", "1", "--name", "x"], 2, "--w-de"),
+        (["fuse", "--base", "a", "--w-de", "1", "--w-dir", "1", "--name", "x"], 2, "--with"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
@@ -395,7 +395,7 @@ def test_read_only_from_the_environment(place: Path, workspace: Workspace, monke
         ["embed", "delete", "near"],
         ["knn", "--space", "near", "--name", "knn"],
         [*FUSE, "0.5"],
-        ["decompose", "--base", "llm train", "--fused", "llm train", "--w-de", "1", "--w-dir", "1", "--name", "x"],
+        ["fuse", "--from", "llm train", "--base", "llm train", "--w-de", "1", "--w-dir", "1", "--name", "x"],
         ["undo", "lps.json"],
     ):
         done = core(place, *arguments)

@@ -17,11 +17,11 @@ MB = 1 << 20
 READING = [["runs"], ["doctor"], ["score", "debate"], ["audit", "debate", "debate"], ["export", "debate"], ["embed", "list"]]
 WRITING = [
     ["import", "FILE"],
-    ["rename", "debate", "other"],
-    ["set", "debate", "note=x"],
+    ["runs", "rename", "debate", "other"],
+    ["runs", "set", "debate", "note=x"],
     ["demo"],
     ["run", "evidence_rules"],
-    ["bundle", "debate", "--out", "DISK/run.zip"],
+    ["export", "debate", "--format", "bundle", "--out", "DISK/run.zip"],
     ["export", "debate", "--out", "DISK/rows.csv"],
     ["fetch", "challenge"],
 ]
@@ -65,5 +65,5 @@ def test_what_writes_says_how_much_is_free_and_where(disk: Path, tmp_path: Path,
             assert re.search(r"no space left on the disk \(0\.0 MB are free in /.*\); free some space and try again", line), line
     assert commands.core_json(disk, "runs") == before
     (disk.parent / "filler").unlink()
-    assert commands.core(disk, "rename", "debate", "other").status == 0
+    assert commands.core(disk, "runs", "rename", "debate", "other").status == 0
     assert commands.core_json(disk, "score", "other")["n"] == 4

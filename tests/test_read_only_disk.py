@@ -27,11 +27,11 @@ READING = [
     ["embed", "list"],
     ["knn", "--space", "simulated", "--permutations", "0"],
     ["export", RUN, "--out", "ELSEWHERE/rows.csv"],
-    ["bundle", RUN, "--out", "ELSEWHERE/run.zip"],
+    ["export", RUN, "--format", "bundle", "--out", "ELSEWHERE/run.zip"],
 ]
 WRITING = [
     ["import", "ELSEWHERE"],
-    ["rename", RUN, "other"],
+    ["runs", "rename", RUN, "other"],
     ["set", RUN, "note=x"],
     ["delete", RUN],
     ["undo", "debate.csv"],

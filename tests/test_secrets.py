@@ -147,7 +147,7 @@ def test_nothing_that_a_server_echoes_is_kept_or_printed(
             commands.core(workspace, "log", "r"),
             commands.core(workspace, "runs", "--json"),
             commands.core(workspace, "export", "r", "--format", "jsonl", "--traces", "--out", str(tmp_path / "traces.jsonl")),
-            commands.core(workspace, "bundle", "r", "--out", str(tmp_path / "r.zip")),
+            commands.core(workspace, "export", "r", "--format", "bundle", "--out", str(tmp_path / "r.zip")),
             commands.core(workspace, "backup", "--out", str(tmp_path / "backup.zip")),
             commands.core(workspace, "doctor"),
         ]

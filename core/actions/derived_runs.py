@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,25 +27,14 @@ from core.transfer.protocols import EvaluationProtocol, predict_priors
 _NAMED = "the form of the page Run names every run"
 
 
-def _name_of_new_run(key: str = "") -> Any:
-    """Return the setting of the name of a run that is made of others."""
-    return setting("", "The new run's name.", title="Name of the new run", required=True, changes_result=False, key=key)
-
-
 @dataclass(frozen=True, slots=True)
 class FusionRequest:
     """A fusion as a person asks for it. name: of the run that is saved."""
 
-    name: str = _name_of_new_run(key="mix_name")
+    name: str = setting(
+        "", "The new run's name.", title="Name of the new run", required=True, changes_result=False, key="mix_name"
+    )
     settings: FusionSettings = field(default_factory=FusionSettings)
-
-
-@dataclass(frozen=True, slots=True)
-class RecoveredRequest:
-    """The other component of a published fusion as a person asks for it. name: of the run that is saved."""
-
-    name: str = _name_of_new_run()
-    settings: RecoveredSettings = field(default_factory=RecoveredSettings)
 
 
 @dataclass(frozen=True, slots=True)

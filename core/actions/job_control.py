@@ -10,12 +10,13 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from core.actions import jobs
-from core.actions.job_kinds.base import Job, every_job, kinds
+from core.actions.job_kinds.base import Job, JobKind, every_job, kinds
 from core.actions.workspace import Workspace
 from core.errors import InputError, NotFound, StateError
 from core.hashes import KEY_DIGITS, sha256_of
 from core.jobs.start import FIRST_HEARTBEAT_S
 from core.jobs.work import work_on
+from core.store import runs
 from core.texts import list_known
 
 Resume = Callable[[Workspace, Job], object]  # starts a process that continues a job
@@ -40,11 +41,32 @@ def find_named(workspace: Workspace, name: str) -> Job:
     found = [job for job in known if name in (job.title, f"{job.kind}/{job.key}")]
     found = found or [job for job in known if name in (job.name, job.key)]
     if not found:
+        _refuse_run_made_elsewhere(workspace, name)
         raise NotFound(f"job {name!r}: not in this workspace, {list_known(name, [job.title for job in known])}")
     if len(found) > 1:
         ids = ", ".join(f"{job.kind}/{job.key}" for job in found)
         raise InputError(f"job {name!r}: {len(found)} jobs have this name, expected one of {ids}")
     return found[0]
+
+
+def _refuse_run_made_elsewhere(workspace: Workspace, name: str) -> None:
+    """Raise StateError if a name is that of a run that no job of this workspace makes."""
+    with workspace.store.read() as db:
+        made = [run for run in runs.list_all(db) if name in (run.id, run.name)]
+    if made:
+        raise StateError(f"run {name}: {made[0].origin}, not made by a worker of this workspace")
+
+
+def kind_of(job: Job) -> JobKind:
+    """Return the kind of a job."""
+    return kinds()[job.kind]
+
+
+def refuse_verb(job: Job, verb: str) -> None:
+    """Raise StateError if a job is of a kind to which `jobs VERB` cannot be done."""
+    kind = kind_of(job)
+    if verb not in kind.verbs:
+        raise StateError(f"jobs {verb} {job.title}: cannot be done to a {kind.title}; expected {', '.join(kind.verbs)}")
 
 
 def stop(workspace: Workspace, job: Job) -> Job:

@@ -10,7 +10,9 @@ settings    options for the settings of a record
 reading_options  refuses options for asking a model where none is asked
 lazy_group  imports the module of the command that is run
 files       demo, import, fetch, undo, export
-runs        runs, set, rename, note, delete
+runs        runs: list, set, rename, delete
+run_status  the status of a run, as run and jobs print it
+note        note: add, list, delete
 search      search
 numbers     score, compare, bench
 controls    controls
@@ -26,12 +28,12 @@ clash       clash: which points of debates are answered
 ablation    ablation: list, run
 cells       cells: describe, labels, predictions, evaluate
 embed       embed: gene spaces
-label       label: draws texts to read, exports and imports answers
+label       rubric label: draws texts to read, exports and imports answers
 ledger      ledger: list, add, result, import
-report      report: new, list, build, delete
-walk        walk: list, show, export, delete
-transfer    knn, neighbours, fuse, decompose
-submission  check, package, bundle
+report      report: new, list, build, figure, fusion, site, walk, delete
+walk        report walk: list, show, export, delete
+transfer    knn, neighbours, fuse
+submission  check, package
 reproduce   reproduce
 doctor      doctor
 backup      backup, restore
@@ -39,9 +41,9 @@ finetune    finetune
 serve_app   serve-app
 targets     targets: train, evaluate, table, list, delete
 gene_sets   gene-sets
-jobs        jobs: list, log, stop, resume
-rubric      rubric: list, add, run, rate, worth
-engine      run, worker, pause, cancel, resume, retry, log, endpoint, serve
+jobs        jobs: list, log, pause, resume, cancel, retry, stop
+rubric      rubric: list, add, run, label, rate, worth
+engine      run, worker, endpoint, serve
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Commands about runs that workers make: run, worker, pause, cancel, resume, retry, log, endpoint, serve."""
+"""Commands that make runs and ask model servers: run, worker, endpoint, serve."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,16 +12,13 @@ from typing import Annotated, Any
 import typer
 
 from core.actions import launch, model_servers, run_control
-from core.actions.changed_settings import ChangedSettings, change_settings
-from core.actions.workspace import Workspace
 from core.cli import names
 from core.cli.base import Detach, Json, say, say_if_named_otherwise, say_progress, show
 from core.cli.names import RunName
-from core.cli.runs import list_records
+from core.cli.run_status import show_status
 from core.cli.settings import takes
 from core.engine.request import RunRequest
 from core.engine.resolve import model_settings_without_effect
-from core.engine.spec import ExecutionSettings
 from core.fields.record import make
 from core.llm.health import Health, describe_logprobs
 from core.llm.messages import Request
@@ -73,7 +70,7 @@ def run(
         say(not_asked)
     started = launch.start(context.obj, request, spec=spec, replace=replace, detach=detach)
     say_if_named_otherwise(started, launch.name_of(request))
-    _exit_unless(_show(context.obj, started.id, as_json))
+    _exit_unless(show_status(context.obj, started.id, as_json))
 
 
 @app.command()
@@ -81,62 +78,6 @@ def worker(context: typer.Context, run: RunName) -> None:
     """Work on a run until it ends; started by run --detach and by the app, not by people."""
     status = run_control.work_on(context.obj, run)
     say(f"{run}: {status.state}{f', {status.cause}' if status.cause else ''}")
-
-
-@app.command()
-def pause(context: typer.Context, run: RunName, as_json: Json = False) -> None:
-    """Finish the rows in flight, then wait."""
-    _show(context.obj, run_control.pause(context.obj, run).id, as_json)
-
-
-@app.command()
-def cancel(context: typer.Context, run: RunName, as_json: Json = False) -> None:
-    """Stop a run for good; its finished rows stay."""
-    _show(context.obj, run_control.cancel(context.obj, run).id, as_json)
-
-
-@app.command()
-@takes(ChangedSettings)
-def resume(context: typer.Context, run: RunName, chosen: dict[str, Any], detach: Detach = False, as_json: Json = False) -> None:
-    """Continue a run that is paused, crashed or was stopped, optionally elsewhere or with more tokens."""
-    settings = _new_settings(context.obj, run, make(ChangedSettings, chosen))
-    _show(context.obj, run_control.resume(context.obj, run, settings=settings, begin=_begin(detach)).id, as_json)
-
-
-@app.command()
-@takes(ChangedSettings)
-def retry(context: typer.Context, run: RunName, chosen: dict[str, Any], detach: Detach = False, as_json: Json = False) -> None:
-    """Predict the failed rows again, optionally elsewhere or with more tokens."""
-    settings = _new_settings(context.obj, run, make(ChangedSettings, chosen))
-    _show(context.obj, run_control.retry(context.obj, run, settings=settings, begin=_begin(detach)).id, as_json)
-
-
-def _new_settings(workspace: Workspace, run: str, changed: ChangedSettings) -> ExecutionSettings | None:
-    """Return the run's settings with those that are given; None if none is."""
-    changes = changed.values()
-    return change_settings(run_control.settings_of(workspace, run), **changes) if changes else None
-
-
-def _begin(detach: bool) -> run_control.Begin:
-    return run_control.start_worker if detach else run_control.work_on
-
-
-@app.command()
-def log(
-    context: typer.Context,
-    run: RunName,
-    lines: Annotated[int, typer.Option(help="How many lines to show.")] = 50,
-    as_json: Json = False,
-) -> None:
-    """Show the last lines of a run's log, and why it ended if it did so early."""
-    found = run_control.log_tail(context.obj, run, lines)
-    _, status = _status_record(context.obj, run)
-    shown = [("servers", "model servers:", _server_line), ("nodes", "nodes:", _node_line)]
-    doing = [line for key, title, describe in shown if key in status for line in (title, *map(describe, status[key]))]
-    notice = [text for text in (_why_ended(status), status.get("notice")) if text]
-    more = {key: status[key] for key in ("notice", "servers", "nodes") if key in status}
-    record = {"run": run, "status": status["status"], "cause": status["cause"], "lines": found} | more
-    show(record, as_json, "\n".join([*found, *notice, *doing]) or "the log is empty")
 
 
 @app.command()
@@ -192,62 +133,10 @@ def _health_lines(health: Health) -> list[str]:
     ]
 
 
-def _status_record(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]:
-    """Return a run's id and its status as JSON: what `runs` prints of it, with the state and counts of this moment."""
-    found, status = run_control.find_status(workspace, run)
-    [record] = list_records(workspace, [found])
-    counts = status.counts
-    return found.id, record | {
-        "run": found.name,
-        "status": status.state,
-        "cause": status.cause,
-        "total": status.total,
-        "done": counts.done,
-        "failed": counts.failed,
-        "tokens": counts.cost or record["tokens"],
-        "spent_tokens": counts.spent or (None if record["tokens"] is None and counts.done else 0),
-        "unanswered": counts.unanswered,
-        "left_s": status.left_s,
-        **({"notice": status.notice} if status.servers or status.nodes else {}),
-        **({"servers": [asdict(server) for server in status.servers]} if status.servers else {}),
-        **({"nodes": [asdict(node) for node in status.nodes]} if status.nodes else {}),
-    }
-
-
-def _why_ended(status: Mapping[str, Any]) -> str:
-    """Return the state of a run that ended early, with the cause; "" for any other. status: of `_status_record`."""
-    return f"{status['run']}: {status['status']}; {status['cause']}" if status["cause"] else ""
-
-
-def _show(workspace: Workspace, run: str, as_json: bool) -> bool:
-    """Show the state of a run; return whether it continues, or ended with at least one answered row."""
-    run_control.settle(workspace, run)
-    _, record = _status_record(workspace, run)
-    summary = f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows, {record['failed']:,} failed"
-    notes = [text for text in (record["cause"], record.get("notice", "")) if text]
-    doing = [*map(_server_line, record.get("servers", ())), *map(_node_line, record.get("nodes", ()))]
-    show(record, as_json, "\n".join(["; ".join([summary, *notes]), *doing]))
-    all_failed = record["status"] == "done" and record["failed"] and not record["done"]
-    return not all_failed and record["status"] not in ("stopped", "crashed")
-
-
 def _exit_unless(went_well: bool) -> None:
     """End the command with the status of a failure, after it has shown what failed."""
     if not went_well:
         raise typer.Exit(1)
-
-
-def _server_line(server: Mapping[str, Any]) -> str:
-    """Return how one of several servers is doing in a run, in a line."""
-    numbers = f"{server['done']:,} answers, {server['in_flight']:,} in flight, {server['tokens_per_s']:,.0f} tokens/s"
-    return f"  {server['address']}: {server['state']}, {numbers}{', ' + server['problem'] if server['problem'] else ''}"
-
-
-def _node_line(node: Mapping[str, Any]) -> str:
-    """Return how one node of a cluster is doing in a run, in a line."""
-    numbers = f"{node['done']:,} rows, {node['in_flight']:,} in flight, {node['rows_per_s']:.1f} rows/s"
-    back = f", {node['given_back']:,} given back" if node["given_back"] else ""
-    return f"  {node['address']}: {node['state']}, {numbers}{back}{', ' + node['problem'] if node['problem'] else ''}"
 
 
 @app.command()

@@ -1,18 +1,16 @@
-"""Commands that bring rows in and take them out: demo, import, fetch, undo, export, site."""
+"""Commands that bring rows in and take them out: demo, import, fetch, undo, export."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Annotated, Literal
 
 import typer
 
+from core.actions import bundles, imports
 from core.actions import demo as demo_actions
 from core.actions import export as export_action
-from core.actions import imports, walks
-from core.actions import site as site_action
 from core.actions import undo as undo_action
 from core.actions.workspace import Workspace
 from core.cli import names
@@ -21,7 +19,7 @@ from core.cli.names import RunName
 from core.cli.progress import working
 from core.errors import InputError
 from core.file_io import write_by
-from core.store import datasets, runs
+from core.store import datasets
 from core.texts import printable
 
 app = typer.Typer()
@@ -140,15 +138,27 @@ def undo(
 def export(
     context: typer.Context,
     run: RunName,
-    form: Annotated[export_action.RunFormat, typer.Option("--format", help="The format of the rows.")] = "csv",
+    form: Annotated[
+        Literal[export_action.RunFormat, "bundle"],
+        typer.Option("--format", help="The format of the rows, or a bundle: the run with all its parts, for `import` elsewhere."),
+    ] = "csv",
     with_traces: Annotated[bool, typer.Option("--traces", help="Trace events instead of predictions.")] = False,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
     replace: ReplaceFile = False,
     as_json: Json = False,
 ) -> None:
-    """Write a run's predictions or traces; as eval, both, as a log that Inspect AI reads."""
-    if out is None and (form in ("parquet", "eval") or as_json):
+    """Write a run's predictions or traces; as eval, both, as a log that Inspect AI reads.
+
+    As bundle, everything: predictions, traces, evidence, calls and notes.
+    """
+    if out is None and (form in ("parquet", "eval", "bundle") or as_json):
         raise InputError(f"export {run}: --format {form}{' --json' if as_json else ''} needs --out FILE")
+    if form == "bundle":
+        assert out is not None
+        if with_traces:
+            raise typer.BadParameter("has no effect on a bundle, which holds the traces", param_hint="--traces")
+        _export_bundle(context.obj, run, out, replace, as_json)
+        return
 
     def write_to(file: IO[bytes]) -> int:
         return export_action.export_into(file, context.obj, run, form, with_traces=with_traces)
@@ -160,33 +170,9 @@ def export(
     show({"path": str(out), "rows": n}, as_json, f"{out}: {n:,} rows")
 
 
-_WALK = "Include a walk-through of the run's dataset; may be repeated."
+def _export_bundle(workspace: Workspace, run: str, out: Path, replace: bool, as_json: bool) -> None:
+    from core.cli.submission import problem_lines, problem_records
 
-
-@app.command()
-def site(
-    context: typer.Context,
-    run: RunName,
-    out: Annotated[Path, typer.Option(help="The folder to write.")],
-    walk: Annotated[list[str] | None, typer.Option(metavar="NAME", help=_WALK, autocompletion=names.complete_walk)] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Write into a folder that is not empty.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Write a run as a folder of plain files for any browser: every debate, with filters and search."""
-    found = _slides_of(context.obj, run, walk or ())
-    made = site_action.write_site(context.obj, run, out, walks=found, replace=replace)
-    result = {"path": str(out), "rows": made.rows, "bytes": made.size}
-    show(result, as_json, f"{out}: {made.rows:,} rows, {made.size:,} bytes; open {out / site_action.PAGE} in a browser")
-
-
-def _slides_of(workspace: Workspace, run: str, names: Sequence[str]) -> list[tuple[str, bytes]]:
-    """Name and slides of walk-throughs of a run's dataset, whose stops at the run's rows lead to the site."""
-    if not names:
-        return []
-    from core.report.walk import Links, walk_file  # figures take half a second to import
-
-    with workspace.store.read() as db:
-        found = runs.find(db, run)
-        links = Links(workspace.settings.base_url or Links().base, found.id)
-        stops = {name: walks.find_walk(db, name, found.dataset) for name in names}
-        return [(name, walk_file(db, home, name, those, links)) for name, (home, those) in stops.items()]
+    written = bundles.write_bundle_file(workspace, run, out, replace=replace)
+    result = {"path": str(out), "sha256": written.sha256, "problems": problem_records(written.problems)}
+    show(result, as_json, "\n".join([f"{out}: {written.sha256}", *problem_lines(written.problems)]))

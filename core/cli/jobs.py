@@ -1,4 +1,7 @@
-"""Commands behind `jobs`: list, log, stop, resume, and what the process of a declared kind runs."""
+"""Commands behind `jobs`: list, log, pause, resume, cancel, retry, stop, and what the process of a declared kind runs.
+
+All of them take jobs of every kind; what only a run can do is refused for others.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,19 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import job_control
+from core.actions import job_control, run_control
+from core.actions.changed_settings import ChangedSettings, change_settings
 from core.actions.job_kinds.base import Job
-from core.cli.base import Json, show
+from core.actions.job_kinds.run import RunKind
+from core.actions.workspace import Workspace
+from core.cli.base import Detach, Json, show
 from core.cli.names import JobName
+from core.cli.run_status import busy_lines, show_status, status_record
+from core.cli.settings import takes
+from core.engine.spec import ExecutionSettings
+from core.fields.record import make, options_of
 
-app = typer.Typer()
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")
@@ -34,21 +44,62 @@ def log(
     as_json: Json = False,
 ) -> None:
     """Show the last lines of a job's log, and its state: with its error, if it ended early."""
-    found = job_control.find_named(context.obj, job)
+    found = _find(context.obj, job, "log")
     said = found.log_tail(lines)
-    show({**_record(found), "lines": said}, as_json, "\n".join([*said, _line(found)]))
+    status = status_record(context.obj, found.key) if _is_run(found) else {}
+    shown = [*said, _line(found), *busy_lines(status)]
+    show({**_record(found), **status, "lines": said}, as_json, "\n".join(shown))
+
+
+@app.command()
+def pause(context: typer.Context, job: JobName, as_json: Json = False) -> None:
+    """Let a run finish the rows in flight, then wait."""
+    found = _find(context.obj, job, "pause")
+    run_control.pause(context.obj, found.key)
+    _show(context.obj, found, as_json)
+
+
+@app.command()
+@takes(ChangedSettings)
+def resume(context: typer.Context, job: JobName, chosen: dict[str, Any], detach: Detach = False, as_json: Json = False) -> None:
+    """Resume a job that is paused or ended early: a run here unless --detach, any other job in a separate process.
+
+    A run may go on elsewhere or with more tokens.
+    """
+    found = _find(context.obj, job, "resume")
+    if _is_run(found):
+        settings = _new_settings(context.obj, found, chosen)
+        run_control.resume(context.obj, found.key, settings=settings, begin=_begin(detach))
+    else:
+        _refuse_settings(found, chosen)
+        job_control.resume(context.obj, found)
+    _show(context.obj, found, as_json)
+
+
+@app.command()
+def cancel(context: typer.Context, job: JobName, as_json: Json = False) -> None:
+    """Stop a run for good; its finished rows stay."""
+    found = _find(context.obj, job, "cancel")
+    run_control.cancel(context.obj, found.key)
+    _show(context.obj, found, as_json)
+
+
+@app.command()
+@takes(ChangedSettings)
+def retry(context: typer.Context, job: JobName, chosen: dict[str, Any], detach: Detach = False, as_json: Json = False) -> None:
+    """Predict the failed rows of a run again, optionally elsewhere or with more tokens."""
+    found = _find(context.obj, job, "retry")
+    settings = _new_settings(context.obj, found, chosen)
+    run_control.retry(context.obj, found.key, settings=settings, begin=_begin(detach))
+    _show(context.obj, found, as_json)
 
 
 @app.command()
 def stop(context: typer.Context, job: JobName, as_json: Json = False) -> None:
     """Ask a job to end. Its results so far stay, and `jobs resume` continues it."""
-    _show(job_control.stop(context.obj, job_control.find_named(context.obj, job)), as_json)
-
-
-@app.command()
-def resume(context: typer.Context, job: JobName, as_json: Json = False) -> None:
-    """Resume a job that ended early, in a separate process. A running job is left alone."""
-    _show(job_control.resume(context.obj, job_control.find_named(context.obj, job)), as_json)
+    found = _find(context.obj, job, "stop")
+    job_control.stop(context.obj, found)
+    _show(context.obj, found, as_json)
 
 
 @app.command(hidden=True)
@@ -57,8 +108,41 @@ def work(context: typer.Context, kind: str, key: str) -> None:
     job_control.work(context.obj, kind, key)
 
 
-def _show(job: Job, as_json: bool) -> None:
-    show(_record(job), as_json, _line(job))
+def _find(workspace: Workspace, name: str, verb: str) -> Job:
+    """Return the job of a name or id. Raise StateError if one of its kind cannot do the verb."""
+    found = job_control.find_named(workspace, name)
+    job_control.refuse_verb(found, verb)
+    return found
+
+
+def _is_run(job: Job) -> bool:
+    return isinstance(job_control.kind_of(job), RunKind)
+
+
+def _new_settings(workspace: Workspace, job: Job, chosen: dict[str, Any]) -> ExecutionSettings | None:
+    """Return the run's settings with those that are given; None if none is."""
+    changes = make(ChangedSettings, chosen).values()
+    return change_settings(run_control.settings_of(workspace, job.key), **changes) if changes else None
+
+
+def _refuse_settings(job: Job, chosen: dict[str, Any]) -> None:
+    for option in options_of(ChangedSettings):
+        if chosen[option.name] is not None:
+            why = f"{job.title} goes on with the settings it was started with; expected a run"
+            raise typer.BadParameter(why, param_hint=option.option)
+
+
+def _begin(detach: bool) -> run_control.Begin:
+    return run_control.start_worker if detach else run_control.work_on
+
+
+def _show(workspace: Workspace, job: Job, as_json: bool) -> None:
+    """Show the present state of a job: of a run what `runs` prints of it, too."""
+    now = job_control.find(workspace, job.kind, job.key) or job
+    if _is_run(job):
+        show_status(workspace, job.key, as_json, _record(now))
+    else:
+        show(_record(now), as_json, _line(now))
 
 
 def _record(job: Job) -> dict[str, Any]:
@@ -82,5 +166,6 @@ def _record(job: Job) -> dict[str, Any]:
 
 def _line(job: Job) -> str:
     share = "" if job.share is None or not job.is_live else f"{100 * job.share:.0f}%"
-    parts = [job.words, share, job.progress, job.waits_for and f"waits: {job.waits_for}", job.cause]
+    waits = job.waits_for and f"waits: {job.waits_for}"
+    parts = [job.words, share, job.progress, waits, job.cause]
     return f"{job.title}: {' · '.join(filter(None, parts))}"

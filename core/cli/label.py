@@ -1,4 +1,4 @@
-"""The command label: draws texts for people to read, and exports and imports their labels."""
+"""The command `rubric label`: draws texts for people to read, and exports and imports their labels."""
 
 from __future__ import annotations
 
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from core.actions.workspace import Workspace
     from core.audit.rubric import Rubric
 
-app = typer.Typer()
 MOST_BYTES = 1 << 28  # of a file of labels
 
 
-@app.command()
 @takes(SampleRequest)
 def label(
     context: typer.Context,
@@ -41,7 +39,9 @@ def label(
     given = (("--sample", wanted.size), ("--export", export), ("--import", import_))
     asked = [option for option, value in given if value is not None]
     if len(asked) != 1:
-        raise InputError(f"label: got {', '.join(asked) or 'nothing to do'}, expected one of --sample, --export and --import")
+        raise InputError(
+            f"rubric label: got {', '.join(asked) or 'nothing to do'}, expected one of --sample, --export and --import"
+        )
     rubric: Rubric = rubrics.find(context.obj, name)
     if wanted.size is not None:
         _draw(context.obj, rubric, run, wanted, as_json)

@@ -1,17 +1,22 @@
-"""Commands behind `report`: new, list, build, figure, fusion, delete."""
+"""Commands behind `report`: new, list, build, figure, fusion, site, walk, delete."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from core.actions import fusion_files, machine_names, reports, walks
+from core.actions import site as site_action
 from core.actions.report_finders import finders_of
+from core.actions.workspace import Workspace
 from core.cli import names
+from core.cli import walk as walk_commands
 from core.cli.base import Json, ReplaceFile, say, show, show_scores
+from core.cli.names import RunName
 from core.errors import InputError
 from core.fields.option import split_names
 from core.file_io import write_file
@@ -24,9 +29,11 @@ from core.report.figures.registry import KINDS
 from core.report.printing import as_pdf
 from core.report.question import TITLES
 from core.report.selection import Explorers, Question, ReportSelection, select
-from core.report.walk import AT_HOME, Links
+from core.report.walk import AT_HOME, Links, walk_file
+from core.store import runs
 
-app = typer.Typer()
+app = typer.Typer(no_args_is_help=True)
+app.add_typer(walk_commands.app, name="walk", help="Walk-throughs: list, show, export as slides, delete.")
 
 _EXPLORERS = "Movable weights of fusions in the file: with scores by labels, with ranks only, or none."
 _QUESTION = "; ".join(f"{name}: {title}" for name, title in TITLES.items()) + " By default as the choice suggests."
@@ -164,6 +171,40 @@ def fusion(
     result = {"path": str(out), "sha256": sha256, "bytes": len(content), "labels": labels}
     said = "with labels" if labels else "without labels"
     show(result, as_json, f"{out}: {run}, {said}, {len(content):,} bytes, {sha256}")
+
+
+@app.command()
+def site(
+    context: typer.Context,
+    run: RunName,
+    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    walk: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Include a walk-through of the run's dataset; may be repeated.",
+            autocompletion=names.complete_walk,
+        ),
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Write into a folder that is not empty.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a run as a folder of plain files for any browser: every debate, with filters and search."""
+    found = _slides_of(context.obj, run, walk or ())
+    made = site_action.write_site(context.obj, run, out, walks=found, replace=replace)
+    result = {"path": str(out), "rows": made.rows, "bytes": made.size}
+    show(result, as_json, f"{out}: {made.rows:,} rows, {made.size:,} bytes; open {out / site_action.PAGE} in a browser")
+
+
+def _slides_of(workspace: Workspace, run: str, wanted: Sequence[str]) -> list[tuple[str, bytes]]:
+    """Name and slides of walk-throughs of a run's dataset, whose stops at the run's rows lead to the site."""
+    if not wanted:
+        return []
+    with workspace.store.read() as db:
+        found = runs.find(db, run)
+        links = Links(workspace.settings.base_url or Links().base, found.id)
+        stops = {name: walks.find_walk(db, name, found.dataset) for name in wanted}
+        return [(name, walk_file(db, home, name, those, links)) for name, (home, those) in stops.items()]
 
 
 @app.command()

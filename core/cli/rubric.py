@@ -1,4 +1,4 @@
-"""Commands about rubrics: rubric list, rubric add, rubric run, rubric rate, rubric worth."""
+"""Commands behind `rubric`: list, add, run, label, rate, worth."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from core.actions.reading_settings import ReadingSettings
 from core.audit.rubric import Rubric
 from core.cli import names
 from core.cli.base import Detach, Json, say_progress, show
+from core.cli.label import label
 from core.cli.names import RubricName, RunName
 from core.cli.reading_options import refuse_model_options
 from core.cli.settings import takes
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from core.scoring.rubric_rates import RateTexts
 
 app = typer.Typer(no_args_is_help=True)
+app.command()(label)
 
 
 class Judge(StrEnum):

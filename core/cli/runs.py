@@ -1,4 +1,4 @@
-"""Commands about runs: runs, set, rename, note, notes, delete-note, delete."""
+"""The command `runs`, which lists them, and behind it: set, rename, delete."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ import typer
 from core.actions import jobs
 from core.actions import runs as run_actions
 from core.actions.workspace import Workspace
-from core.cli import names
 from core.cli.base import Json, show
-from core.cli.names import DatasetName, RunName
+from core.cli.names import RunName
 from core.store import datasets, runs
-from core.store import notes as store_notes
 from core.store.runs import Run
 from core.types import LIVE_STATES, Flag
 
-app = typer.Typer()
+app = typer.Typer(invoke_without_command=True)
 
 
 def _record(run: Run, dataset: str, fewer_seeds: int, finished: int) -> dict[str, Any]:
@@ -45,12 +43,14 @@ def progress_line(record: Mapping[str, Any]) -> str:
     """Return a run's progress, and how to resume it if it ended early. record: from `list_records`."""
     line = f"{record['name']} ({record['id']}): {record['status']}, {record['done']:,} rows done"
     live = record["status"] in (*LIVE_STATES, "done")
-    return line if live else f"{line}; `perturbdesk resume {shlex.quote(record['name'])}` continues it"
+    return line if live else f"{line}; `perturbdesk jobs resume {shlex.quote(record['name'])}` continues it"
 
 
-@app.command("runs")
-def runs_(context: typer.Context, as_json: Json = False) -> None:
+@app.callback()
+def list_(context: typer.Context, as_json: Json = False) -> None:
     """List the runs."""
+    if context.invoked_subcommand is not None:
+        return
     records = list_records(context.obj)
     _show_runs({"runs": records}, records, as_json)
 
@@ -90,55 +90,6 @@ def rename(
 ) -> None:
     """Give a run another name."""
     _show_run(context.obj, run_actions.rename(context.obj, run, name), as_json)
-
-
-@app.command()
-def note(
-    context: typer.Context,
-    run: RunName,
-    text: Annotated[str, typer.Argument(help="What to note.")],
-    row: Annotated[str | None, typer.Option(help="A row's id; without it the note is about the whole run.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Add a note to a run, or to one of its rows."""
-    key = run_actions.add_note(context.obj, run, row, text)
-    show({"note": key}, as_json, f"note {key}")
-
-
-@app.command()
-def notes(
-    context: typer.Context,
-    run: Annotated[
-        str | None,
-        typer.Argument(help="A run's name or id; without it, all runs of the dataset.", autocompletion=names.complete_run),
-    ] = None,
-    dataset: DatasetName = None,
-    author: Annotated[str | None, typer.Option(help="Only notes that this author wrote.")] = None,
-    as_json: Json = False,
-) -> None:
-    """List notes on runs, their rows and their figures, newest first."""
-    from core.actions.component_loader import default_dataset  # with numpy, which `runs` does without
-
-    with context.obj.store.read() as db:
-        found = store_notes.of_dataset(db, runs.find(db, run).dataset if run else default_dataset(context.obj, dataset).id)
-        if run:
-            found = found[found["run_id"] == runs.find(db, run).id]
-    if author is not None:
-        found = found[found["author"] == author]
-    records = found.assign(written_at=found["written_at"].dt.strftime("%Y-%m-%dT%H:%M:%SZ")).astype(object)
-    listed = records.where(records.notna(), None).to_dict("records")
-    lines = [
-        f"{n['id']}  {n['written_at']}  {n['author']}  {n['run']}  {n['pair_id'] or n['figure'] or ''}\n  {n['text']}"
-        for n in listed
-    ]
-    show({"notes": listed}, as_json, "\n".join(lines) or "no notes")
-
-
-@app.command("delete-note")
-def delete_note(context: typer.Context, note: Annotated[str, typer.Argument(help="A note's id.")], as_json: Json = False) -> None:
-    """Delete a note that you wrote."""
-    run_actions.delete_note(context.obj, note)
-    show({"deleted": note}, as_json, f"note {note}: deleted")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Commands about what leaves the workspace: check, package, bundle."""
+"""Commands about what leaves the workspace: check, package."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import bundles, submissions
+from core.actions import submissions
 from core.cli import names
 from core.cli.base import Json, ReplaceFile, say, show
 from core.cli.names import DatasetName, RunName
@@ -41,7 +41,7 @@ def check_(
     problems = submissions.check_file(context.obj, file, track, dataset=dataset, rows=rows, prompt=prompt, run=run)
     valid = is_valid(problems)
     verdict = f"{file}: {'valid' if valid else 'not valid'} for track {track}"
-    show({"valid": valid, "problems": _records(problems)}, as_json, "\n".join([verdict, *_lines(problems)]))
+    show({"valid": valid, "problems": problem_records(problems)}, as_json, "\n".join([verdict, *problem_lines(problems)]))
 
 
 @app.command()
@@ -62,33 +62,20 @@ def package(
     package = submissions.package(context.obj, run, options, out, replace=replace)
     path = str(package.path) if package.path else None
     headline = f"{path}: {package.sha256}" if path else f"{run}: not packaged"
-    result = {"path": path, "sha256": package.sha256, "problems": _records(package.problems)}
-    show(result, as_json, "\n".join([headline, *_lines(package.problems)]))
+    result = {"path": path, "sha256": package.sha256, "problems": problem_records(package.problems)}
+    show(result, as_json, "\n".join([headline, *problem_lines(package.problems)]))
     if path is None:
         errors = sum(problem.severity == "error" for problem in package.problems)
         say(f"error: {run}: {_count(errors, 'error')}, so nothing was written to {out}")
         raise typer.Exit(1)
 
 
-@app.command()
-def bundle(
-    context: typer.Context,
-    run: RunName,
-    out: Annotated[Path, typer.Option(help="The file to write.")],
-    replace: ReplaceFile = False,
-    as_json: Json = False,
-) -> None:
-    """Write a run with its predictions, traces, evidence, calls and notes as one file, for `import` elsewhere."""
-    written = bundles.write_bundle_file(context.obj, run, out, replace=replace)
-    result = {"path": str(out), "sha256": written.sha256, "problems": _records(written.problems)}
-    show(result, as_json, "\n".join([f"{out}: {written.sha256}", *_lines(written.problems)]))
-
-
-def _records(problems: Sequence[Problem]) -> list[dict[str, Any]]:
+def problem_records(problems: Sequence[Problem]) -> list[dict[str, Any]]:
+    """Return problems as JSON."""
     return [{**problem._asdict(), "rows": list(problem.rows)} for problem in problems]
 
 
-def _lines(problems: Sequence[Problem]) -> list[str]:
+def problem_lines(problems: Sequence[Problem]) -> list[str]:
     """Return errors, then warnings, each with how many rows it names and the first of them."""
     lines = []
     for severity in ("error", "warning"):

@@ -1,4 +1,4 @@
-"""Commands that transfer labels and combine runs: knn, neighbours, fuse, decompose."""
+"""Commands that transfer labels and combine runs: knn, neighbours, fuse."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import typer
 
 from core.actions import derived_runs, knn_numbers, launch
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.derived_runs import FusionRequest, KnnRequest, RecoveredRequest
+from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.workspace import Workspace
+from core.cli import names
 from core.cli.base import Json, say_if_named_otherwise, show, show_scores
 from core.cli.names import DatasetName
 from core.cli.progress import working
 from core.cli.settings import takes
 from core.engine.request import RunRequest
-from core.errors import InputError
-from core.fields.record import make
+from core.errors import InputError, SettingError
+from core.fields.record import make, options_of
+from core.methods.recovered import RecoveredSettings
 from core.scoring import json_shapes, sentences
 from core.scoring.other_scores import constant_parents
 from core.scoring.run_scores import MACRO_HEADLINE
@@ -33,6 +35,7 @@ app = typer.Typer()
 
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")]
 PROGRESS_EVERY_S = 3.0
+_WITH_FROM = ("name", "base", "w_de", "w_dir")  # settings of a fusion that --from takes too
 MOST_LISTED = 20  # neighbours printed for people; --json has all
 _NOT_OF_ONE_ROW = {
     "protocol": "an option of its own, whose default follows from the row's label",
@@ -142,37 +145,54 @@ def neighbours(
 def fuse(
     context: typer.Context,
     chosen: dict[str, Any],
+    fused: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="Instead, take this published fusion of the base apart: recover the run that was fused with it.",
+            autocompletion=names.complete_run,
+        ),
+    ] = "",
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Fuse runs by rank percentiles, as a new run."""
+    """Fuse runs by rank percentiles, as a new run; with --from, recover the other component of a fusion."""
+    request, uncovered = _recover(context.obj, fused, chosen) if fused else _fuse(context.obj, chosen)
+    _start_and_show(context.obj, request, uncovered, replace, as_json)
+
+
+def _fuse(workspace: Workspace, chosen: dict[str, Any]) -> tuple[RunRequest, Flag]:
+    if not chosen["with"]:
+        raise typer.BadParameter("is missing; expected the runs to fuse, or --from", param_hint="--with")
     asked = make(FusionRequest, chosen)
     named = asked.settings
-    with context.obj.store.read() as db:
+    with workspace.store.read() as db:
         base, *others = (runs.find_predicting(db, str(run)) for run in (named.base, *named.others))
         references = {
             runs.find_predicting(db, run).id: runs.find_predicting(db, reference).id
             for run, reference in named.references.items()
         }
     settings = replaced(named, base=base.id, others=tuple(run.id for run in others), references=references)
-    request = derived_runs.fusion_request(base.dataset, settings, asked.name)
-    _start_and_show(context.obj, request, Flag.PARTLY_COVERED, replace, as_json)
+    return derived_runs.fusion_request(base.dataset, settings, asked.name), Flag.PARTLY_COVERED
 
 
-@app.command()
-@takes(RecoveredRequest)
-def decompose(
-    context: typer.Context,
-    chosen: dict[str, Any],
-    replace: Replace = False,
-    as_json: Json = False,
-) -> None:
-    """Recover the other component of a published fusion, as a new run."""
-    asked = make(RecoveredRequest, chosen)
-    with context.obj.store.read() as db:
-        base = runs.find_predicting(db, asked.settings.base)
-    request = derived_runs.recovered_request(base.dataset, replaced(asked.settings, base=base.id), asked.name)
-    _start_and_show(context.obj, request, Flag.UNCOVERED, replace, as_json)
+def _recover(workspace: Workspace, fused: str, chosen: dict[str, Any]) -> tuple[RunRequest, Flag]:
+    """Return the request of the other component of a fusion. Raise BadParameter for an option that only a new fusion has."""
+    for option in options_of(FusionRequest):
+        if option.name not in _WITH_FROM and chosen[option.name] != option.default:
+            raise typer.BadParameter("has no effect beside --from", param_hint=option.option)
+    weights = {name: _one_weight(name, chosen[name]) for name in ("w_de", "w_dir")}
+    settings = make(RecoveredSettings, {"base": chosen["base"], "fused": fused, **weights})
+    with workspace.store.read() as db:
+        base = runs.find_predicting(db, settings.base)
+    return derived_runs.recovered_request(base.dataset, replaced(settings, base=base.id), chosen["name"]), Flag.UNCOVERED
+
+
+def _one_weight(name: str, weights: tuple[float, ...]) -> float:
+    if len(weights) != 1:
+        raise SettingError(name, f"got {len(weights)} weights, expected that of the component that --from recovers")
+    return weights[0]
 
 
 def _start_and_show(workspace: Workspace, request: RunRequest, uncovered: Flag, replace: bool, as_json: bool) -> None:

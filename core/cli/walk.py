@@ -1,4 +1,4 @@
-"""Commands behind `walk`: list, show, export, delete."""
+"""Commands behind `report walk`: list, show, export, delete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.store import datasets
 from core.store import walks as stored
 from core.store.walks import Stop
 
-app = typer.Typer()
+app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The walk-through's name.", autocompletion=names.complete_walk)]
 _BASE_URL = f"Base address of links; by default that of the settings, else {AT_HOME}."

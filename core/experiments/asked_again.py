@@ -154,7 +154,7 @@ def answers_of_row(db: Cursor, run: Run, pair_id: str) -> dict[str, Floats]:
     row = predictions.row(db, run.id, pair_id) if run.status == "done" else None
     if row is None or row["error"]:
         why = f"failed: {row['error']}" if row is not None else f"is {run.status}"
-        raise StateError(f"run {run.name}: {why}, so there is no answer to compare; expected a finished run: use `retry`")
+        raise StateError(f"run {run.name}: {why}, so there is no answer to compare; expected a finished run: use `jobs retry`")
     return answers_by_repeat(traces.of_row(db, run.id, pair_id), run.spec["options"]["repeats"])
 
 

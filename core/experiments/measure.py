@@ -92,7 +92,7 @@ def measure_public(entry: Entry, rule: DecisionRule, pair: PublicPair, noise: tu
     if a.public_score is None or b.public_score is None:
         lacking = ", ".join(run.name for run in (a, b) if run.public_score is None)
         raise StateError(
-            f"{lacking}: no public score is recorded; expected one of both runs (perturbdesk set RUN public_score=…)"
+            f"{lacking}: no public score is recorded; expected one of both runs (perturbdesk runs set RUN public_score=…)"
         )
     rows = round(PUBLIC_SHARE * pair.n_unlabelled)
     if rows < 1:

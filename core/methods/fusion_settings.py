@@ -47,7 +47,6 @@ class FusionSettings:
         title="Fused with",
         metavar="B[,C]",
         command_help="Runs to fuse with it.",
-        required=True,
     )
     w_de: tuple[float, ...] = setting(
         (0.5,),

@@ -56,7 +56,7 @@ READING = [
     ["controls", "r"],
     ["ablation", "list"],
     ["reproduce", "--only", "knn.*.loo.*"],
-    ["notes"],
+    ["note", "list"],
     ["log", "r"],
     ["embed", "list"],
 ]

@@ -36,7 +36,7 @@ from core.actions.cell_predictions import PredictionOptions
 from core.actions.changed_settings import ChangedSettings
 from core.actions.component_loader import default_dataset
 from core.actions.contamination import ContaminationRequest
-from core.actions.derived_runs import FusionRequest, KnnRequest, RecoveredRequest
+from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.finetunes import FinetuneRequest
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.label_request import LabelRequest
@@ -160,10 +160,6 @@ def _identify_clash(world: World, request: ClashRequest) -> str:
     return _plan_reading(world, SPEECHES, make(ReadingSettings, values_of(request.reading)))
 
 
-def _identify_recovered(world: World, request: RecoveredRequest) -> str:
-    return world.run_of(derived_runs.recovered_request(BASE, request.settings, request.name))
-
-
 def _identify_fusion(world: World, request: FusionRequest) -> str:
     return world.run_of(derived_runs.fusion_request(BASE, request.settings, request.name))
 
@@ -278,11 +274,6 @@ MADE: Mapping[type, Made] = {
     ),
     ReadingSettings: Made(_identify_reading, _of_model, _calls_of),
     ClashRequest: Made(_identify_clash, _of_model, _calls_of),
-    RecoveredRequest: Made(
-        _identify_recovered,
-        lambda _: {"name": "recovered", "base": "llm train", "fused": "priors"},
-        lambda _: {"base": Change("llm again"), "fused": Change("other priors")},
-    ),
     FusionRequest: Made(
         _identify_fusion,
         lambda _: {"name": "fused", "base": "llm train", "with": ("priors",)},

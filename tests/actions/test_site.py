@@ -48,14 +48,14 @@ def test_equal_runs_give_equal_bytes(small_workspace: Workspace) -> None:
 
 def test_the_command_writes_a_folder_once(small_workspace: Workspace, tmp_path: Path) -> None:
     folder, out = small_workspace.settings.workspace, tmp_path / "out"
-    shown = core_json(folder, "site", "debate", "--out", str(out))
+    shown = core_json(folder, "report", "site", "debate", "--out", str(out))
     written = [path for path in out.rglob("*") if path.is_file()]
     assert shown == {"path": str(out), "rows": 4, "bytes": sum(path.stat().st_size for path in written)}
-    again = core(folder, "site", "debate", "--out", str(out))
+    again = core(folder, "report", "site", "debate", "--out", str(out))
     assert (again.status, "not empty" in again.err) == (1, True)
     (out / "data" / "texts-0007.js").write_text("of a longer run")
     (out / "mine.txt").write_text("kept")
-    assert core(folder, "site", "debate", "--out", str(out), "--replace").status == 0
+    assert core(folder, "report", "site", "debate", "--out", str(out), "--replace").status == 0
     assert {path.relative_to(out) for path in out.rglob("*") if path.is_file()} - {Path("mine.txt")} == {
         path.relative_to(out) for path in written
     }

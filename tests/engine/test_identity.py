@@ -94,7 +94,7 @@ WAYS: Mapping[str, Mapping[str, Way]] = {
     "recovered": {
         "run": lambda w: run_command(w, "recovered"),
         "decompose": lambda w: by_command(
-            w, "recovered", "decompose", "--base", "llm train", "--fused", "fused", "--w-de", "0.5", "--w-dir", "0.7"
+            w, "recovered", "fuse", "--from", "fused", "--base", "llm train", "--w-de", "0.5", "--w-dir", "0.7"
         ),
     },
 }

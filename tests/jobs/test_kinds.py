@@ -160,7 +160,7 @@ def test_runs_are_settled_in_the_store_by_every_command_but_their_worker(tmp_pat
     assert jobs.find_unsettled(workspace) == []
     assert commands.core(tmp_path, "worker", "nobody").status == 1
     assert stored() == "running"
-    assert commands.core(tmp_path, "notes", "nobody").status == 1
+    assert commands.core(tmp_path, "note", "list", "nobody").status == 1
     assert stored() == "crashed"
 
 
@@ -249,6 +249,11 @@ def test_the_commands_show_every_kind(crashed: Workspace, started: list[str]) ->
         assert (log["lines"], log["cause"], log["id"]) == ([SAID], job["cause"], job["id"])
     done = commands.core(place, "jobs", "stop", "benchmark/rules")
     assert (done.status, "benchmark/rules: is crashed, expected a running job" in done.err) == (1, True)
+    for verb in ("pause", "cancel", "retry"):
+        refused = commands.core(place, "jobs", verb, "benchmark/rules")
+        assert (refused.status, "cannot be done to a benchmark; expected log, stop, resume" in refused.err) == (1, True)
+    moved = commands.core(place, "jobs", "resume", "rules", "--token-budget", "9")
+    assert (moved.status, "--token-budget" in moved.err) == (2, True)
     assert commands.core_json(place, "jobs", "resume", "rules")["id"] == of_kind(crashed, "benchmark").key
     assert started == ["core.actions.benchmarks"]
 

@@ -130,7 +130,7 @@ def test_the_pool_fused_with_its_neighbours(place: Path) -> None:
 def test_a_published_fusion_taken_apart_and_put_together(place: Path, workspace: Workspace, fused: str) -> None:
     w_dir, uncovered = FUSIONS[fused]
     weights = ["--w-de", "0.5", "--w-dir", str(w_dir)]
-    back = core_json(place, "decompose", "--base", "track_b_sharp", "--fused", fused, *weights, "--name", f"{fused} back")
+    back = core_json(place, "fuse", "--from", fused, "--base", "track_b_sharp", *weights, "--name", f"{fused} back")
     assert (back["rows"], back["uncovered"]) == (1_813, uncovered)
     again = ["fuse", "--base", "track_b_sharp", "--with", f"{fused} back", *weights, "--name", f"{fused} again"]
     made = core_json(place, *again)

@@ -96,20 +96,20 @@ def test_a_report_has_the_stops_of_its_walk_through(walked: Workspace) -> None:
 
 def test_commands_list_show_export_and_delete(walked: Workspace, tmp_path: Path) -> None:
     place = walked.settings.workspace
-    assert core_json(place, "walk", "list") == {"walks": [{"name": "Monday", "dataset": "bmdm", "stops": 3}]}
-    shown = core_json(place, "walk", "show", "Monday")["stops"]
+    assert core_json(place, "report", "walk", "list") == {"walks": [{"name": "Monday", "dataset": "bmdm", "stops": 3}]}
+    shown = core_json(place, "report", "walk", "show", "Monday")["stops"]
     assert [(stop["kind"], stop["figure"]) for stop in shown] == [("row", False), ("figure", True), ("what-if", False)]
     out = tmp_path / "walk.html"
-    made = core_json(place, "walk", "export", "Monday", "--out", str(out), "--base-url", "https://desk.example")
+    made = core_json(place, "report", "walk", "export", "Monday", "--out", str(out), "--base-url", "https://desk.example")
     assert (made["path"], made["stops"]) == (str(out), 3)
     assert out.read_text("utf-8") == slides_of(walked, Links("https://desk.example"))
-    assert core(place, "walk", "export", "Tuesday", "--out", str(tmp_path / "x.html")).status == 1
-    site = core_json(place, "site", "debate", "--out", str(tmp_path / "site"), "--walk", "Monday")
+    assert core(place, "report", "walk", "export", "Tuesday", "--out", str(tmp_path / "x.html")).status == 1
+    site = core_json(place, "report", "site", "debate", "--out", str(tmp_path / "site"), "--walk", "Monday")
     assert site["rows"] == 4
     page = (tmp_path / "site" / "index.html").read_text("utf-8")
     assert '<a class="walk" href="walk-1.html">▶ Monday</a>' in page
     assert 'href="index.html#row=Pa_Gb"' in (tmp_path / "site" / "walk-1.html").read_text("utf-8")
-    core_json(place, "walk", "delete", "Monday")
-    assert core_json(place, "walk", "list") == {"walks": []}
+    core_json(place, "report", "walk", "delete", "Monday")
+    assert core_json(place, "report", "walk", "list") == {"walks": []}
     with walked.store.read() as db:
         assert stored.list_all(db) == []

@@ -22,7 +22,7 @@ from core.actions.attribution import AttributionRequest
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.changed_settings import ChangedSettings
 from core.actions.contamination import ContaminationRequest
-from core.actions.derived_runs import FusionRequest, KnnRequest, RecoveredRequest
+from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.finetunes import FinetuneRequest
 from core.actions.label_request import LabelRequest
 from core.actions.reading_settings import ClashRequest, ReadingSettings
@@ -122,7 +122,6 @@ FORMS: Mapping[type, Sequence[Form]] = {
         Form("run", {"method": "fusion"}, "option-fusion-", OF_A_METHOD, by_name=True),
         Form("fuse", {"run": "debate"}, "", fusion_controls.NOT_HERE, ("with",), titled=("with",)),
     ],
-    RecoveredRequest: [Form("run", {"method": "recovered"}, "option-recovered-", OF_A_METHOD, by_name=True)],
     KnnRequest: [Form("run", {"method": "knn"}, "option-knn-", by_name=True)],
     KnnSettings: [
         Form("neighbours", {}, "", from_data=("spaces", "axis", "protocol")),

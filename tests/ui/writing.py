@@ -107,7 +107,7 @@ def write_by_command(workspace: Path) -> Callable[[str], None]:
     """Return what writes a note by the command."""
 
     def write(text: str) -> None:
-        commands.core_json(workspace, "note", RUN, text, "--row", ROW)
+        commands.core_json(workspace, "note", "add", RUN, text, "--row", ROW)
 
     return write
 

@@ -95,9 +95,11 @@ class Job:
 class JobKind:
     """A kind of job. What is here suits a command that `jobs.start` began; a kind replaces what differs.
 
-    name: one word, the folder below data/jobs. title: for people. page, tab: where pages show it.
+    name: one word, the folder below data/jobs. title: for people. page, tab: where pages show it. verbs: what `jobs` can do to
+    one, beside listing it.
     """
 
+    verbs: tuple[str, ...] = ("log", "stop", "resume")
     name: str
     title: str
     page: str

@@ -18,6 +18,7 @@ from core.types import LIVE_STATES
 class RunKind(JobKind):
     """Runs that a worker of this workspace makes or made."""
 
+    verbs = (*JobKind.verbs, "pause", "cancel", "retry")
     name, title, page = "run", "run", "run"
     of_readings = False
 

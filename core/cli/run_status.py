@@ -1,0 +1,67 @@
+"""The status of a run that a worker makes, as `run` and `jobs` print it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from core.actions import run_control
+from core.actions.workspace import Workspace
+from core.cli.base import show
+from core.cli.runs import list_records
+
+
+def status_record(workspace: Workspace, run: str) -> dict[str, Any]:
+    """Return a run's status as JSON: what `runs` prints of it, with the state and counts of this moment."""
+    found, status = run_control.find_status(workspace, run)
+    [record] = list_records(workspace, [found])
+    counts = status.counts
+    return record | {
+        "run": found.name,
+        "status": status.state,
+        "cause": status.cause,
+        "total": status.total,
+        "done": counts.done,
+        "failed": counts.failed,
+        "tokens": counts.cost or record["tokens"],
+        "spent_tokens": counts.spent or (None if record["tokens"] is None and counts.done else 0),
+        "unanswered": counts.unanswered,
+        "left_s": status.left_s,
+        **({"notice": status.notice} if status.servers or status.nodes else {}),
+        **({"servers": [asdict(server) for server in status.servers]} if status.servers else {}),
+        **({"nodes": [asdict(node) for node in status.nodes]} if status.nodes else {}),
+    }
+
+
+def show_status(workspace: Workspace, run: str, as_json: bool, more: Mapping[str, Any] | None = None) -> bool:
+    """Show the state of a run; return whether it continues, or ended with at least one answered row.
+
+    more: further keys of the JSON.
+    """
+    run_control.settle(workspace, run)
+    record = status_record(workspace, run)
+    summary = f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows, {record['failed']:,} failed"
+    notes = [text for text in (record["cause"], record.get("notice", "")) if text]
+    show({**(more or {}), **record}, as_json, "\n".join(["; ".join([summary, *notes]), *busy_lines(record)]))
+    all_failed = record["status"] == "done" and record["failed"] and not record["done"]
+    return not all_failed and record["status"] not in ("stopped", "crashed")
+
+
+def busy_lines(record: Mapping[str, Any]) -> list[str]:
+    """Return how each server and node of a run is doing. record: of `status_record`."""
+    servers, nodes = record.get("servers", ()), record.get("nodes", ())
+    return [*map(_server_line, servers), *map(_node_line, nodes)]
+
+
+def _server_line(server: Mapping[str, Any]) -> str:
+    """Return how one of several servers is doing in a run, in a line."""
+    numbers = f"{server['done']:,} answers, {server['in_flight']:,} in flight, {server['tokens_per_s']:,.0f} tokens/s"
+    return f"  {server['address']}: {server['state']}, {numbers}{', ' + server['problem'] if server['problem'] else ''}"
+
+
+def _node_line(node: Mapping[str, Any]) -> str:
+    """Return how one node of a cluster is doing in a run, in a line."""
+    numbers = f"{node['done']:,} rows, {node['in_flight']:,} in flight, {node['rows_per_s']:.1f} rows/s"
+    back = f", {node['given_back']:,} given back" if node["given_back"] else ""
+    return f"  {node['address']}: {node['state']}, {numbers}{back}{', ' + node['problem'] if node['problem'] else ''}"
