@@ -1,19 +1,32 @@
 """Targets: which gene was perturbed?"""
 
+from collections.abc import Callable
+
 import streamlit as st
 
+from core.actions.workspace import Workspace
 from core.ui.shared import shell, widgets
 from core.ui.targets import choices, conditions_tab, table_tab, training_tab
 
 context = shell.open_page(__file__)
 st.markdown("## Targets")
-shown = choices.choose(context.workspace)
+folder, shown = choices.choose(context.workspace)
+
+
+def show(tab: Callable[[Workspace, choices.ShownRanking], None]) -> None:
+    """Show a tab of an evaluated ranking, or how far the ranking is."""
+    if shown is None:
+        training_tab.show_progress(context.workspace, folder)
+    else:
+        tab(context.workspace, shown)
+
+
 widgets.show_tabs(
     "tab",
     {
-        "Table": lambda: table_tab.show(context.workspace, shown),
-        "Conditions": lambda: conditions_tab.show(context.workspace, shown),
-        "Training": lambda: training_tab.show(context.workspace, shown),
+        "Table": lambda: show(table_tab.show),
+        "Conditions": lambda: show(conditions_tab.show),
+        "Training": lambda: training_tab.show(context.workspace, folder),
         "Published": lambda: table_tab.show_published(shown),
     },
 )

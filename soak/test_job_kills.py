@@ -64,8 +64,7 @@ from core.jobs.state import STALE_AFTER_S, last_heartbeat
 from core.report.printing import find_browser
 from core.store import datasets, notes, pairs, rubrics, runs
 from core.store.connection import Store
-from core.target_ranking.reading import CellSource
-from core.target_ranking.request import SplitChoice, TrainingRequest
+from core.target_ranking.request import TrainingRequest
 from soak.conftest import Record
 from tests import commands, mounts, worlds
 from tests.cells.cases import write_case
@@ -97,7 +96,6 @@ method = "prompt_only"
 model = "scripted"
 endpoint = "{url}"
 """
-SCREEN = {"n_cells": 1500, "n_genes": 120, "n_perturbations": 18, "n_doubles": 10, "share_failed_guides": 0.0, "depth": 6.0}
 
 
 @dataclass(frozen=True)
@@ -184,7 +182,7 @@ def _labels_result(workspace: Workspace) -> Any:
 
 def _targets(workspace: Workspace, _url: str) -> None:
     models: dict[str, dict[str, object]] = {"pca_knn": {}, "random_forest": {}}
-    request = TrainingRequest("small", CellSource(simulated=SCREEN), SplitChoice("hard"), models)
+    request = TrainingRequest("small", models=models)
     target_ranking.start_apart(workspace, request)
 
 

@@ -27,7 +27,6 @@ from core.importing.import_target import Imported
 from core.records import from_json, to_json
 from core.report.selection import ReportSelection
 from core.target_ranking.reading import CellSource
-from core.target_ranking.request import SplitChoice, TrainingRequest
 from core.target_ranking.splits import Split
 from core.types import Rejected
 
@@ -42,7 +41,7 @@ run = "r"
 name = "B"
 run = "s"
 """
-SPLIT = Split(("ctrl+A",), ("B+ctrl",), ("A+B",), "file", ("B",), None, "s.json")
+SPLIT = Split(("A",), ("C",), ("A+B",), "file", ("B",), None, "s.json")
 ATTRIBUTION = AttributionSpec("r1", "run", "d1", ("a_b", "c_d"), ("gene_class",), 2)
 OPTIONS = {"rounds": 1, "w": 0.5, "context": "kit"}
 VIEW = LabelViewSpec("folds", 4, 9)
@@ -58,9 +57,7 @@ RECORDS: Mapping[str, Any] = {
         "mine", "Is it so?", ("yes", "no"), "brief", ("UP",), (), (Example("It is.", "yes"),), dossier=True, pattern="so"
     ),
     "split": SPLIT,
-    "cells for a ranking": CellSource(file="a.h5ad", perturbation="p", batch="b", simulated={"n_cells": 10}, seed=1),
-    "ranking on a file's split": TrainingRequest("t", CellSource(), SplitChoice("file", 0, SPLIT), {"ridge": {"alpha": 1.0}}, 2),
-    "ranking on a drawn split": TrainingRequest("t", CellSource(), SplitChoice("hard", 4)),
+    "cells for a ranking": CellSource(file="a.h5ad", perturbation="p", batch="b", seed=1),
     "attribution": ATTRIBUTION,
     "saved attribution": SavedAttribution(ATTRIBUTION, {ArmKey("", 0): "x", ArmKey("gene_class", 1): "y"}),
     "saved benchmark": SavedBenchmark(parse_benchmark(BENCHMARK, "b"), "d1", ("a_b",), {"A": {(0, 1): "x"}, "B": {}}),
@@ -98,25 +95,13 @@ STORED: Mapping[str, str] = {  # what earlier versions wrote, to the byte
         '"pattern": "so"}'
     ),
     "split": (
-        '{"train": ["ctrl+A"], "validation": ["B+ctrl"], "test": ["A+B"], "kind": "file", "unseen_genes": ["B"], '
+        '{"train": ["A"], "validation": ["C"], "test": ["A+B"], "kind": "file", "unseen_genes": ["B"], '
         '"seed": null, "source": "s.json"}'
     ),
     "cells for a ranking": (
         '{"perturbation": "p", "control": [], "gene_names": null, "separator": null, "values": null, "layer": null, '
-        '"where": {}, "across": [], "file": "a.h5ad", "batch": "b", "simulated": {"n_cells": 10}, "seed": 1, '
+        '"where": {}, "across": [], "file": "a.h5ad", "batch": "b", "seed": 1, '
         '"least_cells": 10, "most_cells": 200}'
-    ),
-    "ranking on a file's split": (
-        '{"version": 1, "name": "t", "source": {"file": "", "perturbation": null, "control": null, "batch": null, '
-        '"simulated": {}, "seed": 0, "least_cells": 10, "most_cells": 200}, "split": {"kind": "file", "seed": 0, '
-        '"split": {"train": ["ctrl+A"], "validation": ["B+ctrl"], "test": ["A+B"], "kind": "file", '
-        '"unseen_genes": ["B"], "seed": null, "source": "s.json"}}, "seed": 2, '
-        '"models": {"ridge": {"alpha": 1.0}}}'
-    ),
-    "ranking on a drawn split": (
-        '{"version": 1, "name": "t", "source": {"file": "", "perturbation": null, "control": null, "batch": null, '
-        '"simulated": {}, "seed": 0, "least_cells": 10, "most_cells": 200}, "split": {"kind": "hard", "seed": 4}, '
-        '"seed": 0, "models": {}}'
     ),
     "attribution": (
         '{"run": "r1", "name": "run", "dataset": "d1", "rows": ["a_b", "c_d"], "tools": ["gene_class"], "repeats": 2}'

@@ -45,7 +45,7 @@ benchmark_baselines  what simple methods score on a split with labels
 benchmark_ledger  a benchmark's hypothesis in the ledger: registered before its arms are made, its result recorded after
 rubric_ledger  a rubric's worth in the ledger: registered, and its result recorded
 ledger         the ledger of hypotheses: registers, records results, imports what others published
-target_ranking  target rankings: creates, evaluates, finds and deletes them; target_process trains them
+target_ranking  target rankings: trains, evaluates, finds and deletes them
 finetunes      plans, starts, stops and resumes fine-tunes, and finds those that are there
 lineage        a run, the runs that it was made from, and what they used
 bundles        writes a run with all that is known of it to one file, and imports it

@@ -16,7 +16,6 @@ from core.errors import InputError, NotFound
 from core.fields.record import make
 from core.target_ranking.candidates import read_candidates
 from core.target_ranking.ceilings import Ceilings, ceilings_of
-from core.target_ranking.metrics import KS
 from core.target_ranking.models.base import REQUIREMENTS, ranking_models
 from core.target_ranking.request import (
     RankingEvaluationRequest,
@@ -26,13 +25,13 @@ from core.target_ranking.request import (
     missing_packages,
     request_of,
 )
-from core.target_ranking.results import RankingFolder, SavedEvaluation
-from core.target_ranking.splits import Split, read_split
+from core.target_ranking.results import ALL_GENES, RankingFolder, SavedEvaluation
+from core.target_ranking.splits import PARTS, Split, read_split
 from core.target_ranking.tables import (
     NOT_COMPARABLE,
     ceilings_text,
     differences,
-    published_records,
+    published_table,
     published_text,
     table_records,
     table_text,
@@ -51,7 +50,6 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train ranking models on the cells of a screen, and evaluate them on its test conditions."""
-    chosen["screen"] = {key: _number(key, value) for key, value in chosen["screen"].items()}
     folder = target_ranking.train(context.obj, training_of(make(TrainingOptions, chosen), file), say, replace=replace)
     _show_evaluation(folder, folder.evaluations()[-1], as_json)
 
@@ -73,7 +71,7 @@ def evaluate(
         published = read_split(choice.split_file)
         if choice.ranking is None and choice.ceilings and not target_ranking.list_all(context.obj):
             ceilings = _ceilings(published, asked.evaluation.candidates)
-            show({"rows": [], "ceilings": ceilings.steps(), "ceilings_at_k": _at_k(ceilings)}, as_json, ceilings_text(ceilings))
+            show({"rows": [], **_ceilings_json(ceilings)}, as_json, ceilings_text(ceilings))
             return
         _refuse_other_split(target_ranking.find(context.obj, choice.ranking), published)
     folder = target_ranking.find(context.obj, choice.ranking)
@@ -95,8 +93,8 @@ def table(
     choice = asked.choice
     if choice.split_file is not None:
         ceilings = _ceilings(read_split(choice.split_file), asked.candidates)
-        result = {"ceilings": ceilings.steps(), "ceilings_at_k": _at_k(ceilings), **_published_json()}
-        show(result, as_json, "\n\n".join([ceilings_text(ceilings), published_text()]))
+        text = "\n\n".join([ceilings_text(ceilings), published_text()])
+        show({**_ceilings_json(ceilings), **_published_json()}, as_json, text)
         return
     if choice.ranking is None and not target_ranking.list_all(context.obj):
         if choice.ceilings:
@@ -104,11 +102,10 @@ def table(
         show({"rows": [], **_published_json()}, as_json, published_text())
         return
     folder = target_ranking.find(context.obj, choice.ranking)
-    wanted = {name: value for name, value in (("mask", asked.mask), ("unit", asked.unit)) if value is not None}
-    found = [each for each in folder.evaluations() if all(each.facts[name] == value for name, value in wanted.items())]
-    if not found:
-        raise NotFound(f"target ranking {folder.name}: has no such evaluation; try: perturbdesk targets evaluate")
-    _show_evaluation(folder, found[-1], as_json)
+    evaluations = folder.evaluations()
+    if not evaluations:
+        raise NotFound(f"target ranking {folder.name}: has no evaluation; try: perturbdesk targets evaluate")
+    _show_evaluation(folder, evaluations[-1], as_json)
 
 
 @app.command("list")
@@ -170,13 +167,6 @@ def _options_of(names: Sequence[str], values: Mapping[str, str]) -> dict[str, di
     return options
 
 
-def _number(key: str, text: object) -> int | float:
-    try:
-        return int(str(text)) if str(text).lstrip("-").isdecimal() else float(str(text))
-    except ValueError:
-        raise InputError(f"--screen {key}: got {text!r}, expected a number") from None
-
-
 def _refuse_other_split(folder: RankingFolder, split: Split) -> None:
     """Raise InputError for a split that the models of a folder were not trained on: they may have seen its test conditions."""
     own = folder.split()
@@ -191,35 +181,36 @@ def _ceilings(split: Split, candidates: Path | None) -> Ceilings:
     return ceilings_of(split, None if candidates is None else read_candidates(candidates, split.test))
 
 
-def _at_k(ceilings: Ceilings) -> dict[str, dict[str, float]]:
-    return {metric: {str(k): ceilings.value(metric, k) for k in KS} for metric in ("relevant_hit", "exact_hit", "recall")}
+def _ceilings_json(ceilings: Ceilings) -> Mapping[str, Any]:
+    return {"ceilings": ceilings.steps(), "ceilings_at_k": ceilings.at_k()}
 
 
-def _published_json() -> Mapping[str, Any]:
-    return {"published": published_records(), "not_comparable": list(NOT_COMPARABLE)}
+def _published_json(sentences: Sequence[str] = NOT_COMPARABLE) -> Mapping[str, Any]:
+    return {"published": table_records(published_table()), "not_comparable": list(sentences)}
 
 
 def _record(folder: RankingFolder) -> dict[str, Any]:
     status = target_ranking.status_of(folder)
-    cells = folder.request().source.name
     return {
         "name": folder.name,
         "state": status.state,
-        "what": status.what,
+        "what": status.said.get("what", status.cause),
         "models": list(folder.saved_models()),
-        "cells": cells,
+        "cells": folder.request().source.name,
     }
 
 
 def _show_evaluation(folder: RankingFolder, saved: SavedEvaluation, as_json: bool) -> None:
     split = folder.split()
-    counts = {part: len(getattr(split, part)) for part in ("train", "validation", "test")}
+    sentences = differences(saved.facts, split.kind)
     result = {
         **_record(folder),
-        **{"split": {"name": split.name, "kind": split.kind, **counts}, **saved.facts, "rows": table_records(saved.table)},
-        **{"published": published_records(), "not_comparable": differences(saved.facts, split.kind)},
+        "split": {"name": split.name, "kind": split.kind, **{part: len(getattr(split, part)) for part in PARTS}},
+        **saved.facts,
+        "rows": table_records(saved.table),
+        **_published_json(sentences),
         "notes": list(folder.data()["notes"]),
     }
-    ceilings = ceilings_text(ceilings_of(split)) if saved.facts["pool"] == "all genes" else ""
-    text = [folder.name, table_text(saved, split.name), ceilings, *differences(saved.facts, split.kind)]
-    show(result, as_json, "\n\n".join(part for part in text if part))
+    ceilings = [ceilings_text(ceilings_of(split))] if saved.facts["pool"] == ALL_GENES else []
+    text = [folder.name, table_text(saved, split.name), *ceilings, *sentences]
+    show(result, as_json, "\n\n".join(text))

@@ -1,8 +1,6 @@
 """The expression of cells and their conditions, in memory. Models are trained on it and rank genes from it.
 
 Names of conditions: "ctrl" for control cells, "A" for one perturbed gene, "A+B" for several.
-
-Masking hides the expression of genes from a model when it ranks, because a knocked-down gene reveals itself.
 """
 
 from __future__ import annotations
@@ -12,24 +10,27 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from core.cells.anndata_file import COUNTS_PER_CELL
 from core.errors import InputError
 
-CONTROL = "ctrl"
-SEPARATOR = "+"
-SHOWN = 5  # number of names in a message; the rest is counted
+CONTROL: Final = "ctrl"
+SEPARATOR: Final = "+"
+N_MATCHED: Final = 16  # control cells for each cell, as published
 Expression = NDArray[np.float32]
+Codes = NDArray[np.intp]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpressionSet:
     """Cells with their conditions.
 
-    x: of shape (n_cells, n_genes), float32, log1p of counts per 10,000. genes: unique symbols. conditions: of shape
-    (n_cells,), canonical (see `core.target_ranking.expression`). batches: of shape (n_cells,), one name for all without batches.
-    Raise InputError for other shapes, and for a condition with an unknown gene.
+    x: of shape (n_cells, n_genes), float32, log1p of counts per 10,000. genes: unique symbols.
+    conditions: of shape (n_cells,), canonical. batches: of shape (n_cells,), one name for all
+    without batches. Raise InputError for other shapes, and for a condition with an unknown gene.
     """
 
     x: Expression
@@ -40,18 +41,15 @@ class ExpressionSet:
     def __post_init__(self) -> None:
         n_cells, n_genes = self.x.shape
         if (len(self.conditions), len(self.batches), len(self.genes)) != (n_cells, n_cells, n_genes):
-            got = f"{len(self.conditions):,} conditions, {len(self.batches):,} batches, {len(self.genes):,} genes"
-            raise InputError(f"expression of shape {self.x.shape}: got {got}; expected one for each cell and column")
+            raise InputError(
+                f"expression of shape {self.x.shape}: got {len(self.conditions):,} conditions, "
+                f"{len(self.batches):,} batches, {len(self.genes):,} genes; expected one for each "
+                "cell and column"
+            )
         require_targets(self.genes, np.unique(self.conditions))
 
-    def targets_of(self, condition: str) -> tuple[int, ...]:
-        """Return the positions of a condition's perturbed genes; () for control cells. Raise InputError for an unknown gene."""
-        positions = {gene: at for at, gene in enumerate(self.genes)}
-        require_targets(self.genes, [condition])
-        return tuple(positions[gene] for gene in targets_in(condition))
-
     @property
-    def is_control(self) -> NDArray[np.bool_]:
+    def is_control(self) -> Flags:
         """Flags of the control cells, of shape (n_cells,)."""
         return np.asarray(self.conditions == CONTROL)
 
@@ -64,10 +62,127 @@ class ExpressionSet:
         """Return the cells at these positions or flags."""
         return type(self)(self.x[rows], self.genes, self.conditions[rows], self.batches[rows])
 
-    def of_conditions(self, conditions: Iterable[str], *, controls: bool = True) -> Self:
-        """Return the cells of these conditions, with the control cells unless `controls` is False."""
-        wanted = np.isin(self.conditions, [*conditions, *([CONTROL] if controls else [])])
-        return self.take(wanted)
+    def of_conditions(self, conditions: Iterable[str]) -> Self:
+        """Return the cells of these conditions and the control cells."""
+        return self.take(np.isin(self.conditions, [*conditions, CONTROL]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchedControls:
+    """Control cells for each of n cells.
+
+    cells: expression of shape (n_controls, n_genes). rows: of shape (n, k), the positions in
+    `cells` of each cell's controls. n_unmatched: cells whose batch has no control cell; their
+    controls come from all batches.
+    """
+
+    cells: Expression
+    rows: Codes
+    n_unmatched: int = 0
+
+    def means(self) -> Expression:
+        """Return the mean expression of each cell's controls, of shape (n, n_genes)."""
+        total = np.zeros((len(self.rows), self.cells.shape[1]), dtype=np.float32)
+        for column in self.rows.T:
+            total += self.cells[column]
+        return total / np.float32(self.rows.shape[1])
+
+    def take(self, rows: NDArray[Any]) -> MatchedControls:
+        """Return the controls of some of the n cells."""
+        return MatchedControls(self.cells, self.rows[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PerturbedCells:
+    """Perturbed cells, or averages of some, with their controls.
+
+    x: of shape (n_cells, n_genes). targets: flags of the perturbed genes, of the same shape; at
+    least one in each row.
+    """
+
+    x: Expression
+    controls: MatchedControls
+    targets: Flags
+    conditions: NDArray[np.str_]
+    batches: NDArray[np.str_]
+
+    @property
+    def changes(self) -> Expression:
+        """The expression minus the mean of the controls."""
+        return self.x - self.controls.means()
+
+    @property
+    def target_columns(self) -> list[tuple[int, ...]]:
+        """The positions of each row's targets."""
+        return [tuple(map(int, np.flatnonzero(row))) for row in self.targets]
+
+    def take(self, rows: NDArray[Any]) -> PerturbedCells:
+        """Return some of the cells."""
+        return PerturbedCells(
+            self.x[rows],
+            self.controls.take(rows),
+            self.targets[rows],
+            self.conditions[rows],
+            self.batches[rows],
+        )
+
+    def average(self, *, by_batch: bool) -> PerturbedCells:
+        """Return a row for each condition (in each batch): the mean of its cells and of their controls."""
+        labels = pd.DataFrame({"condition": self.conditions, "batch": self.batches if by_batch else ""})
+        rows = [group.index.to_numpy() for _, group in labels.groupby(["condition", "batch"])]
+        means = self.controls.means()
+        first = [group[0] for group in rows]
+        return PerturbedCells(
+            np.stack([self.x[group].mean(axis=0) for group in rows]),
+            MatchedControls(
+                np.stack([means[group].mean(axis=0) for group in rows]),
+                np.arange(len(rows), dtype=np.intp)[:, None],
+            ),
+            self.targets[first],
+            self.conditions[first],
+            self.batches[first],
+        )
+
+
+def take_perturbed(cells: ExpressionSet, pool: ExpressionSet, rng: np.random.Generator, what: str) -> PerturbedCells:
+    """Return the perturbed cells of a set, matched with control cells of `pool`.
+
+    what: the use of the cells, such as "training". Raise InputError without a perturbed cell or a
+    control cell.
+    """
+    perturbed = cells.take(~cells.is_control)
+    if not len(perturbed.x):
+        raise InputError(f"{what} cells: none is perturbed, expected at least one")
+    names, of_cell = np.unique(perturbed.conditions, return_inverse=True)
+    targets = np.stack([np.isin(cells.genes, targets_in(str(name))) for name in names])
+    controls = match_controls(perturbed, pool, rng)
+    return PerturbedCells(perturbed.x, controls, targets[of_cell], perturbed.conditions, perturbed.batches)
+
+
+def match_controls(
+    cells: ExpressionSet, pool: ExpressionSet, rng: np.random.Generator, n_matched: int = N_MATCHED
+) -> MatchedControls:
+    """Return `n_matched` random control cells of `pool` for each cell, of the same batch, so that a
+    model sees the change by a perturbation and not by a batch.
+
+    Controls of a cell are distinct if its batch has enough, and repeated otherwise. Raise
+    InputError if there is no control cell.
+    """
+    controls = np.flatnonzero(pool.is_control)
+    if not len(controls):
+        raise InputError(f"control cells: none among {len(pool.x):,} cells, expected at least one of condition {CONTROL}")
+    rows = np.zeros((len(cells.x), n_matched), dtype=np.intp)
+    n_unmatched = 0
+    for batch in np.unique(cells.batches):
+        own = np.flatnonzero(cells.batches == batch)
+        candidates = np.flatnonzero(pool.batches[controls] == batch)
+        if not len(candidates):
+            n_unmatched += len(own)
+            candidates = np.arange(len(controls))
+        order = rng.permutation(candidates)
+        starts = rng.integers(len(order), size=(len(own), 1))
+        rows[own] = order[(starts + np.arange(n_matched)) % len(order)]
+    return MatchedControls(pool.x[controls], rows, n_unmatched)
 
 
 def require_targets(genes: Iterable[str], conditions: Iterable[str]) -> None:
@@ -75,15 +190,21 @@ def require_targets(genes: Iterable[str], conditions: Iterable[str]) -> None:
     known = set(genes)
     missing = sorted({gene for condition in conditions for gene in targets_in(condition)} - known)
     if missing:
-        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         raise InputError(
-            f"perturbed genes {', '.join(missing[:SHOWN])}{more}: not among the {len(known):,} genes measured, so they could "
-            "not be ranked; expected every perturbed gene there"
+            f"perturbed genes {some(missing)}: not among the {len(known):,} genes measured, so they "
+            "could not be ranked; expected every perturbed gene there"
         )
 
 
+def some(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def normalise(counts: NDArray[Any]) -> Expression:
-    """Return log1p of counts per 10,000, of the shape (n_cells, n_genes) of the counts; a cell without counts is all 0."""
+    """Return log1p of counts per 10,000, of the shape (n_cells, n_genes) of the counts; a cell
+    without counts is all 0."""
     totals = counts.sum(axis=1, dtype=np.float64, keepdims=True)
     scale = np.divide(COUNTS_PER_CELL, totals, out=np.zeros_like(totals), where=totals > 0)
     return np.asarray(np.log1p(counts * scale), dtype=np.float32)
@@ -94,28 +215,16 @@ def targets_in(condition: str) -> tuple[str, ...]:
     return () if condition == CONTROL else tuple(condition.split(SEPARATOR))
 
 
-def parse_condition(text: str, control: str = CONTROL) -> str:
-    """Return the canonical name of a condition: symbols sorted and joined by "+"; "ctrl" for control cells.
-
-    control: the name of control cells, alone or as a part, as in "A+ctrl". Raise InputError for an empty part and for a
-    repeated gene.
-    """
-    stripped = text.strip()
-    if stripped in (control, CONTROL):
-        return CONTROL
-    parts = [part.strip() for part in stripped.split(SEPARATOR)]
+def parse_condition(text: str) -> str:
+    """Return the canonical name of a condition: symbols sorted and joined by "+"; "ctrl" for
+    control cells. Raise InputError for an empty part and for a repeated gene."""
+    parts = [part.strip() for part in text.split(SEPARATOR)]
     if not all(parts):
         raise InputError(f"condition {text!r}: has an empty part, expected genes joined by +, such as A+B or A+{CONTROL}")
-    symbols = sorted(part for part in parts if part not in (control, CONTROL))
+    symbols = sorted(part for part in parts if part != CONTROL)
     if len(set(symbols)) < len(symbols):
         raise InputError(f"condition {text!r}: names a gene twice, expected every gene once")
     return SEPARATOR.join(symbols) or CONTROL
-
-
-def parse_conditions(texts: Sequence[str], control: str = CONTROL) -> list[str]:
-    """Return the canonical name of every condition; each distinct text is parsed once."""
-    known = {text: parse_condition(text, control) for text in dict.fromkeys(texts)}
-    return [known[text] for text in texts]
 
 
 Mask = Literal["none", "strongest", "targets"]
@@ -127,25 +236,18 @@ MASKS: Final[dict[Mask, str]] = {
 }
 
 
-def read_mask(name: str) -> Mask:
-    """Return the name of a mask. Raise InputError for an unknown one."""
-    found = next((mask for mask in MASKS if mask == name), None)
-    if found is None:
-        raise InputError(f"mask: got {name!r}, expected {', '.join(MASKS)}")
-    return found
-
-
 def mask_expression(x: Expression, control: Expression, mask: Mask, perturbed: Collection[int]) -> Expression:
-    """Return expression of shape (n_rows, n_genes), with masked genes set to the value of the control cells.
+    """Return expression of shape (n_rows, n_genes), with masked genes set to the value of the
+    control cells, because a knocked-down gene reveals itself.
 
-    control: of the same shape. perturbed: positions of the genes perturbed in any condition of the split, used by the mask
-    "targets"; masking only those of the row's own condition would reveal it. If genes differ equally, the first are masked.
+    control: of the same shape. perturbed: positions of the genes perturbed in any condition of the
+    split, used by the mask "targets"; masking only those of the row's own condition would reveal
+    it. If genes differ equally, the first are masked.
     """
-    if mask == "none":
-        return x
     hidden = np.zeros(x.shape, dtype=np.bool_)
     if mask == "targets":
         hidden[:, sorted(perturbed)] = True
-    else:
-        np.put_along_axis(hidden, np.argsort(-np.abs(x - control), axis=1, kind="stable")[:, :STRONGEST], True, axis=1)
+    elif mask == "strongest":
+        order = np.argsort(-np.abs(x - control), axis=1, kind="stable")
+        np.put_along_axis(hidden, order[:, :STRONGEST], True, axis=1)
     return np.where(hidden, control, x)

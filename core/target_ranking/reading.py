@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,11 +20,9 @@ from core.cells.simulator import ScreenSettings, simulate_screen
 from core.cells.transforms import read_counts
 from core.errors import InputError
 from core.fields.record import setting
-from core.target_ranking.expression import CONTROL, ExpressionSet, normalise, parse_conditions, require_targets
+from core.target_ranking.expression import CONTROL, ExpressionSet, normalise, parse_condition, require_targets, some
 
-LEAST_CELLS: Final = 10  # of a condition
-MOST_CELLS: Final = 200  # of a condition; for control cells, this many times CONTROL_CONDITIONS
-CONTROL_CONDITIONS: Final = 10
+CONTROL_CONDITIONS: Final = 10  # for control cells, the limit on cells is this many times as high
 ONE_BATCH: Final = "all"
 SIMULATED: Final = ScreenSettings(
     n_cells=3_000, n_genes=300, n_perturbations=40, n_doubles=20, share_failed_guides=0.1, share_control=0.15
@@ -35,26 +33,19 @@ SIMULATED: Final = ScreenSettings(
 class CellSource(ReadingSettings):
     """The source of cells.
 
-    file: a path, "" for the simulator. batch: a column of obs, None to find it by name. simulated: settings of the simulator,
-    {} for SIMULATED. seed: of the simulator and of the choice of cells. least_cells, most_cells: of a condition. If a condition
-    has more cells, random ones are used; for control cells the limit is ten times as high.
+    file: a path, "" for the simulated screen. batch: a column of obs, None to find it by name. seed:
+    of the simulator and of the choice of cells. least_cells, most_cells: of a condition. If a
+    condition has more cells, random ones are used; for control cells the limit is ten times as high.
     """
 
     file: str = ""
     batch: str | None = setting(None, "The column of batches.", title="Column of batches", missing=FOUND, key="targets_batch")
-    simulated: Mapping[str, Any] = setting(
-        {},
-        "A setting of the simulator, such as n_cells=5000.",
-        name="screen",
-        metavar="KEY=VALUE",
-        not_on_form="a page always simulates the default screen",
-    )
     seed: int = 0
     least_cells: int = setting(
-        LEAST_CELLS, "A condition with fewer cells is an error.", title="Fewest cells of a condition", key="least_cells", least=1
+        10, "A condition with fewer cells is an error.", title="Fewest cells of a condition", key="least_cells", least=1
     )
     most_cells: int = setting(
-        MOST_CELLS,
+        200,
         "If a condition has more cells, this many random ones are used.",
         title="Most cells of a condition",
         key="most_cells",
@@ -86,17 +77,13 @@ def read_source(source: CellSource) -> ReadCells:
 
 
 def _simulate(source: CellSource) -> ReadCells:
-    try:
-        settings = ScreenSettings(**asdict(SIMULATED) | dict(source.simulated))
-    except TypeError as error:
-        raise InputError(f"simulator: {error}, expected settings of a screen") from error
-    screen = simulate_screen(settings, source.seed)
-    conditions = np.array(parse_conditions(screen.obs["condition"].astype(str).tolist()))
+    screen = simulate_screen(SIMULATED, source.seed)
+    conditions = np.array([parse_condition(text) for text in screen.obs["condition"].astype(str)])
     kept = _choose_cells(conditions, source, "simulated screen")
     batches = screen.obs["batch"].astype(str).to_numpy(dtype=np.str_)
     x = normalise(screen.counts[kept].toarray())
     cells = ExpressionSet(x, screen.genes, conditions[kept], batches[kept])
-    return ReadCells(cells, {"simulator": asdict(settings), "cells": len(kept), "genes": len(screen.genes)})
+    return ReadCells(cells, {"cells": len(kept), "genes": len(screen.genes)})
 
 
 def _read_file(source: CellSource) -> ReadCells:
@@ -133,18 +120,15 @@ def _choose_cells(conditions: NDArray[np.str_], source: CellSource, where: str) 
     names, of_cell, counts = np.unique(conditions, return_inverse=True, return_counts=True)
     few = [f"{name} ({n})" for name, n in zip(names, counts, strict=True) if n < source.least_cells]
     if few:
-        more = f" and {len(few) - 5} more" if len(few) > 5 else ""
         raise InputError(
-            f"{where}: conditions with fewer than {source.least_cells} cells: {', '.join(few[:5])}{more}; remove them from the "
+            f"{where}: conditions with fewer than {source.least_cells} cells: {some(few)}; remove them from the "
             "file, or allow fewer cells (--least-cells)"
         )
     if CONTROL not in names:
         raise InputError(f"{where}: no control cells, expected some of condition {CONTROL}")
     rng = np.random.default_rng(source.seed)
-    kept = []
-    for at, name in enumerate(names):
-        most = source.most_cells * (CONTROL_CONDITIONS if name == CONTROL else 1)
-        kept.append(rng.permutation(np.flatnonzero(of_cell == at))[:most])
+    most = [source.most_cells * (CONTROL_CONDITIONS if name == CONTROL else 1) for name in names]
+    kept = [rng.permutation(np.flatnonzero(of_cell == at))[:limit] for at, limit in enumerate(most)]
     return np.sort(np.concatenate(kept))
 
 

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from core.errors import InputError, MissingPackage
-from core.fields.record import identity_of, setting
-from core.records import from_json, to_json
-from core.target_ranking.evaluate import NO_FILE, EvaluationRequest, file_of_pools
-from core.target_ranking.expression import Mask
-from core.target_ranking.metrics import Unit
-from core.target_ranking.models.base import REQUIREMENTS, FitSettings, RankingModel, options_of, ranking_model_named
+from core.fields.option import read_options
+from core.fields.record import setting
+from core.target_ranking.evaluate import NO_FILE, EvaluationRequest
+from core.target_ranking.models.base import REQUIREMENTS, RankingModel, ranking_model_named
 from core.target_ranking.reading import CellSource
 from core.target_ranking.splits import Split
-
-VERSION = 1  # of the request's file
-_LISTED = "the page lists all evaluations by mask and unit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,31 +49,6 @@ class TrainingRequest:
     seed: int = setting(
         0, "Random seed of the split, the models and the choice of cells.", title="Seed", key="targets_seed", least=0
     )
-
-    def as_json(self) -> dict[str, Any]:
-        """Return plain data. `from_json` makes an equal record from it."""
-        values = {"version": VERSION, **to_json(self)}
-        values["models"] = values.pop("models")
-        values["source"] = _source_as_json(self.source)
-        if self.split.split is None:
-            del values["split"]["split"]
-        return values
-
-    @property
-    def identity(self) -> Any:
-        """What is equal for requests of one ranking, as plain data."""
-        return json.loads(json.dumps(identity_of(self), default=str))
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Return the record from the result of `as_json`. Raise InputError for other data."""
-        if values.get("version") != VERSION:
-            raise InputError(f"request of a target ranking: version {values.get('version')!r}, expected {VERSION}")
-        given = {name: value for name, value in values.items() if name != "version"}
-        source = given.get("source")
-        if isinstance(source, dict) and not isinstance(source.get("control"), list):  # in version 0.1, one value or none
-            given["source"] = {**source, "control": [source["control"]] if source.get("control") else []}
-        return from_json(cls, given, "request of a target ranking")
 
 
 def file_of_split(*, changes_result: bool = True) -> Any:
@@ -141,25 +110,10 @@ class RankingEvaluationRequest:
 
 @dataclass(frozen=True, slots=True)
 class RankingTableRequest:
-    """The table of an evaluation as a person asks for it: the latest one with this mask and unit, None for any.
-
-    candidates: pools for the ceilings of a published split.
-    """
+    """The table of the latest evaluation as a person asks for it. candidates: pools for the ceilings of a published split."""
 
     choice: RankingChoice = field(default_factory=RankingChoice)
-    mask: Mask | None = setting(None, "By default the latest evaluation's.", key="shown_mask", not_on_form=_LISTED)
-    unit: Unit | None = setting(None, "By default the latest evaluation's.", key="shown_unit", not_on_form=_LISTED)
-    candidates: Path | None = file_of_pools()
-
-
-def _source_as_json(source: CellSource) -> dict[str, Any]:
-    """Return a source in the format of version 0.1, plus newer fields that differ from their defaults."""
-    values = to_json(source)
-    if len(source.control) < 2:
-        values["control"] = source.control[0] if source.control else None
-    first = {name: values[name] for name in ("file", "perturbation", "control", "batch")}
-    usual = {each.name for each in fields(CellSource) if getattr(source, each.name) in (None, (), {})}
-    return first | {name: value for name, value in values.items() if name not in (*first, *(usual - {"simulated"}))}
+    candidates: Path | None = setting(None, "Pools for the ceilings.", metavar="FILE", not_on_form=NO_FILE)
 
 
 def request_of(
@@ -173,8 +127,7 @@ def request_of(
 
 def missing_packages(model: RankingModel) -> tuple[str, ...]:
     """Return the packages of a model that are not installed, without importing any."""
-    wanted: tuple[str, ...] = getattr(model, "packages", ())
-    return tuple(package for package in wanted if find_spec(package) is None)
+    return tuple(package for package in model.packages if find_spec(package) is None)
 
 
 def check_request(request: TrainingRequest) -> None:
@@ -183,7 +136,7 @@ def check_request(request: TrainingRequest) -> None:
         raise InputError("target ranking: got no model, expected at least one")
     for name, options in request.models.items():
         model = ranking_model_named(name)
-        options_of(model, FitSettings(options, request.seed))
+        read_options(model.options, options)
         missing = missing_packages(model)
         if missing:
             packages = ", ".join(missing)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -21,20 +22,24 @@ from typing import Any, Final
 
 import pandas as pd
 
-from core.errors import InputError, NotFound
+from core.errors import NotFound
 from core.file_io import read_file, replace_file
 from core.hashes import KEY_DIGITS, sha256_of
 from core.jobs.folder import read_json, write_json
 from core.records import from_json, to_json
-from core.target_ranking.evaluate import COLUMNS, GENE_COLUMNS, Evaluation, EvaluationSettings
-from core.target_ranking.models.base import FittedModel, load_model
-from core.target_ranking.models.saved_model import MANIFEST as MODEL_MANIFEST
-from core.target_ranking.request import TrainingRequest
-from core.target_ranking.splits import Split
+from core.target_ranking.evaluate import Evaluation, EvaluationRequest, evaluate
+from core.target_ranking.metrics import KS
+from core.target_ranking.models.base import MANIFEST as MODEL_MANIFEST
+from core.target_ranking.models.base import FitSettings, FittedModel, fit_model, load_model
+from core.target_ranking.reading import ReadCells, read_source
+from core.target_ranking.request import TrainingRequest, check_request
+from core.target_ranking.splits import Split, draw_split, require_conditions
 
 MANIFEST: Final = "manifest.json"
-MOST_BYTES: Final = 1 << 30
+CHECKPOINTS: Final = "checkpoints"
+MAX_BYTES: Final = 1 << 30
 ALL_GENES: Final = "all genes"
+Report = Callable[[float, str], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +73,12 @@ class RankingFolder:
     def create(self, request: TrainingRequest) -> None:
         """Create the folder with the request."""
         self.path.mkdir(parents=True, exist_ok=True)
-        write_json(self.path / "request.json", request.as_json())
+        write_json(self.path / "request.json", to_json(request))
 
     def request(self) -> TrainingRequest:
         """Return the request. Raise NotFound without one."""
-        return TrainingRequest.from_json(_read(self.path / "request.json"))
-
-    def write_data(self, split: Split, facts: Mapping[str, Any], notes: tuple[str, ...]) -> None:
-        """Write the split and the choice of cells."""
-        write_json(self.path / "data.json", {"split": to_json(split), "facts": dict(facts), "notes": list(notes)})
+        file = self.path / "request.json"
+        return from_json(TrainingRequest, _read(file), f"{file}")
 
     def split(self) -> Split:
         """Return the split. Raise NotFound before it is drawn."""
@@ -101,25 +103,21 @@ class RankingFolder:
             raise NotFound(f"target ranking {self.name}: no model is fitted, expected at least one; train it first")
         return {name: load_model(self.model(name)) for name in names}
 
-    def write_manifest(self, facts: Mapping[str, Any]) -> None:
-        """Write the manifest, which records that every model is complete."""
-        write_json(self.path / MANIFEST, {"models": list(self.saved_models()), **facts})
-
-    def write_evaluation(self, settings: EvaluationSettings, pool: str, found: Evaluation) -> SavedEvaluation:
-        """Write an evaluation, its description last.
-
-        An earlier evaluation of the same settings is replaced. pool: the name of the pool, ALL_GENES for no pool.
-        """
-        settled = {"mask": settings.mask, "unit": settings.unit, "seed": settings.seed, "ks": list(settings.ks), "pool": pool}
-        key = sha256_of(json.dumps(settled, sort_keys=True))[:KEY_DIGITS]
+    def write_evaluation(self, request: EvaluationRequest, result: Evaluation) -> SavedEvaluation:
+        """Write an evaluation, its description last. An earlier evaluation of the same settings is replaced."""
+        pool = ALL_GENES if request.candidates is None else request.candidates.name
+        settings = {"mask": request.mask, "unit": request.unit, "seed": request.seed, "ks": list(KS), "pool": pool}
+        key = sha256_of(json.dumps(settings, sort_keys=True))[:KEY_DIGITS]
         place = self.path / "evaluations" / key
         place.mkdir(parents=True, exist_ok=True)
         (place / "evaluation.json").unlink(missing_ok=True)
-        for name, table in (("table", found.table), ("genes", found.genes)):
-            replace_file(place / f"{name}.parquet", _parquet(table), durable=True)
-        facts = {**settled, "ceilings": found.ceilings.steps(), "ranks_untrained": list(found.ranks_untrained)}
+        for name, table in (("table", result.table), ("genes", result.genes)):
+            content = BytesIO()
+            table.to_parquet(content, index=False)
+            replace_file(place / f"{name}.parquet", content.getvalue(), durable=True)
+        facts = {**settings, "ceilings": result.ceilings.steps(), "ranks_untrained": list(result.ranks_untrained)}
         write_json(place / "evaluation.json", facts)
-        return SavedEvaluation(key, facts, found.table, found.genes)
+        return SavedEvaluation(key, facts, result.table, result.genes)
 
     def evaluations(self) -> list[SavedEvaluation]:
         """Return the complete evaluations, the latest last."""
@@ -129,8 +127,8 @@ class RankingFolder:
 
     def history(self) -> pd.DataFrame:
         """Return the histories of the fitted models in one table, with a column model; other columns depend on the model."""
-        found = {name: load_history(self.model(name)) for name in self.saved_models()}
-        tables = [table.assign(model=name) for name, table in found.items() if len(table)]
+        histories = {name: load_model(self.model(name)).result.history for name in self.saved_models()}
+        tables = [table.assign(model=name) for name, table in histories.items() if len(table)]
         return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"model": []})
 
     def remove(self) -> None:
@@ -139,34 +137,16 @@ class RankingFolder:
             shutil.rmtree(self.path)
 
 
-def load_history(folder: Path) -> pd.DataFrame:
-    """Return the history of a saved model. Raise NotFound and InputError."""
-    from core.target_ranking.models.saved_model import read_manifest, read_model
-
-    return read_model(folder, read_manifest(folder).model).history
-
-
 def list_folders(path: Path) -> list[RankingFolder]:
     """Return the target rankings in a folder, the latest started first."""
-    found = [RankingFolder(entry) for entry in path.iterdir()] if path.is_dir() else []
-    there = [folder for folder in found if folder.exists]
-    return sorted(there, key=lambda folder: ((folder.path / "request.json").stat().st_mtime, folder.name), reverse=True)
+    folders = [RankingFolder(entry) for entry in path.iterdir()] if path.is_dir() else []
+    existing = [folder for folder in folders if folder.exists]
+    return sorted(existing, key=lambda folder: ((folder.path / "request.json").stat().st_mtime, folder.name), reverse=True)
 
 
 def _read_evaluation(place: Path) -> SavedEvaluation:
-    tables = {}
-    for name, columns in (("table", COLUMNS), ("genes", GENE_COLUMNS)):
-        tables[name] = pd.read_parquet(BytesIO(read_file(place / f"{name}.parquet", MOST_BYTES)))
-        missing = set(columns) - set(tables[name].columns)
-        if missing:
-            raise InputError(f"{place / name}.parquet: lacks {', '.join(sorted(missing))}; evaluate again")
-    return SavedEvaluation(place.name, _read(place / "evaluation.json"), tables["table"], tables["genes"])
-
-
-def _parquet(table: pd.DataFrame) -> bytes:
-    content = BytesIO()
-    table.to_parquet(content, index=False)
-    return content.getvalue()
+    table, genes = (pd.read_parquet(BytesIO(read_file(place / f"{name}.parquet", MAX_BYTES))) for name in ("table", "genes"))
+    return SavedEvaluation(place.name, _read(place / "evaluation.json"), table, genes)
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -174,3 +154,51 @@ def _read(file: Path) -> dict[str, Any]:
     if values is None:
         raise NotFound(f"{file.parent}: has no {file.name}")
     return values
+
+
+def prepare(request: TrainingRequest) -> tuple[ReadCells, Split]:
+    """Return the cells of a request and its split, published or drawn, without writing anything.
+
+    Raise InputError for wrong settings, cells or split, and MissingPackage.
+    """
+    check_request(request)
+    read = read_source(request.source)
+    choice = request.split
+    if choice.split is not None:
+        split = choice.split
+    else:
+        split = draw_split(read.cells.perturbed, "hard" if choice.kind == "hard" else "compositional", choice.seed)
+    require_conditions(split, split.conditions, read.cells.perturbed, request.source.name)
+    return read, split
+
+
+def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) -> None:
+    """Fit the missing models of a folder's request, then evaluate all models on averaged conditions.
+
+    Each is saved as soon as it is fitted, so a killed training can continue. report: called with the share that is done and
+    the current step. Raise the errors of the models.
+    """
+    request = folder.request()
+    data = {"split": to_json(split), "facts": dict(read.facts), "notes": list(read.notes)}
+    write_json(folder.path / "data.json", data)
+    training = read.cells.of_conditions(split.train)
+    validation = read.cells.of_conditions(split.validation)
+    seconds: dict[str, float] = {}
+    existing, n_models = folder.saved_models(), len(request.models)
+    for at, (name, options) in enumerate(request.models.items()):
+        if name in existing:
+            continue
+
+        def report_model(share: float, what: str, at: int = at, name: str = name) -> None:
+            report((at + min(max(share, 0.0), 1.0)) / n_models, f"{name}: {what}")
+
+        begun = time.monotonic()
+        checkpoint = folder.path / CHECKPOINTS / name
+        settings = FitSettings(options, request.seed, checkpoint)
+        fit_model(name, training, validation, settings, report_model).save(folder.model(name))
+        seconds[name] = round(time.monotonic() - begun, 3)
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    report(1.0, "evaluating")
+    evaluation = EvaluationRequest(seed=request.seed)
+    folder.write_evaluation(evaluation, evaluate(folder.load_models(), read.cells, split, evaluation))
+    write_json(folder.path / MANIFEST, {"models": list(folder.saved_models()), "seconds": seconds})

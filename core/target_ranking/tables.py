@@ -4,12 +4,13 @@ comparison.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pandas as pd
 
 from core.target_ranking.ceilings import Ceilings
+from core.target_ranking.evaluate import by_model
 from core.target_ranking.expression import MASKS
 from core.target_ranking.metrics import MRR
 from core.target_ranking.results import ALL_GENES, SavedEvaluation
@@ -61,7 +62,7 @@ NOT_COMPARABLE: Final = (
 
 METRICS: Final = {"relevant_hit": "relevant hit", "exact_hit": "exact hit", "recall": "recall", MRR: "MRR"}
 UNIT_WORDS: Final = {"condition": "conditions (cells averaged first)", "cell": "single cells"}
-WHAT_A_TIE_IS: Final = "Ties get their mid-rank, and count within k if it is at most k."
+WHAT_A_TIE_IS: Final = "Where genes tie, a metric is its expectation over their orders."
 
 
 def metric_text(metric: str, k: float | None) -> str:
@@ -71,25 +72,26 @@ def metric_text(metric: str, k: float | None) -> str:
 
 def table_records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return one JSON record for each row; k is a whole number, None for mrr."""
-    records: list[dict[str, Any]] = [{str(name): value for name, value in record.items()} for record in table.to_dict("records")]
-    return [record | {"k": None if record["k"] != record["k"] else int(record["k"])} for record in records]
+    rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+    return [row | {"k": None if row["k"] != row["k"] else int(row["k"])} for row in rows]
 
 
-def wide_table(table: pd.DataFrame, metric: str, stratum: str = "all") -> pd.DataFrame:
-    """Return one row for each model for a metric: model, a column of text for each k.
+def _wide(rows: pd.DataFrame, texts: Any, metric: str) -> pd.DataFrame:
+    """Return texts in one row for each model, with a column for each k."""
+    names = [metric_text(metric, k) for k in rows["k"]]
+    long = pd.DataFrame({"model": rows["model"], "name": names, "text": texts})
+    wide = long.pivot(index="model", columns="name", values="text")
+    return wide.loc[[*dict.fromkeys(long["model"])], [*dict.fromkeys(names)]].rename_axis(columns=None).reset_index()
 
-    The last two rows are the random level and the ceiling. For mrr there is one column, MRR.
-    """
-    part = table[(table["metric"] == metric) & (table["stratum"] == stratum)]
-    lines = []
-    for model, rows in part.groupby("model", sort=False):
-        cells = {metric_text(metric, row.k): estimate_text(row.estimate, row.low, row.high) for row in _rows(rows)}
-        lines.append({"model": str(model), **cells})
-    first = part.drop_duplicates("k")
-    for name in ("random", "ceiling"):
-        values = {metric_text(metric, row.k): number_text(getattr(row, name)) for row in _rows(first)}
-        lines.append({"model": {"random": "random ranking", "ceiling": "ceiling, trained genes only"}[name], **values})
-    return pd.DataFrame(lines)
+
+def wide_table(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return one row for each model, a column of text for each k (for mrr one, MRR); last the random level and the ceiling."""
+    rows = table[(table["metric"] == metric) & (table["stratum"] == "all")]
+    parts = [_wide(rows, rows.apply(lambda row: estimate_text(row.estimate, row.low, row.high), axis=1), metric)]
+    first = rows.drop_duplicates("k")
+    for column, words in (("random", "random ranking"), ("ceiling", "ceiling, trained genes only")):
+        parts.append(_wide(first.assign(model=words), first[column].map(number_text), metric))
+    return pd.concat(parts, ignore_index=True)
 
 
 def margin_table(table: pd.DataFrame, metric: str, k: int | None, strata: Mapping[str, str]) -> pd.DataFrame:
@@ -97,58 +99,74 @@ def margin_table(table: pd.DataFrame, metric: str, k: int | None, strata: Mappin
 
     strata: stratum → its description, in the order of the rows.
     """
-    at_k = table["k"].isna() if k is None else table["k"] == k
-    part = table[(table["metric"] == metric) & at_k]
     lines = []
     for stratum, words in strata.items():
-        rows = part[part["stratum"] == stratum]
+        rows = by_model(table, metric, k, stratum)
         if len(rows):
-            margins = {row.model: estimate_text(row.margin, row.margin_low, row.margin_high, "+.3f") for row in _rows(rows)}
+            texts = rows.apply(lambda row: estimate_text(row.margin, row.margin_low, row.margin_high, "+.3f"), axis=1)
+            margins = dict(zip(rows["model"], texts, strict=True))
             lines.append({"test conditions": words, "conditions": int(rows["conditions"].iloc[0]), **margins})
     return pd.DataFrame(lines)
 
 
 def wide_published_table(metric: str) -> pd.DataFrame:
     """Return the published values of a metric: model, a column of text for each k, and a description of what was scored."""
-    part = published_table()
-    part = part[part["metric"] == metric]
-    lines = []
-    for model in MODELS:
-        values = {metric_text(metric, row.k): number_text(row.value, ".4f") for row in _rows(part[part["model"] == model])}
-        work = WORK[model]
-        unit = "cells" if work["unit"] == "cell" else "conditions"
+    table = published_table()
+    rows = table[table["metric"] == metric]
+    wide = _wide(rows, rows["value"].map(lambda value: number_text(value, ".4f")), metric)
+    scored = []
+    for work in map(WORK.__getitem__, wide["model"]):
         masked = "no mask" if work["mask"] == "none" else "masked"
-        lines.append({"model": model, **values, "scored": f"{work['rows']:,} {unit}, {work['split']} split, {masked}"})
-    return pd.DataFrame(lines)
+        scored.append(f"{work['rows']:,} {work['unit']}s, {work['split']} split, {masked}")
+    return wide.assign(scored=scored)
+
+
+def published_table() -> pd.DataFrame:
+    """Return one row for each metric, k and model; columns: model, metric, k (NaN for mrr), value, unit, rows, split, mask."""
+    values = [(metric, k, row) for metric, by_k in _AT_K.items() for k, row in by_k.items()]
+    rows = [
+        {"model": model, "metric": metric, "k": k, "value": float(value), **WORK[model]}
+        for metric, k, row in [*values, (MRR, float("nan"), _MRR)]
+        for model, value in zip(MODELS, row, strict=True)
+    ]
+    return pd.DataFrame(rows)
 
 
 def differences(facts: Mapping[str, Any], split_kind: str) -> list[str]:
     """Return sentences on parts of the published table that are not comparable with an evaluation of these facts."""
-    found = what_differs(str(facts["unit"]), split_kind, str(facts["mask"]))
-    lines = [f"{model} (published): {text}." for model, text in found.items() if text]
+    ours = {"unit": facts["unit"], "split": split_kind, "mask": facts["mask"]}
+    lines = []
+    for model, work in WORK.items():
+        differing = [f"{name} {work[name]}, not {value}" for name, value in ours.items() if work[name] != value]
+        if differing:
+            lines.append(f"{model} (published): {', '.join(differing)}.")
     return [*NOT_COMPARABLE, *lines]
 
 
 def evaluation_text(saved: SavedEvaluation) -> str:
     """Describe what an evaluation scored."""
-    rows = saved.table[saved.table["stratum"] == "all"].iloc[0]
-    unit = UNIT_WORDS[saved.facts["unit"]]
-    pool = "all genes ranked" if saved.facts["pool"] == ALL_GENES else f"ranked within the candidates of {saved.facts['pool']}"
-    counts = f"{rows['n']:,} {unit}" + (f" of {rows['conditions']:,} conditions" if saved.facts["unit"] == "cell" else "")
-    return f"{counts}, {MASKS[saved.facts['mask']]}, {pool}"
+    facts, rows = saved.facts, saved.table[saved.table["stratum"] == "all"].iloc[0]
+    pool = "all genes ranked" if facts["pool"] == ALL_GENES else f"ranked within the candidates of {facts['pool']}"
+    of_conditions = f" of {rows['conditions']:,} conditions" if facts["unit"] == "cell" else ""
+    return f"{rows['n']:,} {UNIT_WORDS[facts['unit']]}{of_conditions}, {MASKS[facts['mask']]}, {pool}"
 
 
 def table_text(saved: SavedEvaluation, split_name: str) -> str:
     """Return an evaluation as text for a terminal, with intervals, the random level and ceilings."""
-    parts = [f"split {split_name}: {evaluation_text(saved)}", WHAT_A_TIE_IS]
-    parts += [_align(wide_table(saved.table, metric)) for metric in METRICS]
-    margins = saved.table[(saved.table["metric"] == MRR)]
-    lines = [
-        f"{row.model}, {row.stratum} targets ({row.n:,}): MRR "
-        f"{estimate_text(row.margin, row.margin_low, row.margin_high, '+.3f')} over random"
-        for row in _rows(margins)
+    mrr = saved.table[saved.table["metric"] == MRR]
+    margins = [
+        f"{row['model']}, {row['stratum']} targets ({row['n']:,}): MRR "
+        f"{estimate_text(row['margin'], row['margin_low'], row['margin_high'], '+.3f')} over random"
+        for row in mrr.to_dict("records")
     ]
-    return "\n\n".join([*parts, "\n".join(lines)])
+    return "\n\n".join(
+        [
+            f"split {split_name}: {evaluation_text(saved)}",
+            WHAT_A_TIE_IS,
+            *(_align(wide_table(saved.table, metric)) for metric in METRICS),
+            "\n".join(margins),
+        ]
+    )
 
 
 def published_text() -> str:
@@ -165,38 +183,5 @@ def ceilings_text(ceilings: Ceilings) -> str:
     return "\n".join(["ceilings for models that rank only trained genes", *lines])
 
 
-def _rows(table: pd.DataFrame) -> Iterator[Any]:
-    """Yield the rows with their columns as attributes, because pandas gives them no types."""
-    return table.itertuples(index=False)
-
-
 def _align(table: pd.DataFrame) -> str:
-    return str(table.fillna("").to_string(index=False, justify="left"))
-
-
-def published_records() -> list[dict[str, Any]]:
-    """Return the published table as JSON records."""
-    return table_records(published_table())
-
-
-def published_table() -> pd.DataFrame:
-    """Return one row for each metric, k and model; columns: model, metric, k (NaN for mrr), value, unit, rows, split, mask."""
-    at_k = [
-        (model, metric, k, value)
-        for metric, by_k in _AT_K.items()
-        for k, values in by_k.items()
-        for model, value in zip(MODELS, values, strict=True)
-    ]
-    mrr = [(model, MRR, None, value) for model, value in zip(MODELS, _MRR, strict=True)]
-    table = pd.DataFrame([*at_k, *mrr], columns=["model", "metric", "k", "value"])
-    work = pd.DataFrame([{"model": model, **WORK[model]} for model in MODELS])
-    return table.merge(work, on="model", how="left", validate="many_to_one").astype({"k": "float64", "value": "float64"})
-
-
-def what_differs(unit: str, kind: str, mask: str) -> dict[str, str]:
-    """Return, for each published model, how its evaluation differs from this unit, split and mask; "" if it does not."""
-    ours = {"unit": unit, "split": kind, "mask": mask}
-    return {
-        model: ", ".join(f"{name} {work[name]}, not {value}" for name, value in ours.items() if work[name] != value)
-        for model, work in WORK.items()
-    }
+    return str(table.to_string(index=False, justify="left"))

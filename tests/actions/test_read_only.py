@@ -486,7 +486,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "submissions.check_file": lambda s: submissions.check_file(s.plain, cases.DEBATES, "B"),
     "submissions.check_run": lambda s: submissions.check_run(s.plain, "r", PackageOptions("B")),
     "submissions.expected_ids": lambda s: submissions.expected_ids(s.plain, default_dataset(s.plain, None).id),
-    "target_ranking.find_same": lambda s: target_ranking.find_same(s.plain, targets.request()),
     "target_ranking.find": lambda s: target_ranking.find(s.plain),
     "target_ranking.list_all": lambda s: target_ranking.list_all(s.plain),
 }

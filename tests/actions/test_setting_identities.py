@@ -200,7 +200,7 @@ def _identify_sample(world: World, request: SampleRequest) -> str:
 
 def _identify_training(world: World, options: TrainingOptions) -> Any:
     """Its folder is named by the request's name, and is the same one only for an equal request."""
-    return training_of(options, None if options.simulate else world.file("cells.h5ad")).identity
+    return identity_of(training_of(options, None if options.simulate else world.file("cells.h5ad")))
 
 
 def _identify_evaluation(world: World, request: RankingEvaluationRequest) -> Any:
@@ -332,7 +332,6 @@ MADE: Mapping[type, Made] = {
             "models": Change(("fallen_trained",)),
             "model_options": Change({"fallen.loud": "yes"}),
             "split_file": Change(world.file("split.json")),
-            "screen": Change({"n_cells": 700}, {"simulate": True}),
         },
     ),
     RankingEvaluationRequest: Made(

@@ -16,7 +16,7 @@ from core.config import Settings
 from core.errors import InputError, NotFound, StateError
 from core.jobs.state import beat, record_ending
 from core.store import changes
-from core.target_ranking.evaluate import EvaluationRequest, EvaluationSettings, by_model
+from core.target_ranking.evaluate import EvaluationRequest, by_model
 from core.target_ranking.reading import CellSource
 from core.target_ranking.results import RankingFolder
 from tests.target_ranking import cases
@@ -59,7 +59,7 @@ def test_wrong_input_writes_nothing(workspace: Workspace, tmp_path: Path) -> Non
         replace(request, name="../elsewhere"),
         replace(request, models={"fallen": {"quiet": 1}}),
         replace(request, source=CellSource(file=str(tmp_path / "cells.h5ad"))),
-        replace(request, source=CellSource(simulated={"n_cells": 900, "n_perturbations": 4, "n_doubles": 0})),
+        replace(request, source=CellSource(least_cells=500)),
     ]
     for each in wrong:
         with pytest.raises(InputError):
@@ -71,15 +71,12 @@ def test_models_are_evaluated_again_with_another_mask_unit_and_pool(workspace: W
     folder = train(workspace)
     pool = tmp_path / "pool.txt"
     pool.write_text("\n".join(folder.load_models()["fallen"].genes[:40]), "utf-8")
-    found = target_ranking.evaluate_saved(workspace, "small", EvaluationRequest(EvaluationSettings("strongest", "cell"), pool))
+    found = target_ranking.evaluate_saved(workspace, "small", EvaluationRequest("strongest", "cell", candidates=pool))
     assert (found.facts["mask"], found.facts["unit"], found.facts["pool"]) == ("strongest", "cell", "pool.txt")
     # within 40 genes a random ranking has half of those that are inside among the first 20
     inside = by_model(found.table, "recall", 40)["random"].iloc[0]
     assert by_model(found.table, "recall", 20)["random"].iloc[0] == pytest.approx(inside / 2)
     assert len(folder.evaluations()) == 2
-    for settings in (EvaluationSettings("all"), EvaluationSettings(unit="gene")):  # type: ignore[arg-type]
-        with pytest.raises(InputError, match="expected"):
-            target_ranking.evaluate_saved(workspace, "small", EvaluationRequest(settings))
 
 
 def test_states(workspace: Workspace) -> None:
@@ -89,12 +86,12 @@ def test_states(workspace: Workspace) -> None:
     assert target_ranking.status_of(folder).state == "waiting"
     beat(target_ranking.job_of(folder), {"share": 0.4, "what": "fallen: fitting"})
     status = target_ranking.status_of(folder)
-    assert (status.state, status.share, status.what, status.is_live) == ("training", 0.4, "fallen: fitting", True)
+    assert (status.state, status.said["what"], status.is_live) == ("running", "fallen: fitting", True)
     for refused in (target_ranking.delete, lambda w, n: target_ranking.evaluate_saved(w, n, EvaluationRequest())):
         with pytest.raises(StateError):
             refused(workspace, "small")
     record_ending(target_ranking.job_of(folder), "failed", "no memory")
-    assert target_ranking.status_of(folder).what == "no memory"
+    assert target_ranking.status_of(folder).cause == "no memory"
     assert examine(workspace.settings).targets == {"failed": 1}
     (folder.path / "done.json").write_text("[", "utf-8")
     (folder.path / "heartbeat").unlink()  # its process was this one, which lives
@@ -103,11 +100,13 @@ def test_states(workspace: Workspace) -> None:
 
 def test_a_failure_is_recorded_and_the_training_goes_on_later(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(cases.Fallen, "fit", lambda *_: (_ for _ in ()).throw(InputError("no gene fell")))
+        broken = replace(cases.MODELS["fallen"], fit=lambda *_: (_ for _ in ()).throw(InputError("no gene fell")))
+        patch.setitem(cases.MODELS, "fallen", broken)
         with pytest.raises(InputError, match="no gene fell"):
             train(workspace)
     folder = target_ranking.find(workspace, "small")
-    assert target_ranking.status_of(folder) == target_ranking.RankingStatus("failed", 0.0, "no gene fell")
+    status = target_ranking.status_of(folder)
+    assert (status.state, status.cause) == ("failed", "no gene fell")
     said: list[str] = []
     assert target_ranking.train(workspace, cases.request(), said.append) == folder  # the same options: it goes on
     assert said[0] == "small: continues; trained already: no model"

@@ -11,8 +11,6 @@ from core.cells.screen import LabelSettings
 from core.methods.base import method_named, read_options
 from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
 from core.methods.knn import knn_options
-from core.target_ranking.reading import CellSource
-from core.target_ranking.request import SplitChoice, TrainingRequest
 from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
@@ -51,14 +49,7 @@ def test_options_of_a_fusion() -> None:
     assert read_fusion_settings({**FUSED, "reference_runs": "w=0.5=x"}).references == {"w=0.5": "x"}
 
 
-def test_rubrics_labels_and_rankings() -> None:
+def test_rubrics_and_labels() -> None:
     rubric = Rubric("n", "q?", ("a", "b"), "row", ("UP",), (), (Example("t", "a"),), True)
     assert rubric.sha256 == "ee5516b991e125bb18d31ec3ad734964162310a3bbc470f32ec10a78fc2264a8"
     assert digest(LabelSettings().identity()) == "eb1eb41ebe78"  # more guides, controls and missing values are read since
-    request = TrainingRequest(
-        "x", CellSource(file="f", seed=3, simulated={"n_cells": 5}), SplitChoice("hard", 3), {"m": {"a": 1}}, 3
-    )
-    assert TrainingRequest.from_json(request.as_json()) == request
-    assert list(request.as_json()["source"]) == [
-        *("file", "perturbation", "control", "batch", "simulated", "seed", "least_cells", "most_cells"),
-    ]

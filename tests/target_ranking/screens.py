@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.cells.simulator import ScreenSettings, simulate_screen
-from core.target_ranking.expression import ExpressionSet, normalise, parse_conditions
+from core.target_ranking.expression import ExpressionSet, normalise, parse_condition, take_perturbed
+from core.target_ranking.metrics import mean_reciprocal_rank
 from core.target_ranking.models.base import FittedModel
-from core.target_ranking.models.training_cells import mean_reciprocal_rank, take_perturbed
 
 
 def make_screen(settings: ScreenSettings, seed: int) -> ExpressionSet:
     """The cells of a simulated screen."""
     screen = simulate_screen(settings, seed)
-    conditions = np.array(parse_conditions(screen.obs["condition"].astype(str).tolist()))
+    conditions = np.array([parse_condition(text) for text in screen.obs["condition"].astype(str)])
     batches = screen.obs["batch"].to_numpy(dtype=str)
     return ExpressionSet(normalise(screen.counts.toarray()), screen.genes, conditions, batches)
 
@@ -49,7 +49,7 @@ def split_screen(cells: ExpressionSet, n_unseen: int, n_validated: int, seed: in
 def mrr_of(model: FittedModel, cells: ExpressionSet, pool: ExpressionSet) -> float:
     """The mean reciprocal rank over the perturbed cells of a set."""
     own = take_perturbed(cells, pool, np.random.default_rng(7), "test")
-    return mean_reciprocal_rank(model.score(own.x, own.controls), own)
+    return mean_reciprocal_rank(model.score(own.x, own.controls), np.arange(len(cells.genes)), own)
 
 
 def chance_mrr(n_genes: int) -> float:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.target_ranking.candidates import pool_matrix, random_level, read_candidates
-from core.target_ranking.metrics import place_targets, score_rankings
+from core.target_ranking.candidates import pool_matrix, read_candidates
+from core.target_ranking.metrics import place_targets, random_level, score_rankings
 
 KS = (1, 2, 3, 5, 10)
 
@@ -35,11 +35,11 @@ def test_the_random_level_is_the_mean_over_all_orders(condition: str, pool: str 
     scores = np.full((len(orders), len(genes)), -np.inf)
     scores[:, [genes.index(gene) for gene in ranked]] = np.array(orders, dtype=float)
     among = np.tile(np.isin(list(genes), list(ranked)), (len(orders), 1))
-    brute = score_rankings(place_targets(scores, [tuple(targets)] * len(orders), among), [condition] * len(orders), KS)
+    brute = score_rankings(place_targets(scores, [tuple(targets)] * len(orders), among), KS)
     pools = None if pool is None else {condition: frozenset(pool)}
     found = random_level([condition], pools, len(genes), KS)
-    for metric, k in found.rows:
-        assert found.mean(metric, k) == pytest.approx(brute.mean(metric, k)), (metric, k)
+    for metric, values in found.items():
+        assert values[0] == pytest.approx(brute[metric].mean()), metric
 
 
 def test_pools_are_read(tmp_path: Path) -> None:
@@ -50,10 +50,10 @@ def test_pools_are_read(tmp_path: Path) -> None:
 
 
 def test_a_pool_is_a_row_of_flags() -> None:
-    found = pool_matrix({"A": frozenset("AC"), "B": frozenset("B")}, ["B", "A", "B"], "ABC")
+    found = pool_matrix({"A": frozenset("AC"), "B": frozenset("B")}, ["B", "A", "B"], tuple("ABC"))
     assert found.tolist() == [[False, True, False], [True, False, True], [False, True, False]]
     with pytest.raises(InputError, match="candidates: A: X, Y not among the 3 genes measured"):
-        pool_matrix({"A": frozenset("AXY")}, ["A"], "ABC")
+        pool_matrix({"A": frozenset("AXY")}, ["A"], tuple("ABC"))
 
 
 @pytest.mark.parametrize(

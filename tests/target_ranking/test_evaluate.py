@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +10,11 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.target_ranking.candidates import random_level
-from core.target_ranking.evaluate import COLUMNS, GENE_COLUMNS, EvaluationSettings, by_model, evaluate
+from core.target_ranking.evaluate import EvaluationRequest, by_model, evaluate
 from core.target_ranking.expression import ExpressionSet
+from core.target_ranking.metrics import random_level
 from core.target_ranking.splits import Split
-from tests.target_ranking.cases import FallenFitted
+from tests.target_ranking import cases
 
 GENES = ("A", "B", "C", "D", "E")
 SPLIT = Split(("A",), ("B",), ("A+B", "C", "D"), "hard", ("C", "D"), 0)
@@ -35,8 +36,13 @@ CELLS = ExpressionSet(
     np.array(["x", "y", "x", "y", "x", "y"]),
 )
 FIVE_TIE = (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 5  # of 1 / place over the orders of five
-ALL = FallenFitted("fallen", GENES, np.ones(5, dtype=np.bool_))
-TRAINED = FallenFitted("trained", GENES, np.array([True, False, False, False, False]))
+ALL, TRAINED = cases.fallen(GENES), cases.fallen(GENES, 0)
+
+
+@pytest.fixture(autouse=True)
+def _models() -> Iterator[None]:
+    with cases.registered():
+        yield
 
 
 def value(found: Any, metric: str, k: int | None, model: str = "fallen", stratum: str = "all") -> float:
@@ -46,7 +52,7 @@ def value(found: Any, metric: str, k: int | None, model: str = "fallen", stratum
 
 @pytest.mark.soak
 def test_conditions_are_averaged_first() -> None:
-    found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings())
+    found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest())
     # A+B: mean falls 3 and 4, so B is first and A second; C: E first, C second; D: all five tie
     assert value(found, "mrr", None) == pytest.approx((1 + 1 / 2 + FIVE_TIE) / 3)
     assert value(found, "relevant_hit", 1) == pytest.approx((1 + 0 + 1 / 5) / 3)
@@ -56,7 +62,7 @@ def test_conditions_are_averaged_first() -> None:
 
 
 def test_cells_are_ranked_each_with_the_controls_of_its_batch() -> None:
-    found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings(unit="cell"))
+    found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest(unit="cell"))
     # the two cells of A+B: A first, B first; C: second; D: all five tie
     assert value(found, "mrr", None) == pytest.approx((1 + 1 + 1 / 2 + FIVE_TIE) / 4)
     rows = by_model(found.table, "mrr", None).iloc[0]
@@ -65,27 +71,27 @@ def test_cells_are_ranked_each_with_the_controls_of_its_batch() -> None:
 
 @pytest.mark.soak
 def test_a_model_of_trained_genes_stands_at_its_ceiling() -> None:
-    found = evaluate({"trained": TRAINED}, CELLS, SPLIT, EvaluationSettings(ks=(1, 2)))
+    found = evaluate({"trained": TRAINED}, CELLS, SPLIT, EvaluationRequest())
     rows = by_model(found.table, "recall", 1).iloc[0]
     # A of A+B is first; of the other conditions nothing was trained: they tie with the rest behind A
     assert (rows["estimate"], rows["ceiling"]) == (pytest.approx(1 / 6), pytest.approx(1 / 6))
     assert found.ranks_untrained == ()
-    assert evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings()).ranks_untrained == ("fallen",)
+    assert evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest()).ranks_untrained == ("fallen",)
 
 
 def test_margins_are_those_over_the_expected_random_level() -> None:
-    found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings())
+    found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest())
     random = random_level(["A+B", "C", "D"], None, 5)
     for metric, k in (("mrr", None), ("recall", 1)):
         rows = by_model(found.table, metric, k).iloc[0]
-        assert rows["random"] == pytest.approx(random.mean(metric, k))
+        assert rows["random"] == pytest.approx(random[metric, k].mean())
         assert rows["margin"] == pytest.approx(rows["estimate"] - rows["random"])
         assert rows["margin_low"] < rows["margin"] < rows["margin_high"]
 
 
 @pytest.mark.soak
 def test_conditions_are_told_apart_by_what_was_trained() -> None:
-    found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings())
+    found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest())
     counts = (
         by_model(found.table, "mrr", None, "unseen")["n"].tolist(),
         by_model(found.table, "mrr", None, "part seen")["n"].tolist(),
@@ -97,14 +103,14 @@ def test_conditions_are_told_apart_by_what_was_trained() -> None:
 
 @pytest.mark.soak
 def test_masked_targets_tie_and_candidates_narrow() -> None:
-    masked = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings(mask="targets", ks=(1, 2, 3, 4, 5)))
+    masked = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest(mask="targets"))
     # A, B, C, D are perturbed somewhere and show nothing; E fell for C: there the four tie on the places 2 to 5.
     # A+B: two of five that tie, the first of which is on the places 1 to 4 in 4, 3, 2 and 1 of 10 orders
     two_of_five = (4 + 3 / 2 + 2 / 3 + 1 / 4) / 10
     c = (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4
     assert value(masked, "mrr", None) == pytest.approx((two_of_five + c + FIVE_TIE) / 3)
     pools = {"A+B": frozenset("AC"), "C": frozenset("CD"), "D": frozenset("E")}
-    narrowed = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings(), pools)
+    narrowed = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest(), pools)
     # A before C; C before D; D is no candidate
     assert value(narrowed, "mrr", None) == pytest.approx(2 / 3)
     assert value(narrowed, "exact_hit", 40) == pytest.approx(1 / 3)
@@ -113,9 +119,9 @@ def test_masked_targets_tie_and_candidates_narrow() -> None:
 
 @pytest.mark.soak
 def test_the_first_genes_are_kept_for_people() -> None:
-    found = evaluate({"fallen": ALL, "trained": TRAINED}, CELLS, SPLIT, EvaluationSettings(unit="cell"))
-    assert tuple(found.table.columns) == COLUMNS
-    assert tuple(found.genes.columns) == GENE_COLUMNS
+    found = evaluate({"fallen": ALL, "trained": TRAINED}, CELLS, SPLIT, EvaluationRequest(unit="cell"))
+    assert list(found.table)[:5] == ["model", "stratum", "metric", "k", "estimate"]
+    assert list(found.genes) == ["model", "condition", "rank", "gene", "is_target"]
     of_c = found.genes[(found.genes["condition"] == "C") & (found.genes["model"] == "fallen")]
     assert of_c[["gene", "rank", "is_target"]].values.tolist()[:2] == [["E", 1.0, False], ["C", 2.0, True]]
     unscored = found.genes[(found.genes["condition"] == "C") & (found.genes["model"] == "trained")]
@@ -123,10 +129,10 @@ def test_the_first_genes_are_kept_for_people() -> None:
 
 
 def test_other_genes_conditions_without_cells_and_no_model_are_refused() -> None:
-    other = FallenFitted("other", GENES[:4], np.ones(4, dtype=np.bool_))
+    other = cases.fallen(GENES[:4])
     with pytest.raises(InputError, match="other: was fitted on 4 genes"):
-        evaluate({"other": other}, CELLS, SPLIT, EvaluationSettings())
+        evaluate({"other": other}, CELLS, SPLIT, EvaluationRequest())
     with pytest.raises(InputError, match="1 conditions of the split hard, seed 0 have no cells: E"):
-        evaluate({"fallen": ALL}, CELLS, replace(SPLIT, test=("C", "E")), EvaluationSettings())
+        evaluate({"fallen": ALL}, CELLS, replace(SPLIT, test=("C", "E")), EvaluationRequest())
     with pytest.raises(InputError, match="got no model"):
-        evaluate({}, CELLS, SPLIT, EvaluationSettings())
+        evaluate({}, CELLS, SPLIT, EvaluationRequest())

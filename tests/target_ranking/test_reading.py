@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,12 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from core.cells.simulator import ScreenSettings, simulate_screen, write_screen
+from core.cells.simulator import simulate_screen, write_screen
 from core.errors import InputError
+from core.target_ranking import reading
 from core.target_ranking.expression import normalise
-from core.target_ranking.reading import SIMULATED, CellSource, read_source
-from tests.target_ranking.cases import SCREEN
+from core.target_ranking.reading import CellSource, read_source
+from tests.target_ranking import cases
 
 CONDITIONS = ["ctrl"] * 20 + ["A+ctrl"] * 12 + ["B+A"] * 12
 
@@ -52,9 +52,9 @@ def test_a_file_is_read_as_counts_per_10_000(tmp_path: Path, *, sparse: bool) ->
 
 @pytest.mark.soak
 def test_a_file_and_the_simulator_agree(tmp_path: Path) -> None:
-    screen = simulate_screen(ScreenSettings(**asdict(SIMULATED) | SCREEN), 0)
-    write_screen(screen, tmp_path / "s.h5ad")
-    from_file, simulated = read_source(CellSource(file=str(tmp_path / "s.h5ad"))), read_source(CellSource(simulated=SCREEN))
+    with cases.registered():
+        write_screen(simulate_screen(reading.SIMULATED, 0), tmp_path / "s.h5ad")
+        from_file, simulated = read_source(CellSource(file=str(tmp_path / "s.h5ad"))), read_source(CellSource())
     assert np.array_equal(from_file.cells.x, simulated.cells.x)
     assert from_file.cells.conditions.tolist() == simulated.cells.conditions.tolist()
     assert from_file.cells.genes == simulated.cells.genes
@@ -124,8 +124,3 @@ def test_a_wrong_file_says_what_is_wrong(tmp_path: Path, change: Callable[[Any],
     source = written(tmp_path, change)
     with pytest.raises(InputError, match=message):
         read_source(source)
-
-
-def test_a_setting_that_the_simulator_does_not_have() -> None:
-    with pytest.raises(InputError, match=r"simulator: .*n_planets"):
-        read_source(CellSource(simulated={"n_planets": 8}))

@@ -90,15 +90,13 @@ def test_what_cannot_be_split_is_refused() -> None:
         draw_split(SINGLES, "compositional", 0)
     with pytest.raises(InputError, match="5 perturbed genes, expected at least 6"):
         draw_split(SINGLES[:5], "hard", 0)
-    with pytest.raises(InputError, match="got 'random'"):
-        draw_split(SINGLES, "random", 0)  # type: ignore[arg-type]
 
 
 def test_conditions_without_cells_are_named() -> None:
     split = Split(("A",), ("B",), ("C", "D"), "hard", seed=0)
     with pytest.raises(InputError, match=r"cells\.h5ad: 2 conditions of the split hard, seed 0 have no cells: B, D"):
-        require_conditions(split, ["A", "C"], "cells.h5ad")
-    require_conditions(split, ["C", "D"], "cells.h5ad", parts=("test",))
+        require_conditions(split, split.conditions, ["A", "C"], "cells.h5ad")
+    require_conditions(split, split.test, ["C", "D"], "cells.h5ad")
 
 
 def test_the_published_splits(shared_data: Path) -> None:

@@ -1,4 +1,8 @@
-"""The interface of a ranking model before and after fitting, and the list of the models in this package."""
+"""A ranking model before and after fitting, its folder, and the list of the models in this package.
+
+The folder of a fitted model has its arrays as safetensors, and a manifest, which is written last, so
+that a folder with one is complete. There is no pickle; bytes of other libraries are uint8 arrays.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +10,56 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from datetime import UTC, datetime
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 import core.target_ranking.models as room
 from core.errors import InputError, NotFound
 from core.fields.option import Option, read_options
-from core.target_ranking.controls import Control
-from core.target_ranking.expression import Expression, ExpressionSet
-from core.target_ranking.models.saved_model import read_manifest
+from core.file_io import read_file, replace_file
+from core.hashes import sha256_of
+from core.jobs.folder import read_json, write_json
+from core.target_ranking.expression import (
+    Expression,
+    ExpressionSet,
+    Flags,
+    MatchedControls,
+    PerturbedCells,
+    take_perturbed,
+)
 from core.texts import list_choices
+from core.version import describe
+
+REQUIREMENTS: Final = "requirements-targets.txt"
+MAX_VALIDATION_CELLS: Final = 1_000  # so that choosing takes less time than fitting
+SHARE_CHOSEN_ON: Final = 0.1  # of the training cells
+ARRAYS: Final = "model.safetensors"
+MANIFEST: Final = "manifest.json"
+MAX_BYTES: Final = 1 << 34
+_HISTORY: Final = "history."
 
 Scores = NDArray[np.float64]
+Arrays = Mapping[str, NDArray[Any]]
+Scorer = Callable[[Expression, MatchedControls], NDArray[Any]]
 Report = Callable[[float, str], object]  # the share that is done, and the current step
-REQUIREMENTS = "requirements-targets.txt"
 
 
 @dataclass(frozen=True, slots=True)
 class FitSettings:
     """Settings for fitting a model.
 
-    options: by name; missing ones have their defaults. seed: of all random draws. checkpoint: the folder where a model trained
-    in epochs saves its state, so that a killed training can continue; None to save none.
+    options: by name; missing ones have their defaults. seed: of all random draws. checkpoint: the
+    folder where a model trained in epochs saves its state, so that a killed training can continue;
+    None to save none.
     """
 
     options: Mapping[str, object] = field(default_factory=dict)
@@ -41,77 +67,181 @@ class FitSettings:
     checkpoint: Path | None = None
 
 
-@runtime_checkable
-class FittedModel(Protocol):
-    """A fitted model, which can rank.
+@dataclass(frozen=True, slots=True, eq=False)
+class Examples:
+    """Cells to fit on and cells to choose on. notes: sentences for people. rng: for further draws."""
 
-    genes: the columns that it reads and ranks. rankable: flags of the genes that it can score, of shape (n_genes,). history:
-    one row of measurements for each epoch or step of choice; may be empty. notes: sentences for people about the fit.
+    train: ExpressionSet
+    fitted: PerturbedCells
+    chosen_on: PerturbedCells
+    rng: np.random.Generator
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What fitting returns. arrays, facts: all that scoring needs. columns: the genes that the model
+    can score, ascending positions. history: measurements of each epoch or step of choice."""
+
+    columns: NDArray[np.intp]
+    arrays: Arrays
+    history: pd.DataFrame
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RankingModel:
+    """A way to rank. To add one, write a file in this package with a `MODEL`.
+
+    about: one sentence for people. fit: raise MissingPackage without its packages. scorer: return a
+    function that scores the columns of a fit for each cell, higher for a likelier target; of
+    expression of shape (n_cells, n_genes) and the cells' controls. ranks_untrained: whether it ranks
+    genes without a training perturbation. packages: beyond the app's.
     """
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def genes(self) -> tuple[str, ...]: ...
-    @property
-    def rankable(self) -> NDArray[np.bool_]: ...
-    @property
-    def history(self) -> pd.DataFrame: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-    def score(self, x: Expression, control: Control) -> Scores:
-        """Return a score of every gene for every cell, higher for a likelier target; -inf for genes that the model cannot score.
-
-        x: of shape (n_cells, n_genes). control: the cells' matched controls, or profiles of shape (n_genes,) or (n_cells,
-        n_genes). Raise InputError for other shapes.
-        """
-        ...
-
-    def save(self, folder: Path) -> None:
-        """Write the model to a folder, with the manifest last. Raise OSError."""
-        ...
-
-
-@runtime_checkable
-class RankingModel(Protocol):
-    """A way to rank. To add one, write a file in this package with a `MODEL`. about: one sentence for people."""
 
     name: str
     about: str
     options: tuple[Option, ...]
-
-    def fit(self, train: ExpressionSet, validation: ExpressionSet, settings: FitSettings, report: Report) -> FittedModel:
-        """Return a model fitted on training cells and chosen on validation cells.
-
-        Raise InputError if either set has no perturbed cell, or if the training cells have no control. Raise MissingPackage.
-        """
-        ...
-
-    def load(self, folder: Path) -> FittedModel:
-        """Return a saved model, which scores exactly as before. Raise NotFound, InputError and MissingPackage."""
-        ...
+    fit: Callable[[Examples, Mapping[str, Any], FitSettings, Report], Fit]
+    scorer: Callable[[Fit], Scorer]
+    ranks_untrained: bool = False
+    packages: tuple[str, ...] = ()
 
 
-def options_of(model: RankingModel, settings: FitSettings) -> dict[str, Any]:
-    """Return every option of a model with its value. Raise InputError for an unknown one."""
-    return read_options(model.options, settings.options)
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A fitted model, which can rank. genes: the columns that it reads."""
+
+    name: str
+    genes: tuple[str, ...]
+    result: Fit
+
+    @property
+    def rankable(self) -> Flags:
+        """Flags of the genes that it can score, of shape (n_genes,)."""
+        return np.isin(np.arange(len(self.genes)), self.result.columns)
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        return ranking_model_named(self.name).scorer(self.result)
+
+    def score(self, x: Expression, controls: MatchedControls) -> Scores:
+        """Return a score of every gene for every cell, of shape (n_cells, n_genes); -inf for genes
+        that the model cannot score. Raise InputError for other columns, and for NaN and infinity."""
+        if x.ndim != 2 or x.shape[1] != len(self.genes):
+            raise InputError(f"{self.name}: expression of shape {x.shape}, expected (n_cells, {len(self.genes):,})")
+        if not np.isfinite(x).all():
+            raise InputError(f"{self.name}: expression that is not finite, expected log1p of counts per 10,000")
+        scores = np.full(x.shape, -np.inf)
+        scores[:, self.result.columns] = self._scorer(x, controls)
+        return scores
+
+    def save(self, folder: Path) -> None:
+        """Write the model to a folder; an earlier manifest is removed first. Raise OSError."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / MANIFEST).unlink(missing_ok=True)
+        history = self.result.history
+        arrays = {
+            **self.result.arrays,
+            "columns": self.result.columns,
+            **{f"{_HISTORY}{name}": history[name].to_numpy(np.float64) for name in history},
+        }
+        content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+        replace_file(folder / ARRAYS, content, durable=True)
+        manifest = {
+            "model": self.name,
+            "genes": list(self.genes),
+            "facts": dict(self.result.facts),
+            "notes": list(self.result.notes),
+            "history": list(history.columns),
+            "code": describe(),
+            "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "sha256": sha256_of(content),
+        }
+        write_json(folder / MANIFEST, manifest)
 
 
-def check_columns(model: FittedModel, x: Expression) -> None:
-    """Raise InputError if the columns differ from the model's genes, or if values are not finite."""
-    if x.ndim != 2 or x.shape[1] != len(model.genes):
-        raise InputError(f"{model.name}: expression of shape {x.shape}, expected (n_cells, {len(model.genes):,})")
-    if not np.isfinite(x).all():
-        raise InputError(f"{model.name}: expression that is not finite, expected log1p of counts per 10,000")
+def fit_model(
+    name: str,
+    train: ExpressionSet,
+    validation: ExpressionSet,
+    settings: FitSettings,
+    report: Report = lambda _share, _what: None,
+) -> FittedModel:
+    """Return a model fitted on training cells and chosen on validation cells.
+
+    Raise NotFound for an unknown model, InputError for an unknown option, without a perturbed cell
+    in either set, and without a control cell to train on. Raise MissingPackage.
+    """
+    model = ranking_model_named(name)
+    options = read_options(model.options, settings.options)
+    examples = _make_examples(train, validation, settings.seed, choose=not model.ranks_untrained)
+    return FittedModel(name, train.genes, model.fit(examples, options, settings, report))
+
+
+def _make_examples(train: ExpressionSet, validation: ExpressionSet, seed: int, *, choose: bool) -> Examples:
+    """Return the training cells and at most MAX_VALIDATION_CELLS random validation cells.
+
+    choose: whether the model ranks only targets of training cells. If no validation cell has such a
+    target, no choice would change its MRR; then a random tenth of the training cells replaces them,
+    with a note. Raise InputError for fewer than two training cells in that case.
+    """
+    rng = np.random.default_rng(seed)
+    cells = take_perturbed(train, train, rng, "training")
+    perturbed = np.flatnonzero(~validation.is_control)
+    chosen = np.sort(rng.permutation(perturbed)[:MAX_VALIDATION_CELLS])
+    held_out = take_perturbed(validation.take(chosen), train, rng, "validation")
+    notes = []
+    if n := cells.controls.n_unmatched:
+        notes.append(
+            f"{n:,} of {len(cells.x):,} cells are from batches without control cells and were "
+            "compared with controls of all batches."
+        )
+    if choose and not (held_out.targets & cells.targets.any(axis=0)).any():
+        if len(cells.x) < 2:
+            raise InputError(
+                f"training cells: {len(cells.x)} perturbed, expected at least 2, because no validation cell can be ranked"
+            )
+        order = rng.permutation(len(cells.x))
+        n_chosen = max(1, round(SHARE_CHOSEN_ON * len(order)))
+        held_out = cells.take(np.sort(order[:n_chosen]))
+        cells = cells.take(np.sort(order[n_chosen:]))
+        notes.append(
+            f"No validation cell has a trained target; {n_chosen:,} random training cells were held out to choose on instead."
+        )
+    return Examples(train, cells, held_out, rng, tuple(notes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassRows:
+    """Rows of a classifier: a cell with several targets has one row for each, and its weight is
+    divided among them.
+
+    x: changes of expression, of shape (n_rows, n_genes). classes: positions in `columns`. weights:
+    of shape (n_rows,). columns: the genes that are classes, ascending positions.
+    """
+
+    x: Expression
+    classes: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    columns: NDArray[np.intp]
+
+
+def make_class_rows(cells: PerturbedCells) -> ClassRows:
+    """Return the rows of training cells."""
+    columns = np.flatnonzero(cells.targets.any(axis=0))
+    row, column = np.nonzero(cells.targets[:, columns])
+    return ClassRows(cells.changes[row], column, 1 / cells.targets.sum(axis=1)[row], columns)
 
 
 @cache
 def ranking_models() -> Mapping[str, RankingModel]:
     """Return the models by name, sorted. A new file with a `MODEL` needs no listing."""
-    modules = (importlib.import_module(f"{room.__name__}.{each.name}") for each in pkgutil.iter_modules(room.__path__))
-    found: list[RankingModel] = [module.MODEL for module in modules if hasattr(module, "MODEL")]
-    return MappingProxyType({model.name: model for model in sorted(found, key=lambda model: model.name)})
+    names = [f"{room.__name__}.{module.name}" for module in pkgutil.iter_modules(room.__path__)]
+    modules = [importlib.import_module(name) for name in names]
+    models = [module.MODEL for module in modules if hasattr(module, "MODEL")]
+    return MappingProxyType({model.name: model for model in sorted(models, key=lambda m: m.name)})
 
 
 def ranking_model_named(name: str) -> RankingModel:
@@ -121,6 +251,26 @@ def ranking_model_named(name: str) -> RankingModel:
     return ranking_models()[name]
 
 
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a saved model. Raise NotFound without one, and InputError for other content."""
+    kinds = {"model": str, "genes": list, "facts": dict, "notes": list, "history": list, "sha256": str}
+    values = read_json(folder / MANIFEST, kinds)
+    if values is None:
+        raise NotFound(f"{folder}: has no {MANIFEST}, so it is not a complete ranking model")
+    return values
+
+
 def load_model(folder: Path) -> FittedModel:
-    """Return the model saved in a folder, of any kind. Raise NotFound, InputError and MissingPackage."""
-    return ranking_model_named(read_manifest(folder).model).load(folder)
+    """Return the model saved in a folder. Raise NotFound, and InputError for changed arrays."""
+    manifest = read_manifest(folder)
+    content = read_file(folder / ARRAYS, MAX_BYTES)
+    if sha256_of(content) != manifest["sha256"]:
+        raise InputError(f"{folder / ARRAYS}: is not the file that its {MANIFEST} names; train the model again")
+    try:
+        arrays = load(content)
+    except SafetensorError as error:
+        raise InputError(f"{folder / ARRAYS}: damaged safetensors ({error})") from error
+    history = pd.DataFrame({name: arrays.pop(f"{_HISTORY}{name}") for name in manifest["history"]})
+    columns = arrays.pop("columns")
+    result = Fit(columns, arrays, history, manifest["facts"], tuple(manifest["notes"]))
+    return FittedModel(manifest["model"], tuple(manifest["genes"]), result)

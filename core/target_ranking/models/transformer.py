@@ -1,172 +1,263 @@
 """transformer: a transformer over tokens of binned expression. It also ranks genes that were never targets in training.
 
-Features of a gene describe how it varies with other genes, whether or not it has a training perturbation. A learned vector of a
-gene that was never a target would only encode this fact.
+Features of a gene describe how it varies with other genes, whether or not it has a training
+perturbation. A learned vector of a gene that was never a target would only encode this fact.
 
-The scorer can start from a scGPT checkpoint; only its last four layers are then trained.
-
-scGPT adds the normalised embedding of a gene to the embedding of its bin, which two layers compute from the bin's number. If
-there is a batch normalisation, it scales the sum. Bins are whole numbers, so a table of the 51 bins is the same function.
-Source: Cui et al. 2024 and the names of the weights in its published checkpoints.
+The loss is 0.7 · mean softplus(negative − positive) over the pairs of a cell, + 0.1 · mean binary
+cross-entropy of the sigmoid over its positives and the same negatives. In the second term, the
+weight of a positive is the number of negatives per positive, at most 50. Both are averaged over
+cells. Source: docs/target_ranking.md, which has the published settings. The start from a scGPT
+checkpoint is in `scgpt`; the module torch is an argument, because it is imported only when needed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from core.embeddings.checkpoints import SCGPT_KEY, read_scgpt_model
 from core.errors import InputError
 from core.fields.option import Option
 from core.packages import require_package
-from core.target_ranking.controls import Control, as_matched
-from core.target_ranking.expression import Expression, ExpressionSet
-from core.target_ranking.models.base import REQUIREMENTS, FitSettings, RankingModel, Report, Scores, check_columns, options_of
-from core.target_ranking.models.network import N_BINS, NetworkShape, load_weights, make_network, weights_of
-from core.target_ranking.models.saved_model import SavedModel, read_model, write_model
-from core.target_ranking.models.training_cells import notes_on_controls, take_perturbed, take_validation
-from core.target_ranking.models.transformer_learner import LearnerOptions, Network, TransformerLearner
-from core.target_ranking.training import TrainingPlan, train_epochs
+from core.target_ranking.expression import (
+    N_MATCHED,
+    Codes,
+    Expression,
+    ExpressionSet,
+    Flags,
+    MatchedControls,
+)
+from core.target_ranking.metrics import mean_reciprocal_rank
+from core.target_ranking.models.base import (
+    REQUIREMENTS,
+    Examples,
+    Fit,
+    FitSettings,
+    RankingModel,
+    Report,
+    Scorer,
+    Scores,
+)
+from core.target_ranking.models.network import (
+    NetworkShape,
+    bin_expression,
+    load_weights,
+    make_network,
+    score_cells,
+    weights_of,
+)
+from core.target_ranking.models.scgpt import freeze, read_start
+from core.target_ranking.models.training import Arrays, TrainingPlan, train_epochs
 
-N_TRAINED_LAYERS: Final = 4  # the last ones
-CELL_TOKEN: Final = "<cls>"
-_ARGUMENTS: Final = {"width": "embsize", "heads": "nheads", "hidden": "d_hid", "layers": "nlayers"}
-_NORM_EPS: Final = 1e-5  # as in torch's layer normalisation
-_BATCH_NORM_EPS: Final = 6.1e-5  # as in scGPT's batch normalisation
-Floats32 = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScgptStart:
-    """The start of a network. features: the genes' vectors, of shape (n_genes, width), 0 for genes missing from the checkpoint.
-    weights: of the network, by name, those in the checkpoint.
-    """
-
-    shape: NetworkShape
-    features: Floats32
-    weights: dict[str, NDArray[Any]]
-    notes: tuple[str, ...]
-
-
+PAIR_WEIGHT: Final = 0.7
+POINT_WEIGHT: Final = 0.1
+MAX_POSITIVE_WEIGHT: Final = 50.0
+MAX_GRADIENT: Final = 1.0
+N_NEGATIVES: Final = 64  # of a cell
+N_HARD: Final = 3  # 5% of them: the top-scored of N_CANDIDATES random genes
+N_CANDIDATES: Final = 128
+MAX_VALIDATED: Final = 256  # cells; the averages of all conditions are also ranked
+AVERAGED: Final = (1, 4, 16)  # cells averaged in an example: people rank genes for cells and for averages
+WEIGHT_DECAY: Final = 0.01
+CELLS_AT_ONCE: Final = 256  # plus their controls, which are encoded again for each block
 N_COMPONENTS: Final = 32
-NAME: Final = "transformer"
-_WEIGHT: Final = "weight."
+WEIGHT: Final = "weight."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FittedTransformer:
-    """A trained network. See `FittedModel`."""
+class Network:
+    """A network with the features of its genes, of shape (n_genes, n_features), on the GPU if there is
+    one, otherwise on the CPU. tokens: number of genes that it sees at once."""
 
-    genes: tuple[str, ...]
-    network: Network
-    shape: NetworkShape
-    history: pd.DataFrame
-    notes: tuple[str, ...] = ()
-    name: str = NAME
+    torch: Any
+    module: Any
+    features: Any
+    tokens: int
 
-    @property
-    def rankable(self) -> NDArray[np.bool_]:
-        return np.ones(len(self.genes), dtype=np.bool_)
+    @classmethod
+    def make(cls, torch: Any, shape: NetworkShape, features: NDArray[Any], tokens: int) -> Network:
+        """Return a network with new weights."""
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        module = make_network(torch, shape, features.shape[1]).to(device)
+        return cls(torch, module, torch.as_tensor(np.array(features), device=device), tokens)
 
-    def score(self, x: Expression, control: Control) -> Scores:
-        """Return the network's scores: log-odds of being a target."""
-        check_columns(self, x)
-        return self.network.score(x, as_matched(control, len(x)))
+    def score(self, x: Expression, controls: MatchedControls) -> Scores:
+        """Return the score of every gene for every cell, of shape (n_cells, n_genes): log-odds of being a target."""
+        self.module.eval()
+        bins, control_bins = bin_expression(x), bin_expression(controls.cells)
+        n_genes = x.shape[1]
+        # Neighbouring columns may be similar, so every part is random, but the same each time.
+        order = np.random.default_rng(0).permutation(n_genes)
+        parts = np.array_split(order, -(-n_genes // self.tokens))
+        scores = np.empty(x.shape)
+        with self.torch.no_grad():
+            for start in range(0, len(x), CELLS_AT_ONCE):
+                block = slice(start, start + CELLS_AT_ONCE)
+                used, of_cell = np.unique(controls.rows[block], return_inverse=True)
+                rows = of_cell.reshape(controls.rows[block].shape)
+                for genes in parts:
+                    tensor = self.scores_of(bins[block][:, genes], control_bins[used][:, genes], rows, genes)
+                    scores[block, genes] = tensor.cpu().numpy()
+        return scores
 
-    def save(self, folder: Path) -> None:
-        arrays = {f"{_WEIGHT}{name}": array for name, array in weights_of(self.network.module).items()}
-        arrays["features"] = self.network.features.cpu().numpy()
-        facts = {"shape": asdict(self.shape), "tokens": self.network.tokens}
-        write_model(folder, SavedModel(NAME, self.genes, facts, arrays, self.history, self.notes))
-
-
-class Transformer:
-    """The transformer scorer (torch)."""
-
-    name = NAME
-    packages = ("torch",)  # beyond the app's
-    about = "A transformer over tokens of binned expression (torch); it also ranks genes that were never targets in training."
-    options: tuple[Option, ...] = (
-        Option("epochs", "int", 8, "The most times that each training cell is seen.", least=1, most=10_000),
-        Option("patience", "int", 3, "Training stops after this many epochs without a better validation MRR.", least=1),
-        Option("batch", "int", 48, "Cells of a step.", least=1, most=4096),
-        Option("tokens", "int", 128, "Number of genes that the network sees at once.", least=8, most=8192),
-        Option("learning_rate", "float", 2e-3, "Of the optimizer.", least=1e-7, most=1),
-        Option("width", "int", 32, "Width of a token, a multiple of the heads.", least=1, most=4096),
-        Option("layers", "int", 2, "Number of layers of the transformer.", least=1, most=64),
-        Option("heads", "int", 4, "Heads of a layer.", least=1, most=64),
-        Option("dropout", "float", 0.1, "Share of a layer's outputs to drop in training.", least=0, most=0.9),
-        Option("scgpt", "text", "", "The folder of a scGPT checkpoint to start from, which sets width, layers and heads."),
-    )
-
-    def fit(self, train: ExpressionSet, validation: ExpressionSet, settings: FitSettings, report: Report) -> FittedTransformer:
-        """See `RankingModel`."""
-        torch = require_package("torch", "the transformer scorer", REQUIREMENTS)
-        options = options_of(self, settings)
-        rng = np.random.default_rng(settings.seed)
-        cells = take_perturbed(train, train, rng, "training")
-        held_out = take_validation(validation, train, rng)
-        report(0.0, "gene features")
-        plan = TrainingPlan(
-            options["epochs"], options["patience"], _identity(train, validation, options | {"seed": settings.seed})
+    def scores_of(self, bins: NDArray[Any], control_bins: NDArray[Any], rows: Codes, genes: Codes) -> Any:
+        """Return a tensor of scores for the genes at some positions; see `score_cells`."""
+        cell_codes, control_codes, row_codes, gene_codes = (
+            self.torch.as_tensor(array.astype(np.int64), device=self.features.device)
+            for array in (bins, control_bins, rows, genes)
         )
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(settings.seed)
-            network, shape, notes = _start(torch, train, options, settings.seed)
-            own = LearnerOptions(options["batch"], options["tokens"], options["learning_rate"])
-            learner = TransformerLearner(network, cells, held_out, own)
-            history = train_epochs(learner, plan, rng, settings.checkpoint, report)
-        return FittedTransformer(train.genes, network, shape, history, (*notes, *notes_on_controls(cells)))
-
-    def load(self, folder: Path) -> FittedTransformer:
-        """See `RankingModel`."""
-        torch = require_package("torch", "the transformer scorer", REQUIREMENTS)
-        saved = read_model(folder, NAME)
-        shape = NetworkShape(**saved.facts["shape"])
-        with torch.random.fork_rng(devices=[]):
-            network = _place(torch, shape, saved.arrays["features"], saved.facts["tokens"])
-        weights = {name.removeprefix(_WEIGHT): array for name, array in saved.arrays.items() if name.startswith(_WEIGHT)}
-        load_weights(torch, network.module, weights)
-        return FittedTransformer(saved.genes, network, shape, saved.history, saved.notes)
+        vectors = self.module["gene"](self.features[gene_codes])
+        return score_cells(self.torch, self.module, vectors, cell_codes, (control_codes, row_codes))
 
 
-def _start(torch: Any, train: ExpressionSet, options: dict[str, Any], seed: int) -> tuple[Network, NetworkShape, tuple[str, ...]]:
-    """Return the network before training, and notes on its start: a scGPT checkpoint, or new weights."""
-    if options["scgpt"]:
-        start = read_start(Path(options["scgpt"]), train.genes, options["dropout"])
-        network = _place(torch, start.shape, start.features, options["tokens"])
-        load_weights(torch, network.module, start.weights)
-        freeze(network.module, start.shape.layers)
-        return network, start.shape, start.notes
-    shape = NetworkShape(options["width"], options["heads"], 2 * options["width"], options["layers"], options["dropout"])
-    return _place(torch, shape, make_gene_features(train, seed), options["tokens"]), shape, ()
+class _Learner:
+    """A network in training. See `core.target_ranking.models.training.Learner`."""
+
+    def __init__(self, network: Network, examples: Examples, options: Mapping[str, Any]) -> None:
+        torch, cells, held_out = network.torch, examples.fitted, examples.chosen_on
+        self.network, self.cells, self.options = network, cells, options
+        self.trained = [weight for weight in network.module.parameters() if weight.requires_grad]
+        self.optimizer = torch.optim.AdamW(self.trained, lr=options["learning_rate"], weight_decay=WEIGHT_DECAY)
+        n_validated = min(MAX_VALIDATED, len(held_out.x))
+        chosen = np.linspace(0, len(held_out.x) - 1, n_validated).astype(np.intp)
+        self.validated = (held_out.take(chosen), held_out.average(by_batch=True))
+        _, self.batch_of = np.unique(cells.batches, return_inverse=True)
+        condition_of = np.unique(cells.conditions, return_inverse=True)[1]
+        pairs = np.stack([condition_of, self.batch_of], axis=1)
+        self.group_of = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+        self.members = [np.flatnonzero(self.group_of == group) for group in range(self.group_of.max() + 1)]
+        self.controls = [np.unique(cells.controls.rows[self.batch_of == batch]) for batch in range(self.batch_of.max() + 1)]
+
+    def train_epoch(self, rng: np.random.Generator) -> float:
+        """Train on one example for each training cell, and return the mean loss."""
+        self.network.module.train()
+        losses = [self._step(batch, rows, rng) for batch, rows in self._minibatches(rng)]
+        return float(np.mean(losses))
+
+    def validate(self) -> float:
+        """Return the mean MRR over validation cells and averaged conditions; each kind counts half."""
+        genes = np.arange(self.cells.x.shape[1])
+        scored = ((self.network.score(part.x, part.controls), part) for part in self.validated)
+        return float(np.mean([mean_reciprocal_rank(scores, genes, part) for scores, part in scored]))
+
+    def state(self) -> Arrays:
+        """Return the weights, the two moments of each trained weight, the number of steps, and the
+        state of torch's generator (for dropout)."""
+        state = {f"{WEIGHT}{name}": array for name, array in weights_of(self.network.module).items()}
+        for position, weight in enumerate(self.trained):
+            for name, value in self.optimizer.state[weight].items():
+                state[f"optimizer.{position}.{name}"] = np.array(value.detach().cpu().numpy())
+        return state | {"generator": self.network.torch.get_rng_state().numpy().copy()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Restore the result of `state`."""
+        torch = self.network.torch
+        load_weights(torch, self.network.module, _weights_in(state))
+        if "generator" not in state:
+            return
+        torch.set_rng_state(torch.from_numpy(np.array(state["generator"])))
+        for position, weight in enumerate(self.trained):
+            names = [name for name in state if name.startswith(f"optimizer.{position}.")]
+            moments = {name.rpartition(".")[2]: torch.from_numpy(np.array(state[name])) for name in names}
+            self.optimizer.state[weight] = {
+                name: value if name == "step" else value.to(weight.device) for name, value in moments.items()
+            }
+
+    def _minibatches(self, rng: np.random.Generator) -> Iterator[tuple[int, Codes]]:
+        """Yield groups of rows from one batch of the screen, which share controls; all rows once, in random order."""
+        order = rng.permutation(len(self.cells.x))
+        parts = [
+            (batch, rows[start : start + self.options["batch"]])
+            for batch in range(len(self.controls))
+            for rows in [order[self.batch_of[order] == batch]]
+            for start in range(0, len(rows), self.options["batch"])
+        ]
+        for at in rng.permutation(len(parts)):
+            yield parts[at]
+
+    def _step(self, batch: int, rows: Codes, rng: np.random.Generator) -> float:
+        """Do one optimizer step on the examples that start from some rows, and return their loss."""
+        torch, n_averaged = self.network.torch, int(rng.choice(AVERAGED))
+        targets = self.cells.targets[rows]
+        needed = np.flatnonzero(targets.any(axis=0))
+        others = rng.permutation(np.flatnonzero(~targets.any(axis=0)))
+        genes = np.concatenate([needed, others[: max(self.options["tokens"] - len(needed), len(needed))]])
+        x = _average(self.cells.x, [_draw(self.members[self.group_of[row]], n_averaged, rng, row) for row in rows])
+        controls = self.controls[batch]
+        drawn = [_draw(controls, n_averaged, rng) for _ in range(N_MATCHED)]
+        control_bins = bin_expression(_average(self.cells.controls.cells, drawn))[:, genes]
+        shared = np.broadcast_to(np.arange(N_MATCHED), (len(rows), N_MATCHED))
+        scores = self.network.scores_of(bin_expression(x)[:, genes], control_bins, shared, genes)
+        positive = targets[:, genes]
+        negative = sample_negatives(scores.detach().cpu().numpy(), positive, rng)
+        flags = (torch.as_tensor(each, device=scores.device) for each in (positive, negative))
+        loss = ranking_loss(torch, scores, *flags)
+        self.optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.trained, MAX_GRADIENT)
+        self.optimizer.step()
+        return float(loss.item())
 
 
-def _place(torch: Any, shape: NetworkShape, features: NDArray[np.float32], tokens: int) -> Network:
-    """Return a network with new weights, on the GPU if there is one, otherwise on the CPU."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    module = make_network(torch, shape, features.shape[1]).to(device)
-    return Network(torch, module, torch.as_tensor(np.array(features), device=device), tokens)
+def _draw(members: Codes, n: int, rng: np.random.Generator, first: int | None = None) -> Codes:
+    """Return n random members, or all if there are fewer; `first`, if given, is among them."""
+    drawn = rng.permutation(members)[:n] if n > 1 or first is None else members[:0]
+    return drawn if first is None else np.concatenate([[first], drawn[drawn != first][: n - 1]]).astype(np.intp)
 
 
-def _identity(train: ExpressionSet, validation: ExpressionSet, options: dict[str, Any]) -> str:
-    """Return the SHA-256 of the options and of the training and validation cells."""
-    digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode())
-    for cells in (train, validation):
-        digest.update("\n".join([*cells.genes, *cells.conditions.tolist(), *cells.batches.tolist()]).encode())
-        digest.update(np.ascontiguousarray(cells.x).data)
-    return digest.hexdigest()
+def _average(x: Expression, groups: list[Codes]) -> Expression:
+    """Return the mean expression of each group of rows, of shape (n_groups, n_genes)."""
+    return np.stack([x[group].mean(axis=0) for group in groups])
 
 
-MODEL: RankingModel = Transformer()
+def sample_negatives(scores: NDArray[Any], positive: Flags, rng: np.random.Generator) -> Flags:
+    """Return flags of each cell's negatives, of shape (n_cells, n_genes), like `scores` and
+    `positive` (flags of targets).
+
+    Hard negatives are the best-scored of N_CANDIDATES random non-targets; the others are drawn from
+    the remaining non-targets. A cell with too few non-targets gets all of them.
+    """
+    candidate = _draw_genes(~positive, np.full(len(scores), N_CANDIDATES), rng)
+    best_first = np.argsort(-np.where(candidate, scores, -np.inf), axis=1, kind="stable")
+    hard = np.asarray(candidate & (np.argsort(best_first, axis=1) < N_HARD))
+    others = _draw_genes(~positive & ~hard, N_NEGATIVES - hard.sum(axis=1), rng)
+    return np.asarray(hard | others)
+
+
+def _draw_genes(allowed: Flags, n_wanted: NDArray[np.intp], rng: np.random.Generator) -> Flags:
+    """Return flags of random genes of each cell among the allowed ones, or of all if there are too
+    few. n_wanted: their number, of shape (n_cells,)."""
+    keys = np.where(allowed, rng.random(allowed.shape), np.inf)
+    places = np.argsort(np.argsort(keys, axis=1), axis=1)
+    return np.asarray(allowed & (places < n_wanted[:, None]))
+
+
+def ranking_loss(torch: Any, scores: Any, positive: Any, negative: Any) -> Any:
+    """Return the loss of cells, a scalar tensor.
+
+    scores: of shape (n_cells, n_genes). positive, negative: flags of the same shape; every cell needs at least one of each.
+    Raise InputError if a cell has none.
+    """
+    n_positive, n_negative = positive.sum(dim=1), negative.sum(dim=1)
+    if len(scores) == 0 or int(n_positive.min()) == 0 or int(n_negative.min()) == 0:
+        raise InputError("ranking loss: a cell without targets or without other genes, expected at least one of each")
+    softplus = torch.nn.functional.softplus
+    # Only the few targets of each cell, which avoids a table of pairs of shape (n_genes, n_genes).
+    cell, target = positive.nonzero(as_tuple=True)
+    differences = softplus(scores[cell] - scores[cell, target][:, None]) * negative[cell]
+    of_target = differences.sum(dim=1) / (n_negative * n_positive)[cell]
+    pair = of_target.sum() / len(scores)
+    weight = (n_negative / n_positive).clamp(max=MAX_POSITIVE_WEIGHT)
+    # −log σ(s) = softplus(−s) for a target, −log(1 − σ(s)) = softplus(s) for another gene
+    entropy = positive * softplus(-scores) * weight[:, None] + negative * softplus(scores)
+    point = (entropy.sum(dim=1) / (n_positive + n_negative)).mean()
+    return PAIR_WEIGHT * pair + POINT_WEIGHT * point
 
 
 def make_gene_features(train: ExpressionSet, seed: int) -> NDArray[np.float32]:
@@ -184,83 +275,80 @@ def make_gene_features(train: ExpressionSet, seed: int) -> NDArray[np.float32]:
     return np.asarray(scaled, dtype=np.float32)
 
 
-def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptStart:
-    """Return the start from a scGPT checkpoint for some genes.
-
-    Raise the errors of `read_scgpt_model`, and InputError if the checkpoint has none of the genes, or lacks a weight or an
-    argument.
-    """
-    model = read_scgpt_model(folder)
-    wrong = [key for key in _ARGUMENTS.values() if type(model.arguments.get(key)) is not int]
-    if wrong:
-        raise InputError(f"{folder.name}: its arguments lack {', '.join(wrong)}, expected whole numbers")
-    sizes: dict[str, int] = {name: model.arguments[key] for name, key in _ARGUMENTS.items()}
-    shape = NetworkShape(**sizes, dropout=dropout)
-    try:
-        scale, offset = _batch_normalisation(model.tensors, shape.width)
-        values = _value_vectors(model.tensors)
-        # The normalised embedding of each gene (0 without one), and flags of the genes with one
-        rows = np.array([model.rows.get(gene, -1) for gene in genes])
-        vectors = _normalise(model.tensors[SCGPT_KEY][np.maximum(rows, 0)], model.tensors, "encoder.enc_norm")
-        features, found = np.where(rows[:, None] >= 0, vectors, 0).astype(np.float32), rows >= 0
-        cell = _normalise(model.tensors[SCGPT_KEY][model.rows[CELL_TOKEN]][None], model.tensors, "encoder.enc_norm")
-    except (LookupError, ValueError) as error:
-        raise InputError(f"{folder.name}: is not a complete scGPT checkpoint ({type(error).__name__}: {error})") from error
-    weights = {
-        "gene.weight": np.eye(shape.width, dtype=np.float32),
-        "gene.bias": np.zeros(shape.width, dtype=np.float32),
-        "value.weight": (values * scale + offset).astype(np.float32),
-        "cell.weight": ((cell + values[:1]) * scale + offset).astype(np.float32),
-        **_layers(model.tensors),
-    }
-    return ScgptStart(shape, (features * scale).astype(np.float32), weights, _notes(folder, found, shape))
+def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report) -> Fit:
+    """Return the weights of the epoch that ranks the validation cells best. Arrays: the weights, and
+    the features of the genes. Facts: the shape of the network and its tokens."""
+    torch = require_package("torch", "the transformer scorer", REQUIREMENTS)
+    report(0.0, "gene features")
+    identity = _identity(examples, {**options, "seed": settings.seed})
+    plan = TrainingPlan(options["epochs"], options["patience"], settings.checkpoint, identity)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.seed)
+        if options["scgpt"]:
+            start = read_start(Path(options["scgpt"]), examples.train.genes, options["dropout"])
+            shape, notes = start.shape, (*start.notes, *examples.notes)
+            network = Network.make(torch, shape, start.features, options["tokens"])
+            load_weights(torch, network.module, start.weights)
+            freeze(network.module, shape.layers)
+        else:
+            shape, notes = _shape_of(options), examples.notes
+            features = make_gene_features(examples.train, settings.seed)
+            network = Network.make(torch, shape, features, options["tokens"])
+        learner = _Learner(network, examples, options)
+        history = train_epochs(learner, plan, examples.rng, report)
+    arrays = {f"{WEIGHT}{name}": array for name, array in weights_of(network.module).items()}
+    arrays["features"] = network.features.cpu().numpy()
+    facts = {"shape": asdict(shape), "tokens": network.tokens}
+    return Fit(np.arange(len(examples.train.genes)), arrays, history, facts, notes)
 
 
-def freeze(module: Any, n_layers: int) -> None:
-    """Exclude the tokens and all layers except the last four from training."""
-    frozen = [module["gene"], module["value"], module["cell"], *module["encoder"].layers[: max(n_layers - N_TRAINED_LAYERS, 0)]]
-    for part in frozen:
-        for weight in part.parameters():
-            weight.requires_grad = False
+def make_scorer(fitted: Fit) -> Scorer:
+    """Return the network's scores."""
+    torch = require_package("torch", "the transformer scorer", REQUIREMENTS)
+    shape = NetworkShape(**fitted.facts["shape"])
+    with torch.random.fork_rng(devices=[]):
+        network = Network.make(torch, shape, fitted.arrays["features"], fitted.facts["tokens"])
+    load_weights(torch, network.module, _weights_in(fitted.arrays))
+    return network.score
 
 
-def _notes(folder: Path, found: NDArray[np.bool_], shape: NetworkShape) -> tuple[str, ...]:
-    if not found.any():
-        raise InputError(f"{folder.name}: has none of the {len(found):,} genes, expected the symbols of the cells")
-    n_trained = min(N_TRAINED_LAYERS, shape.layers)
-    start = f"Started from the scGPT checkpoint {folder.name}; the last {n_trained} of {shape.layers} layers were trained."
-    lacking = f"{int((~found).sum()):,} of {len(found):,} genes are not in the checkpoint and have no vector of their own."
-    return (start,) if found.all() else (start, lacking)
+def _weights_in(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    return {name.removeprefix(WEIGHT): arrays[name] for name in arrays if name.startswith(WEIGHT)}
 
 
-def _value_vectors(tensors: Mapping[str, NDArray[Any]]) -> Floats32:
-    """Return the vector of each bin, of shape (N_BINS, width): linear, ReLU, linear and layer normalisation of the bin's
-    number.
-    """
-    name = "value_encoder"
-    hidden = np.arange(N_BINS, dtype=np.float32)[:, None] @ tensors[f"{name}.linear1.weight"].T + tensors[f"{name}.linear1.bias"]
-    output = np.maximum(hidden, 0) @ tensors[f"{name}.linear2.weight"].T + tensors[f"{name}.linear2.bias"]
-    return _normalise(output, tensors, f"{name}.norm")
+def _shape_of(options: Mapping[str, Any]) -> NetworkShape:
+    width = options["width"]
+    return NetworkShape(width, options["heads"], 2 * width, options["layers"], options["dropout"])
 
 
-def _normalise(rows: NDArray[Any], tensors: Mapping[str, NDArray[Any]], name: str) -> Floats32:
-    """Return the layer normalisation of rows with the weights of this name."""
-    centred = rows - rows.mean(axis=1, keepdims=True)
-    scaled = centred / np.sqrt(rows.var(axis=1, keepdims=True) + _NORM_EPS)
-    return np.asarray(scaled * tensors[f"{name}.weight"] + tensors[f"{name}.bias"], dtype=np.float32)
+def _identity(examples: Examples, options: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the options, and of the cells to train and to choose on."""
+    digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode())
+    train, held_out = examples.train, examples.chosen_on
+    for cells in (train, held_out):
+        names = [*train.genes, *cells.conditions.tolist(), *cells.batches.tolist()]
+        digest.update("\n".join(names).encode())
+        digest.update(np.ascontiguousarray(cells.x).data)
+    return digest.hexdigest()
 
 
-def _batch_normalisation(tensors: Mapping[str, NDArray[Any]], width: int) -> tuple[Floats32, Floats32]:
-    """Return the scale and the shift of a token's values, each of shape (width,); 1 and 0 if the checkpoint has none."""
-    if "bn.weight" not in tensors:
-        return np.ones(width, dtype=np.float32), np.zeros(width, dtype=np.float32)
-    scale = tensors["bn.weight"] / np.sqrt(tensors["bn.running_var"] + _BATCH_NORM_EPS)
-    offset = tensors["bn.bias"] - tensors["bn.running_mean"] * scale
-    return scale.astype(np.float32), offset.astype(np.float32)
-
-
-def _layers(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the weights of the layers. Checkpoints of flash attention name the three projections Wqkv."""
-    prefix = "transformer_encoder."
-    names = {name: name.replace(prefix, "encoder.").replace("Wqkv.", "in_proj_") for name in tensors if name.startswith(prefix)}
-    return {new: tensors[name] for name, new in names.items()}
+MODEL: Final = RankingModel(
+    "transformer",
+    "A transformer over tokens of binned expression (torch); it also ranks genes that were never targets in training.",
+    (
+        Option("epochs", "int", 8, "The most times that each training cell is seen.", least=1, most=10_000),
+        Option("patience", "int", 3, "Training stops after this many epochs without a better validation MRR.", least=1),
+        Option("batch", "int", 48, "Cells of a step.", least=1, most=4096),
+        Option("tokens", "int", 128, "Number of genes that the network sees at once.", least=8, most=8192),
+        Option("learning_rate", "float", 2e-3, "Of the optimizer.", least=1e-7, most=1),
+        Option("width", "int", 32, "Width of a token, a multiple of the heads.", least=1, most=4096),
+        Option("layers", "int", 2, "Number of layers of the transformer.", least=1, most=64),
+        Option("heads", "int", 4, "Heads of a layer.", least=1, most=64),
+        Option("dropout", "float", 0.1, "Share of a layer's outputs to drop in training.", least=0, most=0.9),
+        Option("scgpt", "text", "", "The folder of a scGPT checkpoint to start from, which sets width, layers and heads."),
+    ),
+    fit,
+    make_scorer,
+    ranks_untrained=True,
+    packages=("torch",),
+)

@@ -23,36 +23,36 @@ MASK_WORDS, UNIT_WORDS = (option_of(EvaluationRequest, name).titles for name in 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownRanking:
-    """The ranking that the page shows. saved: None before the first evaluation; split: None before the cells are read."""
+    """The evaluated ranking that the page shows."""
 
     folder: RankingFolder
-    split: Split | None
-    saved: SavedEvaluation | None
+    split: Split
+    saved: SavedEvaluation
     metric: str
 
 
-def choose(workspace: Workspace) -> ShownRanking | None:
-    """Show the choices in one row; None if there is no target ranking."""
-    known = {folder.name: folder for folder in target_ranking.list_all(workspace)}
-    if not known:
-        return None
+def choose(workspace: Workspace) -> tuple[RankingFolder | None, ShownRanking | None]:
+    """Show the choices in one row; return the chosen ranking, if there is one, and what is shown of it once it is evaluated."""
+    folders = {folder.name: folder for folder in target_ranking.list_all(workspace)}
+    if not folders:
+        return None, None
     left, middle, right = st.columns([0.3, 0.4, 0.3])
-    first = next(iter(known))
-    name = choose_setting(left.selectbox, _RANKING, "", {name: name for name in known}, first) or first
+    first = next(iter(folders))
+    name = choose_setting(left.selectbox, _RANKING, "", {name: name for name in folders}, first) or first
     asked = make(RankingTableRequest, {**show_more(RankingTableRequest, "", ("ranking",)), "ranking": name})
-    folder = known[asked.choice.ranking or first]
-    saved = {each.key: each for each in reversed(folder.evaluations())}
-    split = folder.split() if (folder.path / "data.json").is_file() else None
-    if not saved:
-        return ShownRanking(folder, split, None, next(iter(METRICS)))
-    titles = {key: evaluation_title(each) for key, each in saved.items()}
+    folder = folders[asked.choice.ranking or first]
+    evaluations = {saved.key: saved for saved in reversed(folder.evaluations())}
+    if not evaluations:
+        return folder, None
+    titles = {key: evaluation_title(saved) for key, saved in evaluations.items()}
     key = choose_one(middle.selectbox, "evaluation", "Evaluation", titles, next(iter(titles))) or next(iter(titles))
     metric = choose_one(right.selectbox, "metric", "Metric", METRICS, "recall") or "recall"
-    return ShownRanking(folder, split, saved[key], metric)
+    return folder, ShownRanking(folder, folder.split(), evaluations[key], metric)
 
 
 def evaluation_title(saved: SavedEvaluation) -> str:
     """Return a title that distinguishes an evaluation from others of the same ranking."""
-    pool = "" if saved.facts["pool"] == ALL_GENES else f", within {saved.facts['pool']}"
-    seed = f", seed {saved.facts['seed']}" if saved.facts["seed"] else ""
-    return f"{UNIT_WORDS[saved.facts['unit']]}, {MASK_WORDS[saved.facts['mask']]}{pool}{seed}"
+    facts = saved.facts
+    pool = "" if facts["pool"] == ALL_GENES else f", within {facts['pool']}"
+    seed = f", seed {facts['seed']}" if facts["seed"] else ""
+    return f"{UNIT_WORDS[facts['unit']]}, {MASK_WORDS[facts['mask']]}{pool}{seed}"

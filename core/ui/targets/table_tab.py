@@ -5,9 +5,7 @@ Targets, tab Published: the published table beside ours, and its differences.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+import pandas as pd
 import streamlit as st
 
 from core.actions import target_ranking
@@ -37,7 +35,6 @@ from core.ui.shared.confirmation import confirm
 from core.ui.shared.option_controls import show_more, show_settings
 from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import Number, as_text, show_figure, show_numbers
-from core.ui.targets import training_tab
 from core.ui.targets.choices import MASK_WORDS, UNIT_WORDS, ShownRanking
 
 STRATUM_WORDS = {
@@ -50,21 +47,14 @@ SHOWN_K = 10  # of the numbers at the top
 _BEST = 3
 
 
-def show(workspace: Workspace, shown: ShownRanking | None) -> None:
-    """Show the table of an evaluation, or why there is none."""
-    if shown is None:
-        training_tab.show_empty_page(workspace)
-        return
-    if shown.saved is None or shown.split is None:
-        training_tab.show_unevaluated(workspace, shown.folder)
-        return
+def show(workspace: Workspace, shown: ShownRanking) -> None:
+    """Show the table of an evaluation."""
     _show_numbers(shown)
-    _show_figure(shown)
-    table = wide_table(shown.saved.table, shown.metric)
-    tables.show_table(table, f"targets-{shown.metric}")
-    st.caption(
-        as_text(f"Split {shown.split.name} · {evaluation_text(shown.saved)} · 95% intervals by condition. {WHAT_A_TIE_IS}")
-    )
+    caption = f"Split {shown.split.name} · {evaluation_text(shown.saved)} · 95% intervals by condition"
+    if shown.metric != MRR:
+        _show_figure(shown, caption)
+    tables.show_table(wide_table(shown.saved.table, shown.metric), f"targets-{shown.metric}")
+    st.caption(as_text(f"{caption}. {WHAT_A_TIE_IS}"))
     _show_ceilings(shown.split)
     _show_margins(shown)
     if not workspace.settings.read_only:
@@ -72,15 +62,23 @@ def show(workspace: Workspace, shown: ShownRanking | None) -> None:
             _show_form(workspace, shown)
 
 
+def _best_first(shown: ShownRanking) -> pd.DataFrame:
+    rows = by_model(shown.saved.table, shown.metric, _k_of(shown.metric))
+    return rows.sort_values("estimate", ascending=False, kind="stable")
+
+
+def _k_of(metric: str) -> int | None:
+    return None if metric == MRR else SHOWN_K
+
+
 def _show_numbers(shown: ShownRanking) -> None:
     """Show the best models at one k, the random level and the ceiling."""
-    assert shown.saved is not None
-    metric, k = (shown.metric, None) if shown.metric == MRR else (shown.metric, SHOWN_K)
-    rows = by_model(shown.saved.table, metric, k).sort_values("estimate", ascending=False, kind="stable")
-    numbers = [
-        Number(f"{row['model']} {metric_text(metric, k)}", number_text(row["estimate"]), below=_interval_of(row))
-        for row in rows.head(_BEST).to_dict("records")
-    ]
+    rows, title = _best_first(shown), metric_text(shown.metric, _k_of(shown.metric))
+    numbers = []
+    for row in rows.head(_BEST).to_dict("records"):
+        interval = estimate_text(row["estimate"], row["low"], row["high"]).partition(" ")[2]
+        below = f":small[{as_text(interval)}]"
+        numbers.append(Number(f"{row['model']} {title}", number_text(row["estimate"]), below=below))
     first = rows.iloc[0]
     help_random = "The mean over all orders of the ranked genes, computed exactly."
     numbers.append(Number("random ranking", number_text(first["random"]), help_random, ":small[expected]"))
@@ -89,23 +87,12 @@ def _show_numbers(shown: ShownRanking) -> None:
     show_numbers("targets", numbers, len(numbers))
 
 
-def _interval_of(row: Mapping[Any, Any]) -> str:
-    text = estimate_text(row["estimate"], row["low"], row["high"]).partition(" ")[2]
-    return f":small[{as_text(text)}]"
-
-
-def _show_figure(shown: ShownRanking) -> None:
-    assert shown.saved is not None
-    assert shown.split is not None
-    if shown.metric == MRR:
-        return
+def _show_figure(shown: ShownRanking, caption: str) -> None:
     table = shown.saved.table
     table = table[(table["metric"] == shown.metric) & (table["stratum"] == "all")]
-    best = by_model(shown.saved.table, shown.metric, SHOWN_K).sort_values("estimate", ascending=False, kind="stable")
-    caption = f"{shown.folder.name} · {shown.split.name} · {evaluation_text(shown.saved)} · 95% intervals by condition"
     name = METRICS[shown.metric]
-    chart = ranking_by_k.figure(table, str(best["model"].iloc[0]), f"{name} in the first k")
-    show_figure(chart, table, f"targets-by-k-{shown.metric}", f"{name} by k", caption)
+    chart = ranking_by_k.figure(table, str(_best_first(shown)["model"].iloc[0]), f"{name} in the first k")
+    show_figure(chart, table, f"targets-by-k-{shown.metric}", f"{name} by k", f"{shown.folder.name} · {caption}")
 
 
 def _show_ceilings(split: Split) -> None:
@@ -122,9 +109,8 @@ def _show_ceilings(split: Split) -> None:
 
 def _show_margins(shown: ShownRanking) -> None:
     """Show how far each model is above a random ranking, by how many targets were trained."""
-    assert shown.saved is not None
     st.markdown("#### Above a random ranking")
-    k = None if shown.metric == MRR else SHOWN_K
+    k = _k_of(shown.metric)
     table = margin_table(shown.saved.table, shown.metric, k, {name: STRATUM_WORDS[name] for name in STRATA})
     tables.show_table(table, "targets-margins")
     untrained = ", ".join(shown.saved.facts["ranks_untrained"]) or "none of these models"
@@ -156,7 +142,7 @@ def show_published(shown: ShownRanking | None) -> None:
     st.markdown(f"#### Published {METRICS[metric]}")
     tables.show_table(wide_published_table(metric), "targets-published")
     st.caption(as_text(f"From {SOURCE}. No intervals were published."))
-    if shown is not None and shown.saved is not None and shown.split is not None:
+    if shown is not None:
         st.markdown(f"#### Ours: {as_text(shown.folder.name)}")
         tables.show_table(wide_table(shown.saved.table, metric), "targets-ours")
         st.caption(as_text(evaluation_text(shown.saved)))

@@ -10,8 +10,7 @@ from core.actions.job_kinds.targets import KIND
 from core.actions.workspace import Workspace
 from core.fields.record import make, option_of
 from core.plots import ranking_training
-from core.target_ranking.models.base import ranking_models
-from core.target_ranking.models.saved_model import read_manifest
+from core.target_ranking.models.base import ranking_models, read_manifest
 from core.target_ranking.reading import SIMULATED, CellSource
 from core.target_ranking.request import SplitChoice, TrainingOptions, TrainingRequest, missing_packages, request_of
 from core.target_ranking.results import RankingFolder
@@ -22,13 +21,16 @@ from core.ui.shared.linked import bind
 from core.ui.shared.option_controls import show_more, show_settings, title_of
 from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
-from core.ui.targets.choices import ShownRanking
 
 QUICK = ("pca_knn", "random_forest", "xgboost")  # models that train on the simulated screen within a minute
 
 
-def show_empty_page(workspace: Workspace) -> None:
-    """Explain target rankings and offer one on a simulated screen."""
+def show_progress(workspace: Workspace, folder: RankingFolder | None) -> None:
+    """Show the progress of a training that ends with an evaluation, or why it ended early; or offer one without any."""
+    if folder is not None:
+        show_empty("No evaluation yet: the training ends with one.")
+        watch_job(workspace, KIND.name, folder.name)
+        return
     show_empty(
         "No model was trained here. Target ranking is the reverse problem. Models read the expression of perturbed cells and "
         "rank all genes, so that the perturbed ones come first. It needs single cells with conditions (`A+ctrl`, `A+B`, `ctrl`) "
@@ -57,12 +59,11 @@ def _start(workspace: Workspace, request: TrainingRequest) -> None:
         st.rerun()
 
 
-def show(workspace: Workspace, shown: ShownRanking | None) -> None:
+def show(workspace: Workspace, folder: RankingFolder | None) -> None:
     """Show the training of a target ranking, and the form that starts one."""
-    if shown is None:
-        show_empty_page(workspace)
+    if folder is None:
+        show_progress(workspace, None)
         return
-    folder = shown.folder
     watch_job(workspace, KIND.name, folder.name)
     _show_curves(folder)
     _show_origin(folder)
@@ -71,52 +72,33 @@ def show(workspace: Workspace, shown: ShownRanking | None) -> None:
             _show_form(workspace)
 
 
-def show_unevaluated(workspace: Workspace, folder: RankingFolder) -> None:
-    """Show that a training makes the evaluation, and its progress or why it ended early."""
-    show_empty("No evaluation yet: the training ends with one.")
-    watch_job(workspace, KIND.name, folder.name)
-
-
 def _show_curves(folder: RankingFolder) -> None:
     history = folder.history()
-    by_epoch = epochs_table(history)
+    by_epoch = history.dropna(subset="epoch") if "epoch" in history else history.head(0)
     if not len(by_epoch):
         st.caption("None of these models is trained in epochs or rounds.")
     else:
         columns = st.columns(2)
         for column, (measure, words) in zip(columns, ranking_training.MEASURES.items(), strict=True):
-            if measure in by_epoch:
-                with column:
-                    caption = f"{folder.name} · ★ the chosen epoch or round · no interval"
-                    chart = ranking_training.figure(by_epoch, measure)
-                    show_figure(chart, by_epoch, f"targets-{measure}", words.capitalize(), caption)
+            with column:
+                caption = f"{folder.name} · ★ the chosen epoch or round · no interval"
+                chart = ranking_training.figure(by_epoch, measure)
+                show_figure(chart, by_epoch, f"targets-{measure}", words.capitalize(), caption)
     chosen = choices_table(history)
     if len(chosen):
         st.markdown("#### Chosen on validation cells")
         tables.show_table(chosen, "targets-choices")
 
 
-def epochs_table(history: pd.DataFrame) -> pd.DataFrame:
-    """Return the measurements after each epoch of a network or round of boosted trees, with a column epoch for both."""
-    if "validation_mrr" not in history:
-        return history.head(0)
-    none = pd.Series(float("nan"), index=history.index)
-    epoch = history.get("epoch", none).fillna(history.get("round", none))
-    return history.assign(epoch=epoch).dropna(subset=["epoch"])
-
-
 def choices_table(history: pd.DataFrame) -> pd.DataFrame:
     """Return the best settings of each model that tried settings instead of epochs; empty without such a model."""
-    if "validation_mrr" not in history:
-        return pd.DataFrame()
-    tried = history.drop(index=epochs_table(history).index).dropna(subset=["validation_mrr"])
+    tried = history[history["epoch"].isna()] if "epoch" in history else history
     if not len(tried):
-        return pd.DataFrame()
-    best = tried.loc[tried.groupby("model", sort=False)["validation_mrr"].idxmax()].dropna(axis=1, how="all")
-    counts = tried["model"].value_counts()
-    best = best.assign(**{"settings tried": [int(counts[model]) for model in best["model"]]})
-    best = best[["model", *(name for name in best if name != "model")]].round({"validation_mrr": 3})
-    return best.rename(columns=lambda name: name.replace("_", " ").replace("mrr", "MRR"))
+        return tried
+    groups = tried.groupby("model", sort=False)["validation_mrr"]
+    best = tried.loc[groups.idxmax()].dropna(axis=1, how="all").round({"validation_mrr": 3})
+    best = best[["model", *best.columns.drop("model")]].assign(tried=groups.size().to_numpy())
+    return best.rename(columns={"validation_mrr": "validation MRR", "tried": "settings tried"})
 
 
 def _show_origin(folder: RankingFolder) -> None:
@@ -124,13 +106,13 @@ def _show_origin(folder: RankingFolder) -> None:
         return
     data, split, request = folder.data(), folder.split(), folder.request()
     facts = data["facts"]
-    columns = facts.get("columns")
-    chosen = "" if columns is None else f" · columns {', '.join(f'{name} {value}' for name, value in columns.items() if value)}"
+    columns = ", ".join(f"{name} {value}" for name, value in facts.get("columns", {}).items() if value)
+    chosen = f" · columns {columns}" if columns else ""
     counts = f"{facts['cells']:,} cells × {facts['genes']:,} genes"
     parts = f"{len(split.train):,} training conditions, {len(split.validation):,} for validation, {len(split.test):,} for testing"
     st.caption(as_text(f"{request.source.name} · {counts}{chosen} · split {split.name}: {parts}. {' '.join(data['notes'])}"))
     for name in folder.saved_models():
-        for note in read_manifest(folder.model(name)).notes:
+        for note in read_manifest(folder.model(name))["notes"]:
             st.caption(as_text(f"{name}: {note}"))
 
 

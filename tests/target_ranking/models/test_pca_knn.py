@@ -7,22 +7,26 @@ import pandas as pd
 import pytest
 
 from core.cells.simulator import ScreenSettings
-from core.target_ranking.models.base import FitSettings
-from core.target_ranking.models.pca_knn import COMPONENTS, MODEL, FittedPcaKnn
+from core.target_ranking.models.base import Fit, FitSettings, FittedModel, fit_model
+from core.target_ranking.models.pca_knn import COMPONENTS
 from tests.target_ranking import screens
+from tests.target_ranking.cases import profile
 
 
-def made(directions: list[list[float]], targets: list[list[bool]], k: int) -> FittedPcaKnn:
-    """A model whose two components are the two genes."""
-    axes = np.eye(2, 3, dtype=np.float32)
-    return FittedPcaKnn(
-        ("A", "B", "C"), np.zeros(3, np.float32), axes, np.array(directions, np.float32), np.array(targets), k, pd.DataFrame()
-    )
+def made(directions: list[list[float]], votes: list[list[bool]], k: int) -> FittedModel:
+    """A model whose two components are the first two of three genes, which alone can be targets."""
+    arrays = {
+        "mean": np.zeros(3, np.float32),
+        "components": np.eye(2, 3, dtype=np.float32),
+        "directions": np.array(directions, np.float32),
+        "votes": np.array(votes),
+    }
+    return FittedModel("pca_knn", ("A", "B", "C"), Fit(np.arange(2), arrays, pd.DataFrame(), {"k": k}))
 
 
 def test_cosines_of_the_neighbours_by_hand() -> None:
-    model = made([[1, 0], [0.6, 0.8], [0, -1]], [[True, False, False], [True, True, False], [False, True, False]], k=2)
-    control = np.array([1, 1, 1], dtype=np.float32)
+    model = made([[1, 0], [0.6, 0.8], [0, -1]], [[True, False], [True, True], [False, True]], k=2)
+    control = profile(np.ones(3, np.float32), 2)
     # Less the control: (1, 0), whose cosines are 1, 0.6, 0; and (0, -3): 0, -0.8, 1, of which the second nearest has 0
     x = np.array([[2, 1, 9], [1, -2, 0]], dtype=np.float32)
     scores = model.score(x, control)
@@ -33,15 +37,15 @@ def test_cosines_of_the_neighbours_by_hand() -> None:
 
 
 def test_a_cell_that_equals_its_control_has_no_direction_and_no_votes() -> None:
-    model = made([[1, 0]], [[True, False, False]], k=1)
-    assert model.score(np.ones((1, 3), np.float32), np.ones(3, np.float32))[0, 0] == 0
+    model = made([[1, 0]], [[True, False]], k=1)
+    assert model.score(np.ones((1, 3), np.float32), profile(np.ones(3, np.float32), 1))[0, 0] == 0
 
 
 def test_both_numbers_are_those_of_the_best_validation_mrr() -> None:
     parts = screens.split_screen(screens.make_screen(ScreenSettings(300, 120, 8, share_failed_guides=0.0, depth=6.0), 0), 2, 1)
-    model = MODEL.fit(parts.train, parts.validation, FitSettings(), lambda _share, _what: None)
+    model = fit_model("pca_knn", parts.train, parts.validation, FitSettings()).result
     history = model.history
     assert sorted(set(history["components"])) == list(COMPONENTS)
     assert sorted(set(history["neighbours"])) == list(range(1, 21))
     best = history[history["validation_mrr"] == history["validation_mrr"].max()].iloc[0]
-    assert (len(model.components), model.k) == (best["components"], best["neighbours"])
+    assert (len(model.arrays["components"]), model.facts["k"]) == (best["components"], best["neighbours"])

@@ -11,10 +11,11 @@ import pytest
 
 from core.cells.simulator import ScreenSettings
 from core.errors import InputError
-from core.target_ranking.models.base import FitSettings, load_model, ranking_model_named
+from core.target_ranking.models.base import FitSettings, fit_model, load_model
 from core.target_ranking.models.network import encode, load_weights, make_network
-from core.target_ranking.models.transformer import read_start
+from core.target_ranking.models.scgpt import read_start
 from tests.target_ranking import screens
+from tests.target_ranking.cases import profile
 
 pytestmark = pytest.mark.torch
 WIDTH, LAYERS, GENES = 8, 5, ("G1", "G2", "G3", "G4")
@@ -106,12 +107,13 @@ def test_all_but_the_last_four_layers_stay(torch: Any, tmp_path: Path) -> None:
     folder = Reference(torch, cells.genes, batch_normalised=False).save(tmp_path / "scgpt")
     before = read_start(folder, cells.genes, 0.1).weights
     settings = FitSettings({"scgpt": str(folder), "epochs": 1, "tokens": 30})
-    model = ranking_model_named("transformer").fit(cells, cells, settings, lambda _share, _what: None)
-    assert model.notes[0] == "Started from the scGPT checkpoint scgpt; the last 4 of 5 layers were trained."
+    model = fit_model("transformer", cells, cells, settings)
+    assert model.result.notes[0] == "Started from the scGPT checkpoint scgpt; the last 4 of 5 layers were trained."
     model.save(tmp_path / "model")
-    assert (load_model(tmp_path / "model").score(cells.x[:5], cells.x[0]) == model.score(cells.x[:5], cells.x[0])).all()
-    after = model.network.module.state_dict()
-    stayed = {name for name, array in before.items() if np.array_equal(after[name].numpy(), array)}
+    control = profile(cells.x[0], 5)
+    assert (load_model(tmp_path / "model").score(cells.x[:5], control) == model.score(cells.x[:5], control)).all()
+    after = model.result.arrays
+    stayed = {name for name, array in before.items() if np.array_equal(after[f"weight.{name}"], array)}
     assert {name.split(".")[2] for name in before if name.startswith("encoder.") and name not in stayed} == {"1", "2", "3", "4"}
     assert {name for name in before if name.startswith("encoder.layers.0.")} <= stayed
     assert {"gene.weight", "gene.bias", "value.weight", "cell.weight"} <= stayed

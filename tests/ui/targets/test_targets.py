@@ -10,9 +10,9 @@ import pytest
 from core.actions import target_ranking
 from core.actions.workspace import Workspace
 from core.jobs.state import record_ending
-from core.target_ranking.evaluate import EvaluationRequest, EvaluationSettings
-from core.ui.targets.conditions_tab import first_genes, rank_text, target_ranks
-from core.ui.targets.training_tab import choices_table, epochs_table
+from core.target_ranking.evaluate import EvaluationRequest
+from core.ui.targets.conditions_tab import best_ranks, first_genes, rank_text
+from core.ui.targets.training_tab import choices_table
 from tests.target_ranking import cases
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
@@ -24,7 +24,7 @@ def trained(workspace: Workspace) -> Iterator[Workspace]:
     """A workspace with a target ranking, evaluated twice: on averaged conditions, and last on cells with masked targets."""
     with cases.registered():
         target_ranking.train(workspace, cases.request(), lambda _line: None)
-        target_ranking.evaluate_saved(workspace, "small", EvaluationRequest(EvaluationSettings("targets", "cell")))
+        target_ranking.evaluate_saved(workspace, "small", EvaluationRequest("targets", "cell"))
         yield workspace
 
 
@@ -111,12 +111,12 @@ def test_tables_of_a_condition() -> None:
         *(("trees", "B", 1.0, False), ("trees", "A", 1234.0, True), ("trees", "C", float("inf"), True)),
     ]
     genes = pd.DataFrame(rows, columns=["model", "gene", "rank", "is_target"])
-    assert target_ranks(genes).values.tolist() == [["A", "1", "1,234"], ["C", "30.5", "not a candidate"]]
+    assert best_ranks(genes, "gene").values.tolist() == [["A", "1", "1,234"], ["C", "30.5", "not a candidate"]]
     assert first_genes(genes)["knn"].tolist() == ["A ✓", "B", "C ✓"]
     assert [rank_text(rank) for rank in (2.0, 2.5)] == ["2", "2.5"]
 
 
-def test_settings_that_were_tried_and_epochs_are_told_apart() -> None:
+def test_of_settings_that_were_tried_the_best_is_shown() -> None:
     history = pd.DataFrame(
         {
             "model": ["knn", "knn", "net"],
@@ -125,9 +125,6 @@ def test_settings_that_were_tried_and_epochs_are_told_apart() -> None:
             "epoch": [None, None, 1.0],
         }
     )
-    assert epochs_table(history)[["model", "epoch"]].values.tolist() == [["net", 1.0]]
-    rounds = pd.DataFrame({"model": ["trees"] * 2, "round": [5, 10], "validation_mrr": [0.1, 0.2]})
-    assert epochs_table(rounds)["epoch"].tolist() == [5, 10]
-    assert not len(choices_table(rounds))
-    found = choices_table(history)
-    assert found.to_dict("records") == [{"model": "knn", "components": 50, "validation MRR": 0.5, "settings tried": 2}]
+    best = {"model": "knn", "components": 50, "validation MRR": 0.5, "settings tried": 2}
+    assert choices_table(history).to_dict("records") == [best]
+    assert not len(choices_table(history[2:]))

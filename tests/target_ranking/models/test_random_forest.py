@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from core.target_ranking.models.random_forest import TreeArrays
+from core.target_ranking.models.random_forest import predict_shares, tree_arrays
 
 
 def test_predictions_equal_scikit_learns_to_the_last_bit() -> None:
@@ -14,14 +14,11 @@ def test_predictions_equal_scikit_learns_to_the_last_bit() -> None:
     x[:, 3] = np.round(x[:, 3])  # values that lie on thresholds
     classes = (x[:, 0] > 0) + 2 * (x[:, 1] > 0.5) + (x[:, 3] > 0)
     forest = RandomForestClassifier(20, min_samples_leaf=2, random_state=0, n_jobs=1).fit(x, classes, rng.uniform(0.5, 1, 400))
-    trees = TreeArrays.of_forest(forest)
-    again = TreeArrays.of_arrays(trees.arrays())
     asked = np.round(rng.normal(size=(300, 12)), 1).astype(np.float32)
-    assert (trees.predict(asked) == forest.predict_proba(asked)).all()
-    assert (again.predict(asked) == forest.predict_proba(asked)).all()
+    assert (predict_shares(tree_arrays(forest), asked) == forest.predict_proba(asked)).all()
 
 
 def test_a_tree_that_is_a_single_leaf() -> None:
     x, classes = np.zeros((6, 2), dtype=np.float32), np.array([0, 0, 0, 1, 1, 1])
     forest = RandomForestClassifier(3, random_state=0, n_jobs=1).fit(x, classes)
-    assert (TreeArrays.of_forest(forest).predict(x) == forest.predict_proba(x)).all()
+    assert (predict_shares(tree_arrays(forest), x) == forest.predict_proba(x)).all()

@@ -5,30 +5,33 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core.errors import InputError, NotFound
+from core.errors import InputError, MissingPackage, NotFound
 from core.target_ranking import results
 from core.target_ranking.ceilings import ceilings_of
-from core.target_ranking.evaluate import EvaluationSettings, by_model, evaluate
+from core.target_ranking.evaluate import EvaluationRequest, by_model, evaluate
+from core.target_ranking.metrics import AT_K, KS
 from core.target_ranking.reading import ReadCells
-from core.target_ranking.request import SplitChoice, TrainingRequest
-from core.target_ranking.results import ALL_GENES, RankingFolder, list_folders
+from core.target_ranking.request import SplitChoice, check_request
+from core.target_ranking.results import ALL_GENES, RankingFolder, list_folders, prepare, train
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import (
     METRICS,
+    MODELS,
     ceilings_text,
     differences,
     evaluation_text,
     margin_table,
+    published_table,
     table_records,
     table_text,
     wide_published_table,
     wide_table,
 )
-from core.target_ranking.train import prepare, train
 from tests.target_ranking import cases
 
 
@@ -60,7 +63,7 @@ def test_every_model_is_fitted_saved_and_evaluated(tmp_path: Path, prepared: tup
     assert folder.saved_models() == ("fallen", "fallen_trained")
     assert folder.split() == prepared[1]
     [saved] = folder.evaluations()
-    again = evaluate(folder.load_models(), prepared[0].cells, prepared[1], EvaluationSettings())
+    again = evaluate(folder.load_models(), prepared[0].cells, prepared[1], EvaluationRequest())
     assert saved.table.equals(again.table)
     assert saved.genes.equals(again.genes)
     assert saved.facts["pool"] == ALL_GENES
@@ -97,8 +100,8 @@ def test_a_training_goes_on_after_the_models_that_are_there(tmp_path: Path, prep
 @pytest.mark.soak
 def test_evaluations_of_other_settings_stand_beside_one_another(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
     folder = trained(tmp_path, prepared)
-    for settings in (EvaluationSettings("targets"), EvaluationSettings(unit="cell"), EvaluationSettings("targets")):
-        folder.write_evaluation(settings, ALL_GENES, evaluate(folder.load_models(), prepared[0].cells, prepared[1], settings))
+    for settings in (EvaluationRequest("targets"), EvaluationRequest(unit="cell"), EvaluationRequest("targets")):
+        folder.write_evaluation(settings, evaluate(folder.load_models(), prepared[0].cells, prepared[1], settings))
     assert sorted((each.facts["mask"], each.facts["unit"]) for each in folder.evaluations()) == [
         ("none", "cell"),
         ("none", "condition"),
@@ -119,7 +122,7 @@ def test_a_wrong_or_missing_part_is_said(tmp_path: Path, prepared: tuple[ReadCel
     other = cases.request()
     published = Split(("A",), ("B",), ("C",), "file", source="split.json")
     with pytest.raises(InputError, match=r"3 conditions of the split split\.json have no cells"):
-        prepare(TrainingRequest("x", other.source, SplitChoice("file", split=published), other.models))
+        prepare(replace(other, split=SplitChoice("file", split=published)))
     del prepared
 
 
@@ -143,3 +146,40 @@ def test_tables_for_people_and_programs(tmp_path: Path, prepared: tuple[ReadCell
     assert list(wide_published_table("recall")) == ["model", *[f"recall@{k}" for k in (1, 5, 10, 20, 40)], "scored"]
     assert differences(saved.facts, "hard")[-1] == "xgboost (published): mask strongest, not none."
     assert set(METRICS) == {"relevant_hit", "exact_hit", "recall", "mrr"}
+
+
+def test_what_is_wrong_with_a_request_is_said() -> None:
+    request = cases.request()
+    with pytest.raises(InputError, match="got no model"):
+        check_request(replace(request, models={}))
+    with pytest.raises(NotFound, match="ranking model 'crystal ball': not known, expected one of fallen, fallen_trained"):
+        check_request(replace(request, models={"crystal ball": {}}))
+    with pytest.raises(InputError, match="option 'quiet': not known"):
+        check_request(replace(request, models={"fallen": {"quiet": "yes"}}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(cases.MODELS, "fallen", replace(cases.MODELS["fallen"], packages=("json", "no_such_package")))
+        with pytest.raises(MissingPackage, match=r"fallen needs no_such_package, .* pip install -r requirements-targets\.txt"):
+            check_request(request)
+    with pytest.raises(InputError, match="split: got 'random'"):
+        check_request(replace(request, split=SplitChoice("random")))
+
+
+def test_the_published_table_is_whole() -> None:
+    table = published_table()
+    assert len(table) == len(MODELS) * (len(AT_K) * len(KS) + 1)
+    xgboost = table[(table["model"] == "xgboost") & (table["k"] == 40)].set_index("metric")["value"].to_dict()
+    assert xgboost == {"exact_hit": 0.1842, "relevant_hit": 0.5526, "recall": 0.3684}
+    # shares of 38 conditions, as they were published with four digits
+    shares = table[(table["rows"] == 38) & (table["metric"] == "relevant_hit")]["value"]
+    assert all(abs(value * 38 - round(value * 38)) < 0.003 for value in shares)
+    assert table[table["metric"] == "mrr"]["value"].tolist() == [0.1975, 0.3602, 0.3232, 0.3323]
+    wide = table.dropna(subset="k").pivot(index=["model", "k"], columns="metric", values="value")
+    assert (wide["exact_hit"] <= wide["recall"]).all()
+    assert (wide["recall"] <= wide["relevant_hit"]).all()
+    for metric in AT_K:
+        assert all(rows.is_monotonic_increasing for _, rows in wide[metric].groupby("model"))
+
+
+def test_what_is_not_comparable_is_said() -> None:
+    lines = differences({"unit": "condition", "mask": "strongest"}, "hard")
+    assert lines[-1] == "scGPT (published): unit cell, not condition, split compositional, not hard, mask none, not strongest."

@@ -1,20 +1,84 @@
-"""The ranking loss and its negatives, by hand and by brute force."""
+"""The transformer scorer: its network, its loss and negatives, features of genes, bins, and a training that was killed."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from core.cells.simulator import ScreenSettings
 from core.errors import InputError
-from core.target_ranking.models.transformer_learner import NegativeSettings, ranking_loss, sample_negatives
+from core.target_ranking.expression import ExpressionSet
+from core.target_ranking.models.base import FitSettings, fit_model
+from core.target_ranking.models.network import (
+    NetworkShape,
+    bin_expression,
+    encode,
+    load_weights,
+    make_network,
+    score_cells,
+    score_genes,
+)
+from core.target_ranking.models.transformer import N_COMPONENTS, make_gene_features, ranking_loss, sample_negatives
+from tests.target_ranking import screens
+from tests.target_ranking.cases import profile
+
+CELLS = screens.make_screen(ScreenSettings(150, 40, 6, share_failed_guides=0.0), 0)
+OPTIONS = {"epochs": 3, "patience": 3, "tokens": 24, "width": 8, "layers": 1, "batch": 32}
 
 
 @pytest.fixture
 def torch() -> Any:
     return pytest.importorskip("torch", reason="torch is not installed: pip install -r requirements-models.txt")
+
+
+@pytest.mark.torch
+def test_shifts_are_from_the_mean_of_each_cells_own_controls(torch: Any) -> None:
+    torch.manual_seed(0)
+    network = make_network(torch, NetworkShape(8, 2, 16, 1), 3).eval()
+    vectors = network["gene"](torch.randn(5, 3))
+    bins, controls = torch.randint(51, (2, 5)), torch.randint(51, (4, 5))
+    rows = torch.tensor([[0, 1, 2], [3, 3, 0]])
+    with torch.no_grad():
+        found = score_cells(torch, network, vectors, bins, (controls, rows))
+        for at in range(2):  # one cell at a time, its controls one by one
+            cell, gene = encode(torch, network, bins[at : at + 1], vectors)
+            own = [encode(torch, network, controls[row : row + 1], vectors) for row in rows[at].tolist()]
+            mean_cell, mean_gene = (torch.stack([each[i] for each in own]).mean(dim=0) for i in (0, 1))
+            expected = score_genes(torch, network, vectors, cell - mean_cell, gene - mean_gene)
+            np.testing.assert_allclose(found[at].numpy(), expected[0].numpy(), atol=1e-5)
+
+
+@pytest.mark.torch
+def test_weights_of_another_shape_are_refused(torch: Any) -> None:
+    with pytest.raises(InputError, match="multiple of 4"):
+        NetworkShape(width=30)
+    network = make_network(torch, NetworkShape(8, 2, 16, 1), 3)
+    with pytest.raises(InputError, match="do not fit"):
+        load_weights(torch, network, {"gene.weight": np.zeros((9, 3), np.float32)})
+
+
+@pytest.mark.torch
+def test_a_killed_training_goes_on_and_ends_the_same(torch: Any, tmp_path: Path) -> None:  # noqa: ARG001
+    whole = fit_model("transformer", CELLS, CELLS, FitSettings(OPTIONS))
+
+    def stop(share: float, _what: str) -> None:
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_model("transformer", CELLS, CELLS, FitSettings(OPTIONS, checkpoint=tmp_path), stop)
+    told: list[str] = []
+    resumed = fit_model(
+        "transformer", CELLS, CELLS, FitSettings(OPTIONS, checkpoint=tmp_path), lambda _share, what: told.append(what)
+    )
+    assert [what[:7] for what in told] == ["gene fe", "epoch 3"]
+    assert resumed.result.history.equals(whole.result.history)
+    control = profile(CELLS.x[CELLS.is_control].mean(axis=0), 20)
+    assert (resumed.score(CELLS.x[:20], control) == whole.score(CELLS.x[:20], control)).all()
 
 
 def loss_by_loops(scores: np.ndarray, positive: np.ndarray, negative: np.ndarray) -> float:
@@ -107,17 +171,34 @@ def test_the_top_scored_gene_is_as_often_among_the_negatives_as_it_is_a_candidat
     assert negative[:, -1].mean() == pytest.approx(low, abs=4 * math.sqrt(low * (1 - low) / n))
 
 
-def test_few_genes_are_all_negatives_and_settings_count() -> None:
+def test_few_genes_are_all_negatives() -> None:
     rng = np.random.default_rng(3)
     positive = one_target(4, 10)
     assert (sample_negatives(np.zeros((4, 10)), positive, rng) == ~positive).all()
-    few = sample_negatives(np.zeros((4, 10)), positive, rng, NegativeSettings(n=4, share_hard=0.5, candidates=9))
-    assert few.sum(axis=1).tolist() == [4] * 4
-    with pytest.raises(InputError, match=r"\(4, 9\)"):
-        sample_negatives(np.zeros((4, 9)), positive, rng)
 
 
-def test_the_same_seed_draws_the_same() -> None:
-    scores = np.random.default_rng(4).normal(size=(6, 200))
-    first, second = (sample_negatives(scores, one_target(6, 200), np.random.default_rng(5)) for _ in range(2))
-    assert (first == second).all()
+def test_features_are_standardised_and_equal_for_genes_that_vary_alike() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.gamma(1, 1, (80, 40)).astype(np.float32)
+    x[:, 1] = x[:, 0]
+    x[:, 2] = 1  # never varies
+    genes = tuple(f"G{i}" for i in range(40))
+    features = make_gene_features(ExpressionSet(x, genes, np.array(["ctrl"] * 80), np.array(["x"] * 80)), seed=0)
+    assert features.shape == (40, N_COMPONENTS + 2)
+    assert np.isfinite(features).all()
+    np.testing.assert_allclose(features[0], features[1], atol=1e-3)
+    np.testing.assert_allclose(features[:, :-1].mean(axis=0), 0, atol=1e-5)
+    np.testing.assert_allclose(features[:, :-1].std(axis=0), 1, atol=1e-5)
+    # every gene is expressed in every cell, so the last column says nothing
+    assert not features[:, -1].any()
+
+
+def test_bins_by_rank_among_the_expressed_genes() -> None:
+    x = np.array([[0, 1, 2, 3, 4], [0, 5, 5, 0, 5], [0, 0, 0, 0, 0]], dtype=np.float32)
+    # Four expressed genes in four bins; three equal ones share the middle, (2 - 0.5) / 3 · 4 = 2 → bin 3; nothing expressed: 0
+    assert bin_expression(x, n_bins=5).tolist() == [[0, 1, 2, 3, 4], [0, 3, 3, 0, 3], [0, 0, 0, 0, 0]]
+    deep = np.random.default_rng(0).gamma(1, 1, (20, 300)).astype(np.float32)
+    bins = bin_expression(deep)
+    assert (bins == bin_expression(2 * deep)).all()
+    # Of 300 genes, 6 in each of 50 bins
+    assert (np.bincount(bins[0], minlength=51)[1:] == 6).all()

@@ -25,10 +25,10 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Learner(Protocol):
-    """The model in training. Its state is everything that the next epoch depends on, except the generator."""
+    """The model in training."""
 
     def train_epoch(self, rng: np.random.Generator) -> float:
-        """Train once on all training cells and return the mean loss."""
+        """Train for an epoch and return the mean loss."""
         ...
 
     def validate(self) -> float:
@@ -36,7 +36,8 @@ class Learner(Protocol):
         ...
 
     def state(self) -> Arrays:
-        """Return copies of the weights, with names that start with "weight.", and of other state, such as the optimizer's."""
+        """Return copies of all that the next epoch depends on, except the generator: weights, with
+        names that start with "weight.", and other state, such as the optimizer's."""
         ...
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
@@ -46,12 +47,14 @@ class Learner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """Limits of a training. epochs: the most epochs. patience: training stops after this many epochs without a better
-    validation MRR. identity: of data, options and seed; a checkpoint with another identity is ignored.
+    """Limits of a training. patience: training stops after this many epochs without a better
+    validation MRR. folder: of the checkpoint; None to save none. identity: of data, options and
+    seed; a checkpoint with another identity is ignored.
     """
 
     epochs: int
     patience: int
+    folder: Path | None = None
     identity: str = ""
 
 
@@ -63,55 +66,56 @@ class _Progress:
     best: Arrays = field(default_factory=dict)
     best_epoch: int = 0
 
-    def is_over(self, plan: TrainingPlan) -> bool:
-        return len(self.history) >= plan.epochs or len(self.history) - self.best_epoch >= plan.patience
-
 
 def train_epochs(
     learner: Learner,
     plan: TrainingPlan,
     rng: np.random.Generator,
-    folder: Path | None = None,
     report: Callable[[float, str], object] = lambda _share, _what: None,
 ) -> pd.DataFrame:
     """Train to the end of the plan, set the learner to its best weights, and return the history: COLUMNS.
 
-    folder: of the checkpoint; None to save none. On a CPU, a training continued from a checkpoint ends exactly like one that
-    was never stopped; a GPU uses its own generator for dropout. Raise InputError for a damaged checkpoint, and OSError.
+    On a CPU, a training continued from a checkpoint ends exactly like one that was never stopped; a
+    GPU uses its own generator for dropout. Raise InputError for a damaged checkpoint, and OSError.
     """
-    progress = _resume(learner, plan, rng, folder)
-    while not progress.is_over(plan):
-        loss = learner.train_epoch(rng)
-        mrr = learner.validate()
-        epoch = len(progress.history) + 1
+    progress = _resume(learner, plan, rng)
+    for epoch in range(len(progress.history) + 1, plan.epochs + 1):
+        if epoch - 1 - progress.best_epoch >= plan.patience:
+            break
+        loss, mrr = learner.train_epoch(rng), learner.validate()
         if not progress.best or mrr > progress.history[progress.best_epoch - 1][2]:
-            progress.best = {name: array for name, array in learner.state().items() if name.startswith("weight.")}
+            state = learner.state()
+            progress.best = {name: state[name] for name in state if name.startswith("weight.")}
             progress.best_epoch = epoch
         progress.history.append([float(epoch), loss, mrr])
-        if folder is not None:
-            _write(folder / CHECKPOINT, learner, plan, rng, progress)
+        if plan.folder is not None:
+            _write(plan.folder / CHECKPOINT, learner, plan, rng, progress)
         report(epoch / plan.epochs, f"epoch {epoch}: loss {loss:.3f}, validation MRR {mrr:.3f}")
     learner.restore(progress.best)
     return pd.DataFrame(progress.history, columns=list(COLUMNS))
 
 
 def _write(path: Path, learner: Learner, plan: TrainingPlan, rng: np.random.Generator, progress: _Progress) -> None:
-    facts = {"identity": plan.identity, "best_epoch": progress.best_epoch, "generator": rng.bit_generator.state}
+    facts = {
+        "identity": plan.identity,
+        "best_epoch": progress.best_epoch,
+        "generator": rng.bit_generator.state,
+    }
     arrays = {f"now.{name}": array for name, array in learner.state().items()}
     arrays |= {f"best.{name}": array for name, array in progress.best.items()}
     arrays["history"] = np.array(progress.history, dtype=np.float64)
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {"facts": json.dumps(facts)})
-    replace_file(path, content, durable=True)
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    replace_file(path, save(contiguous, {"facts": json.dumps(facts)}), durable=True)
 
 
-def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator, folder: Path | None) -> _Progress:
-    """Return the progress in a checkpoint of the same identity, and restore learner and generator from it; otherwise return a
-    fresh start.
+def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator) -> _Progress:
+    """Return the progress in a checkpoint of the same identity, and restore learner and generator
+    from it; otherwise return a fresh start.
     """
-    if folder is None or not (folder / CHECKPOINT).is_file():
+    if plan.folder is None or not (plan.folder / CHECKPOINT).is_file():
         return _Progress()
-    path = folder / CHECKPOINT
+    path = plan.folder / CHECKPOINT
     try:
         with safe_open(path, framework="np") as file:
             facts = parse_json(file.metadata()["facts"])
@@ -126,4 +130,4 @@ def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator, fold
 
 
 def _part(arrays: Arrays, prefix: str) -> Arrays:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    return {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.target_ranking.training import CHECKPOINT, TrainingPlan, train_epochs
+from core.target_ranking.models.training import CHECKPOINT, TrainingPlan, train_epochs
 
 MRRS = (0.1, 0.3, 0.2, 0.3, 0.25, 0.9)
 
@@ -41,8 +41,8 @@ class Scripted:
 
 
 def train(learner: Scripted, folder: Path | None = None, **plan: Any) -> list[list[float]]:
-    settings = TrainingPlan(**{"epochs": 6, "patience": 3, "identity": "this", **plan})
-    return train_epochs(learner, settings, np.random.default_rng(0), folder).to_numpy().tolist()
+    settings = TrainingPlan(**{"epochs": 6, "patience": 3, "folder": folder, "identity": "this", **plan})
+    return train_epochs(learner, settings, np.random.default_rng(0)).to_numpy().tolist()
 
 
 def test_it_stops_after_three_epochs_without_a_better_mrr_and_keeps_the_best_weights() -> None:

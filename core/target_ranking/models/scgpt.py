@@ -1,0 +1,122 @@
+"""A start of the transformer scorer from a scGPT checkpoint, of which only the last four layers are trained.
+
+scGPT adds the normalised embedding of a gene to the embedding of its bin, which two layers compute
+from the bin's number. If there is a batch normalisation, it scales the sum. Bins are whole numbers,
+so a table of the 51 bins is the same function. Source: Cui et al. 2024 and the names of the weights
+in its published checkpoints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.embeddings.checkpoints import SCGPT_KEY, read_scgpt_model
+from core.errors import InputError
+from core.target_ranking.models.network import N_BINS, NetworkShape
+
+N_TRAINED_LAYERS: Final = 4  # the last ones
+CELL_TOKEN: Final = "<cls>"
+_ARGUMENTS: Final = {"width": "embsize", "heads": "nheads", "hidden": "d_hid", "layers": "nlayers"}
+_NORM_EPS: Final = 1e-5  # as in torch's layer normalisation
+_BATCH_NORM_EPS: Final = 6.1e-5  # as in scGPT's batch normalisation
+Floats32 = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScgptStart:
+    """The start of a network. features: the genes' vectors, of shape (n_genes, width), 0 for genes missing from the checkpoint.
+    weights: of the network, by name, those in the checkpoint.
+    """
+
+    shape: NetworkShape
+    features: Floats32
+    weights: dict[str, NDArray[Any]]
+    notes: tuple[str, ...]
+
+
+def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptStart:
+    """Return the start from a scGPT checkpoint for some genes.
+
+    Raise the errors of `read_scgpt_model`, and InputError if the checkpoint has none of the genes, or lacks a weight or an
+    argument.
+    """
+    model = read_scgpt_model(folder)
+    wrong = [key for key in _ARGUMENTS.values() if type(model.arguments.get(key)) is not int]
+    if wrong:
+        raise InputError(f"{folder.name}: its arguments lack {', '.join(wrong)}, expected whole numbers")
+    sizes: dict[str, int] = {name: model.arguments[key] for name, key in _ARGUMENTS.items()}
+    shape = NetworkShape(**sizes, dropout=dropout)
+    try:
+        scale, offset = _batch_normalisation(model.tensors, shape.width)
+        values = _value_vectors(model.tensors)
+        # The normalised embedding of each gene (0 without one), and flags of the genes with one
+        rows = np.array([model.rows.get(gene, -1) for gene in genes])
+        vectors = _normalise(model.tensors[SCGPT_KEY][np.maximum(rows, 0)], model.tensors, "encoder.enc_norm")
+        features, found = np.where(rows[:, None] >= 0, vectors, 0).astype(np.float32), rows >= 0
+        cell = _normalise(model.tensors[SCGPT_KEY][model.rows[CELL_TOKEN]][None], model.tensors, "encoder.enc_norm")
+    except (LookupError, ValueError) as error:
+        raise InputError(f"{folder.name}: is not a complete scGPT checkpoint ({type(error).__name__}: {error})") from error
+    weights = {
+        "gene.weight": np.eye(shape.width, dtype=np.float32),
+        "gene.bias": np.zeros(shape.width, dtype=np.float32),
+        "value.weight": (values * scale + offset).astype(np.float32),
+        "cell.weight": ((cell + values[:1]) * scale + offset).astype(np.float32),
+        **_layers(model.tensors),
+    }
+    return ScgptStart(shape, (features * scale).astype(np.float32), weights, _notes(folder, found, shape))
+
+
+def freeze(module: Any, n_layers: int) -> None:
+    """Exclude the tokens and all layers except the last four from training."""
+    frozen = [module["gene"], module["value"], module["cell"], *module["encoder"].layers[: max(n_layers - N_TRAINED_LAYERS, 0)]]
+    for part in frozen:
+        for weight in part.parameters():
+            weight.requires_grad = False
+
+
+def _notes(folder: Path, found: NDArray[np.bool_], shape: NetworkShape) -> tuple[str, ...]:
+    if not found.any():
+        raise InputError(f"{folder.name}: has none of the {len(found):,} genes, expected the symbols of the cells")
+    n_trained = min(N_TRAINED_LAYERS, shape.layers)
+    start = f"Started from the scGPT checkpoint {folder.name}; the last {n_trained} of {shape.layers} layers were trained."
+    lacking = f"{int((~found).sum()):,} of {len(found):,} genes are not in the checkpoint and have no vector of their own."
+    return (start,) if found.all() else (start, lacking)
+
+
+def _value_vectors(tensors: Mapping[str, NDArray[Any]]) -> Floats32:
+    """Return the vector of each bin, of shape (N_BINS, width): linear, ReLU, linear and layer normalisation of the bin's
+    number.
+    """
+    name = "value_encoder"
+    hidden = np.arange(N_BINS, dtype=np.float32)[:, None] @ tensors[f"{name}.linear1.weight"].T + tensors[f"{name}.linear1.bias"]
+    output = np.maximum(hidden, 0) @ tensors[f"{name}.linear2.weight"].T + tensors[f"{name}.linear2.bias"]
+    return _normalise(output, tensors, f"{name}.norm")
+
+
+def _normalise(rows: NDArray[Any], tensors: Mapping[str, NDArray[Any]], name: str) -> Floats32:
+    """Return the layer normalisation of rows with the weights of this name."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    scaled = centred / np.sqrt(rows.var(axis=1, keepdims=True) + _NORM_EPS)
+    return np.asarray(scaled * tensors[f"{name}.weight"] + tensors[f"{name}.bias"], dtype=np.float32)
+
+
+def _batch_normalisation(tensors: Mapping[str, NDArray[Any]], width: int) -> tuple[Floats32, Floats32]:
+    """Return the scale and the shift of a token's values, each of shape (width,); 1 and 0 if the checkpoint has none."""
+    if "bn.weight" not in tensors:
+        return np.ones(width, dtype=np.float32), np.zeros(width, dtype=np.float32)
+    scale = tensors["bn.weight"] / np.sqrt(tensors["bn.running_var"] + _BATCH_NORM_EPS)
+    offset = tensors["bn.bias"] - tensors["bn.running_mean"] * scale
+    return scale.astype(np.float32), offset.astype(np.float32)
+
+
+def _layers(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the weights of the layers. Checkpoints of flash attention name the three projections Wqkv."""
+    prefix = "transformer_encoder."
+    names = {name: name.replace(prefix, "encoder.").replace("Wqkv.", "in_proj_") for name in tensors if name.startswith(prefix)}
+    return {new: tensors[name] for name, new in names.items()}
