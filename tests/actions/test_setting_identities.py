@@ -58,7 +58,7 @@ from core.engine.dependencies import load_pairs
 from core.engine.request import ModelRequest, RunRequest
 from core.experiments.rubric_hypothesis import RuleRequest
 from core.fields.option import Option
-from core.fields.record import make, option_of, options_of, values_of, without_effect
+from core.fields.record import identity_of, make, option_of, options_of, values_of, without_effect
 from core.finetune.settings import OPTIONS as FINETUNE_OPTIONS
 from core.importing import space_files
 from core.llm.health import Health
