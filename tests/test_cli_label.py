@@ -22,7 +22,8 @@ def test_label_draws_exports_and_imports(small_workspace: Workspace, tmp_path: P
     text = core(place, "rubric", "label", RUBRIC.name, "debate", "--sample", "5", "--seed", "3").out
     assert f"5 texts of debate for names-a-pathway, random, seed 3: sample {found['sample']}" in text
     assert "page Arguments" in text
-    sample = labels.find_sample(small_workspace, RUBRIC, "debate", found["sample"])
+    sample = labels.draw_sample(small_workspace, RUBRIC, "debate", 5, "random", 3)
+    assert sample.id == found["sample"]
     first = sample.texts[0]
     given = TextLabel(first.pair_id, first.seq, first.role, "yes", "Ada", sample=sample.id)
     labels.give_label(small_workspace, RUBRIC, "debate", given)

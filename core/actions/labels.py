@@ -16,7 +16,7 @@ from core.audit import text_sampling
 from core.audit.rubric import Rubric
 from core.audit.sample_request import Design
 from core.audit.text_sampling import Drawn
-from core.errors import InputError, NotFound
+from core.errors import InputError
 from core.store import Cursor, changes, rubrics, runs
 from core.store.rubrics import Sample, SampledText, TextLabel
 from core.texts import check_name
@@ -99,18 +99,6 @@ def _draw_by_answers(texts: pd.DataFrame, answers: pd.DataFrame, design: Design,
             "draw random or stratified"
         )
     return text_sampling.draw_unsure(p, size, rng)
-
-
-def find_sample(workspace: Workspace, rubric: Rubric, run: str, sample: str) -> Sample:
-    """Return the sample of an id. Raise NotFound, which lists those that there are."""
-    with workspace.store.read() as db:
-        known = rubrics.samples(db, rubric, runs.find(db, run).id)
-    for each in known:
-        if each.id == sample:
-            return each
-    raise NotFound(
-        f"sample {sample!r} for {rubric.name}: not here, expected {', '.join(s.id for s in known) or 'one drawn before'}"
-    )
 
 
 def give_label(workspace: Workspace, rubric: Rubric, run: str, label: TextLabel) -> None:

@@ -46,9 +46,9 @@ def _replicate_record(labels: ScreenLabels, found: ReplicateChanges) -> dict[str
 
 
 def marks_of(record: Mapping[str, Any]) -> LabelMarks:
-    """Return how far labels can be trusted by their record; records of earlier versions do not say."""
-    found, confounded = record.get("calibration") or {}, record["left_out"].get("confounded perturbations", [])
-    return LabelMarks(found.get("false_share"), found.get("nominal"), len(confounded))
+    """Return how far labels can be trusted by their record."""
+    calibration, confounded = record["calibration"] or {}, record["left_out"]["confounded perturbations"]
+    return LabelMarks(calibration.get("false_share"), calibration.get("nominal"), len(confounded))
 
 
 def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -14,9 +14,8 @@ from core.errors import StoreDamaged
 from core.file_io import replace_file
 
 RECORD = "record.json"
-GENES: Final = "genes"  # in datasets made since version 0.2; earlier ones have none
 TableName = Literal["effects", "perturbations", "guides", "genes"]
-TABLES: tuple[TableName, ...] = ("effects", "perturbations", "guides")
+TABLES: tuple[TableName, ...] = ("effects", "perturbations", "guides", "genes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +32,18 @@ class ScreenFolder:
     def write(self, labels: ScreenLabels, record: dict[str, Any]) -> None:
         """Write the tables and then the record. Raise OSError."""
         self.path.mkdir(parents=True, exist_ok=True)
-        for name, table in zip(TABLES, (labels.effects(), labels.perturbations(), labels.knockdown), strict=True):
+        tables = (labels.effects(), labels.perturbations(), labels.knockdown, labels.genes_of_controls())
+        for name, table in zip(TABLES, tables, strict=True):
             table.to_parquet(self.path / f"{name}.parquet", index=False)
-        labels.genes_of_controls().to_parquet(self.path / f"{GENES}.parquet", index=False)
         replace_file(self.path / RECORD, json.dumps(record, indent=1).encode(), durable=True)
 
     def genes(self) -> pd.DataFrame | None:
-        """Return statistics of genes in the controls: gene, mean, variance, detected; None if unknown.
+        """Return statistics of genes in the controls: gene, mean, variance, detected; None for labels without cells.
 
         Raise StoreDamaged.
         """
-        found = self.table(GENES) if (self.path / f"{GENES}.parquet").is_file() else None
-        return None if found is None or found.empty else found
+        genes = self.table("genes") if self.path.is_dir() else pd.DataFrame()
+        return None if genes.empty else genes
 
     def record(self) -> dict[str, Any]:
         """Return the record. Raise StoreDamaged if it is missing or no JSON object."""

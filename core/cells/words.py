@@ -48,7 +48,7 @@ def description_lines(found: Description) -> list[str]:
 def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
     """Return the content of a dataset made from cells, and the exclusions, in lines for people; record: that of `record_of`."""
     labels, left_out = record["labels"], record["left_out"]
-    confounded = left_out.get("confounded perturbations", [])  # records of earlier versions have none
+    confounded = left_out["confounded perturbations"]
     few = len(left_out["perturbations with few effects"]) + len(confounded)
     columns = record["columns"]
     chosen = ", ".join(f"{name} = {columns[name]}" for name in ("perturbation", "batch", "guide") if columns[name])
@@ -76,9 +76,9 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
     for what in ("unassigned cells", "cells that look like controls", "cells without counts"):
         if left_out.get(what):
             lines.append(f"  {what}, left out: {left_out[what]:,}")
-    lines += [f"  differs between controls and perturbed cells: {each}" for each in record.get("confounders", ())]
-    lines += [f"  {each}" for each in record.get("even", ())]
-    if record.get("gene_names"):
+    lines += [f"  differs between controls and perturbed cells: {each}" for each in record["confounders"]]
+    lines += [f"  {each}" for each in record["even"]]
+    if record["gene_names"]:
         lines.append(f"  genes by {record['gene_names']} of var")
     if not record["whole_numbers"]:
         lines.append("  not all values are whole numbers: are these counts?")
@@ -86,12 +86,12 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
 
 
 def comparison_lines(record: Mapping[str, Any]) -> list[str]:
-    """Return lines on the strata of the comparison and on the replicates; empty for earlier versions."""
+    """Return lines on the strata of the comparison and on the replicates."""
     lines = []
-    inside = [*record.get("within", ()), *(["depth"] if record.get("by_depth") else [])]
-    if inside and "strata" in record:
+    inside = [*record["within"], *(["depth"] if record["by_depth"] else [])]
+    if inside:
         lines.append(f"compared inside of {record['strata']:,} strata of {' and '.join(inside)}")
-    if "replicates" not in record or not record["cells"]:
+    if not record["cells"]:
         return lines
     found = record["replicates"]
     if found is None:
@@ -111,8 +111,8 @@ def comparison_lines(record: Mapping[str, Any]) -> list[str]:
 
 
 def calibration_lines(record: Mapping[str, Any]) -> list[str]:
-    """Return lines on false effects from mock perturbations; none for earlier versions."""
-    if "calibration" not in record or not record["cells"]:
+    """Return lines on false effects from mock perturbations; none for a table, which has no cells."""
+    if not record["cells"]:
         return []
     found = record["calibration"]
     if found is None:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import nctdtrinc, ndtri, stdtrit
 
 from core.stats import validate
-from core.stats.bootstrap import ResamplingPlan, ResamplingUnit, bootstrap_difference, bootstrap_score
+from core.stats.bootstrap import ResamplingPlan, ResamplingUnit, bootstrap_difference
 from core.stats.intervals import Resampled
 from core.stats.scores_and_labels import Scores, outcome_of
 
@@ -38,7 +38,7 @@ class PublicPart:
 def detectable_difference(se: float, power: float = POWER, level: float = LEVEL, df: float = float("inf")) -> float:
     """Return the smallest true difference that a two-sided test at `level` detects with probability `power`.
 
-    se: standard error of the difference, on as many rows as the claim will have (see `se_of_difference`). df: degrees of freedom
+    se: standard error of the difference, on as many rows as the claim will have. df: degrees of freedom
     of Student's t; infinite for the normal distribution. In standard errors it is the noncentrality of the t that exceeds t_{1 -
     level/2} with probability `power`: 2.80 at 80%, 5% and infinite df.
     """
@@ -46,16 +46,6 @@ def detectable_difference(se: float, power: float = POWER, level: float = LEVEL,
     validate.between("level", level, 0, 1)
     needed = stdtrit(df, 1 - level / 2)
     return float((needed + ndtri(power) if np.isinf(df) else nctdtrinc(df, 1 - power, needed)) * se)
-
-
-def se_of_difference(se_a: float, se_b: float, correlation: float, n: int, n_wanted: int) -> float:
-    """Return the standard error of a paired difference on `n_wanted` rows (or clusters), from those of both runs on `n` of them.
-
-    correlation: of the two runs' estimates over the same unit of resampling, in [-1, 1].
-    """
-    validate.between("correlation", correlation, -1 - 1e-9, 1 + 1e-9)
-    variance = se_a**2 + se_b**2 - 2 * correlation * se_a * se_b
-    return se_on_rows(float(np.sqrt(max(variance, 0.0))), n, n_wanted)
 
 
 def se_on_rows(se: float, n: int, n_wanted: int) -> float:
@@ -70,11 +60,6 @@ def correlation(se_a: float, se_b: float, se_change: float) -> float:
     if not se_a * se_b > 0:
         return float("nan")
     return float(np.clip((se_a**2 + se_b**2 - se_change**2) / (2 * se_a * se_b), -1, 1))
-
-
-def public_score_noise(labels: ArrayLike, scores: Scores, part: PublicPart, pert: ArrayLike, gene: ArrayLike) -> Resampled:
-    """Return the mean score over simulated public parts, drawn from labelled rows; its se is the noise of one public score."""
-    return bootstrap_score(labels, scores, part.plan(labels), pert, gene).mean
 
 
 def public_change_noise(labels: ArrayLike, a: Scores, b: Scores, part: PublicPart, pert: ArrayLike, gene: ArrayLike) -> Resampled:

@@ -13,7 +13,7 @@ from core.actions import label_files, labels
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.audit.sample_request import Design
-from core.errors import InputError, NotFound
+from core.errors import InputError
 from core.store import changes, rubrics, runs
 from core.store.rubrics import Sample, SampledText, TextLabel
 
@@ -40,16 +40,13 @@ def samples(workspace: Workspace) -> list[Sample]:
 
 
 @pytest.mark.soak
-def test_a_sample_is_drawn_once_and_found_by_its_id(small_workspace: Workspace) -> None:
+def test_a_sample_is_drawn_once(small_workspace: Workspace) -> None:
     sample = labels.draw_sample(small_workspace, RUBRIC, "debate", 5, "random", 1)
     assert len(sample.texts) == 5
     assert {text.probability for text in sample.texts} == {5 / 12}  # three rows of four briefs
     assert labels.draw_sample(small_workspace, RUBRIC, "debate", 5, "random", 1).id == sample.id
     other = labels.draw_sample(small_workspace, RUBRIC, "debate", 5, "random", 2)
     assert [each.id for each in samples(small_workspace)] == [sample.id, other.id]
-    assert labels.find_sample(small_workspace, RUBRIC, "debate", sample.id) == sample
-    with pytest.raises(NotFound, match=f"sample 'x' for names-a-pathway: not here, expected {sample.id}, {other.id}"):
-        labels.find_sample(small_workspace, RUBRIC, "debate", "x")
 
 
 def test_the_judge_decides_the_strata_and_where_it_is_unsure(small_workspace: Workspace) -> None:

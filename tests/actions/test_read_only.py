@@ -411,7 +411,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "label_files.export_csv": lambda s: label_files.export_csv(s.crashed, RUBRIC, "r"),
     "label_files.export_frame": lambda s: label_files.export_frame(s.crashed, RUBRIC, "r"),
     "labels.answers_by_judge": lambda s: labels.answers_by_judge(s.crashed, RUBRIC, "r", "stratified"),
-    "labels.find_sample": lambda s: labels.find_sample(s.crashed, RUBRIC, "r", "s"),
     "launch.describe_not_asked": lambda s: launch.describe_not_asked(
         s.crashed, RunRequest("debate", "bmdm"), s.crashed.run_folder(run_of(s).id).spec()
     ),

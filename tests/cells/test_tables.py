@@ -28,9 +28,6 @@ def test_a_folder_is_whole_with_its_record(tmp_path: Path) -> None:
     assert genes is not None
     assert genes["gene"].tolist() == list(labels.genes)
     assert ((genes["detected"] > 0) == (genes["mean"] > 0)).all()
-    (folder.path / "genes.parquet").unlink()  # as in datasets of earlier versions
-    assert folder.is_whole
-    assert folder.genes() is None
     (folder.path / "guides.parquet").unlink()
     assert not folder.is_whole
 

@@ -29,8 +29,16 @@ RECORD = {
     "targets_not_among_the_genes": [],
     "perturbations_in_batches_without_controls": [],
     "failed_guides": [f"g{i}" for i in range(10)],
-    "settings": {"most_remaining": 0.7},
+    "settings": {"most_remaining": 0.7, "design": {"cells_alone": True}},
     "whole_numbers": False,
+    "confounders": [],
+    "even": [],
+    "gene_names": "",
+    "within": [],
+    "by_depth": False,
+    "strata": 1,
+    "replicates": None,
+    "calibration": None,
 }
 
 
@@ -41,6 +49,8 @@ def test_a_dataset_is_described_with_what_was_left_out() -> None:
         "  7 of 10 perturbations have enough effects",
         "  pairs that are neither changed nor unchanged, left out: 1,234",
         "  Fold changes are not shrunk; those of the BioReasoning challenge are.",
+        "  replicates not tested, as asked; labels rest on cells alone",
+        "  false effects: not known, too few controls for mock perturbations",
         "  perturbations of several genes, left out: 1 (A+B)",
         "  confounded: perturbations that share too few cells of their batches with controls, and get no labels: 1 (C)",
         "  failed guides, which leave more than 70% of their target's expression: 10 (g0, g1, g2, g3, g4, g5, g6, g7 and 2 more)",

@@ -94,7 +94,7 @@ def _show_volcano(dataset: Dataset, folder: ScreenFolder, perturbations: pd.Data
     effects = folder.table("effects", pert).astype({"gene": object, "label": object})
     table = effects.assign(label=effects["label"].where(effects["label"] != "left out", None)).drop(columns="pert")
     n_cells = int(perturbations.loc[perturbations["pert"] == pert, "n_cells"].iloc[0])
-    controls = "the controls of their strata" if folder.record().get("strata", 1) > 1 else "all controls"
+    controls = "the controls of their strata" if folder.record()["strata"] > 1 else "all controls"
     show_figure(
         volcano.figure(table, pert, fdr, log2_fc),
         table,
