@@ -1,5 +1,5 @@
-"""Many model servers at full strength: 100,000 rows over three servers, one of which dies and comes back; and what three servers
-of a fixed capacity bring. tests/engine/test_servers.py has the short form."""
+"""Many model servers at full strength: 10,000 rows over three servers, one of which dies and comes back.
+tests/engine/test_servers.py has the short form."""
 
 from __future__ import annotations
 
@@ -28,14 +28,12 @@ from tests.engine.cases import end_worker, fast, status, wish, workspace_with
 from tests.fakes.scripted import MODEL, request_counts
 from tests.llm.test_serve import free_port
 
-ROWS = 100_000
+ROWS = 10_000
 N_SERVERS = 3
 ANSWER_S = 0.1
 TAKEN_OVER_S = 5.0
 MOST_MB = 600
-GROWTH_MB = 60  # ids and costs of 100,000 rows take some 20
-RATIO = 2.5
-FEW = (300, 900)  # rows of a run over one server, and over three, which take as long
+GROWTH_MB = 60  # ids and costs of 10,000 rows take some 20
 SILENCE_S = 300.0  # without a finished row
 
 
@@ -127,7 +125,7 @@ def seconds_until_taken_over(workspace: Workspace, run: Run, dead: Server) -> fl
         time.sleep(0.05)
 
 
-def test_100_000_rows_survive_a_server_that_dies_and_comes_back(tmp_path: Path, record: Record) -> None:
+def test_10_000_rows_survive_a_server_that_dies_and_comes_back(tmp_path: Path, record: Record) -> None:
     workspace = workspace_with(tmp_path, ROWS)
     memory: list[float] = []
     with (
@@ -166,18 +164,3 @@ def test_100_000_rows_survive_a_server_that_dies_and_comes_back(tmp_path: Path, 
     assert answered_again > ROWS // 20
     assert 0 < max(memory) < MOST_MB
     assert growth_mb < GROWTH_MB
-
-
-def test_three_servers_bring_two_and_a_half_times_what_one_brings(tmp_path: Path, record: Record) -> None:
-    workspace = workspace_with(tmp_path, max(FEW))
-    rates = []
-    with servers(N_SERVERS, at_once=1) as all_of_them:  # ten answers a second each: they are the limit
-        for number, rows in zip((1, N_SERVERS), FEW, strict=True):
-            chosen = all_of_them[:number]
-            with run_over(workspace, chosen, rows, concurrency=12, rows_in_flight=12) as run:
-                now = watch(workspace, run, rows + 1, [])
-                assert (now.state, now.counts.done) == ("done", rows), now
-                assert now.rows_per_s is not None
-                rates.append(now.rows_per_s)
-    record(one=f"{rates[0]:.1f} rows/s", three=f"{rates[1]:.1f} rows/s", ratio=f"{rates[1] / rates[0]:.2f}")
-    assert rates[1] >= RATIO * rates[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from core.cells.label_record import marks_of, record_of
 from core.cells.screen import Description, LabelSettings, ScreenLabels, describe_cells, label_screen
 from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
-from core.engine.ray_tasks import RayTasks
+from core.engine.ray_cluster import Cluster
 from core.engine.spec import check_backend
 from core.errors import DeskError, StateError
 from core.fields.record import arguments_of
@@ -79,7 +79,7 @@ def label_cells(
 ) -> LabelledCells:
     """Make a dataset from a file of cells; repeating it with the same file and settings changes nothing.
 
-    say: called with lines of progress. Raise what `label_screen` and `RayTasks` do, InputError for a name that cannot be
+    say: called with lines of progress. Raise what `label_screen` and `Cluster` do, InputError for a name that cannot be
     one, and StateError if another dataset has it; then nothing is written.
     """
     name = request.name
@@ -137,8 +137,8 @@ def _label(
         message = f"{path}: already labelled with these settings, as {existing.name}; nothing changed"
         return LabelledCells(existing.name, folder.record(), False, message)
     if ray_address is not None:
-        with RayTasks(ray_address) as tasks:
-            labels = label_screen(path, settings, say, partial(tasks.call_each, compare_on_one_processor))
+        with closing(Cluster(ray_address)) as cluster:
+            labels = label_screen(path, settings, say, partial(cluster.call_each, compare_on_one_processor))
     else:
         labels = label_screen(path, settings, say) if is_cell_file(path) else label_changes(path, settings)
     record = json.loads(json.dumps({"file": path.name, "sha256": file_sha256, **record_of(labels, settings)}))

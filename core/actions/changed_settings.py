@@ -27,8 +27,8 @@ from core.errors import InputError, StateError, Unreachable
 from core.fields.record import values_of
 from core.llm.endpoint import asks_several
 from core.llm.health import list_models
-from core.llm.server_addresses import normalise
 from core.methods.base import method_named
+from core.net.addresses import normalise
 from core.types import LIVE_STATES
 
 PATIENCE_S = 10.0  # with a new server that is asked for its models

@@ -24,9 +24,9 @@ from core.errors import InputError, Unreachable
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import asks_several
 from core.llm.health import Health, name_some
-from core.llm.server_addresses import normalise
 from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsOtherOrganisms, ReadsPacks, is_sha256, method_named
 from core.methods.fusion_components import ComponentLoader
+from core.net.addresses import normalise
 from core.store import calls, datasets, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run

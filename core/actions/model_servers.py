@@ -15,10 +15,9 @@ from core.fields.record import part, setting
 from core.fields.toml_table import read_toml
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint, asks_several
-from core.llm.health import CHECK_S, Health, check_health, list_models
+from core.llm.health import CHECK_S, Health, check_health, describe_difference, list_models
 from core.llm.messages import Request
-from core.llm.server_addresses import describe_difference, normalise
-from core.net.addresses import read_addresses
+from core.net.addresses import normalise, read_addresses
 from core.store.runs import Run
 
 ENDPOINT_FILE: Final = "endpoints.toml"  # in data/: how model servers are asked, and what their tokens cost

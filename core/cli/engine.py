@@ -24,7 +24,6 @@ from core.llm.health import Health, describe_logprobs
 from core.llm.messages import Request
 from core.llm.serve import HOST, PORT, ServerOptions
 from core.llm.serve import serve as serve_model
-from core.llm.serve_replicas import serve_replicas
 from core.methods.base import method_named
 from core.methods.call_probe import find_requests
 
@@ -147,15 +146,16 @@ def serve(
     gpus: Annotated[int, typer.Option(help="Number of GPUs to use.")] = 1,
     max_model_len: Annotated[int | None, typer.Option(help="The longest context in tokens.")] = None,
     python: Annotated[Path | None, typer.Option(help="The Python interpreter with vLLM.")] = None,
-    replicas: Annotated[
-        int | None, typer.Option(help="Number of servers to start, on free ports from --port on; prints their addresses.")
-    ] = None,
     host: Annotated[
         str, typer.Option(help="The name or address of this machine for other machines; needs PERTURBDESK_API_KEY.")
     ] = HOST,
+    options: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- OPTIONS]", help="Options of vLLM, such as --data-parallel-size 4.", show_default=False),
+    ] = None,
 ) -> None:
-    """Start vLLM with the flags that a run needs, and supervise it until Ctrl-C; --replicas prints what --endpoint takes."""
+    """Start vLLM with the flags that a run needs, and supervise it until Ctrl-C; what follows -- is vLLM's own."""
     key = context.obj.settings.api_key
-    options = ServerOptions(model, port, python, gpus, max_model_len, host=host, api_key=key)
-    stopped_by = serve_model(options) if replicas is None else serve_replicas(options, replicas, typer.echo)
+    extra = tuple(options or ())
+    stopped_by = serve_model(ServerOptions(model, port, python, gpus, max_model_len, extra, host=host, api_key=key))
     raise typer.Exit(130 if stopped_by is signal.SIGINT else 0)

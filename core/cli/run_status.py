@@ -28,9 +28,8 @@ def status_record(workspace: Workspace, run: str) -> dict[str, Any]:
         "spent_tokens": counts.spent or (None if record["tokens"] is None and counts.done else 0),
         "unanswered": counts.unanswered,
         "left_s": status.left_s,
-        **({"notice": status.notice} if status.servers or status.nodes else {}),
+        **({"notice": status.notice} if status.servers else {}),
         **({"servers": [asdict(server) for server in status.servers]} if status.servers else {}),
-        **({"nodes": [asdict(node) for node in status.nodes]} if status.nodes else {}),
     }
 
 
@@ -49,19 +48,11 @@ def show_status(workspace: Workspace, run: str, as_json: bool, more: Mapping[str
 
 
 def busy_lines(record: Mapping[str, Any]) -> list[str]:
-    """Return how each server and node of a run is doing. record: of `status_record`."""
-    servers, nodes = record.get("servers", ()), record.get("nodes", ())
-    return [*map(_server_line, servers), *map(_node_line, nodes)]
+    """Return how each of several servers of a run is doing. record: of `status_record`."""
+    return [*map(_server_line, record.get("servers", ()))]
 
 
 def _server_line(server: Mapping[str, Any]) -> str:
     """Return how one of several servers is doing in a run, in a line."""
-    numbers = f"{server['done']:,} answers, {server['in_flight']:,} in flight, {server['tokens_per_s']:,.0f} tokens/s"
+    numbers = f"{server['done']:,} answers, {server['in_flight']:,} in flight"
     return f"  {server['address']}: {server['state']}, {numbers}{', ' + server['problem'] if server['problem'] else ''}"
-
-
-def _node_line(node: Mapping[str, Any]) -> str:
-    """Return how one node of a cluster is doing in a run, in a line."""
-    numbers = f"{node['done']:,} rows, {node['in_flight']:,} in flight, {node['rows_per_s']:.1f} rows/s"
-    back = f", {node['given_back']:,} given back" if node["given_back"] else ""
-    return f"  {node['address']}: {node['state']}, {numbers}{back}{', ' + node['problem'] if node['problem'] else ''}"

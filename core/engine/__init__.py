@@ -6,11 +6,8 @@ resolve          from a request to a specification
 spec             a run's specification, which is its identity, and its execution settings
 worker           predicts the rows that are missing
 backend          where rows are predicted: here, or on the nodes of a cluster
-ray_backend      predicts rows on a Ray cluster
-ray_cluster      the connection to one, and whether a run can go there
-ray_nodes        its nodes, the processes on them, and the rows that each has
-ray_actor        what such a process does
-ray_tasks        calls a function on its nodes, for work that is not a run
+ray_backend      predicts rows on a Ray cluster, as tasks of a batch each
+ray_cluster      the connection to one, whether a run can go there, and calls on its nodes for other work
 row_prediction   predicts one row, whose error becomes the row's failure; tells a server that is gone from rows that fail
 row_watch        lets others watch a row while it is predicted
 dependencies     what a worker needs besides the run's folder, the context that a method gets, and the response cache

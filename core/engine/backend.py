@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from core.engine.row_prediction import LogError, predict_row
-from core.engine.run_state import NodeStatus
 from core.methods.base import Context, RowMethod
 from core.methods.row_feed import RowFeed
 from core.types import Failed, Pair, RowResult
@@ -19,11 +18,16 @@ from core.types import Failed, Pair, RowResult
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """The receivers of a backend's reports. say: called with a line on each event. log_unforeseen, scrub: as in `predict_row`."""
+    """What a backend tells its worker and asks of it.
+
+    say: called with a line on each event. log_unforeseen, scrub: as in `predict_row`. tokens_left: returns how many tokens
+    may still be spent, None for any number.
+    """
 
     say: Callable[[str], object]
     log_unforeseen: LogError
     scrub: Callable[[str], str]
+    tokens_left: Callable[[], int | None]
 
 
 class Backend(Protocol):
@@ -33,38 +37,26 @@ class Backend(Protocol):
 
     async def __aexit__(self, kind: type[BaseException] | None, e: BaseException | None, t: TracebackType | None) -> None: ...
 
-    async def predict(self, pair: Pair, feed: RowFeed) -> RowResult | Failed:
-        """Return the result of a row or its failure. Raise DeskError if no more rows can be predicted.
+    async def predict(self, pair: Pair, feed: RowFeed) -> RowResult | Failed | None:
+        """Return the result of a row or its failure, None for a row that has to be predicted again.
 
-        feed: receives the events of the row if it is predicted in this process.
+        feed: receives the events of the row if it is predicted in this process. Raise DeskError if no more rows can be
+        predicted.
         """
         ...
 
     @property
-    def nodes(self) -> tuple[NodeStatus, ...]:
-        """The status of each node; empty if there is only this process."""
-        ...
-
-    @property
-    def notice(self) -> str:
-        """The reason why rows wait; "" if they do not."""
-        ...
-
-    @property
-    def waited_s(self) -> float:
-        """The time that rows have waited for a node, in seconds; 0 if none waits."""
+    def rows_at_once(self) -> int:
+        """How many rows to ask for at a time."""
         ...
 
 
 class LocalBackend:
     """Predicts rows in this process."""
 
-    nodes: tuple[NodeStatus, ...] = ()
-    notice = ""
-    waited_s = 0.0
-
-    def __init__(self, method: RowMethod, context: Context, reports: Reports) -> None:
+    def __init__(self, method: RowMethod, context: Context, rows_at_once: int, reports: Reports) -> None:
         self._method, self._context, self._reports = method, context, reports
+        self.rows_at_once = rows_at_once
 
     async def __aenter__(self) -> Self:
         return self

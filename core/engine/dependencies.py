@@ -113,7 +113,7 @@ def open_pool(settings: ExecutionSettings, endpoint: Endpoint, model: str, say: 
     """Return the model servers of a run with several; None for one. say: called with a line on each event."""
     if not settings.has_several:
         return None
-    return ServerPool(settings.servers, endpoint, model, connections=settings.concurrency, say=say)
+    return ServerPool(settings.servers, endpoint, model, settings.concurrency, say)
 
 
 def build_context(

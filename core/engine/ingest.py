@@ -16,7 +16,6 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 
-from core.engine.backend import Backend
 from core.engine.batch_processes import BatchProcesses
 from core.engine.journal import Progress, read_spending
 from core.engine.row_batches import Piece, RowBatch, pieces, read_batches
@@ -159,7 +158,7 @@ class RunReporter:
     """Reports on the work on a run of `total` rows: to the log, by heartbeats, and to the store.
 
     state: of the run now. missing: how many rows were not finished when the work began. scrub: removes secrets from a text. pool:
-    of several model servers, or None. backend: that of the rows, once it exists.
+    of several model servers, or None.
     """
 
     def __init__(self, folder: RunFolder, store: Store, progress: Progress, total: int, scrub: Callable[[str], str]) -> None:
@@ -167,7 +166,6 @@ class RunReporter:
         self.missing = total - len(progress.finished)
         self._folder, self._store, self._progress, self._total, self._scrub = folder, store, progress, total, scrub
         self.pool: ServerPool | None = None
-        self.backend: Backend | None = None
         self._begun_at, self._begun = time.time(), time.monotonic()  # for messages, and for the rate
         self._unforeseen_kinds: set[str] = set()
 
@@ -202,10 +200,9 @@ class RunReporter:
         rows = len(self._progress.finished) - (self._total - self.missing)
         seconds = time.monotonic() - self._begun
         rate = rows / seconds if rows > 0 and seconds > 0 else None
-        servers, notice = (self.pool.statuses, self.pool.notice) if self.pool else ((), "")
-        nodes, waits = (self.backend.nodes, self.backend.notice) if self.backend else ((), "")
-        size, notice = self._progress.bytes, "; ".join(filter(None, (notice, waits)))
-        heartbeat = Heartbeat(self.state, self.counts, self._total, size, self._begun_at, rate, servers, notice, nodes)
+        servers, notice = (self.pool.states, self.pool.notice) if self.pool else ((), "")
+        size = self._progress.bytes
+        heartbeat = Heartbeat(self.state, self.counts, self._total, size, self._begun_at, rate, servers, notice)
         write_heartbeat(self._folder, heartbeat)
 
     async def ingest_until(self, stop: asyncio.Event, every_s: float) -> None:

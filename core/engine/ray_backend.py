@@ -1,265 +1,267 @@
-"""Predicts rows on the nodes of a Ray cluster.
+"""Predicts the rows of a run on a Ray cluster: batches of rows are Ray tasks, and this process is Ray's driver.
 
-The worker is Ray's driver: rows go out in small lists and results come back, which the worker journals, so that only messages are
-shared. Each node gets one process for every 16 rows in flight, up to one for each of its CPUs, and each row goes to the process
-that has the fewest. Rows of a process that dies go to others. Its messages are read by one task, which ends with it, so a row
-comes back once. Nodes that join get processes within about a second; dead processes are restarted after a pause.
+Each batch has a client of its own and its share of the calls and tokens; it reads no cache. The driver gathers dossiers
+from public sources, picks the model server of a batch, counts what its calls cost, and puts their answers into the reply
+cache. Rows of a task or node that dies are sent again, in ever smaller batches.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-import pickle
-import time
-from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from core.engine.backend import Reports
-from core.engine.ray_actor import CallSettings, FinishedRow, SharedWork, UnforeseenError, read_messages
-from core.engine.ray_cluster import Cluster, ClusterNode
-from core.engine.ray_nodes import AwaitedRow, RowProcess, RunNode
-from core.engine.run_state import NodeState, NodeStatus
+from core.engine.ray_cluster import Cluster, refuse_other_version
+from core.engine.row_prediction import describe_traceback, predict_row
 from core.engine.spec import ExecutionSettings
-from core.errors import StateError
-from core.llm.shared_calls import SharedCalls
-from core.methods.base import Context, RowMethod
+from core.errors import DeskError
+from core.llm.client import Client
+from core.llm.endpoint import Endpoint
+from core.llm.errors import Unanswered
+from core.llm.messages import Outcome, Reply, Usage
+from core.llm.server_pool import PooledServer
+from core.llm.streaming import Server
+from core.methods.base import Context, GathersDossier, RowMethod
 from core.methods.row_feed import RowFeed
-from core.types import Failed, Pair, RowResult
+from core.net.retry import Fault
+from core.types import Evidence, Failed, Pair, RowResult
 from core.version import describe as describe_version
 
-ROWS_A_PROCESS = 16
-MOST_LOSSES = 5  # of processes that had a row: it may be what kills them
-WATCH_S = 1.0  # between two looks at the nodes
-_BEGINNING_S = 20.0  # in which waiting for the first node is not worth a notice
+CALLS_A_BATCH = 16  # at once
+ROWS_A_CALL = 4  # in a batch: more would be lost with it, fewer would leave more calls unused at its end
+MAX_CHARACTERS = 300  # of Ray's own errors
+MAX_LOSSES = 5  # of tasks that had a row: it may be what kills them
+
+
+Work = tuple[RowMethod, Context, str]  # of all batches, without a client; and the version of the driver's code
+
+
+class Batch(NamedTuple):
+    """Rows of one task, with its share of the limits. endpoint: None without a model. tokens: None for any number.
+
+    has_others: whether the rows may be sent to another server if this one does not answer.
+    """
+
+    pairs: tuple[Pair, ...]
+    dossiers: Mapping[str, tuple[Evidence, ...]]
+    at_once: int
+    tokens: int | None
+    endpoint: Endpoint | None = None
+    has_others: bool = False
+
+
+@dataclass(slots=True)
+class Returned:
+    """A row that comes back, with what the calls of its batch cost and answered since the last one.
+
+    errors: pair id, kind, text and traceback of each that nobody foresaw. `get` and `put` are those of a reply cache.
+    """
+
+    row: RowResult | Failed | None = None
+    costs: list[Outcome] = field(default_factory=list)
+    replies: list[tuple[str, Reply]] = field(default_factory=list)
+    other_models: Counter[str] = field(default_factory=Counter)
+    errors: list[tuple[str, str, str, str]] = field(default_factory=list)
+
+    def get(self, _key: str) -> None:
+        """Return no reply: the cache is the driver's."""
+
+    def put(self, key: str, reply: Reply) -> None:
+        """Keep a reply for the driver's cache."""
+        self.replies.append((key, reply))
+
+
+def predict_batch(work: Work, batch: Batch) -> Iterator[Returned]:
+    """Yield each finished row of a batch; rows beyond its tokens are left out."""
+    method, context, version = work
+    refuse_other_version(version)
+    rows = _predict(method, context, batch)
+
+    async def next_row() -> Returned | None:
+        return await anext(rows, None)
+
+    with asyncio.Runner() as runner:
+        while (row := runner.run(next_row())) is not None:
+            yield row
+
+
+async def _predict(method: RowMethod, context: Context, batch: Batch) -> AsyncIterator[Returned]:
+    todo, finished = deque(batch.pairs), asyncio.Queue[RowResult | Failed | None]()
+    new, spent = Returned(), 0
+    scrub = batch.endpoint.scrub if batch.endpoint else str
+    client = Client(batch.endpoint, concurrency=batch.at_once, cache=new) if batch.endpoint else None
+    context = replace(context, client=client, dossiers=batch.dossiers)
+
+    def count(cost: Outcome) -> None:
+        nonlocal spent
+        new.costs.append(cost)
+        if isinstance(cost, Usage):
+            spent += cost.prompt_tokens + cost.completion_tokens + cost.estimated_tokens
+
+    def log(pair_id: str, error: BaseException) -> None:
+        new.errors.append((pair_id, type(error).__name__, str(error), describe_traceback(error)))
+
+    async def predict_in_turn() -> None:
+        while todo and (batch.tokens is None or spent < batch.tokens):
+            row = await predict_row(method, todo.popleft(), context, log, scrub)
+            if batch.has_others and isinstance(row, Failed) and row.kind == Unanswered.__name__:
+                todo.clear()
+            finished.put_nowait(row)
+
+    async with client or nullcontext():
+        if client is not None:
+            client.on_call, client.other_models = count, new.other_models
+        predicting = asyncio.gather(*(predict_in_turn() for _ in range(batch.at_once)))
+        predicting.add_done_callback(lambda _: finished.put_nowait(None))
+        while (row := await finished.get()) is not None:
+            sent, new = replace(new, row=row), Returned()
+            if client is not None:
+                client.cache, client.other_models = new, new.other_models
+            yield sent
+        await predicting
+
+
+@dataclass(slots=True, eq=False)
+class _Row:
+    """A row that is to be predicted."""
+
+    pair: Pair
+    dossier: tuple[Evidence, ...] | None
+    finished: asyncio.Future[RowResult | Failed | None]
+
+    def finish(self, result: RowResult | Failed | None) -> None:
+        if not self.finished.done():
+            self.finished.set_result(result)
 
 
 class RayBackend:
-    """The processes of a cluster that predict the rows of one run.
-
-    context: as for this process; its client's cache, places and servers are shared by all processes.
-    """
+    """The batches of one run. context: as for this process, whose client's cache and servers serve all batches."""
 
     def __init__(self, method: RowMethod, context: Context, settings: ExecutionSettings, reports: Reports) -> None:
-        client = context.client
-        self._work = SharedWork(method, replace(context, client=None, components=None, notes={}))
-        self._settings, self._reports = settings, reports
-        self._calls = None if client is None else SharedCalls(client)
-        self._call_settings = client and CallSettings(
-            replace(client.endpoint, access=client.endpoint.access.limit_to(settings.servers)),
-            settings.concurrency,
-            client.cache is not None,
-        )
-        self._nodes: dict[str, RunNode] = {}
-        self._queue: deque[AwaitedRow] = deque()
-        self._watcher: asyncio.Task[None] | None = None
+        self._method, self._context, self._settings, self._reports = method, context, settings, reports
+        self.rows_at_once = ROWS_A_CALL * settings.rows_in_flight
+        self._queue = asyncio.Queue[_Row]()
+        self._senders: list[asyncio.Task[None]] = []
+        self._losses = Counter[str]()  # pair id → how many tasks died that had it
         self._failure: BaseException | None = None
-        self._was_ready = False
-        self._waiting_since: float | None = None
 
     async def __aenter__(self) -> Self:
         self._cluster = await asyncio.to_thread(Cluster, self._settings.ray_address)
+        here = replace(self._context, client=None, components=None, web=None, notes={})
         try:
-            self._shared = await asyncio.to_thread(self._cluster.share, self._work)
+            self._work = await asyncio.to_thread(self._cluster.share, (self._method, here, describe_version()))
         except BaseException:
             await asyncio.to_thread(self._cluster.close)
             raise
-        self._watcher = asyncio.create_task(self._watch())
-        self._watcher.add_done_callback(self._end_task)
+        at_once = self._settings.rows_in_flight
+        if self._context.client is not None:
+            at_once = min(at_once, self._settings.concurrency)
+        cpus = self._cluster.cpus()
+        n_batches = min(at_once, max(len(cpus), math.ceil(at_once / CALLS_A_BATCH)))
+        self._reports.say(f"ray: {n_batches:,} batches at a time on {len(cpus):,} nodes with {sum(cpus):,} CPUs")
+        for i in range(n_batches):
+            sender = asyncio.create_task(self._send_in_turn((at_once + i) // n_batches))
+            sender.add_done_callback(self._end)
+            self._senders.append(sender)
         return self
 
     async def __aexit__(self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
-        followers = [process.follower for _, process in self._processes() if process.follower]
-        tasks = [*followers, *([self._watcher] if self._watcher else [])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for node in self._nodes.values():
-            node.own_state = node.state  # the last word on it
-            for process in list(node.processes):
-                self._end(node, process)
-            self._reports.say(f"node {node.node.address}: {node.done:,} rows, {node.given_back:,} given back")
+        for sender in self._senders:
+            sender.cancel()
+        await asyncio.gather(*self._senders, return_exceptions=True)
         await asyncio.to_thread(self._cluster.close)
 
-    @property
-    def nodes(self) -> tuple[NodeStatus, ...]:
-        """The current or last status of each node."""
-        return tuple(node.status for node in self._nodes.values())
-
-    @property
-    def waited_s(self) -> float:
-        """The time that rows have waited for a node, in seconds; 0 if none waits."""
-        return 0.0 if self._waiting_since is None else time.monotonic() - self._waiting_since
-
-    @property
-    def notice(self) -> str:
-        """The reason why rows wait; "" if they do not, or only briefly."""
-        if self.waited_s < (0.0 if self._was_ready else _BEGINNING_S) or self._waiting_since is None:
-            return ""
-        problems = "; ".join(f"{node.node.address}: {node.problem or node.state}" for node in self._nodes.values())
-        return f"waiting for a node of the Ray cluster, none of {len(self._nodes)} can be used: {problems or 'it has none'}"
-
-    async def predict(self, pair: Pair, _feed: RowFeed) -> RowResult | Failed:
-        """Return the result of a row or its failure, from any node. Raise the error that ended the work on the cluster.
-
-        Watchers see only the start and the end of the row, since its events are not sent.
-        """
+    async def predict(self, pair: Pair, feed: RowFeed) -> RowResult | Failed | None:
+        """Return the result of a row or its failure, None for one to be sent again. Raise the error that ended the work."""
         if self._failure is not None:
             raise self._failure
-        row = AwaitedRow(pair, asyncio.get_running_loop().create_future())
-        self._queue.append(row)
-        self._hand_out()
+        dossier = None
+        if self._context.web is not None and isinstance(self._method, GathersDossier):
+            try:
+                dossier = await self._method.dossier_of(pair, replace(self._context, feed=feed))
+            except DeskError as error:
+                return Failed(pair.pair_id, type(error).__name__, self._reports.scrub(str(error)))
+        row = _Row(pair, dossier, asyncio.get_running_loop().create_future())
+        self._queue.put_nowait(row)
         return await row.finished
 
-    def _hand_out(self) -> None:
-        """Give waiting rows to the processes with the fewest rows, as long as one has room."""
-        recent = time.monotonic() - _BEGINNING_S  # one that has not begun by then waits for a CPU that others use
-        processes = [process for _, process in self._processes() if process.is_ready or process.begun_at > recent]
-        room = math.ceil(self._settings.rows_in_flight / max(1, len(processes)))
-        free = [process for process in processes if process.is_ready and len(process.rows) < room]
-        while self._queue and free:
-            row = self._queue.popleft()
-            if not row.finished.done():  # its run may have been cancelled
-                process = min(free, key=lambda process: len(process.rows))
-                process.give(row)
-                free = free if len(process.rows) < room else [other for other in free if other is not process]
-        if not self._queue or any(process.is_ready for process in processes):
-            self._waiting_since = None
-        elif self._waiting_since is None:
-            self._waiting_since = time.monotonic()
-
-    def _processes(self) -> Iterator[tuple[RunNode, RowProcess]]:
-        for node in self._nodes.values():
-            for process in node.processes:
-                yield node, process
-
-    async def _watch(self) -> None:
-        """Use nodes that have joined, stop using lost ones, and restart processes after their pause."""
+    async def _send_in_turn(self, at_once: int) -> None:
+        """Send one batch after the other, each of the rows that wait; give back the rows that it leaves out."""
+        client = self._context.client
         while True:
-            alive = await asyncio.to_thread(self._cluster.nodes)
-            now = time.monotonic()
-            self._compare_nodes(alive)
-            for node in self._nodes.values():
-                node.sample(now)
-                if len(node.processes) < self._count_processes(node) and node.is_due(now):
-                    self._start_processes(node)
-            self._stop_if_refused()
-            self._hand_out()
-            await asyncio.sleep(WATCH_S)
+            rows = [await self._queue.get()]
+            while not self._queue.empty() and len(rows) < self._most_rows(rows, at_once):
+                rows.append(self._queue.get_nowait())
+            async with client.servers.choose() if client else nullcontext() as server:
+                out = {row.pair.pair_id: row for row in rows if not row.finished.done()}
+                try:
+                    await self._send(out, server, at_once)
+                finally:
+                    for row in out.values():
+                        row.finish(None)
 
-    def _compare_nodes(self, alive: Iterable[ClusterNode]) -> None:
-        """Add nodes that have joined, and stop using lost ones."""
-        found = {node.id: node for node in alive}
-        for key, cluster_node in found.items():
-            if key not in self._nodes:
-                self._nodes[key] = RunNode(cluster_node)
-                self._reports.say(f"node {cluster_node.address}: joins, {cluster_node.cpus} CPUs")
-        for key, node in self._nodes.items():
-            if key not in found and node.own_state != "gone":
-                if not node.processes:
-                    self._reports.say(f"node {node.node.address}: gone")
-                for process in list(node.processes):
-                    self._give_up(node, process, "gone", "it has left the cluster")
-                node.own_state, node.problem = "gone", "it has left the cluster"
+    def _most_rows(self, rows: list[_Row], at_once: int) -> int:
+        """Return how many rows a batch may have: fewer if one of them was lost, so that what kills a task ends up alone."""
+        losses = max(self._losses[row.pair.pair_id] for row in rows)
+        return max(1, ROWS_A_CALL * at_once >> 2 * losses)
 
-    def _count_processes(self, node: RunNode) -> int:
-        """Return the wanted number of processes on a node."""
-        return max(1, min(node.node.cpus, math.ceil(self._settings.rows_in_flight / ROWS_A_PROCESS)))
-
-    def _start_processes(self, node: RunNode) -> None:
-        node.own_state = None
-        for _ in range(self._count_processes(node) - len(node.processes)):
-            handle = self._cluster.start_actor(node.node, self._shared)
-            process = RowProcess(handle, time.monotonic())
-            if self._calls is not None:
-                process.calls = self._calls.connect(process.tell)
-            node.processes.append(process)
-            process.follower = asyncio.create_task(self._follow(node, process))
-            process.follower.add_done_callback(self._end_task)
-
-    async def _follow(self, node: RunNode, process: RowProcess) -> None:
-        """Read all messages of a process, until it dies."""
+    async def _send(self, rows: dict[str, _Row], server: Server | None, at_once: int) -> None:
+        """Send a batch, and take its rows out of `rows` as they come back. Raise the error of a task that cannot be run."""
+        left = self._reports.tokens_left()
+        tokens = None if left is None else max(1, left // len(self._senders))
+        dossiers = {pair_id: row.dossier for pair_id, row in rows.items() if row.dossier is not None}
+        batch = Batch(tuple(row.pair for row in rows.values()), dossiers, at_once, tokens)
+        if self._context.client is not None and server is not None:
+            endpoint, address = self._context.client.endpoint, server.address
+            endpoint = replace(endpoint, base_url=address, access=endpoint.access.limit_to(address))
+            batch = batch._replace(endpoint=endpoint, has_others=isinstance(server, PooledServer))
+        errors = self._cluster.ray.exceptions
         try:
-            version = await process.handle.begin.remote(self._call_settings)
-            if version != describe_version():
-                problem = f"has PerturbDesk {version}, expected {describe_version()} as the worker"
-                self._give_up(node, process, "refused", problem)
-                return
-            process.is_ready = self._was_ready = True
-            self._reports.say(f"node {node.node.address}: a process is ready")
-            self._hand_out()
-            while True:
-                messages = read_messages(await process.handle.collect.remote())
-                if process not in node.processes:  # given up meanwhile, and its rows are with others
-                    return
-                for message in messages:
-                    self._take(node, process, message)
-        except self._cluster.ray.exceptions.RayError as error:
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-            if process.is_ready:
-                self._give_up(node, process, "resting", f"a process died ({lines[0]})")
-            else:
-                self._give_up(node, process, "refused", f"no process could be started ({lines[-1]})")
+            async for reference in self._cluster.start_batch(predict_batch, self._work, batch):
+                self._take(await reference, rows, server)
+        except errors.RayTaskError as error:
+            raise self._cluster.error_of(error) from error
+        except errors.RayError as error:
+            self._lose(rows, " ".join(str(error).split())[:MAX_CHARACTERS])
 
-    def _take(self, node: RunNode, process: RowProcess, message: object) -> None:
-        match message:
-            case FinishedRow(pair_id, data):
-                row = process.rows.pop(pair_id)
-                node.count_row()
-                if not row.finished.done():
-                    row.finished.set_result(pickle.loads(data))
-            case UnforeseenError(pair_id, kind, text, traceback):
-                error = type(kind, (Exception,), {})(text)
-                error.add_note(traceback)
-                self._reports.log_unforeseen(pair_id, error)
-            case _ if process.calls is not None:
-                process.calls.take(message)  # type: ignore[arg-type]
+    def _take(self, returned: Returned, rows: dict[str, _Row], server: Server | None) -> None:
+        """Count the calls of a batch, keep their answers, and finish the row; one without an answer is given back."""
+        client, result = self._context.client, returned.row
+        for pair_id, kind, text, traceback in returned.errors:
+            error = type(kind, (Exception,), {})(text)
+            error.add_note(traceback)
+            self._reports.log_unforeseen(pair_id, error)
+        if client is not None and server is not None:
+            for key, reply in returned.replies:
+                client.keep(key, reply)
+            for cost in returned.costs:
+                client.on_call(cost)
+                server.count(cost)
+            client.other_models.update(returned.other_models)
+        if isinstance(server, PooledServer) and isinstance(result, Failed) and result.kind == Unanswered.__name__:
+            server.record(Fault("unanswered", result.message))
+        elif result is not None:
+            rows.pop(result.pair_id if isinstance(result, Failed) else result.prediction.pair_id).finish(result)
 
-    def _give_up(self, node: RunNode, process: RowProcess, state: NodeState, problem: str) -> None:
-        """Give the rows of a process to others, and lets its node rest."""
-        if process not in node.processes:
-            return
-        rows = self._end(node, process)
-        node.given_back += len(rows)
-        node.rest(time.monotonic(), state, problem)
-        self._reports.say(f"node {node.node.address}: {state}: {problem}; {len(rows):,} rows are predicted again")
-        for row in reversed(rows):
-            row.losses += 1
-            if row.losses < MOST_LOSSES:
-                self._queue.appendleft(row)
-            else:
-                message = f"{row.losses} processes died while they predicted it, the last: {problem}"
-                row.finished.set_result(Failed(row.pair.pair_id, "ProcessDied", message))
-        self._hand_out()
+    def _lose(self, rows: dict[str, _Row], why: str) -> None:
+        """Note that a task died; a row that had many such tasks fails."""
+        self._reports.say(f"ray: a task died ({why}); {len(rows):,} rows are predicted again")
+        for pair_id, row in rows.items():
+            self._losses[pair_id] += 1
+            if self._losses[pair_id] >= MAX_LOSSES:
+                message = f"{MAX_LOSSES} tasks died while they predicted it, the last: {why}"
+                row.finish(Failed(pair_id, "ProcessDied", message))
 
-    def _end(self, node: RunNode, process: RowProcess) -> list[AwaitedRow]:
-        """End a process; return the rows that it had."""
-        node.processes.remove(process)
-        process.is_ready = False
-        self._cluster.ray.kill(process.handle)
-        return process.take_back()
-
-    def _stop_if_refused(self) -> None:
-        """End the work if no node can predict, none ever could, and no process is starting that might."""
-        states = [node.state for node in self._nodes.values()]
-        is_starting = any(node.processes for node in self._nodes.values())
-        if not (self._was_ready or is_starting) and states and all(state == "refused" for state in states):
-            problems = "; ".join(f"{node.node.address}: {node.problem}" for node in self._nodes.values())
-            self._fail(StateError(f"ray: no node can predict rows: {problems}"))
-
-    def _end_task(self, task: asyncio.Task[None]) -> None:
-        failure = None if task.cancelled() else task.exception()
-        if failure is not None:
-            self._fail(failure)
-
-    def _fail(self, failure: BaseException) -> None:
-        """End the wait for every row."""
-        self._failure = failure
-        rows = [*self._queue, *(row for _, process in self._processes() for row in process.rows.values())]
-        self._queue.clear()
-        for row in rows:
+    def _end(self, sender: asyncio.Task[None]) -> None:
+        """End the wait for every row if a sender failed."""
+        self._failure = self._failure or (None if sender.cancelled() else sender.exception())
+        while self._failure is not None and not self._queue.empty():
+            row = self._queue.get_nowait()
             if not row.finished.done():
-                row.finished.set_exception(failure)
+                row.finished.set_exception(self._failure)

@@ -91,8 +91,10 @@ class RowWatch:
         """The number of rows being predicted now."""
         return len(self._feeds)
 
-    async def follow(self, pair: Pair, predict: Callable[[RowFeed], Awaitable[RowResult | Failed]]) -> RowResult | Failed:
-        """Predict a row with a feed for its watchers."""
+    async def follow(
+        self, pair: Pair, predict: Callable[[RowFeed], Awaitable[RowResult | Failed | None]]
+    ) -> RowResult | Failed | None:
+        """Predict a row with a feed for its watchers; None for a row that was given back."""
         feed = self._feeds[pair.pair_id] = RowFeed(pair)
         self._attach_all()
         row: RowResult | Failed | None = None

@@ -11,7 +11,7 @@ budget       its token budget is spent: resumable with a larger one
 cancelled    a person ended it: resumable
 done         every row is finished; `failed` of them failed, and `retry` asks for those again
 
-Beside it: how SIGTERM and Ctrl-C end a worker cleanly, and how a node of a cluster is doing in a run.
+Beside it: how SIGTERM and Ctrl-C end a worker cleanly.
 """
 
 from __future__ import annotations
@@ -31,32 +31,9 @@ from core.errors import InputError, StateError
 from core.jobs.folder import read_json, write_json
 from core.jobs.state import beat, describe_crash, describe_damage, describe_silence, is_awaited, last_heartbeat, live_heartbeat
 from core.jobs.work import INTERRUPTED
-from core.llm.server_addresses import ServerStatus
+from core.llm.endpoint import ServerState
 from core.records import from_json
 from core.types import LIVE_STATES
-
-NodeState = Literal["starting", "ready", "resting", "refused", "gone"]
-
-
-@dataclass(frozen=True, slots=True)
-class NodeStatus:
-    """The state of one node of a cluster in a run.
-
-    state: starting (its processes are), ready, resting (after its processes died, until they are started again), refused (it
-    cannot predict these rows), gone. processes: the number that predict there. in_flight: its present rows. done: rows that came
-    back; given_back: rows whose process died, and which were predicted again. rows_per_s: recent rate. problem: why it is not
-    ready, "" if it is.
-    """
-
-    address: str
-    state: NodeState
-    processes: int = 0
-    in_flight: int = 0
-    done: int = 0
-    given_back: int = 0
-    rows_per_s: float = 0.0
-    problem: str = ""
-
 
 State = Literal["waiting", "running", "pausing", "paused", "crashed", "interrupted", "stopped", "budget", "cancelled", "done"]
 Ending = Literal["interrupted", "stopped", "budget", "cancelled", "done"]
@@ -88,8 +65,7 @@ class Status:
 
     cause: why it stopped, "" if it did not. pid: of its live worker, None without one. begun_at: the start of the last worker,
     in seconds since 1970; None before the first. rows_per_s: of that worker, None before its first row. servers: of the last
-    worker, for a run with several. notice: the reason why a live worker waits, "" if it does not. nodes: of the last worker,
-    for a run on a cluster.
+    worker, for a run with several. notice: the reason why a live worker waits, "" if it does not.
     """
 
     state: State
@@ -99,9 +75,8 @@ class Status:
     pid: int | None = None
     begun_at: float | None = None
     rows_per_s: float | None = None
-    servers: tuple[ServerStatus, ...] = ()
+    servers: tuple[ServerState, ...] = ()
     notice: str = ""
-    nodes: tuple[NodeStatus, ...] = ()
 
     @property
     def done_with_failures(self) -> bool:
@@ -124,7 +99,7 @@ class Status:
 class Heartbeat:
     """The record of a live worker. size: of the journal in bytes. begun_at: its start, in seconds since 1970.
 
-    servers, notice and nodes: as in `Status`.
+    servers and notice: as in `Status`.
     """
 
     state: State
@@ -133,9 +108,8 @@ class Heartbeat:
     size: int
     begun_at: float
     rows_per_s: float | None = None
-    servers: tuple[ServerStatus, ...] = ()
+    servers: tuple[ServerState, ...] = ()
     notice: str = ""
-    nodes: tuple[NodeStatus, ...] = ()
 
 
 def write_heartbeat(folder: RunFolder, heartbeat: Heartbeat) -> None:
@@ -162,7 +136,7 @@ def status_of(folder: RunFolder) -> Status:
         counts = Counts.of(folder, read_progress(folder.rows)) if folder.rows.exists() else Counts()
         record = {"counts": asdict(counts), "total": len(folder.spec().rows)}
     begun_at, rows_per_s = worker.get("begun_at"), worker.get("rows_per_s")
-    servers, nodes = worker.get("servers", ()), worker.get("nodes", ())
+    servers = worker.get("servers", ())
     live = found.heartbeat if found.state in _OF_WORKER else None
     notice = "; ".join(filter(None, ((live or {}).get("notice", ""), describe_silence(folder, live))))
     counts = Counts(**record["counts"])
@@ -174,9 +148,8 @@ def status_of(folder: RunFolder) -> Status:
         found.pid,
         begun_at,
         rows_per_s,
-        tuple(ServerStatus(**server) for server in servers),
+        tuple(ServerState(**server) for server in servers),
         notice,
-        tuple(NodeStatus(**node) for node in nodes),
     )
 
 

@@ -95,9 +95,9 @@ class _Worker:
                 ending, cause = self.ending or ("done", self.scrub(self._describe_end()))
                 await self.reporter.ingest_ending(ending, cause)
                 heartbeats.cancel()
-        if self.pool is not None or self.settings.backend == "ray":
+        if self.pool is not None:
             with contextlib.suppress(OSError):  # a full disk, which is told by the ending
-                self.reporter.write_heartbeat()  # the last numbers of each server and node
+                self.reporter.write_heartbeat()  # the last numbers of each server
         self.folder.release_reserve()  # so that the ending can be written on a full disk
         write_ending(self.folder, ending, self.reporter.counts, len(self.spec.rows), cause)
         self.watch.close()
@@ -134,13 +134,14 @@ class _Worker:
         if not isinstance(method, RowMethod):
             raise InputError(f"method {self.spec.method}: has neither predict_row nor predict_batch, expected one of them")
         if todo:
-            backend = self.reporter.backend = await stack.enter_async_context(self._backend(method, context))
-        return [self._predict_in_turn(backend, todo) for _ in range(min(self.settings.rows_in_flight, len(todo)))]
+            backend = await stack.enter_async_context(self._backend(method, context))
+            return [self._predict_in_turn(backend, todo) for _ in range(min(backend.rows_at_once, len(todo)))]
+        return []
 
     def _backend(self, method: RowMethod, context: Context) -> Backend:
-        reports = Reports(self.reporter.log, self.reporter.log_unforeseen, self.scrub)
+        reports = Reports(self.reporter.log, self.reporter.log_unforeseen, self.scrub, self._tokens_left)
         if self.settings.backend == "local":
-            return LocalBackend(method, context, reports)
+            return LocalBackend(method, context, self.settings.rows_in_flight, reports)
         from core.engine.ray_backend import RayBackend
 
         return RayBackend(method, context, self.settings, reports)
@@ -173,12 +174,10 @@ class _Worker:
         return client
 
     def _stop_after_long_outage(self) -> None:
-        """Stop the run if none of several servers, or no node of a cluster, could be used for too long."""
-        longest_s, backend = self.settings.longest_outage_s, self.reporter.backend
+        """Stop the run if none of several servers could be used for too long."""
+        longest_s = self.settings.longest_outage_s
         if self.pool is not None and self.pool.waited_s > longest_s:
-            self._stop("stopped", f"no server could be used for {longest_s:,.0f} s: {self.pool.describe_problems()}")
-        if backend is not None and backend.waited_s > longest_s:
-            self._stop("stopped", f"no node could be used for {longest_s:,.0f} s: {backend.notice}")
+            self._stop("stopped", f"no server could be used for {longest_s:,.0f} s: {self.pool.notice}")
 
     def _count_spending(self, outcome: Outcome) -> None:
         try:
@@ -192,13 +191,21 @@ class _Worker:
             await self.not_paused.wait()
             if not todo or self.ending is not None:
                 return
-            budget = self.settings.token_budget
-            if budget is not None and self.spending.so_far.tokens + self.spending.estimated >= budget:
-                self._stop("budget", f"{self._describe_spent()} are spent, {budget:,} were allowed")
+            left = self._tokens_left()
+            if left is not None and left <= 0:
+                self._stop("budget", f"{self._describe_spent()} are spent, {self.settings.token_budget:,} were allowed")
                 return
             pair = todo.popleft()
             row = await self.watch.follow(pair, partial(backend.predict, pair))
-            await self._finish(row)
+            if row is None:
+                todo.appendleft(pair)
+            else:
+                await self._finish(row)
+
+    def _tokens_left(self) -> int | None:
+        """Return how many tokens may still be spent, None for any number."""
+        budget = self.settings.token_budget
+        return None if budget is None else budget - self.spending.so_far.tokens - self.spending.estimated
 
     def _describe_spent(self) -> str:
         """Return "1,234 tokens", and how many of them are an estimate."""

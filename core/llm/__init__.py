@@ -6,11 +6,7 @@ client            concurrency, retries
 streaming         answers that come in pieces
 streamed_answer   the whole answer that they make, within limits; joined_chunks adds chunk to chunk
 reply_cache       replies on disk
-server_addresses  several servers: their addresses in a text or a file, whether they serve the same, how each is doing
 server_pool       several servers behind one client: the one with the fewest requests is asked, those that fail rest
-pooled_server     one of them
-remote_client     a client in a process that has neither cache nor servers of its own
-shared_calls      answers such clients, for the process that has them
 errors            how a call can fail
 answers           reads the JSON of one answer
 kept_answer       what of it is kept with a row
@@ -23,6 +19,5 @@ json_objects      the JSON objects in a text
 logprobs          probabilities of the answer letters
 prompts/          the prompt texts
 serve             a vLLM server of the user's own
-serve_replicas    several of them on one machine
 scripted_server   a small simulated model, for Ask without a model, benchmarks and tests
 """

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from core.errors import InputError
 from core.llm.answers import Answer, AnswerFault, cost_of, describe_truncation, fault_of_ending, fault_of_length, read_scrubbed
@@ -28,7 +28,6 @@ from core.llm.errors import (
 from core.llm.live_text import LiveWords
 from core.llm.logprobs import is_missing
 from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
-from core.llm.reply_cache import ReplyCache
 from core.llm.streaming import CHAT, OnWords, Server, Servers, Words, are_one_model, refuses_streams, send_streamed, whole_answer
 from core.log import LOGGER
 from core.net.interim_answers import read_aside
@@ -37,6 +36,13 @@ from core.net.retry import Fault, GiveUp, Sleep
 _LEFT_OUT = "an answer came without them"
 _ENOUGH_WITHOUT = 3  # answers that lack the log-probabilities, so that no more are asked for
 _MOST_KEPT = 100_000  # characters of an invalid answer that are saved with the row
+
+
+class Replies(Protocol):
+    """Where replies are kept by the key of their request, such as a `ReplyCache`."""
+
+    def get(self, key: str) -> Reply | None: ...
+    def put(self, key: str, reply: Reply) -> None: ...
 
 
 @dataclass(slots=True)
@@ -72,7 +78,7 @@ class Client:
         endpoint: Endpoint,
         *,
         concurrency: int = CONCURRENCY,
-        cache: ReplyCache | None = None,
+        cache: Replies | None = None,
         rng: random.Random | None = None,
         sleep: Sleep = asyncio.sleep,
         servers: Servers | None = None,

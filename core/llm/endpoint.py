@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import math
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 from core.errors import InputError
 from core.llm.answers import Answer
 from core.llm.call_settings import CallSettings
-from core.llm.messages import Request
+from core.llm.messages import Outcome, Request
 from core.llm.server_errors import error_message_of, judge_fault
 from core.net.addresses import check_address
 from core.net.interim_answers import limit_interim_answers, read_aside
@@ -32,7 +31,6 @@ from core.net.transport import (
     open_http_client,
 )
 
-T = TypeVar("T")
 Method = Literal["GET", "POST"]
 EXAMPLE = "http://127.0.0.1:8000/v1"
 CONCURRENCY = 16  # calls at once, a cap, not a target: vLLM queues without bound instead of answering 429
@@ -107,6 +105,24 @@ def _check(name: str, value: object, holds: bool, expected: str) -> None:
         raise InputError(f"endpoint: {name} is {value!r}, expected {expected}")
 
 
+@dataclass(slots=True)
+class ServerState:
+    """The state of one of several servers in a run.
+
+    state: checking (asked what it serves), ready, resting (after failures, until it is checked again), refused (it differs
+    from the others). in_flight: its requests. done: its answers; failed: its faults; tokens: of its answers. problem: why
+    it is not ready.
+    """
+
+    address: str
+    state: Literal["checking", "ready", "resting", "refused"] = "checking"
+    in_flight: int = 0
+    done: int = 0
+    failed: int = 0
+    tokens: int = 0
+    problem: str = ""
+
+
 def load_libraries() -> None:
     """Import the libraries for the first connection. This takes a second or more, so an event loop should use a thread."""
     import httpx2  # noqa: F401
@@ -160,9 +176,8 @@ class ModelTransport:
         """This server, the only one there is (see `ServerPool.choose`)."""
         yield self
 
-    async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault:
-        """Return the outcome of an exchange that another process makes (see `PooledServer.wait_for`)."""
-        return await exchange
+    def count(self, cost: Outcome) -> None:
+        """Count nothing: the numbers of the only server are the run's (see `PooledServer.count`)."""
 
     def record(self, outcome: Answer | Fault) -> Answer | Fault:
         """Return the outcome unchanged: the only server is used in any case (see `PooledServer.record`)."""

@@ -164,3 +164,21 @@ def _context_lengths(text: str) -> dict[str, int | None]:
         if isinstance(name, str) and len(name) <= _LONGEST_NAME:
             lengths[name] = read_token_count(item.get("max_model_len"))
     return lengths
+
+
+def describe_difference(health: Health, model: str, reference: Health, at: str) -> str:
+    """Return how a server differs from the first one, whose address is `at`; "" if one run can use both.
+
+    at: "" for the first one itself, which has to serve the model.
+    """
+    if model not in health.models:
+        return f"serves {', '.join(health.models) or 'no model'}, expected {model}{f' as {at} does' if at else ''}"
+    if health.problem:  # without a completion, the server's abilities are unknown
+        return ""
+    if health.logprobs != reference.logprobs:
+        gives = {True: "gives log-probabilities", False: "gives no log-probabilities"}
+        return f"{gives[health.logprobs]}, but {at} {gives[reference.logprobs]}"
+    if health.max_model_len != reference.max_model_len:
+        lengths = [f"{n:,} tokens" if n else "of unknown length" for n in (health.max_model_len, reference.max_model_len)]
+        return f"has a longest context of {lengths[0]}, expected {lengths[1]} as at {at}".replace("of of", "of")
+    return ""

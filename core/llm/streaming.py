@@ -6,19 +6,18 @@ Also the interface of a client to its servers: one, or several with one chosen f
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import re
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from core.llm.answers import Answer, read_scrubbed
 from core.llm.endpoint import Method
 from core.llm.live_text import LiveText, LiveWords
-from core.llm.messages import Request
+from core.llm.messages import Outcome, Request
 from core.llm.streamed_answer import MAX_RAW_BYTES, StreamedAnswer
 from core.net.retry import Fault
 from core.net.scrubber import Scrubber
@@ -145,17 +144,14 @@ def join_stream(text: str) -> str:
     return answer.whole()
 
 
-T = TypeVar("T")
-
-
 class Server(Sends, Protocol):
     """A model server that was chosen for one exchange; `record` is told what came of it, and may make it worth a retry.
-    `wait_for` waits for an exchange that another process makes, as long as the server is there."""
+    `count` takes the cost of a request that another process made."""
 
     @property
     def address(self) -> str: ...
     def record(self, outcome: Answer | Fault) -> Answer | Fault: ...
-    async def wait_for(self, exchange: asyncio.Future[T]) -> T | Fault: ...
+    def count(self, cost: Outcome) -> None: ...
 
 
 class Servers(Protocol):

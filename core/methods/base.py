@@ -67,7 +67,7 @@ class Context:
     the file that the option `prompts` names. texts: what a `ReadsTexts` reads, which sees no labels; None for other methods.
     earlier: pair id → what its run holds of the row, for an `AsksAgain`; empty for other methods. feed: receives the events of
     the predicted row for its watchers; None if it cannot be watched. naming: how gene names are shown to a model, if they are
-    changed.
+    changed. dossiers: pair id → the evidence of a `GathersDossier`, where it was gathered before.
     """
 
     pairs: tuple[Pair, ...]
@@ -86,6 +86,7 @@ class Context:
     notes: dict[str, Any] = field(default_factory=dict)
     feed: RowFeed | None = None
     naming: GeneNaming | None = None
+    dossiers: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
 
 
 @runtime_checkable
@@ -116,6 +117,15 @@ class RowMethod(Method, Protocol):
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Return the prediction of one row. A DeskError becomes the row's failure; `RowFailed` also keeps the calls made."""
+        ...
+
+
+@runtime_checkable
+class GathersDossier(RowMethod, Protocol):
+    """Gathers all of a row's evidence before it asks a model, so that another process than the row's may do so."""
+
+    async def dossier_of(self, pair: Pair, context: Context) -> tuple[Evidence, ...]:
+        """Return the evidence about a row."""
         ...
 
 

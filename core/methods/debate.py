@@ -86,11 +86,18 @@ class Debate(ConversationMethod):
         """Return the names of the packs that the dossier's tools read."""
         return packs_read_by(dossier_tools(options))
 
+    async def dossier_of(self, pair: Pair, context: Context) -> tuple[Evidence, ...]:
+        """Return what the tools say about a row, or said before."""
+        if pair.pair_id in context.dossiers:
+            return context.dossiers[pair.pair_id]
+        on_answer = context.feed.tool_answered if context.feed else None
+        names = tool_names(context.options)
+        return await gather(pair, context.packs, context.view_of(pair), names, context.web, on_answer)
+
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
         """Hold the debates of all seeds and averages them."""
         view, options = context.view_of(pair), context.options
-        on_answer = context.feed.tool_answered if context.feed else None
-        evidence = await gather(pair, context.packs, view, tool_names(options), context.web, on_answer)
+        evidence = await self.dossier_of(pair, context)
         shown = examples(pair, view, options["shots"], context.seed)
         case = DebateCase(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
         seeds = read_seeds(options["seeds"], context.seed)

@@ -128,6 +128,29 @@ def read_addresses(text: str) -> tuple[str, ...]:
     return _distinct(str(file), found, _ONE_A_LINE)
 
 
+def normalise(text: str) -> str:
+    """Return the given addresses in the form of settings: addresses joined by commas, or the absolute path of a file.
+
+    Raise InputError as `read_addresses` does.
+    """
+    if "://" in text or not text.strip(" ,"):
+        return ",".join(read_addresses(text))
+    file = _find_file(text.strip())
+    if file is None:
+        raise InputError(f"endpoint: {text.strip()!r} is neither a file nor an address, expected one such as {EXAMPLE}")
+    read_addresses(str(file))
+    return str(file)
+
+
+def _find_file(text: str) -> Path | None:
+    """Return the absolute path of an existing file, or of any absolute path; otherwise None."""
+    try:
+        path = Path(text).expanduser()
+        return path.absolute() if path.is_absolute() or path.is_file() else None
+    except (OSError, RuntimeError):  # too long, or in the home of nobody
+        return None
+
+
 def _check(where: str, part: str) -> str:
     address = part.strip().rstrip("/")
     check_address(where, address, EXAMPLE)

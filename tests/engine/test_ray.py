@@ -1,7 +1,6 @@
 """Runs on a Ray cluster of two nodes, which the tests of this file share; soak/test_ray.py has more rows, nodes and kills.
 
-What nodes and processes that die do to a run, and calls that are no run, are `make soak PART=variants`; test_ray_backend.py and
-test_ray_tasks.py ask the same of a cluster of this process.
+What needs a cluster is `make soak PART=variants`.
 """
 
 from __future__ import annotations
@@ -21,11 +20,10 @@ from core.actions import launch, run_control
 from core.actions.changed_settings import change_settings
 from core.actions.workspace import Workspace
 from core.cells import differential_expression
-from core.engine import ray_backend, ray_nodes, ray_tasks
+from core.engine import ray_cluster
 from core.engine.journal import read_entries, read_progress
-from core.engine.ray_tasks import RayTasks
+from core.engine.ray_cluster import Cluster
 from core.engine.request import RunRequest
-from core.engine.run_state import NodeStatus
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, MissingPackage, StateError, Unreachable
 from core.methods.base import Context
@@ -33,12 +31,12 @@ from core.store.runs import Run
 from core.types import Failed, Pair, RowResult
 from tests import commands
 from tests.cells.cases import write_case
-from tests.engine.cases import end_worker, fast, keyed, status, until, wish, workspace_with
+from tests.engine.cases import fast, keyed, status, wish, workspace_with
 from tests.engine.methods import Asking, Base, constant, here
 from tests.engine.ray_clusters import Nodes, cluster
-from tests.engine.test_killed import Spawner, has_rows, journalled, stored
+from tests.engine.test_killed import journalled, stored
 from tests.engine.test_packs_of_runs import DESCRIBED, EDGES, SIGNS, bring
-from tests.fakes.scripted import MODEL, Script, request_counts, serving
+from tests.fakes.scripted import MODEL, request_counts, serving
 from tests.llm.test_serve import free_port
 
 ROWS = 160
@@ -50,13 +48,6 @@ KEY = "sesame-" + secrets.token_hex(16)
 def nodes() -> Iterator[Nodes]:
     with cluster(2) as found:
         yield found
-
-
-@pytest.fixture(autouse=True)
-def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Backends that look after their nodes more often than runs do."""
-    monkeypatch.setattr(ray_backend, "WATCH_S", 0.1)
-    monkeypatch.setattr(ray_nodes, "REST_S", 0.01)
 
 
 def on(nodes: Nodes, url: str = "", **more: Any) -> ExecutionSettings:
@@ -84,68 +75,6 @@ def assert_equal(ours: Workspace, theirs: Workspace) -> None:
 
 
 @pytest.mark.soak
-def test_nodes_die_and_join_and_the_driver_is_killed_and_the_store_is_that_of_a_local_run(nodes: Nodes, tmp_path: Path) -> None:
-    with serving() as url:
-        whole = workspace_with(tmp_path / "whole", ROWS)
-        run_control.start(whole, wish(whole, Asking(), model=MODEL), "r", fast(url), begin=here(Asking()))
-    with serving(Script(delay_s=0.1)) as url:
-        workspace = workspace_with(tmp_path / "ray", ROWS)
-        halt = tmp_path / "halt"
-        spawn = Spawner(tmp_path / "began.txt", halt=str(halt))
-        run = run_control.start(workspace, wish(workspace, Asking(), model=MODEL), "r", on(nodes, url), begin=spawn)
-        try:
-            _wait_for(workspace, run, ROWS // 3)
-            first = [node.address for node in status(workspace, run).nodes]
-            nodes.kill()
-            nodes.add()
-            halt.touch()  # rows wait until the new node can take some
-            until(lambda: any(node.state == "ready" for node in _others(workspace, run, first)), "the node that joined")
-            halt.unlink()
-            until(lambda: any(node.done for node in _others(workspace, run, first)), "rows of the node that joined")
-            seen = {node.address: node for node in status(workspace, run).nodes}
-            spawn.kill()
-            before = journalled(workspace, run)
-            sent = _when_quiet(url)
-            past = time.time() - 60
-            for file in ("control", "heartbeat"):
-                os.utime(workspace.run_folder(run.id).path / file, (past, past))
-            run_control.resume(workspace, run.id, begin=spawn)
-            until(lambda: status(workspace, run).state == "done", "the end")
-        finally:
-            end_worker(workspace, run)
-        answers = request_counts(url)["answers"]
-    run_control.settle(workspace, run.id)
-    assert_whole(workspace, run, ROWS)
-    assert_equal(workspace, whole)
-    assert journalled(workspace, run)[: len(before)] == before
-    assert sum(node.given_back for node in seen.values()) > 0
-    [gone] = [node for node in seen.values() if node.state == "gone"]
-    [joined] = [node for address, node in seen.items() if address not in first]
-    assert gone.done > 0 < joined.done
-    # What the driver had received when it was killed is asked again by nobody.
-    assert answers - sent <= 2 * (ROWS - len(before))
-    assert answers <= 2 * ROWS + 2 * AT_ONCE * 2  # each of the two kills loses what was on its way
-
-
-def _wait_for(workspace: Workspace, run: Run, rows: int) -> None:
-    log = run_control.log_tail(workspace, run.id)
-    until(lambda: has_rows(workspace.run_folder(run.id).rows, rows), f"{rows} rows; {log}")
-
-
-def _others(workspace: Workspace, run: Run, known: list[str]) -> list[NodeStatus]:
-    return [node for node in status(workspace, run).nodes if node.address not in known]
-
-
-def _when_quiet(url: str) -> int:
-    """The answers of a server as soon as nobody asks it any more."""
-    last = -1
-    while (now := request_counts(url)["answers"]) != last:
-        last = now
-        time.sleep(0.5)
-    return now
-
-
-@pytest.mark.soak
 def test_a_run_with_packs_and_folds_that_began_here_goes_on_there_and_is_the_same(nodes: Nodes, tmp_path: Path) -> None:
     whole, moved = (workspace_with(tmp_path / name, 6) for name in ("whole", "moved"))
     request = RunRequest("debate", "bmdm", rows="sample=12", model=MODEL, name="r", cached=False)
@@ -166,9 +95,37 @@ def test_a_run_with_packs_and_folds_that_began_here_goes_on_there_and_is_the_sam
     assert runs[0].id == run.id
     assert_whole(moved, run, 12)
     assert_equal(moved, whole)
-    log = commands.core_json(moved.settings.workspace, "log", "r")
-    assert sum(node["done"] for node in log["nodes"]) == 12 - done
-    assert {node["state"] for node in log["nodes"]} == {"ready"}
+
+
+@pytest.mark.soak
+def test_the_driver_gathers_dossiers_and_keeps_the_answers(nodes: Nodes, tmp_path: Path) -> None:
+    """Public sources are asked by the driver alone, and a run here afterwards finds every answer in the cache."""
+    workspace = workspace_with(tmp_path, 6)
+    request = RunRequest("debate", "bmdm", {"sources": "cache"}, rows="split=test", model=MODEL, name="r")
+    with serving() as url:
+        spec = launch.resolve(workspace, replace(request, endpoint=url))
+        run = run_control.start(workspace, spec, "r", on(nodes, url), begin=run_control.work_on)
+        assert_whole(workspace, run, 6)
+        asked = request_counts(url)["answers"]
+        again = launch.start(workspace, replace(request, endpoint=url, name="again", rows="split=test; sample=5"))
+        assert request_counts(url)["answers"] == asked
+    assert status(workspace, again).counts.done == 5
+    assert status(workspace, run).counts.spent == status(workspace, run).counts.cost > 0
+
+
+@pytest.mark.soak
+def test_a_budget_ends_a_run_and_a_server_that_is_gone_is_replaced(nodes: Nodes, tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 40)
+    gone = f"http://127.0.0.1:{free_port()}/v1"
+    with serving() as url:
+        spec = wish(workspace, Asking(), model=MODEL)
+        settings = on(nodes, f"{gone},{url}", token_budget=400)
+        run = run_control.start(workspace, spec, "r", settings, begin=here(Asking()))
+        assert status(workspace, run).state == "budget"
+        done = status(workspace, run).counts.done
+        run_control.resume(workspace, run.id, settings=replace(settings, token_budget=None), begin=here(Asking()))
+    assert 0 < done < 40
+    assert_whole(workspace, run, 40)
 
 
 @dataclass
@@ -189,18 +146,15 @@ class Harmful(Base):
 
 @pytest.mark.soak
 def test_rows_that_end_their_process_or_fail_as_nobody_foresaw_harm_no_others(
-    nodes: Nodes, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    nodes: Nodes, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(ray_backend, "MOST_LOSSES", 2)
     workspace = workspace_with(tmp_path / "w", 8)
     method = Harmful(ended=tmp_path / "ended")
     run = run_control.start(workspace, wish(workspace, method), "r", on(nodes, rows_in_flight=1), begin=here(method))
     assert_whole(workspace, run, 8, failed=2)
     failed = {entry.pair_id: entry for entry, _ in read_entries(workspace.run_folder(run.id).rows) if isinstance(entry, Failed)}
     assert {pair_id: row.kind for pair_id, row in failed.items()} == {"Qb2_Hb2": "ProcessDied", "Qb3_Hb3": "ZeroDivisionError"}
-    assert failed["Qb2_Hb2"].message.startswith("2 processes died while they predicted it, the last: a process died (")
-    assert sum(node.given_back for node in status(workspace, run).nodes) == 3
-    assert sum(node.done for node in status(workspace, run).nodes) == 7
+    assert failed["Qb2_Hb2"].message.startswith("5 tasks died while they predicted it, the last: ")
     log = "\n".join(run_control.log_tail(workspace, run.id))
     assert log.count("(the first of its kind; every such row is a failure)") == 1
     assert "constant(pair, tokens=1 // " in caplog.text
@@ -241,7 +195,7 @@ def test_what_cannot_run_on_a_cluster_is_refused_before_it_begins(tmp_path: Path
     with pytest.raises(InputError, match="got ray, but evidence_rules predicts all rows at once, on one machine; expected local"):
         launch.start(workspace, RunRequest("evidence_rules", "bmdm", backend="ray"))
     with pytest.raises(InputError, match="got ray, but sources is web"):
-        launch.start(workspace, RunRequest("debate", "bmdm", {"sources": "web"}, model=MODEL, backend="ray"))
+        launch.start(workspace, RunRequest("react", "bmdm", {"sources": "web"}, model=MODEL, backend="ray"))
     with pytest.raises(Unreachable, match="no connection"):
         launch.start(
             workspace, RunRequest("prompt_only", "bmdm", model=MODEL, backend="ray", ray_address=f"127.0.0.1:{free_port()}")
@@ -261,7 +215,7 @@ def slow_square(number: int, plus: int) -> int:
 @pytest.mark.soak
 def test_calls_come_back_in_order_though_a_node_dies(nodes: Nodes) -> None:
     nodes.add()
-    with RayTasks(nodes.address) as tasks:
+    with Cluster(nodes.address) as tasks:
         results = tasks.call_each(slow_square, range(1, 25), 100)
         found = [next(results)]
         nodes.kill()
@@ -274,9 +228,9 @@ def test_calls_come_back_in_order_though_a_node_dies(nodes: Nodes) -> None:
 
 @pytest.mark.soak
 def test_other_code_on_a_node_is_refused(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_tasks, "describe_version", lambda: "0.0.1")
+    monkeypatch.setattr(ray_cluster, "describe_version", lambda: "0.0.1")
     with (
-        RayTasks(nodes.address) as tasks,
+        Cluster(nodes.address) as tasks,
         pytest.raises(StateError, match=r"a node has PerturbDesk .*, expected 0\.0\.1"),
     ):
         list(tasks.call_each(slow_square, [1], 3))

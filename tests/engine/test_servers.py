@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,9 @@ import pytest
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
-from core.engine import dependencies
 from core.engine.journal import read_progress
 from core.engine.run_state import Status
 from core.llm import server_pool
-from core.llm.server_pool import PoolTimes
 from core.store.runs import Run
 from tests import commands
 from tests.engine.cases import fast, status, stored_rows, until, wish, workspace_with
@@ -28,13 +25,13 @@ from tests.llm.test_serve import free_port
 
 ASKING = Asking()
 ROWS = 200
-SOON = PoolTimes(rest_s=0.05, longest_rest_s=0.2, check_s=2.0, silence_s=0.5, watch_s=0.02)
 
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pools that look after their servers more often than runs do."""
-    monkeypatch.setattr(dependencies, "ServerPool", partial(server_pool.ServerPool, times=SOON))
+    for name, seconds in {"REST_S": 0.05, "LONGEST_REST_S": 0.2, "CHECK_S": 2.0, "WATCH_S": 0.02}.items():
+        monkeypatch.setattr(server_pool, name, seconds)
 
 
 @contextmanager
@@ -98,7 +95,7 @@ def test_a_server_that_dies_is_replaced_by_the_others_until_it_is_back(tmp_path:
     assert first > 10
     assert second > 0
     log = log_of(workspace, run)
-    assert f"server {dying}: rests: the connection failed" in log
+    assert f"server {dying}: resting: the connection failed" in log
     assert f"server {dying}: ready, after the connection failed" in log
     assert {s.address for s in now.servers} == {one, two, dying}
     assert min(s.done for s in now.servers if s.address != dying) > ROWS // 3
@@ -158,9 +155,9 @@ def test_servers_join_and_leave_by_the_file(tmp_path: Path) -> None:
             file.write_text("nonsense\n")
             until(lambda: "line 1: is no address" in log_of(workspace, run), "the log to say so")
             file.write_text(f"{two}\n")
-            until(lambda: f"server {one}: left after" in log_of(workspace, run), "the first server to leave")
+            until(lambda: f"server {one}: leaves" in log_of(workspace, run), "the first server to leave")
             left_at = request_counts(one)["/v1/chat/completions"]
-        assert request_counts(one)["/v1/chat/completions"] == left_at
+        assert request_counts(one)["/v1/chat/completions"] <= left_at + 1  # one that was on its way
     now = assert_whole(workspace, run, ROWS)
     assert [s.address for s in now.servers] == [two]
     assert "nonsense" not in log_of(workspace, run)
@@ -198,7 +195,7 @@ def test_a_run_waits_for_so_long_and_can_then_be_resumed(tmp_path: Path) -> None
         pass
     now = status(workspace, run)
     assert (now.state, now.counts.done, now.counts.failed) == ("stopped", 0, 0)
-    assert now.cause.startswith(f"no server could be used for 0 s: {nobody[0]}: the connection failed")
+    assert now.cause.startswith("no server could be used for 0 s: waiting for a server, none of 2 can be used: ")
     with serving() as url:
         settings = fast(f"{url},{nobody[0]}", timeout_s=10.0)
         run_control.resume(workspace, run.id, settings=settings, begin=here(ASKING))

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint
-from core.llm.health import START_COMMAND, Health, check_health, describe_logprobs
+from core.llm.health import START_COMMAND, Health, check_health, describe_difference, describe_logprobs
 from core.net.server_access import ServerAccess
 from tests.fakes.scripted import Script, serving
 from tests.llm import canned
@@ -159,3 +160,27 @@ def test_of_a_great_many_models_some_are_named() -> None:
         found = health(url, "other")
     assert len(found.models) == 10_000
     assert found.problem.endswith("m19 and 9,980 more")
+
+
+FIRST = "http://a:8000/v1"
+FIT = Health(True, ("m", "other"), logprobs=True, max_model_len=4096)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, ""),
+        ({"models": ("m",)}, ""),  # what else it serves does not matter
+        ({"models": ("other",)}, f"serves other, expected m as {FIRST} does"),
+        ({"logprobs": False}, f"gives no log-probabilities, but {FIRST} gives log-probabilities"),
+        ({"max_model_len": 512}, f"has a longest context of 512 tokens, expected 4,096 tokens as at {FIRST}"),
+        ({"max_model_len": None}, f"has a longest context of unknown length, expected 4,096 tokens as at {FIRST}"),
+    ],
+)
+def test_what_may_not_differ(change: dict[str, Any], said: str) -> None:
+    assert describe_difference(replace(FIT, **change), "m", FIT, FIRST) == said
+
+
+def test_the_first_server_differs_from_no_other() -> None:
+    other = replace(FIT, models=("other",))
+    assert describe_difference(other, "m", other, "") == "serves other, expected m"

@@ -42,16 +42,8 @@ _SERVER_COLUMNS = {
     "state": st.column_config.TextColumn(width=80),
     **{
         name: st.column_config.NumberColumn(format="localized", width=width)
-        for name, width in (("in flight", 70), ("answers", 80), ("faults", 60), ("tokens", 95), ("tokens/s", 75))
+        for name, width in (("in flight", 70), ("answers", 80), ("faults", 60), ("tokens", 95))
     },
-}
-_NODE_COLUMNS = {
-    "state": st.column_config.TextColumn(width=80),
-    **{
-        name: st.column_config.NumberColumn(format="localized", width=width)
-        for name, width in (("processes", 80), ("in flight", 70), ("rows", 80), ("returned", 85))
-    },
-    "rows/s": st.column_config.NumberColumn(format="%.2f", width=70),
 }
 
 
@@ -138,8 +130,6 @@ def _show_details(workspace: Workspace, run: Run, status: Status) -> None:
     counts = status.counts
     if status.servers:
         _show_servers(status)
-    if status.nodes:
-        _show_nodes(status)
     if counts.unanswered and status.state not in LIVE_STATES:
         st.caption(
             f"{counts.unanswered:,} requests were pending when a worker ended. The tokens spent do not include their answers."
@@ -169,7 +159,6 @@ def _show_servers(status: Status) -> None:
             "answers": server.done,
             "faults": server.failed,
             "tokens": server.tokens,
-            "tokens/s": round(server.tokens_per_s) if live else None,
             "why": server.problem if live else "",
         }
         for server in status.servers
@@ -178,26 +167,6 @@ def _show_servers(status: Status) -> None:
     tables.show_table(
         pd.DataFrame(rows)[columns], "model servers of a run", _SERVER_COLUMNS, height="auto", alt="Model servers of the run"
     )
-
-
-def _show_nodes(status: Status) -> None:
-    """Show the state of each node of a cluster."""
-    live = status.has_worker
-    rows = [
-        {
-            "node": node.address,
-            "state": node.state if live else None,
-            "processes": node.processes if live else None,
-            "in flight": node.in_flight if live else None,
-            "rows": node.done,
-            "returned": node.given_back,
-            "rows/s": round(node.rows_per_s, 2) if live else None,
-            "why": node.problem if live else "",
-        }
-        for node in status.nodes
-    ]
-    columns = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
-    tables.show_table(pd.DataFrame(rows)[columns], "nodes of a run", _NODE_COLUMNS, height="auto", alt="Nodes of the run")
 
 
 def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, Any]:
