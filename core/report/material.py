@@ -12,7 +12,7 @@ from core.audit.debate_audit import DebateAudit
 from core.audit.rubric import Rubric
 from core.experiments.contamination import Contamination
 from core.experiments.ledger import LedgerLine, LookedAt, ledger_lines
-from core.experiments.published.reproduce import Reproduced
+from core.experiments.reproduce import Reproduced
 from core.explorer.component import ExplorerData
 from core.report.captioned import CaptionedFigure
 from core.scoring import run_scores

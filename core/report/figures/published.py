@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.experiments.published.reproduce import Reproduced
-from core.experiments.published.shapes import as_table, summarize
+from core.experiments.reproduce import Reproduced, as_table, summarize
 from core.plots import published_differences
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind

@@ -1,0 +1,582 @@
+"""Published numbers, computed again from a workspace's files with the functions of the product.
+
+`published_numbers.toml` lists the numbers, and the files that they were measured on. A function below
+computes each kind of number: it gets the files and the number's own entries in the list (`wanted`).
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import wraps
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+import pandas as pd
+
+from core import embeddings
+from core.audit.debate_audit import audit_debate
+from core.audit.shared_symbols import SymbolTables, compare_splits
+from core.errors import DeskError, MissingPackage, NotFound
+from core.scoring import public_noise, run_scores
+from core.stats import bootstrap, power
+from core.stats.arrays import Floats
+from core.stats.auroc import auroc
+from core.stats.calibration import tie_bounds
+from core.stats.count_controls import score_count_controls
+from core.stats.official_score import point_score
+from core.stats.ranks import percentiles, round_for_ranks
+from core.stats.scores_and_labels import Scores, scores_from_probabilities, submitted_parts, tasks
+from core.stats.within_axis import score_within
+from core.store import Cursor, Store, datasets, findings, imports, pairs, predictions, runs, spaces, traces
+from core.transfer import cuts, evaluation, fusion, knn, live_fusion, protocols, similarity
+from core.transfer.fusion import Component
+from core.transfer.protocols import EvaluationProtocol
+from core.transfer.row_index import RowIndex
+
+_LIST = tomllib.loads(Path(__file__).with_name("published_numbers.toml").read_text("utf-8"))
+VERDICTS = {True: "agrees", False: "differs", None: "not computed"}
+_LOO, _AXES = EvaluationProtocol("loo"), ("de", "dir")
+_KINDS = {"text": "text", "minilm": "sentences", "string": "network", "lps": "response"}  # of a space
+_PACKS = {"text": "gene_desc", "minilm": "gene_desc", "string": "string_edges", "lps": "hagai_lps_prior"}
+_SVD = "the randomized SVD behind this space depends on the order of the texts and on the library's version"
+_ENCODER = "the numbers of a space depend on the build of its sentence encoder"
+_SPACE_NOTES = {"minilm": _ENCODER, "text": _SVD, "string": _SVD}
+Wanted = Mapping[str, Any]
+Computed = float | tuple[float, str]  # ours, or with a note
+BuildSpace = Callable[[str, str, str], embeddings.Space]  # of a kind, from the pack with a name and hash
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class NotHere(Exception):
+    """A number cannot be computed in this workspace; the message says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduced:
+    """A published number and ours, None if it cannot be computed here.
+
+    why: why it differs or is None. note: known reasons for a difference, such as cuts.
+    """
+
+    name: str
+    title: str
+    source: str
+    published: float
+    tolerance: float
+    needs: tuple[str, ...]
+    wanted: Wanted
+    ours: float | None = None
+    why: str = ""
+    note: str = ""
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether ours is within the tolerance, but for rounding; None without ours."""
+        return None if self.ours is None else abs(self.ours - self.published) <= self.tolerance + 1e-9
+
+
+def choose_numbers(only: str | None) -> tuple[Reproduced, ...]:
+    """Return the numbers whose name starts with `only` or matches it, not computed; all for None.
+
+    Raise NotFound without a match.
+    """
+    groups = {group["name"]: group for group in _LIST["groups"]}
+    numbers = [
+        Reproduced(
+            f"{name}.{entry['name']}",
+            group["title"],
+            entry.get("source", group["source"]),
+            entry["published"],
+            entry.get("tolerance", group.get("tolerance", 0.0)),
+            (*group["needs"], *entry.get("needs", ())),
+            {"compute": group["compute"], **entry},
+        )
+        for name, group in groups.items()
+        for entry in group["numbers"]
+    ]
+    chosen = tuple(n for n in numbers if not only or n.name.startswith(only) or fnmatchcase(n.name, only))
+    if not chosen:
+        expected = f"expected a name, its beginning ({', '.join(groups)}) or a pattern"
+        raise NotFound(f"published numbers {only!r}: unknown; {expected}")
+    return chosen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Files:
+    """The published files that a workspace has. cuts: of the folds, in a mean over them."""
+
+    store: Store
+    build_space: BuildSpace
+    cuts: int = 4
+    made: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+
+
+def reproduce(number: Reproduced, files: Files) -> Reproduced:
+    """Compute a number without saving anything; what is missing becomes the reason for None."""
+    try:
+        others = [_LIST["sources"][key]["file"] for key in number.needs if not find(files, key).is_published]
+        computed = globals()[number.wanted["compute"]](files, number.wanted)
+    except (NotHere, DeskError) as error:
+        return replace(number, why=str(error))
+    ours, note = computed if isinstance(computed, tuple) else (computed, "")
+    if math.isnan(ours):
+        return replace(number, why="it is not defined for the rows in this workspace")
+    number = replace(number, ours=float(ours), note=note)
+    changed = f"here {', '.join(others)} differs from the published file, or is unknown" if others else ""
+    why = changed or note or "not explained: the same files and the same definition"
+    return number if number.agrees else replace(number, why=why)
+
+
+def once(function: F) -> F:
+    """Compute what a function of the files and some keys returns once."""
+
+    @wraps(function)
+    def cached(files: Files, *keys: Any) -> Any:
+        key = (function, *keys)
+        if key not in files.made:
+            files.made[key] = function(files, *keys)
+        return files.made[key]
+
+    return cast(F, cached)
+
+
+class FoundFile(NamedTuple):
+    """id: of the dataset or run, or a pack's name. is_published: whether it is the published file."""
+
+    id: str
+    sha256: str
+    is_published: bool
+
+
+@once
+def find(files: Files, key: str) -> FoundFile:
+    """Return the file of a key, found by content or else by name. Raise NotHere."""
+    listed = _LIST["sources"][key]
+    with files.store.read() as db:
+        if listed["kind"] == "pack":
+            packs = spaces.list_packs(db)
+            contents: dict[str | None, str | None] = {pack.sha256: pack.name for pack in packs}
+            names = {pack.name: (pack.name, pack.sha256) for pack in packs}
+        else:
+            is_run = listed["kind"] == "run"
+            records = [record for sha in listed["sha256"] if (record := imports.by_content(db, sha))]
+            contents = {record.sha256: record.run if is_run else record.dataset for record in records}
+            rows = runs.list_predicting(db) if is_run else datasets.list_all(db)
+            names = {row.name: (row.id, "") for row in rows}
+    for sha in listed["sha256"]:
+        if contents.get(sha):
+            return FoundFile(contents[sha], sha, True)
+    if listed["name"] in names:
+        return FoundFile(*names[listed["name"]], False)
+    raise NotHere(f"{listed['file']} is not in this workspace; try: {listed['get']}")
+
+
+@once
+def load(files: Files, key: str, read: Callable[[Cursor, str], Any]) -> Any:
+    """Return what `read` reads of a file's dataset or run."""
+    with files.store.read() as db:
+        return read(db, find(files, key).id)
+
+
+def _scored(files: Files, key: str = "pool") -> run_scores.RunRows:
+    rows: run_scores.RunRows = load(files, key, run_scores.load_scored_rows)
+    return rows
+
+
+@once
+def _index(files: Files) -> RowIndex:
+    return RowIndex.of_frame(load(files, "train", pairs.frame))
+
+
+@once
+def _space(files: Files, name: str) -> similarity.Space:
+    """Return a space over the challenge's symbols. Raise MissingPackage without its encoder."""
+    file = find(files, _PACKS[name])
+    return similarity.space_over(files.build_space(_KINDS[name], file.id, file.sha256), _index(files).symbols)
+
+
+def challenge_files(files: Files, wanted: Wanted) -> Computed:
+    """Return a count of one split (split.what), or of what both share."""
+    (split, _, what), frame = wanted["name"].partition("."), load(files, "train", pairs.frame)
+    if split == "shared":
+        return sum(len(getattr(pair, what)) for pair in compare_splits(frame, SymbolTables()))
+    rows = frame[frame["split"] == split]
+    counts = {
+        "rows": len(rows),
+        "perts": rows["pert"].nunique(),
+        "genes": rows["gene"].nunique(),
+        "both_roles": len({*rows["pert"]} & {*rows["gene"]}),
+        "other_ids": (rows["pair_id"] != rows["pert"] + "_" + rows["gene"]).sum(),
+        "repeated_ids": rows["pair_id"].duplicated().sum(),
+    }
+    return int(counts[what] if what in counts else (rows["label"] == what).sum())
+
+
+def labelled_pool(files: Files, wanted: Wanted) -> Computed:
+    """Return rows, rows.LABEL, llm.AXIS, or within_gene.AXIS and within_pert.AXIS (by pairs)."""
+    rows, (what, _, which) = _scored(files), wanted["name"].partition(".")
+    if what == "rows":
+        return len(rows) if not which else int((rows.labels == which).sum())
+    if what == "llm":
+        return run_scores.score_run(rows).whole.parts[which.upper()].value
+    within = score_within(rows.arrays, "gene" if what == "within_gene" else "pert")
+    return (within.de if which == "de" else within.dir).by_pairs.value
+
+
+@once
+def _pool(files: Files) -> tuple[Any, Any, Component]:
+    """Return the pool's labels, codes and model."""
+    frame, index = _scored(files).frame, _index(files)
+    ids, flags = frame["pair_id"].tolist(), frame["flags"].tolist()
+    positions = index.positions_of(ids)
+    llm = fusion.component_of("llm", ids, ids, frame["p_de"], frame["p_up_given_de"], flags)
+    return index.labels[positions], index.rows.take(positions), llm
+
+
+@once
+def _pool_priors(files: Files, space: str, centre: bool, protocol: EvaluationProtocol) -> knn.Priors:
+    """Return the kNN's priors of the pool's rows, from all labelled rows of the challenge."""
+    rows, known, settings = _pool(files)[1], _index(files).known, protocols.SimilaritySettings(centre=centre)
+    return protocols.predict_priors(protocol, rows, known, [_space(files, space)], settings).priors
+
+
+def _fuse(base: Component, other: Component, w_dir: float = 0.5) -> Any:
+    return fusion.fuse(fusion.percentiles_of([base, other]), fusion.weights_of([0.5], [w_dir]))
+
+
+def _fused_pool(files: Files, space: str, centre: bool, w_dir: float = 0.5) -> Scores:
+    priors = _pool_priors(files, space, centre, _LOO)
+    scores: Scores = _fuse(_pool(files)[2], Component("knn", priors.de, priors.up), w_dir).scores()
+    return scores
+
+
+def pool_fusion(files: Files, wanted: Wanted) -> Computed:
+    """Return a score of the kNN (over the rows with a prior) or of the fusion at weight 0.5."""
+    space, centre, labels = wanted["space"], wanted.get("centre", False), _pool(files)[0]
+    if wanted["arm"] == "fused":
+        score = point_score(labels, _fused_pool(files, space, centre))
+    else:
+        priors = _pool_priors(files, space, centre, _LOO)
+        known = priors.covered
+        score = point_score(labels[known], scores_from_probabilities(priors.de[known], priors.up[known]))
+    return getattr(score, wanted["axis"]), _SPACE_NOTES[space]
+
+
+def pool_cells(files: Files, wanted: Wanted) -> Computed:
+    """Return the mean over cuts of the model's score, or the fusion's, inside the cells."""
+    (labels, rows, llm), values = _pool(files), []
+    for protocol in (EvaluationProtocol("folds", 5, seed) for seed in range(files.cuts)):
+        priors = _pool_priors(files, wanted["space"], wanted.get("centre", False), protocol)
+        cells = protocols.cells_of(protocol, rows, protocols.parts_of(protocol, rows, _index(files).known.rows))
+        live = live_fusion.live_fusion(labels, rows, [llm, Component("knn", priors.de, priors.up)], cells=cells)
+        axis = getattr(live.score_at(fusion.weights_of([0.5], [0.5])), wanted["axis"])
+        values.append((axis.before if wanted["arm"] == "llm" else axis.after).value)
+    return _mean_of_cuts(np.array(values))
+
+
+def _mean_of_cuts(values: Floats) -> tuple[float, str]:
+    n = len(values)
+    if n < 2:
+        return float(values[0]), "ours is from one cut of the folds, the published one is the mean of four"
+    return float(values.mean()), (
+        f"different cuts of the folds: ours is the mean of seeds 0–{n - 1}, which range from "
+        f"{values.min():.3f} to {values.max():.3f}, so the mean of {n} cuts has a standard error of "
+        f"{values.std(ddof=1) / np.sqrt(n):.3f}"
+    )
+
+
+def knn_table(files: Files, wanted: Wanted) -> Computed:
+    """Return a kNN's coverage of all labelled rows, or its score (loo, folds) where it has a prior."""
+    found = _knn_scores(files, wanted["space"], wanted.get("centre", False), wanted["column"] == "folds")
+    if wanted["column"] == "folds":
+        return _mean_of_cuts(found.values[:, _AXES.index(wanted["axis"])])
+    value = found.coverage if wanted["column"] == "coverage" else getattr(found.covered, wanted["axis"]).value
+    return value, _SPACE_NOTES.get(wanted["space"], "")
+
+
+@once
+def _knn_scores(files: Files, space: str, centre: bool, in_folds: bool) -> Any:
+    known, labels = _index(files).known, _index(files).labels[_index(files).known_positions]
+    settings = protocols.SimilaritySettings(centre=centre)
+    inputs = protocols.KnnInputs(known.rows, known, (_space(files, space),), settings)
+    if not in_folds:
+        return evaluation.evaluate(labels, inputs.queries, protocols.predict_knn(_LOO, inputs))
+    return cuts.score_cuts(labels, inputs.queries, cuts.predict_cuts(inputs, seeds=range(files.cuts))).covered
+
+
+_W_DIR = {"scgpt_fusion": 0.5, "scgpt_fusion_wdir07": 0.7, "knn_fusion": 0.5}  # W_DE is 0.5 in all
+
+
+def recovered_component(files: Files, wanted: Wanted) -> Computed:
+    """Return a number of the component of a published fusion, recovered from it and its base."""
+    what, name = wanted["what"], wanted.get("fusion", "scgpt_fusion")
+    if what.startswith("agreement"):
+        a, b = (_recover(files, each) for each in ("scgpt_fusion", "scgpt_fusion_wdir07"))
+        return float(np.nanmax(np.abs(a.p_de - b.p_de if what.endswith(".de") else a.p_up - b.p_up)))
+    if what == "farthest":
+        return max(distance for each in _W_DIR for distance in _recover(files, each).farthest)
+    base, sums, other = _base(files), np.add(*_parts(files, "sharp")), _recover(files, name)
+    if what in ("values", "values_of_sums"):
+        return len(np.unique(round_for_ranks(base.p_de) if what == "values" else sums))
+    if what == "uncovered":
+        return int(other.uncovered.sum())
+    if what == "fused_again":
+        arms = Component("base", base.p_de, base.p_up), Component("other", other.p_de, other.p_up)
+        again = _fuse(*arms, _W_DIR[name])
+        parts = zip(submitted_parts(again.p_de, again.p_up), _parts(files, name), strict=True)
+        return max(float(np.abs(np.round(ours, 6) - theirs).max()) for ours, theirs in parts)
+    # The error of ranking the base by the sums of its file's decimals, which break its ties.
+    unrounded, component = np.unique(sums, return_inverse=True)[1], Component("other", other.p_de, other.p_de)
+    a, b = (_fuse(Component("base", p, p), component).p_de for p in (base.p_de, unrounded.astype(float)))
+    return float(np.abs(a - b).max())
+
+
+def _base(files: Files) -> Scores:
+    rows = load(files, "sharp", predictions.frame)
+    return scores_from_probabilities(rows["p_de"], rows["p_up_given_de"])
+
+
+def _parts(files: Files, key: str) -> tuple[Floats, Floats]:
+    """Return prediction_up and prediction_down of a file, in the order of the debate's rows."""
+    order, rows = (load(files, each, predictions.frame) for each in ("sharp", key))
+    rows = rows.set_index("pair_id").loc[order["pair_id"]]
+    return rows["prediction_up"].to_numpy(), rows["prediction_down"].to_numpy()
+
+
+@once
+def _recover(files: Files, name: str) -> fusion.RecoveredComponent:
+    up, down = _parts(files, name)
+    fused = scores_from_probabilities(up + down, up / (up + down))
+    return fusion.decompose_fusion(_base(files), fused, 0.5, _W_DIR[name])
+
+
+def debate(files: Files, wanted: Wanted) -> Computed:
+    """Return ROLE.FINDING of the briefs (all: of all roles), arguing.N, or a field of `DebateAudit`."""
+    audit = audit_debate(load(files, "sharp", findings.debate_facts))
+    what, _, which = wanted["name"].partition(".")
+    if what == "arguing":
+        return float(audit.rows_by_arguing[int(which)])
+    return float(audit.with_total().set_index("role")[which].to_dict()[what] if which else getattr(audit, what))
+
+
+def no_biology(files: Files, wanted: Wanted) -> Computed:
+    """Return a field of `CountControls`, or constant.PROTOCOL.AXIS: a kNN with equal weights."""
+    index, what = _index(files), wanted["name"].split(".")
+    labels, rows = np.asarray(index.labels[index.known_positions], dtype=object), index.known.rows
+    if what[0] != "constant":
+        frame = load(files, "train", pairs.frame)
+        labelled = frame[frame["label"].notna()]
+        columns = (labelled[name].to_numpy() for name in ("label", "pert", "gene"))
+        value = getattr(score_count_controls(*columns), what[0])
+        return float(getattr(value, "value", value))
+    protocol, same = _LOO if what[1] == "loo" else EvaluationProtocol("folds"), similarity.ConstantSimilarity()
+    parts = protocols.parts_of(protocol, rows)
+    priors: knn.Priors = knn.knn_priors(rows, index.known, knn.Similarities(same, same), parts=parts)
+    scores = evaluation.scores_with_stand_ins(priors, priors)
+    return float(getattr(point_score(labels, scores, protocols.cells_of(protocol, rows, parts)), what[2]))
+
+
+def standard_error(files: Files, wanted: Wanted) -> Computed:
+    """Return the bootstrap's standard error of the mean of DE and DIR on the pool."""
+    if wanted["name"] == "public":
+        unlabelled = int(load(files, "train", pairs.frame)["label"].isna().sum())
+        noise = public_noise.public_noise([run_scores.score_run(_scored(files))], unlabelled)
+        return math.nan if noise is None else noise.se
+    means = _resampled(files)
+    se = means[wanted["name"]].se if wanted["name"] in means else None
+    se = se or getattr(bootstrap.both_axes(*means.values()), wanted["name"]).se
+    return se, "the bootstrap's own noise is about 1% of a standard error"
+
+
+@once
+def _resampled(files: Files) -> dict[str, Any]:
+    rows, units = _scored(files), ("row", "pert", "gene", "two-way")
+    plans: dict[str, Any] = {unit: bootstrap.ResamplingPlan(cast(Any, unit), 1) for unit in units}
+    given = rows.labels, rows.scores
+    return {u: bootstrap.bootstrap_score(*given, plan, rows.pert, rows.gene).mean for u, plan in plans.items()}
+
+
+_NOT_PUBLISHED = {
+    "knn": "the published step used a Geneformer kNN, whose scores of labelled rows were not published",
+    "embedding": "which embeddings were swapped was not published",
+    "weight": "the published re-weighting was of Geneformer and scGPT, whose scores of labelled rows were not published",
+}
+# A kNN to fuse with the model: space, whether it is centred, its name; and what replaces it in a swap.
+_STRING, _TEXT, _MINILM = ("string", False, "STRING"), ("text", False, "TF-IDF"), ("minilm", True, "MiniLM (centred)")
+_SWAPS = {_MINILM: _TEXT, _TEXT: _STRING}
+
+
+def public_change(files: Files, wanted: Wanted) -> Computed:
+    """Return the smallest difference seen with 80% power on a public half, or a published step's z."""
+    change, arms = wanted["change"], []
+    for arm in (_MINILM, _TEXT, _STRING):
+        with suppress(MissingPackage, NotHere):
+            arms += [arm] if [_space(files, space) for space, *_ in (arm, _SWAPS.get(arm, arm))] else []
+    if _TEXT not in arms:
+        raise NotHere("two spaces are needed, from gene_desc.json and string_edges.json, and one is missing in this workspace")
+    arms = [arm for arm in arms if arm in _SWAPS or change != "embedding"]
+    errors = [_change_error(files, change, arm) for arm in arms]
+    names = [f"{arm[2]} to {_SWAPS[arm][2]}" if change == "embedding" else arm[2] for arm in arms]
+    seen = [power.detectable_difference(se) for se in errors]
+    listed = ", ".join(f"{name} {difference:.4f}" for name, difference in zip(names, seen, strict=True))
+    note = f"{_NOT_PUBLISHED[change]}: the difference detected with 80% power depends on the kNN's space, here {listed}"
+    return (wanted["step"] / errors[0] if "step" in wanted else seen[0]), note
+
+
+@once
+def _change_error(files: Files, change: str, arm: tuple[str, bool, str]) -> float:
+    """Return the standard error of a paired change in the mean score on one public half."""
+    (labels, rows, _), before = _pool(files), _fused_pool(files, *arm[:2])
+    if change == "knn":
+        before, after = _scored(files).scores, before
+    else:
+        after = _fused_pool(files, *(_SWAPS[arm][:2] if change == "embedding" else (*arm[:2], 0.7)))
+    part = power.PublicPart(904, "row", 1)
+    return power.public_change_noise(labels, before, after, part, rows.pert, rows.gene).se
+
+
+def missing(_files: Files, wanted: Wanted) -> Computed:
+    """Raise NotHere, naming the data that were not published."""
+    raise NotHere(wanted["missing"])
+
+
+def graph_features(files: Files, wanted: Wanted) -> Computed:
+    """Return the share of pairs that a regulatory graph connects, or the AUROC of a feature of it.
+
+    The features were imported as external scores, which are ranks: most pairs are not connected and
+    share the rank of 0, the most common one. dir: among the connected rows.
+    """
+    rows, what = _scored(files, wanted["feature"]), wanted["what"]
+    de, direction = tasks(rows.arrays.outcome, rows.scores)
+    task = direction if what == "dir" or wanted.get("directed") else de
+    values, counts = np.unique(task.values[task.rows], return_counts=True)
+    connected = task.rows & (task.values != values[counts.argmax()])
+    if what == "connected":
+        n, of = int(connected.sum()), int(task.rows.sum())
+        return n / of, f"{n:,} of {of:,} rows are connected"
+    chosen = connected if what == "dir" else task.rows
+    return auroc(task.positive[chosen], task.values[chosen])
+
+
+def entries(files: Files, wanted: Wanted) -> Computed:
+    """Return the share of rows that a published entry changed, by more than its files' rounding."""
+    values, step = [], {"p_de": 2e-4, "p_up": 2e-3}[wanted["axis"]]
+    for key in ("entry", "base"):
+        rows = load(files, wanted[key], predictions.frame).set_index("pair_id")
+        total = rows["prediction_up"] + rows["prediction_down"]
+        values.append(total if wanted["axis"] == "p_de" else rows["prediction_up"] / total)
+    return float((np.abs(values[0] - values[1].reindex(values[0].index)) > step).mean())
+
+
+_INCREASING: Mapping[str, Callable[[Floats], Floats]] = {
+    "cube": lambda p: p**3,
+    "root": np.sqrt,
+    "logit": lambda p: np.log((p + 1e-6) / (1 - p + 1e-6)),
+    "rank": percentiles,
+}
+
+
+def calibration(files: Files, wanted: Wanted) -> Computed:
+    """Return what an increasing function changes in an AUROC. Raise NotHere for a perfect tie-breaker."""
+    rows = _scored(files)
+    task = tasks(rows.arrays.outcome, rows.scores)[_AXES.index(wanted["axis"])]
+    positive, values = task.positive[task.rows], task.values[task.rows]
+    if wanted["what"] == "ceiling":
+        bounds = tie_bounds(positive, values)
+        own = f"{bounds.ceiling - bounds.auroc:+.4f} ({bounds.tied_pairs:.2%} of its pairs are ties)"
+        raise NotHere(
+            "needs the debate's predictions of its 250 labelled rows, which were not published; on the labelled pool a perfect "
+            f"tie-breaker adds {own}; `perturbdesk ablation run calibration_ties` has the intervals"
+        )
+    return abs(auroc(positive, _INCREASING[wanted["what"]](values)) - auroc(positive, values))
+
+
+OFFICIAL = "up / (up + down) of the means over seeds"
+PROGRAM = "up / (up + down + 1e-9) of the means"  # of the published entry: often above the sum
+
+
+def seed_definitions(files: Files, wanted: Wanted) -> Computed:
+    """Return the DIR of a pool with several seeds a row; the note has that of ten definitions.
+
+    Without the pool, raise NotHere with the effect of the program's definition on a larger one.
+    """
+    try:
+        find(files, wanted["pool"])
+    except NotHere as error:
+        scores, n = direction_scores(files, wanted["larger"]), len(_scored(files, wanted["larger"]))
+        raise NotHere(
+            f"{error}. Its program ranks by {PROGRAM}, which on the {n:,} rows of the larger pool moves DIR from "
+            f"{scores[OFFICIAL]:.4f} to {scores[PROGRAM]:.4f}"
+        ) from error
+    scores, sought = direction_scores(files, wanted["pool"]), wanted["sought"]
+    giving = [name for name, score in scores.items() if abs(score - sought) < wanted["within"]]
+    words = f"{' and '.join(giving)} gives it" if giving else f"none of {len(scores)} definitions gives {sought:g}"
+    return scores[OFFICIAL], f"{words}: {'; '.join(f'{name} {score:.4f}' for name, score in scores.items())}"
+
+
+def direction_scores(files: Files, pool: str) -> dict[str, float]:
+    """Return the DIR of a pool by each definition; an unreadable answer is a third."""
+    rows, answers = _scored(files, pool), load(files, pool, traces.answers_by_seed)
+    outcome, ids = rows.arrays.outcome, rows.frame["pair_id"].tolist()
+    tables = [answers.pivot(index="pair_id", columns="stage", values=f"prediction_{way}") for way in ("up", "down")]
+    up, down = (table.reindex(ids).fillna(1 / 3).to_numpy(dtype=np.float64) for table in tables)
+    chosen = outcome.directed
+    return {name: auroc(outcome.up[chosen], values[chosen]) for name, values in definitions(up, down).items()}
+
+
+def definitions(up: Floats, down: Floats) -> dict[str, Floats]:
+    """Return what ten definitions rank, each of shape (n_rows,); up, down: (n_rows, n_seeds)."""
+    mean_up, mean_down, total = up.mean(axis=1), down.mean(axis=1), up + down
+    share = np.divide(up, total, out=np.full_like(up, 0.5), where=total > 0)
+    changed = total > 0.5
+    n = changed.sum(axis=1)
+    of_changed = np.divide((share * changed).sum(axis=1), n, out=np.full(len(n), 0.5), where=n > 0)
+    odds = np.log(np.maximum(up, 1e-300)) - np.log(np.maximum(down, 1e-300))
+    votes = (up > 0.5).sum(axis=1) - (down > 0.5).sum(axis=1)
+    return {
+        OFFICIAL: mean_up / np.where(mean_up + mean_down > 0, mean_up + mean_down, 1.0),
+        PROGRAM: mean_up / (mean_up + mean_down + 1e-9),
+        "up − down": mean_up - mean_down,
+        "up": mean_up,
+        "1 − down": 1 - mean_down,
+        "mean over seeds of up / (up + down)": share.mean(axis=1),
+        "mean over seeds of log(up / down)": odds.mean(axis=1),
+        "mean over seeds of the rank of up / (up + down)": np.mean([percentiles(seed) for seed in share.T], axis=0),
+        "mean over the seeds that answer a change": of_changed,
+        "answers up − answers down": votes.astype(np.float64),
+    }
+
+
+def as_json(results: Sequence[Reproduced]) -> dict[str, Any]:
+    """Return the JSON of `reproduce`."""
+    keys = ("name", "published", "ours", "tolerance", "agrees", "source")
+    rows = [{key: getattr(each, key) for key in keys} for each in results]
+    words = [{"why": each.why or None, "note": each.note or None, "group": each.title} for each in results]
+    return {"numbers": [row | of_row for row, of_row in zip(rows, words, strict=True)]}
+
+
+def as_table(results: Sequence[Reproduced]) -> pd.DataFrame:
+    """Return the same with a column verdict, and NaN for no number."""
+    frame = pd.DataFrame(as_json(results)["numbers"]).astype({"ours": "float64"})
+    verdicts = [VERDICTS[each.agrees] for each in results]
+    return frame.assign(number=frame["name"], verdict=verdicts, why=frame["why"].fillna(""))
+
+
+def summarize(results: Sequence[Reproduced]) -> str:
+    """Return a sentence with the counts of numbers that agree, differ and cannot be computed."""
+    agree, differ, none = (sum(each.agrees is verdict for each in results) for verdict in VERDICTS)
+    return f"{agree:,} of {len(results):,} published numbers agree, {differ:,} differ, {none:,} cannot be computed here."
+
+
+def describe(result: Reproduced) -> str:
+    """Describe a number in a line."""
+    within = f" ± {result.tolerance:g}" if result.tolerance else ""
+    published, ours = f"{result.published:,.5g}{within}", "–" if result.ours is None else f"{result.ours:,.5g}"
+    line = f"  {result.name:34} published {published:18} ours {ours:10} {VERDICTS[result.agrees]}"
+    return f"{line}: {result.why}" if result.why else line
