@@ -10,7 +10,7 @@ from core.actions.imports import import_paths
 from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import open_workspace
 from core.config import Settings
-from core.experiments.published import shapes
+from core.experiments.reproduce import describe
 from soak.conftest import Record
 from tests.conftest import SHARED_DATA
 from tests.real.test_reproduce import DIFFER
@@ -24,8 +24,8 @@ def test_published_numbers_over_twenty_cuts(tmp_path: Path, record: Record, caps
     import_paths(workspace, [SHARED_DATA / name for name in ("challenge", "perturbagent", "knowledge")])
     found = reproduce_numbers(workspace, cuts=CUTS)
     with capsys.disabled():
-        print("", *map(shapes.describe, found), sep="\n")
+        print("", *map(describe, found), sep="\n")
     record(
         numbers=len(found), agree=sum(each.agrees is True for each in found), differ=sum(each.agrees is False for each in found)
     )
-    assert {each.number.name for each in found if each.agrees is False} <= DIFFER
+    assert {each.name for each in found if each.agrees is False} <= DIFFER

@@ -39,7 +39,7 @@ from core.transfer.fusion import Component
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
 
-_LIST = tomllib.loads(Path(__file__).with_name("published_numbers.toml").read_text("utf-8"))
+LIST = tomllib.loads(Path(__file__).with_name("published_numbers.toml").read_text("utf-8"))
 VERDICTS = {True: "agrees", False: "differs", None: "not computed"}
 _LOO, _AXES = EvaluationProtocol("loo"), ("de", "dir")
 _KINDS = {"text": "text", "minilm": "sentences", "string": "network", "lps": "response"}  # of a space
@@ -86,7 +86,7 @@ def choose_numbers(only: str | None) -> tuple[Reproduced, ...]:
 
     Raise NotFound without a match.
     """
-    groups = {group["name"]: group for group in _LIST["groups"]}
+    groups = {group["name"]: group for group in LIST["groups"]}
     numbers = [
         Reproduced(
             f"{name}.{entry['name']}",
@@ -120,7 +120,7 @@ class Files:
 def reproduce(number: Reproduced, files: Files) -> Reproduced:
     """Compute a number without saving anything; what is missing becomes the reason for None."""
     try:
-        others = [_LIST["sources"][key]["file"] for key in number.needs if not find(files, key).is_published]
+        others = [LIST["sources"][key]["file"] for key in number.needs if not find(files, key).is_published]
         computed = globals()[number.wanted["compute"]](files, number.wanted)
     except (NotHere, DeskError) as error:
         return replace(number, why=str(error))
@@ -157,7 +157,7 @@ class FoundFile(NamedTuple):
 @once
 def find(files: Files, key: str) -> FoundFile:
     """Return the file of a key, found by content or else by name. Raise NotHere."""
-    listed = _LIST["sources"][key]
+    listed = LIST["sources"][key]
     with files.store.read() as db:
         if listed["kind"] == "pack":
             packs = spaces.list_packs(db)

@@ -458,7 +458,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "reports.find_report": lambda s: reports.find_report(s.plain, "r"),
     "reports.author_and_day": lambda s: reports.author_and_day(s.plain, "r"),
     "reports.saved_reports": lambda s: reports.saved_reports(s.plain),
-    "reproduction.find_sources": lambda s: reproduction.find_sources(s.plain),
     "reproduction.reproduce_numbers": lambda s: reproduction.reproduce_numbers(s.plain, only="nothing"),
     "rubrics.find": lambda s: rubrics.find(s.plain, "q"),
     "rubrics.list_all": lambda s: rubrics.list_all(s.plain),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from pathlib import Path
 from unittest import mock
@@ -13,72 +12,71 @@ import pytest
 from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
 from core.errors import NotFound
-from core.experiments.published import shapes
-from core.experiments.published.computed import seed_definitions
-from core.experiments.published.computed.seed_definitions import OFFICIAL, PROGRAM, definitions
-from core.experiments.published.registry import PublishedNumber, load_registry
-from core.experiments.published.reproduce import Reproduced, is_within
-from core.experiments.published.sources import NotHere
+from core.experiments import reproduce
+from core.experiments.reproduce import (
+    OFFICIAL,
+    PROGRAM,
+    NotHere,
+    Reproduced,
+    as_json,
+    as_table,
+    choose_numbers,
+    definitions,
+    describe,
+    summarize,
+)
 from core.report.figures.published import of_numbers
 from core.report.figures.registry import DEFAULTS, KINDS
 from tests.commands import core, core_json
 
-NUMBER = PublishedNumber("g.n", "A group", "a source", 0.58, 0.003, "missing", (), {})
+NUMBER = Reproduced("g.n", "A group", "a source", 0.58, 0.003, (), {})
+AGREES, DIFFERS = replace(NUMBER, ours=0.58), replace(NUMBER, ours=0.6, why="another cut")
+NONE = replace(NUMBER, why="no file")
 
 
 def files_in(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_every_number_has_a_name_of_its_own_a_module_and_known_sources() -> None:
-    registry = load_registry()
-    names = [number.name for number in registry.numbers]
-    assert len(set(names)) == len(names) > 100
-    for number in registry.numbers:
-        module = importlib.import_module(f"core.experiments.published.computed.{number.compute}")
-        assert callable(module.compute)
-        assert set(number.needs) <= registry.sources.keys()
+def test_every_number_has_a_name_of_its_own_a_function_and_known_sources() -> None:
+    numbers = choose_numbers(None)
+    assert len({number.name for number in numbers}) == len(numbers) > 100
+    for number in numbers:
+        assert callable(getattr(reproduce, number.wanted["compute"]))
+        assert set(number.needs) <= reproduce.LIST["sources"].keys()
         assert number.source
         assert number.tolerance >= 0
 
 
 def test_numbers_are_chosen_by_name_beginning_and_pattern() -> None:
-    registry = load_registry()
-    assert registry.choose(None) == registry.choose("") == registry.numbers
-    assert [number.name for number in registry.choose("knn.text.loo.de")] == ["knn.text.loo.de"]
-    assert {number.group for number in registry.choose("knn")} == {"knn"}
-    assert {number.wanted["column"] for number in registry.choose("knn.*.folds.*")} == {"folds"}
+    assert [number.name for number in choose_numbers("knn.text.loo.de")] == ["knn.text.loo.de"]
+    assert {number.name.partition(".")[0] for number in choose_numbers("knn")} == {"knn"}
+    assert {number.wanted["column"] for number in choose_numbers("knn.*.folds.*")} == {"folds"}
     with pytest.raises(NotFound, match=r"published numbers 'nothing': unknown; expected .*challenge, pool"):
-        registry.choose("nothing")
+        choose_numbers("nothing")
 
 
 def test_agreement_is_within_the_tolerance() -> None:
-    assert is_within(NUMBER, 0.583)  # the difference is 0.0030000000000000027
-    assert not is_within(NUMBER, 0.5831)
-    assert is_within(replace(NUMBER, published=31, tolerance=0.0), 31)
-    assert not is_within(replace(NUMBER, published=31, tolerance=0.0), 32)
+    assert replace(NUMBER, ours=0.583).agrees  # the difference is 0.0030000000000000027
+    assert not replace(NUMBER, ours=0.5831).agrees
+    assert replace(NUMBER, published=31, tolerance=0.0, ours=31).agrees
+    assert not replace(NUMBER, published=31, tolerance=0.0, ours=32).agrees
 
 
 def test_a_summary_counts_agreeing_differing_and_missing_numbers() -> None:
-    found = [Reproduced(NUMBER, 0.58, ""), Reproduced(NUMBER, 0.6, "another cut"), Reproduced(NUMBER, None, "no file")]
-    assert shapes.summarize(found) == "1 of 3 published numbers agree, 1 differ, 1 cannot be computed here."
-    assert [each["agrees"] for each in shapes.as_json(found)["numbers"]] == [True, False, None]
-    assert shapes.as_table(found)["verdict"].tolist() == ["agrees", "differs", "not computed"]
-    assert shapes.describe(found[1]).endswith("differs: another cut")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(7705, "7,705"), (0, "0"), (0.5788, "0.5788"), (2e-6, "2.0e-06"), (-0.9, "-0.9000"), (3.1, "3.1000")]
-)
-def test_values_are_written_as_they_are_published(value: float, text: str) -> None:
-    assert shapes.value_text(value) == text
+    found = [AGREES, DIFFERS, NONE]
+    assert summarize(found) == "1 of 3 published numbers agree, 1 differ, 1 cannot be computed here."
+    assert [each["agrees"] for each in as_json(found)["numbers"]] == [True, False, None]
+    assert as_table(found)["verdict"].tolist() == ["agrees", "differs", "not computed"]
+    assert describe(DIFFERS).endswith("differs: another cut")
+    assert "published 7,705 " in describe(replace(NUMBER, published=7705, tolerance=0.0))
 
 
 def test_a_figure_says_how_many_agree_or_why_none_was_computed() -> None:
-    drawn = of_numbers([Reproduced(NUMBER, 0.58, ""), Reproduced(NUMBER, None, "no file")], "bmdm")
+    drawn = of_numbers([AGREES, NONE], "bmdm")
     assert drawn.chart is not None
     assert drawn.sentence == "1 of 2 published numbers agree, 0 differ, 1 cannot be computed here."
-    empty = of_numbers([Reproduced(NUMBER, None, "no file")], "bmdm")
+    empty = of_numbers([NONE], "bmdm")
     assert empty.chart is None
     assert empty.sentence.endswith("1 cannot be computed here. no file.")
 
@@ -92,12 +90,11 @@ def test_a_report_shows_the_figure_only_if_it_is_asked_for() -> None:
 def test_on_the_demo_nothing_is_computed_and_each_number_says_what_is_missing(demo_workspace: Workspace) -> None:
     folder = demo_workspace.settings.workspace
     before = files_in(folder)
-    shares: list[float] = []
-    found = reproduce_numbers(demo_workspace, progress=lambda share, _name: shares.append(share))
-    assert [each.ours for each in found] == [None] * len(load_registry().numbers)
+    begun: list[str] = []
+    found = reproduce_numbers(demo_workspace, begin=begun.append)
+    assert [each.ours for each in found] == [None] * len(choose_numbers(None))
     assert {each.why for each in found} == {"train.csv is not in this workspace; try: perturbdesk fetch challenge"}
-    assert shares == sorted(shares)
-    assert len(shares) == len(found)
+    assert begun == [each.name for each in found]
     assert files_in(folder) == before
 
 
@@ -125,8 +122,8 @@ def test_ten_definitions_of_a_direction_by_several_seeds() -> None:
 
 
 def test_where_the_pool_is_missing_the_programs_definition_is_tried_on_the_larger_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    scores = {"larger": {OFFICIAL: 0.5, PROGRAM: 0.625}}
-    monkeypatch.setattr(seed_definitions, "_scores", lambda _, pool: scores[pool])
-    sources = mock.Mock(**{"find.side_effect": NotHere("no pool"), "run_rows.return_value": range(7)})
+    monkeypatch.setattr(reproduce, "direction_scores", lambda _, pool: {"larger": {OFFICIAL: 0.5, PROGRAM: 0.625}}[pool])
+    monkeypatch.setattr(reproduce, "find", mock.Mock(side_effect=NotHere("no pool")))
+    monkeypatch.setattr(reproduce, "_scored", lambda _files, _pool: range(7))
     with pytest.raises(NotHere, match=r"no pool\. Its program ranks by .* on the 7 rows .* from 0\.5000 to 0\.6250"):
-        seed_definitions.compute(sources, {"pool": "small", "larger": "larger"})
+        reproduce.seed_definitions(mock.Mock(), {"pool": "small", "larger": "larger"})
