@@ -40,9 +40,8 @@ _ABOUT = (
 
 
 def show_where_possible(context: PageContext) -> None:
-    """Show the baselines of a split under their heading; nothing for a dataset without such a split."""
+    """Show the baselines of a split; nothing for a dataset without such a split."""
     if context.dataset is not None and predictable_splits(loaders.dataset_rows(context.dataset.id)):
-        st.markdown("### Simple methods on a split")
         show(context.dataset)
 
 
@@ -101,7 +100,6 @@ def _show(found: SplitBaselines) -> None:
             marked = " · ◇ as published" if table["published"].notna().any() else ""
             chart = baseline_scores.figure(table, f"macro AUROC by gene, {name}")
             show_figure(chart, table, f"baselines-{question}", title, f"{caption}{marked}")
-    st.markdown("**In numbers**")
     tables.show_table(pd.DataFrame(baselines_table(found)).dropna(axis="columns", how="all"), "baselines of a split")
     with st.expander("Descriptions"):
         st.markdown("\n".join(f"- **{as_text(name)}**: {as_text(each.about)}" for name, each in knowledge_baselines().items()))
@@ -128,13 +126,12 @@ def _published_score(published: tuple[PublishedScore, ...], name: str, question:
 
 def _show_hops(found: SplitBaselines) -> None:
     if lines := hops_table(found):
-        st.markdown("**By distance between perturbation and gene in the network**")
+        st.caption("By distance between perturbation and gene in the network:")
         columns = {"rows": st.column_config.NumberColumn(format="localized")}
         tables.show_table(pd.DataFrame(lines).dropna(axis="columns", how="all"), "baselines by distance", columns)
 
 
 def _show_published(found: SplitBaselines) -> None:
     if found.published:
-        st.markdown("**As published**")
+        st.caption(f"As published: {as_text(load_published_scores().common)}")
         tables.show_table(pd.DataFrame(published_table(found)), "published baselines")
-        st.caption(as_text(load_published_scores().common))

@@ -68,8 +68,8 @@ def test_until_they_are_computed_the_page_says_so(glance: Visit, cell_lines: Wor
 def test_a_dataset_without_such_a_split_has_none(visit: Visit, small_workspace: Workspace, cell_lines: Workspace) -> None:
     app = visit(small_workspace, "scores", part="Baselines")
     assert not app.exception
-    assert "Simple methods on a split" not in text_of(app)
-    assert "Simple methods on a split" in text_of(visit(cell_lines, "scores", dataset="k562"))
+    assert "Simple methods on the labelled rows of a split" not in text_of(app)
+    assert "Simple methods on the labelled rows of a split" in text_of(visit(cell_lines, "scores", dataset="k562"))
 
 
 @pytest.mark.soak
