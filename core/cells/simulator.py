@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from core.errors import InputError
 from core.stats.arrays import Floats
 
 if TYPE_CHECKING:
@@ -46,20 +45,6 @@ class ScreenSettings:
     effect: float = 0.8
     dispersion: float = 0.15
     depth: float = 2.0
-
-    def __post_init__(self) -> None:
-        counts = {"n_cells": self.n_cells, "n_programs": self.n_programs, "n_batches": self.n_batches, "n_guides": self.n_guides}
-        for name, value in counts.items():
-            if value < 1:
-                raise InputError(f"{name}: got {value}, expected at least 1")
-        if not 1 <= self.n_perturbations <= self.n_genes:
-            raise InputError(f"n_perturbations: got {self.n_perturbations}, expected 1 to n_genes ({self.n_genes})")
-        if not 0 <= self.n_doubles <= self.n_perturbations * (self.n_perturbations - 1) // 2:
-            raise InputError(f"n_doubles: got {self.n_doubles}, expected 0 to the number of pairs of the perturbed genes")
-        shares = ("share_control", "share_in_programs", "share_failed_guides", "knockdown")
-        for name in shares:
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"{name}: got {getattr(self, name)}, expected a share of at least 0 and below 1")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
