@@ -9,8 +9,8 @@ from typing import Any
 
 NAME = "odd_"  # the beginning of each further setting
 # What a run is made of is declared inside these, and forms of runs show that. They add a run's name and what only commands do.
-# A hypothesis has one of two rules, which declare what decides it; what a person asks for becomes one of them.
-LEFT_OUT = ("FusionRequest", "KnnRequest", "RuleRequest")
+# An entry of the ledger has a column for each setting of its rule.
+LEFT_OUT = ("FusionRequest", "KnnRequest", "DecisionRule")
 _DECLARED = {"help": "Odd.", "default": 4, "title": "Odd", "least": 0, "most": 9, "changes_result": False}
 # Whose settings go into an identity by their declaration alone. What changes the result of another record is written where that
 # is made.

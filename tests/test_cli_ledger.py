@@ -28,7 +28,7 @@ def test_a_hypothesis_from_registration_to_verdict(place: Path) -> None:
     assert (added["verdict"], added["seen_before"], added["p"]) == (None, True, None)
     result = core_json(place, "ledger", "result", "arguing")
     compared = core_json(place, "compare", A, B)
-    assert result["result"]["estimate"] == compared["delta_mean"]["estimate"]
+    assert result["estimate"] == compared["delta_mean"]["estimate"]
     assert result["p"] == result["p_holm"] == result["p_bh"] == pytest.approx(compared["p"])
     assert result["first"] == added["id"]
     assert core_json(place, "ledger", "list")["hypotheses"] == [result]
@@ -45,8 +45,8 @@ def test_the_published_ladder_by_one_command(place: Path) -> None:
 
 @pytest.mark.soak
 def test_a_file_is_imported(place: Path, tmp_path: Path) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text('[[hypothesis]]\nname = "ours"\nhypothesis = "h"\ndataset = "d"\nestimate = 0.03\nse = 0.01\n', "utf-8")
+    file = tmp_path / "mine.csv"
+    file.write_text("name,hypothesis,dataset,estimate,se\nours,h,d,0.03,0.01\n", "utf-8")
     [line] = core_json(place, "ledger", "import", str(file))["hypotheses"]
     assert (line["source"], line["verdict"]) == ("published elsewhere", "confirmed")
 

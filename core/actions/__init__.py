@@ -43,7 +43,6 @@ ask_again      asks about a row of a debate again with another dossier, beside a
 benchmark_plans  what a plan of a benchmark is made from
 benchmark_baselines  what simple methods score on a split with labels
 benchmark_ledger  a benchmark's hypothesis in the ledger: registered before its arms are made, its result recorded after
-rubric_ledger  a rubric's worth in the ledger: registered, and its result recorded
 ledger         the ledger of hypotheses: registers, records results, imports what others published
 target_ranking  target rankings: trains, evaluates, finds and deletes them
 finetunes      plans, starts, stops and resumes fine-tunes, and finds those that are there

@@ -26,7 +26,7 @@ from core.store.runs import Run
 from core.texts import check_name, list_known
 from core.version import describe
 
-MAX_TEXT = 2_000  # characters of a hypothesis, a prediction, a note
+MAX_TEXT = 2_000  # characters of a hypothesis, a prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +44,8 @@ class Registration:
     a: str = ""
     b: str = ""
     dataset: str = ""
-    note: str = ""
     benchmark: str = ""
     seen_before: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """The inputs of a result. a, b: runs, by default those of the registration.
-
-    noise: two labelled runs whose paired difference gives the noise of public scores; then the public scores of a and b are
-    compared. benchmark: its name.
-    """
-
-    a: str = ""
-    b: str = ""
-    noise: tuple[str, str] | None = None
-    benchmark: str = ""
-    note: str = ""
 
 
 def list_entries(workspace: Workspace) -> list[Entry]:
@@ -93,25 +77,18 @@ def register(workspace: Workspace, wanted: Registration) -> Entry:
     A second registration of the same name is added and linked to the first, whose rule still decides. An entry records if its
     runs had their result already. Raise InputError for texts that are empty or too long, ReadOnly.
     """
-    check_texts(wanted.name, wanted.hypothesis, wanted.prediction, wanted.note)
+    check_name("hypothesis", wanted.name)
+    for what, text in (("hypothesis", wanted.hypothesis), ("prediction", wanted.prediction)):
+        if not 0 < len(text.strip()) <= MAX_TEXT:
+            raise InputError(f"{wanted.name}: {what}: {len(text.strip()):,} characters, expected 1 to {MAX_TEXT:,}")
     with workspace.store.read() as db:
         workspace.refuse_if_read_only("register hypothesis", wanted.name)
         entry = _registration_entry(db, wanted)
     return add_once(workspace, "register hypothesis", entry)
 
 
-def check_texts(name: str, hypothesis: str, prediction: str, note: str) -> None:
-    """Raise InputError for texts of a registration that are empty or too long."""
-    check_name("hypothesis", name)
-    for what, text in (("hypothesis", hypothesis), ("prediction", prediction)):
-        if not 0 < len(text.strip()) <= MAX_TEXT:
-            raise InputError(f"{name}: {what}: {len(text.strip()):,} characters, expected 1 to {MAX_TEXT:,}")
-    if len(note) > MAX_TEXT:
-        raise InputError(f"{name}: note: {len(note):,} characters, expected at most {MAX_TEXT:,}")
-
-
 def _registration_entry(db: Cursor, wanted: Registration) -> Entry:
-    a, b = (run_of(db, name) if name and not wanted.benchmark else None for name in (wanted.a, wanted.b))
+    a, b = (_run_of(db, name) if name and not wanted.benchmark else None for name in (wanted.a, wanted.b))
     if a is not None and b is not None and a.dataset != b.dataset:
         raise InputError(f"{a.name} and {b.name}: on different datasets; expected runs on one dataset")
     if b is not None:
@@ -122,14 +99,13 @@ def _registration_entry(db: Cursor, wanted: Registration) -> Entry:
         name=wanted.name.strip(),
         hypothesis=wanted.hypothesis.strip(),
         prediction=wanted.prediction.strip(),
-        dataset=dataset_name(db, wanted.dataset, a or b),
+        dataset=_dataset_name(db, wanted.dataset, a or b),
         **asdict(wanted.rule),
         run_a=a.id if a else None,
         run_b=b.id if b else None,
         name_a=a.name if a else wanted.a or None,
         name_b=b.name if b else wanted.b or None,
         benchmark=wanted.benchmark or None,
-        note=wanted.note.strip() or None,
         seen_before=wanted.seen_before or (a is not None and b is not None and _has_result(db, a, b)),
     )
 
@@ -143,7 +119,7 @@ def _has_result(db: Cursor, a: Run, b: Run) -> bool:
     return has_labels or (a.public_score is not None and b.public_score is not None)
 
 
-def run_of(db: Cursor, name: str) -> Run | None:
+def _run_of(db: Cursor, name: str) -> Run | None:
     """Return the run of a name or id; None if there is none yet."""
     try:
         return runs.find_predicting(db, name)
@@ -151,7 +127,7 @@ def run_of(db: Cursor, name: str) -> Run | None:
         return None
 
 
-def dataset_name(db: Cursor, name: str, run: Run | None) -> str:
+def _dataset_name(db: Cursor, name: str, run: Run | None) -> str:
     """Return the name of a run's dataset, else of the named dataset, else of the default one. Raise NotFound or StateError."""
     found = datasets.find(db, run.dataset if run else name) if run or name else datasets.default(db)
     if found is None:
@@ -159,45 +135,34 @@ def dataset_name(db: Cursor, name: str, run: Run | None) -> str:
     return found.name
 
 
-def record_result(workspace: Workspace, name: str, wanted: Recording) -> Entry:
+def record_result(workspace: Workspace, name: str, a: str = "", b: str = "") -> Entry:
     """Record the result of a registered hypothesis, computed here from two runs; its first registration has the rule.
 
-    Raise NotFound for an unknown hypothesis or run, StateError for a run that is not done, InputError for runs that are not those
-    of the registration, or cannot be compared; ReadOnly.
+    a, b: by default the runs of the registration. Raise NotFound for an unknown hypothesis or run, StateError for a run that is
+    not done, InputError for runs that are not those of the registration, or cannot be compared; ReadOnly.
     """
     workspace.refuse_if_read_only("record result", name)
     with workspace.store.read() as db:
         registration = find_registration(db, name)
-        if registration.rubric is not None:
-            raise InputError(f"{name}: registered about the rubric {registration.rubric!r}, not about two runs")
         if registration.benchmark is not None:
             raise InputError(
                 f"{name}: registered by the benchmark {registration.benchmark!r}, which records its result when it is done"
             )
-        a, b = (_registered_run(db, registration, side, given) for side, given in (("a", wanted.a), ("b", wanted.b)))
-        first, second = (measure.load_scored_rows(db, run) for run in wanted.noise or (a.id, b.id))
-        counts = datasets.counts(db)
-        unlabelled = int(counts.loc[counts["dataset"] == a.dataset, "unlabelled"].sum())
-        seen = _was_seen(db, (a, b), registration, is_public=wanted.noise is not None)
+        base, tested = (_registered_run(db, registration, side, given) for side, given in (("a", a), ("b", b)))
+        first, second = (measure.load_scored_rows(db, run.id) for run in (base, tested))
+    assert registration.written_at is not None
     entry = replace(
         registration,
         kind="result",
-        run_a=a.id,
-        run_b=b.id,
-        name_a=a.name,
-        name_b=b.name,
-        public_a=a.public_score,
-        public_b=b.public_score,
-        benchmark=wanted.benchmark or None,
-        note=wanted.note.strip() or None,
-        seen_before=seen,
+        run_a=base.id,
+        run_b=tested.id,
+        name_a=base.name,
+        name_b=tested.name,
+        public_a=base.public_score,
+        public_b=tested.public_score,
+        seen_before=measure.result_was_there(base, tested, registration.written_at),
     )
-    rule = rule_of(registration)
-    if wanted.noise is None:
-        entry = measure.measure(entry, rule, first, second)
-    else:
-        entry = measure.measure_public(entry, rule, measure.PublicPair(a, b, unlabelled), (first, second))
-    return add_once(workspace, "record result", entry)
+    return add_once(workspace, "record result", measure.measure(entry, rule_of(registration), first, second))
 
 
 def first_registration(db: Cursor, name: str, dataset: str) -> Entry | None:
@@ -238,14 +203,6 @@ def _registered_run(db: Cursor, registration: Entry, side: str, given: str) -> R
     return found
 
 
-def _was_seen(db: Cursor, pair: Sequence[Run], registration: Entry, *, is_public: bool) -> bool:
-    assert registration.written_at is not None
-    if not measure.result_was_there(pair[0], pair[1], registration.written_at):
-        return False
-    recorded = [hypotheses.public_score_recorded_at(db, run.id) for run in pair] if is_public else []
-    return all(at is None or at <= registration.written_at for at in recorded)
-
-
 def rule_of(entry: Entry) -> DecisionRule:
     """Return the rule that a registration states."""
     values: dict[str, Any] = {key: getattr(entry, key) for key in ("metric", "level", "unit", "smallest_effect")}
@@ -253,7 +210,7 @@ def rule_of(entry: Entry) -> DecisionRule:
 
 
 def import_file(workspace: Workspace, content: bytes, name: str) -> list[Entry]:
-    """Import hypotheses with their results from a CSV or TOML file, as published elsewhere; return those that were new.
+    """Import hypotheses with their results from a CSV file, as published elsewhere; return those that were new.
 
     The same line again adds nothing, another about a hypothesis that is there is added and linked to it. All or nothing: raises
     InputError that names the line. ReadOnly.

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from core.actions import ledger, rubric_ledger
+from core.actions import ledger
 from core.actions.workspace import Workspace
 from core.cli import names
 from core.cli.base import Json, say, show
 from core.cli.settings import takes
 from core.errors import InputError
+from core.experiments.decision import DecisionRule
 from core.experiments.ledger import LedgerLine
 from core.experiments.ledger_words import ledger_table, line_record, summary_sentences
-from core.experiments.rubric_hypothesis import RuleRequest
 from core.fields.option import split_names
 from core.fields.record import make
 from core.file_io import read_file
@@ -37,7 +37,6 @@ Pair = Annotated[
         autocompletion=names.complete_runs,
     ),
 ]
-Note = Annotated[str, typer.Option(help="A remark.")]
 
 
 @app.command("list")
@@ -50,7 +49,7 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
 
 
 @app.command()
-@takes(RuleRequest)
+@takes(DecisionRule)
 def add(
     context: typer.Context,
     name: Name,
@@ -58,78 +57,25 @@ def add(
     prediction: Annotated[str, typer.Option(help="The prediction if it is true.")],
     chosen: dict[str, Any],
     pair: Pair = "",
-    rubric: Annotated[
-        str,
-        typer.Option(
-            help="A rubric instead of two runs: rows of --run with the answer yes against the others.",
-            autocompletion=names.complete_rubric,
-        ),
-    ] = "",
-    run: Annotated[
-        str, typer.Option(help="The run whose texts the rubric asks about, by name or id.", autocompletion=names.complete_run)
-    ] = "",
     dataset: Annotated[str, typer.Option(help="By default that of the runs.", autocompletion=names.complete_dataset)] = "",
-    note: Note = "",
     as_json: Json = False,
 ) -> None:
     """Register a hypothesis with the rule that decides it, before its result is seen."""
-    if bool(rubric) != bool(run) or (rubric and pair):
-        raise InputError("ledger add: expected --rubric and --run together, without --runs")
-    asked = make(RuleRequest, chosen)
-    if rubric:
-        about = rubric_ledger.RubricRegistration(name, hypothesis, prediction, rubric, run, asked.about_rubric(), dataset, note)
-        _show_entry(context.obj, rubric_ledger.register(context.obj, about), as_json)
-        return
-    a, b = _split_pair(pair) if pair else ("", "")
-    wanted = ledger.Registration(name, hypothesis, prediction, asked.about_runs(), a, b, dataset, note)
+    rule = make(DecisionRule, chosen)
+    wanted = ledger.Registration(name, hypothesis, prediction, rule, *_split_pair(pair), dataset)
     _show_entry(context.obj, ledger.register(context.obj, wanted), as_json)
 
 
 @app.command()
-def result(
-    context: typer.Context,
-    name: Name,
-    pair: Pair = "",
-    public_noise: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B",
-            help="Compare public scores; two similar labelled runs give their noise.",
-            autocompletion=names.complete_runs,
-        ),
-    ] = "",
-    benchmark: Annotated[
-        str, typer.Option(help="The benchmark whose arms the runs are.", autocompletion=names.complete_benchmark)
-    ] = "",
-    reading: Annotated[
-        str,
-        typer.Option(
-            help="About a rubric: the reading whose answers count, by default its rule or the newest.",
-            autocompletion=names.complete_run,
-        ),
-    ] = "",
-    note: Note = "",
-    as_json: Json = False,
-) -> None:
+def result(context: typer.Context, name: Name, pair: Pair = "", as_json: Json = False) -> None:
     """Record the result of a registered hypothesis, computed from runs; it is never typed in."""
-    with context.obj.store.read() as db:
-        is_about_rubric = ledger.find_registration(db, name).rubric is not None
-    if is_about_rubric:
-        if pair or public_noise or benchmark:
-            raise InputError(f"{name}: registered about a rubric, expected no --runs, --public-noise or --benchmark")
-        _show_entry(context.obj, rubric_ledger.record_result(context.obj, name, reading, note), as_json)
-        return
-    if reading:
-        raise InputError(f"{name}: registered about two runs, expected no --reading")
-    a, b = _split_pair(pair) if pair else ("", "")
-    wanted = ledger.Recording(a, b, _split_pair(public_noise) if public_noise else None, benchmark, note)
-    _show_entry(context.obj, ledger.record_result(context.obj, name, wanted), as_json)
+    _show_entry(context.obj, ledger.record_result(context.obj, name, *_split_pair(pair)), as_json)
 
 
 @app.command("import")
 def import_(
     context: typer.Context,
-    file: Annotated[Path | None, typer.Argument(help="A CSV or TOML file of hypotheses with their results.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="A CSV file of hypotheses with their results.")] = None,
     published: Annotated[
         bool, typer.Option("--published", help="The published ladder of the challenge, instead of a file.")
     ] = False,
@@ -181,6 +127,9 @@ def verify(
 
 
 def _split_pair(text: str) -> tuple[str, str]:
+    """Return the baseline and the tested run; two empty texts if none is given."""
+    if not text:
+        return "", ""
     names = split_names(text)
     if len(names) != 2:
         raise InputError(f"ledger: got {text!r}, expected two runs as A,B")
@@ -195,8 +144,7 @@ def _show_entry(workspace: Workspace, entry: Entry, as_json: bool) -> None:
     line = next((one for one in _lines(workspace) if one.entry.id == entry.id), None)
     if line is None:  # a registration whose hypothesis has a result, or a second one
         line = LedgerLine(entry, entry, None, 0)
-    record: Mapping[str, Any] = line_record(line)
-    show(record, as_json, "\n".join(_table([line])))
+    show(line_record(line), as_json, "\n".join(_table([line])))
 
 
 def _table(lines: Sequence[LedgerLine]) -> list[str]:

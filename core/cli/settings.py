@@ -54,9 +54,6 @@ NO_SETTINGS: Mapping[str, str] = {
     "ledger add --hypothesis": "a text of the registration; the page has a field for it",
     "ledger add --prediction": "as of --hypothesis",
     "ledger add --runs": "the two runs that are compared; the page has a choice for each",
-    "ledger add --rubric": "the page registers hypotheses about two runs alone",
-    "ledger add --run": "as of --rubric",
-    "ledger add --note": "a remark, which the page does not take",
     "ablation run --set": "the ablation's own settings, which its file declares; the page has a control for each",
 }
 _EMPTY = inspect.Parameter.empty

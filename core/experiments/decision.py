@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -31,11 +30,6 @@ UNITS: dict[str, str] = {
 }
 ALPHA, POWER = 0.05, 0.8
 NOT_DETERMINED = "the rows do not determine its standard error"
-
-
-def primary_metric(default: str, words: Mapping[str, str] | None = None, *, command_help: str = "") -> Any:
-    """Return the setting of the metric that decides."""
-    return setting(default, "The primary metric.", title="Primary metric", words=words, command_help=command_help)
 
 
 def deciding_level() -> Any:
@@ -72,7 +66,7 @@ class DecisionRule:
     interval. smallest_effect: the smallest difference that matters, in AUROC. Raise InputError for other values.
     """
 
-    metric: Metric = primary_metric("mean", METRICS)
+    metric: Metric = setting("mean", "The primary metric.", title="Primary metric", words=METRICS)
     level: Level = deciding_level()
     unit: DecisionUnit = resampled_unit()
     smallest_effect: float = smallest_difference(0.01)

@@ -12,15 +12,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import cast
 
 import pandas as pd
 
-from core.experiments.decision import ALPHA, POWER, Decision, PublicChange, decide, decide_public
-from core.stats.intervals import Z95, Interval, Unit, normal_interval
+from core.experiments.decision import ALPHA, Decision
+from core.stats.intervals import Z95, Interval
 from core.stats.multiplicity import AdjustedP, adjust, p_value
-from core.stats.power import detectable_difference
-from core.stats.verdicts import Verdict, side_of
 from core.store.hypotheses import HERE, Entry
 
 ON_LABELS, ON_PUBLIC = "labelled rows", "public leaderboard"  # the rows behind a result
@@ -46,22 +43,9 @@ class LedgerLine:
     again: bool = False
 
     @property
-    def judged(self) -> Decision | None:
-        """The verdict by today's rule from the recorded interval; None without a result."""
-        change = change_of(self.entry)
-        return None if change is None else judge(self.entry, change)
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """The verdict of `judged`."""
-        return self.judged.verdict if self.judged else None
-
-    @property
     def survives(self) -> bool:
         """Whether the difference is above 0 by its interval and after Holm's correction."""
-        change = change_of(self.entry)
-        is_above = change is not None and side_of(change) == "above"
-        return is_above and self.adjusted is not None and self.adjusted.holm < ALPHA
+        return self.adjusted is not None and self.adjusted.holm < ALPHA and _is_above(self.entry)
 
     @property
     def seen_before(self) -> bool:
@@ -95,7 +79,7 @@ def pairs_in_ledger(results: Sequence[Entry]) -> dict[Pair, float]:
     for one in results:
         if one.benchmark and one.name_a and one.name_b:
             found[pair_of_arms(one.benchmark, one.name_a, one.name_b)] = p_of(one)
-        elif one.run_a and one.run_b and one.rubric is None and one.metric in (None, "mean"):
+        elif one.run_a and one.run_b and one.metric in (None, "mean"):
             found[pair_of(one.run_a, one.run_b)] = p_of(one)
     return found
 
@@ -147,29 +131,11 @@ def _adjust_p_values(entries: Sequence[Entry], looked: LookedAt) -> tuple[dict[s
     return found, sizes
 
 
-def change_of(entry: Entry) -> Interval | None:
-    """Return the recorded difference of a result, in standard errors if only its z is known; None without a result."""
-    if entry.kind != "result":
-        return None
-    n = entry.n or 0
+def _is_above(entry: Entry) -> bool:
+    """Return whether the recorded interval is above 0; where only the z is known, that of the z."""
     if entry.estimate is None:
-        return None if entry.z is None else normal_interval(entry.z, 1.0, n, "row", "as published", (-math.inf, math.inf))
-    estimate, low, high, se = (
-        math.nan if value is None else value for value in (entry.estimate, entry.low, entry.high, entry.se)
-    )
-    return Interval(estimate, low, high, se, n, cast(Unit, entry.unit or "row"), "as recorded", degrees=entry.df)
-
-
-def judge(entry: Entry, change: Interval) -> Decision:
-    """Return the verdict on the change of an entry, by the rows behind it and its smallest effect.
-
-    Without a registered effect, any detectable difference matters.
-    """
-    least = entry.detectable or detectable_difference(change.se, POWER, ALPHA)
-    if entry.measured_on == ON_PUBLIC or (entry.estimate is None and entry.z is not None):
-        found = PublicChange(change, least, entry.n, is_z=entry.estimate is None and entry.z is not None)
-        return decide_public(found, entry.smallest_effect)
-    return decide(change, entry.smallest_effect or least)
+        return entry.z is not None and entry.z > Z95
+    return entry.low is not None and entry.low > 0
 
 
 Step = tuple[str, float | None, float | None, str | None, int | None]
@@ -195,7 +161,7 @@ def _history(lines: Sequence[LedgerLine]) -> pd.DataFrame:
     first = lines[0].entry
     before: Step = (first.name_a or "before", first.score_a, first.score_se, None, first.n)
     steps = [before] if first.score_a is not None else []
-    steps += [(line.entry.name, line.entry.score_b, line.entry.score_se, line.verdict, line.entry.n) for line in lines]
+    steps += [(line.entry.name, line.entry.score_b, line.entry.score_se, line.entry.verdict, line.entry.n) for line in lines]
     table = pd.DataFrame(steps, columns=["label", "score", "se", "verdict", "n"])
     half = Z95 * table["se"].astype(float)
     best = table["score"].cummax().shift()

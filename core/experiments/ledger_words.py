@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Any
 
 from core.experiments.decision import ALPHA, METRICS, POWER
 from core.experiments.ledger import ON_PUBLIC, Family, LedgerLine, family_of
-from core.experiments.rubric_hypothesis import WORTH_METRICS
+from core.records import to_json
 from core.stats.power import detectable_difference
 from core.store.hypotheses import HERE, Entry
 from core.texts import estimate_text, number_text, quantity_text
@@ -21,9 +22,7 @@ Z_DETECTABLE = detectable_difference(1.0, POWER, ALPHA)  # smallest detectable d
 def verdict_text(line: LedgerLine) -> str:
     """Return the verdict of a line, with the remarks that must accompany it."""
     entry = line.entry
-    words: list[str] = [line.verdict or OPEN]
-    if entry.verdict not in (None, line.verdict):
-        words.append(f"called {entry.verdict} when it was written")
+    words = [entry.verdict or OPEN]
     if words[0].startswith("confirmed") and line.adjusted is not None and not line.survives:
         words.append("not after Holm's correction")
     if line.seen_before:
@@ -52,8 +51,6 @@ def compared_text(entry: Entry) -> str:
     """Return a text on the compared scores: b against a."""
     if entry.name_b is None:
         return "–"
-    if entry.rubric is not None:
-        return f"rows of {entry.name_b} with the answer yes to {entry.rubric} against the others"
     return f"{entry.name_b} against {entry.name_a or 'an unpublished score'}"
 
 
@@ -69,8 +66,6 @@ def rule_text(entry: Entry) -> str:
     """Describe the registered rule."""
     if entry.smallest_effect is None:
         return "none"
-    if entry.rubric is not None:
-        return f"{WORTH_METRICS[entry.metric or 'hit_rate']}, by {entry.unit}, at least {entry.smallest_effect:+g}"
     metric = METRICS.get(entry.metric or "mean", "")
     return f"{metric}, level {entry.level}, by {entry.unit}, at least {entry.smallest_effect:+g}"
 
@@ -146,22 +141,21 @@ def ledger_table(lines: Sequence[LedgerLine]) -> list[dict[str, Any]]:
 
 
 def _row(line: LedgerLine) -> dict[str, Any]:
-    entry, found, rule = line.entry, line.adjusted, line.registration or line.entry
-    nan = float("nan")
+    entry, rule = line.entry, line.registration or line.entry
+    p, holm, benjamini_hochberg = astuple(line.adjusted) if line.adjusted else (float("nan"),) * 3
     return {
         "hypothesis": entry.name,
         "verdict": verdict_text(line),
         "difference": result_text(entry),
         "detectable": detectable_text(entry),
-        "p": found.p if found else nan,
-        "p (Holm)": found.holm if found else nan,
-        "p (BH)": found.benjamini_hochberg if found else nan,
-        "reason": line.judged.reason if line.judged else "–",
+        "p": p,
+        "p (Holm)": holm,
+        "p (BH)": benjamini_hochberg,
+        "reason": entry.reason or "–",
         "claim": entry.hypothesis,
         "prediction": rule.prediction or "–",
         "rule": rule_text(rule),
         "compared": compared_text(entry),
-        "benchmark": entry.benchmark or "–",
         "measured on": " ".join(filter(None, (entry.measured_on, entry.scored and f"({entry.scored})"))) or "–",
         "source": entry.source,
         "dataset": entry.dataset or "–",
@@ -172,40 +166,21 @@ def _row(line: LedgerLine) -> dict[str, Any]:
     }
 
 
-def line_record(line: LedgerLine) -> Mapping[str, Any]:
-    """Return a line as plain values for commands and downloads."""
-    entry, registration, adjusted, judged = line.entry, line.registration, line.adjusted, line.judged
-    rule = registration or entry
-    interval = None if entry.estimate is None else {"estimate": entry.estimate, "low": entry.low, "high": entry.high}
-    copied = ("source", "dataset", "measured_on", "scored", "benchmark", "z", "se", "n", "detectable_low", "detectable", "note")
+def line_record(line: LedgerLine) -> dict[str, Any]:
+    """Return a line as plain values: the fields of its entry, its p-values, and its registration's rule and time."""
+    p, holm, benjamini_hochberg = astuple(line.adjusted) if line.adjusted else (None,) * 3
+    registration = line.registration
+    rule = registration or line.entry
     return {
-        "name": entry.name,
-        "hypothesis": entry.hypothesis,
-        "prediction": rule.prediction,
-        "verdict": line.verdict,
-        "verdict_written": entry.verdict,
+        **to_json(line.entry),
         "words": verdict_text(line),
-        "reason": judged.reason if judged else entry.reason,
-        "rows_needed": judged.rows_needed if judged else None,
+        "prediction": rule.prediction,
         "rule": {key: getattr(rule, key) for key in ("metric", "level", "unit", "smallest_effect")},
-        "rubric": entry.rubric,
-        "a": entry.name_a,
-        "b": entry.name_b,
-        "runs": [entry.run_a, entry.run_b] if entry.run_a and entry.run_b else None,
-        "result": interval,
-        "p": None if adjusted is None else adjusted.p,
-        "p_holm": None if adjusted is None else adjusted.holm,
-        "p_bh": None if adjusted is None else adjusted.benjamini_hochberg,
+        "p": p,
+        "p_holm": holm,
+        "p_bh": benjamini_hochberg,
         "tests": line.tests,
-        "survives_holm": None if adjusted is None else line.survives,
-        **{key: getattr(entry, key) for key in copied},
-        "public_a": entry.public_a,
-        "public_b": entry.public_b,
-        "seen_before": line.seen_before if entry.source == HERE else None,
+        "survives_holm": line.survives if line.adjusted else None,
+        "seen_before": line.seen_before if line.entry.source == HERE else None,
         "registered": None if registration is None else str(registration.written_at),
-        "by": entry.author,
-        "when": str(entry.written_at),
-        "code_version": entry.code_version,
-        "id": entry.id,
-        "first": entry.first,
     }

@@ -10,8 +10,8 @@ from typing import Any, get_args
 import numpy as np
 
 from core.errors import InputError
-from core.experiments.decision import ALPHA, METRICS, POWER, DecisionRule, DecisionUnit, PublicChange, decide_public
-from core.experiments.ledger import ON_LABELS, ON_PUBLIC, judge, with_result
+from core.experiments.decision import ALPHA, METRICS, POWER, DecisionRule, DecisionUnit, PublicChange, decide, decide_public
+from core.experiments.ledger import ON_LABELS, ON_PUBLIC, with_result
 from core.stats.intervals import Interval, Unit, normal_interval
 from core.stats.power import detectable_difference
 from core.store.hypotheses import PUBLISHED, Entry
@@ -82,9 +82,12 @@ def _change(place: str, difference: float, values: Mapping[str, Any]) -> Interva
 
 
 def _judge(entry: Entry, change: Interval, values: Mapping[str, Any]) -> Entry:
-    if entry.measured_on == ON_PUBLIC:
-        entry = replace(entry, public_a=values.get("score_a"), public_b=values.get("score_b"))
-    return with_result(entry, change, judge(replace(entry, estimate=change.estimate), change))
+    """Return the entry as a result. Without a registered effect, any detectable difference matters."""
+    least = entry.detectable or detectable_difference(change.se, POWER, ALPHA)
+    if entry.measured_on != ON_PUBLIC:
+        return with_result(entry, change, decide(change, entry.smallest_effect or least))
+    entry = replace(entry, public_a=values.get("score_a"), public_b=values.get("score_b"))
+    return with_result(entry, change, decide_public(PublicChange(change, least, entry.n), entry.smallest_effect))
 
 
 def _judge_z(place: str, entry: Entry, values: Mapping[str, Any]) -> Entry:

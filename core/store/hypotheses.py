@@ -22,14 +22,13 @@ class Entry:
 
     first: the id of the first entry about the hypothesis, its own if it is that one. name, hypothesis, prediction: the claim, and
     the prediction if it is true. dataset: a name. metric, level, unit, smallest_effect: the rule. run_a, run_b: ids of the runs
-    compared, b - a; name_a, name_b: their names then, or those of the methods. benchmark: its name. rubric, rubric_sha256: of a
-    hypothesis about one, what it is called and the hash of its content; rows of run b that answer it with yes are then compared
-    with those that answer no, and there is no run a. measured_on: "labelled rows" or "public leaderboard". scored: how both were
-    scored. score_a, score_b: in the metric; score_se: standard error of one of them. estimate, low, high, se: of the difference.
-    df: of Student's t, None for the normal distribution. z: the difference in standard errors. n: rows behind it. detectable: the
-    smallest difference that would have been seen; detectable_low: where it was published as a range, its lower end. reason: of
-    the verdict. public_a, public_b: public scores of the runs. seen_before: whether the runs compared had their result when the
-    hypothesis was registered; of what was published elsewhere it is unknown. position: its place in the ledger.
+    compared, b - a; name_a, name_b: their names then, or those of the methods. benchmark: its name. measured_on: "labelled rows"
+    or "public leaderboard". scored: how both were scored. score_a, score_b: in the metric; score_se: standard error of one of
+    them. estimate, low, high, se: of the difference. df: of Student's t, None for the normal distribution. z: the difference in
+    standard errors. n: rows behind it. detectable: the smallest difference that would have been seen; detectable_low: where it
+    was published as a range, its lower end. reason: of the verdict. public_a, public_b: public scores of the runs. seen_before:
+    whether the runs compared had their result when the hypothesis was registered; of what was published elsewhere it is unknown.
+    position: its place in the ledger.
     """
 
     kind: EntryKind
@@ -50,8 +49,6 @@ class Entry:
     name_a: str | None = None
     name_b: str | None = None
     benchmark: str | None = None
-    rubric: str | None = None
-    rubric_sha256: str | None = None
     measured_on: str | None = None
     scored: str | None = None
     score_a: float | None = None
@@ -119,14 +116,3 @@ def list_all(cursor: Cursor) -> list[Entry]:
 
 def _record(row: tuple[Any, ...]) -> Entry:
     return Entry(**dict(zip(_COLUMNS, row, strict=True)))
-
-
-def public_score_recorded_at(cursor: Cursor, run: str) -> datetime | None:
-    """When a person first recorded a public score for the run of this id, by the audit log; None if none did."""
-    found = one(
-        cursor,
-        """SELECT min(changed_at) FROM trail WHERE action = 'set' AND json_extract_string(detail, '$.run') = ?
-           AND json_extract_string(detail, '$.public_score') IS NOT NULL""",
-        [run],
-    )
-    return None if found is None else found[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.actions import benchmark_ledger, benchmarks, ledger
-from core.actions.ledger import Recording, Registration
+from core.actions.ledger import Registration
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.errors import InputError, NotFound
@@ -158,7 +158,7 @@ def test_what_is_refused_before_anything_is_made(screen: Workspace) -> None:
     named = spec_of(CLAIMED + 'name = "mine"\n')
     benchmarks.save_benchmark(screen, named)
     with pytest.raises(InputError, match="registered by the benchmark 'b', which records its result"):
-        ledger.record_result(screen, "mine", Recording())
+        ledger.record_result(screen, "mine")
     with pytest.raises(NotFound, match="hypothesis 'b2': not registered here"):
         benchmark_ledger.record_result(screen, spec_of(CLAIMED + 'name = "b2"\n'), dataset_of(screen), (), {})
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.actions import backups, ledger, runs
-from core.actions.ledger import Recording, Registration
+from core.actions.ledger import Registration
 from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
 from core.errors import DeskError, InputError, NotFound, StateError
@@ -42,14 +42,14 @@ def line_of(workspace: Workspace, name: str) -> LedgerLine:
 @pytest.mark.soak
 def test_a_result_is_the_comparison_of_two_runs(filled: Workspace) -> None:
     registration = ledger.register(filled, wanted("arguing"))
-    result = ledger.record_result(filled, "arguing", Recording(note="first look"))
+    result = ledger.record_result(filled, "arguing")
     with filled.store.read() as db:
         change = compare_runs(load_scored_rows(db, A), load_scored_rows(db, B)).covered.mean
     shown = change.change.shown
     assert (result.estimate, result.low, result.high, result.se) == (shown.estimate, shown.low, shown.high, shown.se)
     assert (result.n, result.detectable) == (shown.n, change.detectable)
     assert (result.score_a, result.score_b) == (change.a.value, change.b.value)
-    assert (result.kind, result.first, result.author, result.note) == ("result", registration.id, "Ada", "first look")
+    assert (result.kind, result.first, result.author) == ("result", registration.id, "Ada")
     assert (result.name_a, result.name_b) == (A, B)
     assert result.verdict == ("confirmed" if shown.low > 0 and shown.estimate >= 0.01 else result.verdict)
     assert result.code_version
@@ -59,7 +59,7 @@ def test_a_result_is_the_comparison_of_two_runs(filled: Workspace) -> None:
 @pytest.mark.parametrize(("metric", "unit"), [("de", "row"), ("dir", "pert"), ("mean", "gene")])
 def test_the_rule_chooses_metric_and_unit(filled: Workspace, metric: str, unit: str) -> None:
     ledger.register(filled, wanted(f"{metric} by {unit}", metric=metric, unit=unit))
-    result = ledger.record_result(filled, f"{metric} by {unit}", Recording())
+    result = ledger.record_result(filled, f"{metric} by {unit}")
     with filled.store.read() as db:
         found = compare_runs(load_scored_rows(db, A), load_scored_rows(db, B)).covered
     assert result.se == getattr(getattr(found, metric).change, unit).se
@@ -70,7 +70,7 @@ def test_a_registration_after_its_result_says_so(filled: Workspace) -> None:
     """Both runs are there, with labels: whoever registers now can have looked."""
     assert ledger.register(filled, wanted("late")).seen_before
     assert verdict_text(line_of(filled, "late")) == "no result yet, registered after its result was seen"
-    assert ledger.record_result(filled, "late", Recording()).seen_before
+    assert ledger.record_result(filled, "late").seen_before
     assert "registered after its result was seen" in verdict_text(line_of(filled, "late"))
 
 
@@ -81,7 +81,7 @@ def test_a_registration_before_its_run_does_not(filled: Workspace) -> None:
         found = stored_runs.find(db, B)
         db.execute("UPDATE run SET name = 'a run to come', created_at = now()::TIMESTAMP WHERE id = ?", [found.id])
     try:
-        result = ledger.record_result(filled, "early", Recording())
+        result = ledger.record_result(filled, "early")
     finally:
         runs.rename(filled, found.id, B)
     assert (result.seen_before, result.run_b) == (False, found.id)
@@ -93,10 +93,10 @@ def test_a_second_entry_is_linked_to_the_first_whose_rule_decides(filled: Worksp
     first = ledger.register(filled, wanted("twice", smallest_effect=0.9))
     assert ledger.register(filled, wanted("twice", smallest_effect=0.9)) == first  # the same again adds nothing
     second = ledger.register(filled, wanted("twice", smallest_effect=0.001))
-    result = ledger.record_result(filled, "twice", Recording())
+    result = ledger.record_result(filled, "twice")
     assert (second.id != first.id, second.first, result.first) == (True, first.id, first.id)
     assert result.smallest_effect == 0.9
-    assert ledger.record_result(filled, "twice", Recording()) == result
+    assert ledger.record_result(filled, "twice") == result
 
 
 @pytest.mark.soak
@@ -115,35 +115,23 @@ def test_a_file_with_one_wrong_line_adds_nothing(filled: Workspace) -> None:
     assert ledger.list_entries(filled) == before
 
 
-def test_public_scores_are_held_against_what_a_half_can_show(filled: Workspace) -> None:
-    with filled.store.read() as db:
-        [test_run, *_] = [run.name for run in stored_runs.list_all(db) if "test" in run.name]
-    ledger.register(filled, wanted("public", test_run, test_run, unit="row", smallest_effect=0.001))
-    with pytest.raises(StateError, match="no public score is recorded"):
-        ledger.record_result(filled, "public", Recording(noise=(A, B)))
-    runs.set_values(filled, test_run, {"public_score": "0.6"})
-    result = ledger.record_result(filled, "public", Recording(noise=(A, B)))
-    assert (result.estimate, result.measured_on, result.verdict) == (0, "public leaderboard", "undecided")
-    assert "No claim: +0.000 is below" in str(result.reason)
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    ("name", "recording", "error", "words"),
+    ("name", "pair", "error", "words"),
     [
-        ("nobody", Recording(), NotFound, "hypothesis 'nobody': not registered here, which has "),
-        ("arguing", Recording(b=A), InputError, f"registered for the run {B}"),
-        ("no runs", Recording(), InputError, "names no runs"),
-        ("no runs", Recording(a=A, b="absent"), NotFound, "run 'absent'"),
+        ("nobody", ("", ""), NotFound, "hypothesis 'nobody': not registered here, which has "),
+        ("arguing", ("", A), InputError, f"registered for the run {B}"),
+        ("no runs", ("", ""), InputError, "names no runs"),
+        ("no runs", (A, "absent"), NotFound, "run 'absent'"),
     ],
 )
 def test_a_result_that_cannot_be_computed_is_refused(
-    filled: Workspace, name: str, recording: Recording, error: type[DeskError], words: str
+    filled: Workspace, name: str, pair: tuple[str, str], error: type[DeskError], words: str
 ) -> None:
     ledger.register(filled, wanted("arguing"))
     ledger.register(filled, wanted("no runs", "", ""))
     with pytest.raises(error, match=words):
-        ledger.record_result(filled, name, recording)
+        ledger.record_result(filled, name, *pair)
 
 
 def test_texts_are_needed(filled: Workspace) -> None:

@@ -64,7 +64,6 @@ from core.actions import (
     report_pdfs,
     reports,
     reproduction,
-    rubric_ledger,
     rubrics,
     run_control,
     runs,
@@ -255,11 +254,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     ),
     "ledger.import_file": lambda s: ledger.import_file(s.plain, b"", "l.csv"),
     "ledger.import_published_ladder": lambda s: ledger.import_published_ladder(s.plain),
-    "ledger.record_result": lambda s: ledger.record_result(s.plain, "h", ledger.Recording()),
-    "rubric_ledger.record_result": lambda s: rubric_ledger.record_result(s.plain, "h"),
-    "rubric_ledger.register": lambda s: rubric_ledger.register(
-        s.plain, rubric_ledger.RubricRegistration("h", "it helps", "it rises", "r", "r")
-    ),
+    "ledger.record_result": lambda s: ledger.record_result(s.plain, "h"),
     "ledger.register": lambda s: ledger.register(s.plain, ledger.Registration("h", "it helps", "it rises")),
     "page_imports.import_path": lambda s: page_imports.import_path(s.plain, str(s.files), ImportOptions(), "127.0.0.1"),
     "page_imports.describe_predictions": lambda s: page_imports.describe_predictions(

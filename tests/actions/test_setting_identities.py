@@ -56,7 +56,7 @@ from core.cli.targets import training_of
 from core.config import Settings
 from core.engine.dependencies import load_pairs
 from core.engine.request import ModelRequest, RunRequest
-from core.experiments.rubric_hypothesis import RuleRequest
+from core.experiments.decision import DecisionRule
 from core.fields.option import Option
 from core.fields.record import identity_of, make, option_of, options_of, values_of, without_effect
 from core.finetune.settings import OPTIONS as FINETUNE_OPTIONS
@@ -123,8 +123,8 @@ def _identify_question(world: World, question: Question) -> str:
     return asked.run.id
 
 
-def _identify_rule(world: World, request: RuleRequest) -> Any:
-    return ledger.register(world.workspace, ledger.Registration("r", "h", "p", request.about_runs(), dataset=BASE)).id
+def _identify_rule(world: World, rule: DecisionRule) -> Any:
+    return ledger.register(world.workspace, ledger.Registration("r", "h", "p", rule, dataset=BASE)).id
 
 
 def _identify_attribution(world: World, request: AttributionRequest) -> Any:
@@ -249,7 +249,7 @@ MADE: Mapping[type, Made] = {
         lambda world: {**_calls_of(world), "dataset": Change(OTHER), "method": Change("debate")},
         lambda _: {"pert": "P0", "gene": "G0"},
     ),
-    RuleRequest: Made(_identify_rule, lambda _: {"smallest_effect": 0.01}, lambda _: {"smallest_effect": Change(0.02)}),
+    DecisionRule: Made(_identify_rule, lambda _: {"smallest_effect": 0.01}, lambda _: {"smallest_effect": Change(0.02)}),
     AttributionRequest: Made(
         _identify_attribution,
         lambda world: {"endpoint": world.servers[0], "rows": "sample=3", "repeats": 1},

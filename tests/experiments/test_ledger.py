@@ -6,19 +6,24 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from core.experiments.ledger import ledger_lines, pair_of_arms
+from core.experiments.decision import decide
+from core.experiments.ledger import ledger_lines, pair_of_arms, with_result
 from core.experiments.ledger_words import summary_sentences, verdict_text
-from core.store.hypotheses import HERE, PUBLISHED, Entry, EntryKind
+from core.stats.intervals import Interval
+from core.store.hypotheses import HERE, PUBLISHED, Entry
 from tests.experiments.cases import numbered
 
 
 def entry(name: str, z: float | None = None, **values: object) -> Entry:
-    kind: EntryKind = "registration" if z is None else "result"
+    """A registration, or with z a result of that many standard errors of 0.01."""
     given: dict[str, object] = {"source": HERE, "dataset": "d", "smallest_effect": 0.005, **values}
-    if z is not None:
-        half = 0.01 * t.ppf(0.975, values.get("df", np.inf))
-        given |= {"estimate": z / 100, "se": 0.01, "low": z / 100 - half, "high": z / 100 + half}
-    return Entry(kind=kind, name=name, hypothesis="h", z=z, **given)  # type: ignore[arg-type]
+    registration = Entry(kind="registration", name=name, hypothesis="h", **given)  # type: ignore[arg-type]
+    if z is None:
+        return registration
+    df = float(values.get("df", np.inf))  # type: ignore[arg-type]
+    half = 0.01 * t.ppf(0.975, df)
+    change = Interval(z / 100, z / 100 - half, z / 100 + half, 0.01, 0, "row", "made", degrees=values.get("df"))  # type: ignore[arg-type]
+    return with_result(registration, change, decide(change, float(given["smallest_effect"])))  # type: ignore[arg-type]
 
 
 def test_results_of_one_dataset_and_source_are_corrected_together() -> None:
@@ -66,23 +71,7 @@ def test_a_significant_loss_survives_nothing() -> None:
     [line] = ledger_lines(numbered([entry("one", -9.0)]))
     assert line.adjusted is not None
     assert (line.adjusted.holm < 1e-9, line.survives) == (True, False)
-    assert line.verdict == "harmful"
-
-
-@pytest.mark.parametrize(
-    ("z", "written", "words"),
-    [
-        (0.5, "rejected", "undecided, called rejected when it was written"),  # -0.015 to +0.025 holds 0.005
-        (0.5, "underpowered", "undecided, called underpowered when it was written"),
-        (3.0, "rejected", "confirmed, called rejected when it was written"),
-        (-2.5, "rejected", "harmful, called rejected when it was written"),
-        (-2.5, "harmful", "harmful"),
-    ],
-)
-def test_verdicts_of_an_older_rule_are_judged_anew_and_said(z: float, written: str, words: str) -> None:
-    [line] = ledger_lines(numbered([entry("one", z, verdict=written)]))
-    assert verdict_text(line) == words
-    assert line.judged is not None
+    assert line.entry.verdict == "harmful"
 
 
 @pytest.mark.soak
@@ -90,11 +79,11 @@ def test_nothing_survives_and_is_rejected() -> None:
     for z in np.linspace(-5, 5, 201):
         for smallest in (0.001, 0.02, 0.1):
             [line] = ledger_lines(numbered([entry("one", float(z), smallest_effect=smallest)]))
-            assert not (line.survives and line.verdict in ("rejected", "harmful", "no verdict"))
+            assert not (line.survives and line.entry.verdict in ("rejected", "harmful", "no verdict"))
 
 
 def test_what_was_registered_late_is_said_everywhere() -> None:
-    entries = numbered([entry("late", seen_before=True), entry("late", 3.0, verdict="confirmed"), entry("open")])
+    entries = numbered([entry("late", seen_before=True), entry("late", 3.0), entry("open")])
     late, waiting = ledger_lines(entries)
     assert verdict_text(late) == "confirmed, registered after its result was seen"
     assert verdict_text(waiting) == "no result yet"

@@ -30,7 +30,7 @@ def test_one_of_nine_steps_survives(ladder: list[LedgerLine]) -> None:
     assert ladder[0].adjusted is not None
     assert ladder[0].adjusted.holm == pytest.approx(9 * p[0])  # 0.0174
     assert [line.entry.name for line in ladder if line.survives] == ["kNN fusion"]
-    assert [line.verdict for line in ladder] == ["confirmed"] + ["undecided"] * 8
+    assert [line.entry.verdict for line in ladder] == ["confirmed"] + ["undecided"] * 8
 
 
 def test_differences_that_a_leaderboard_half_cannot_show(ladder: list[LedgerLine]) -> None:
@@ -60,8 +60,8 @@ def test_the_history_begins_with_what_was_there_before(ladder: list[LedgerLine])
 def test_a_record_says_where_it_is_from(ladder: list[LedgerLine]) -> None:
     record = line_record(ladder[1])
     assert (record["source"], record["seen_before"], record["survives_holm"]) == ("published elsewhere", None, False)
-    assert record["result"]["estimate"] == pytest.approx(0.013)
-    assert line_record(ladder[8])["result"] is None
+    assert record["estimate"] == pytest.approx(0.013)
+    assert line_record(ladder[8])["estimate"] is None
 
 
 def entry(**values: object) -> Entry:

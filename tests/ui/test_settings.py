@@ -37,7 +37,7 @@ from core.cli.settings import NO_SETTINGS, Taken, taken_by
 from core.engine.request import RowSelection, RunRequest
 from core.errors import InputError
 from core.experiments.benchmark_spec import KEYS, Arm, FoldsSpec, HypothesisSpec, NoiseSpec, PlanSpec, RowsSpec, parse_benchmark
-from core.experiments.rubric_hypothesis import RuleRequest
+from core.experiments.decision import DecisionRule
 from core.fields.option import Option
 from core.fields.record import arguments_of, arguments_of_option, make, options_of, values_of
 from core.fields.toml_table import parse_toml
@@ -81,7 +81,7 @@ OTHERS: Mapping[type, Mapping[str, Any]] = {
 JSON_TEXTS = {"extra_body": '{"top_k": 3}', "extra_headers": '{"X-Title": "screen"}'}
 ODD: Mapping[type, Mapping[str, Any]] = {
     FusionRequest: {"w_de": (0.25, 0.5), "w_dir": (0.25, 0.5)},
-    RuleRequest: {"smallest_effect": 0.25},
+    DecisionRule: {"smallest_effect": 0.25},
 }
 
 
@@ -138,7 +138,7 @@ FORMS: Mapping[type, Sequence[Form]] = {
     SampleRequest: [Form("arguments", {"tab": "Label", "run": "debate"}, "sample_", from_data=("sample", "by"))],
     ClaimsRequest: [Form("arguments", {"tab": "Claims", "run": "debate"}, "claims", claims_tab.NOT_HERE)],
     ClashRequest: [Form("arguments", IN_CLASH, "clash_", clash_tab.NOT_HERE, ("side",), prepare=read_clash)],
-    RuleRequest: [Form("experiments", {"tab": "Ledger"}, "ledger_", from_data=("metric",))],
+    DecisionRule: [Form("experiments", {"tab": "Ledger"}, "ledger_")],
     Question: [Form("ask", {"answered_by": "server"}, "ask_", ask_form.NOT_HERE, ("endpoint",))],
     TextSettings: [Form("data", {"tab": "Spaces and leaks"}, "build_")],
     NetworkSettings: [Form("data", {"tab": "Spaces and leaks", "build_kind": "neighbourhoods in a network"}, "build_")],

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from core.actions import ledger, rubric_ledger
-from core.actions.ledger import Recording, Registration
-from core.errors import DeskError
+from core.actions import ledger
+from core.actions.ledger import Registration
 from core.experiments.decision import DecisionRule
 from core.experiments.ledger import LedgerLine
 from core.experiments.ledger_words import SEEN
@@ -16,9 +15,9 @@ from core.fields.record import make
 from core.store.hypotheses import HERE, Entry
 from core.ui.shared import links
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.linked import choose_one
 from core.ui.shared.option_controls import show_settings
-from core.ui.shared.shell import PageContext, explain_errors, show_error
+from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
 
@@ -88,47 +87,20 @@ def _show_recording(context: PageContext, waiting: Mapping[str, Entry]) -> None:
         )
         links.to_page(links.EXPERIMENTS, "Benchmark", tab="Benchmark", benchmark=registration.benchmark)
         return
-    if registration.rubric is not None:
-        _show_rubric_recording(context, registration)
-        return
     has_runs = registration.name_a is not None and registration.name_b is not None
     if has_runs:
         st.markdown(as_text(f"It was registered for {registration.name_b} against {registration.name_a}."))
         a, b = "", ""
     else:
         a, b = _choose_runs(context, "compared")
-    is_public = st.toggle("Compare public scores instead of labelled rows", **bind("ledger_public"))
-    noise = None
-    if is_public:
-        st.caption("Two similar labelled runs show what public scores can show.")
-        noise = _choose_runs(context, "noise")
-    ready = (has_runs or bool(a and b)) and (noise is None or all(noise))
     st.caption("The result is computed from the two runs.")
-    if st.button("Record result", type="primary", key="record-result", disabled=not ready):
-        _record(context, registration, Recording(a, b, noise))
-
-
-def _show_rubric_recording(context: PageContext, registration: Entry) -> None:
-    st.markdown(as_text(f"It is about the rubric {registration.rubric} on the run {registration.name_b}."))
-    st.caption("The result is computed from the rubric's rule, or from the newest reading by a model. It cannot be typed in.")
-    if st.button("Record result", type="primary", key="record-rubric-result"):
+    if st.button("Record result", type="primary", key="record-result", disabled=not (has_runs or (a and b))):
         with explain_errors():
             with st.spinner("Comparing …"):
-                entry = rubric_ledger.record_result(context.workspace, registration.first)
-            _confirm_result(entry)
-
-
-def _record(context: PageContext, registration: Entry, wanted: Recording) -> None:
-    with explain_errors():
-        with st.spinner("Comparing …"):
-            entry = ledger.record_result(context.workspace, registration.first, wanted)
-        _confirm_result(entry)
-
-
-def _confirm_result(entry: Entry) -> None:
-    late = f", {SEEN}" if entry.seen_before else ""
-    confirm(f"{entry.name}: {entry.verdict}{late}.", _link_to_changes)
-    st.rerun()
+                entry = ledger.record_result(context.workspace, registration.first, a, b)
+            late = f", {SEEN}" if entry.seen_before else ""
+            confirm(f"{entry.name}: {entry.verdict}{late}.", _link_to_changes)
+            st.rerun()
 
 
 def _show_import(context: PageContext) -> None:
@@ -139,12 +111,10 @@ def _show_import(context: PageContext) -> None:
             with explain_errors():
                 _say_imported(ledger.import_published_ladder(context.workspace))
     with right:
-        file = st.file_uploader("A CSV or TOML file of hypotheses with their results", ["csv", "toml"], key="upload-ledger")
+        file = st.file_uploader("A CSV file of hypotheses with their results", ["csv"], key="upload-ledger")
         if st.button("Import file", key="import-ledger-file", disabled=file is None) and file is not None:
-            try:
+            with explain_errors():
                 _say_imported(ledger.import_file(context.workspace, file.getvalue(), file.name))
-            except DeskError as error:
-                show_error(error)
 
 
 def _say_imported(added: Sequence[Entry]) -> None:
