@@ -13,7 +13,7 @@ DeskError                   anything below: what, where, got, expected, in one l
 ├── StoreError              the database file
 │   ├── StoreBusy           somebody else has held it for longer than the timeout
 │   ├── StoreDamaged        truncated, or not a PerturbDesk store
-│   └── StoreTooNew         written by a later version
+│   └── StoreOtherSchema    written by another version
 ├── SystemFailure           the operating system refuses: a path, a permission, memory (made by core.system_errors)
 │   └── DiskFull            no space is left
 ├── Unreachable             a public source did not answer
@@ -83,8 +83,8 @@ class StoreDamaged(StoreError):
     """The file is truncated, or was not made by PerturbDesk; it is left as it is."""
 
 
-class StoreTooNew(StoreError):
-    """The store was written by a later version of PerturbDesk."""
+class StoreOtherSchema(StoreError):
+    """The store has the tables of another version of PerturbDesk; it is left as it is."""
 
 
 class SystemFailure(DeskError):

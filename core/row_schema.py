@@ -2,7 +2,7 @@
 tables of the store take them from here.
 
 A row is a prediction or a failure, the events of its trace, the evidence that it saw, and the calls behind it. A new column
-needs a line here, a field of its record in `core.types`, a migration of the store, and a new VERSION.
+needs a line here, a field of its record in `core.types`, a column in core/store/schema.sql, and a new VERSION.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.compatibility.old_files import unpack
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -21,7 +22,6 @@ from core.config import Settings
 from core.store import runs
 from core.store.walks import Stop
 from tests.commands import core
-from tests.compatibility.old_files import unpack
 
 EVERYTHING = Path(__file__).parent / "compatibility" / "0.2.0" / "workspace.zip"  # one of each kind but a walk-through
 THINGS = "run|dataset|space|job|report|walk-through|rubric|hypothesis|target ranking|benchmark|ablation|pack"

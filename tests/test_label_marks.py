@@ -8,10 +8,8 @@ from core.actions.workspace import Workspace
 from core.label_marks import UNMARKED, LabelMarks
 from core.report.build import Finders, build_report
 from core.report.selection import select
-from core.store import Store, changes, datasets, migrations
+from core.store import changes
 from core.store.connection import Cursor
-from core.store.imports import Import
-from core.store.imports import add as add_import
 from tests.commands import core, core_json
 from tests.report.test_report import LABELLED, RUNS, no_vectors
 
@@ -68,21 +66,3 @@ def test_it_stands_in_a_report(marked: Workspace, slides: bool) -> None:
         selection = select(db, RUNS)
     content = build_report(marked.store, "ours", selection, Finders(no_vectors), slides=slides).content.decode()
     assert content.count(MARKED.sentence) == 1
-
-
-def test_datasets_of_an_older_store_get_what_the_audit_log_knows(workspace: Workspace) -> None:
-    """The store as it was before: the columns are taken out again."""
-    step = migrations.STEPS.index(migrations.marks_of_labels)
-    detail = {"calibration": {"false_share": 0.34, "nominal": 0.05}, "left_out": {"confounded perturbations": ["A", "B"]}}
-    with workspace.store.write() as db:
-        for name in ("screen", "other"):
-            datasets.add(db, datasets.Dataset(name, name, "ternary", "", "", "imported"))
-        add_import(db, Import("i", "s", "screen.h5ad", "cells", "screen", None, 1, 0, "a"), ())
-        for name in ("screen", "other", "gone"):
-            changes.record(db, "a", "label cells", "screen.h5ad", {"name": name, **detail})
-        for column in ("false_share", "nominal_share", "confounded"):
-            db.execute(f"ALTER TABLE dataset DROP COLUMN {column}")
-        db.execute("DELETE FROM schema_version WHERE version > ?", [step])
-    older = Store(workspace.settings.store_file, workspace.settings.cache)
-    with older.read() as db:
-        assert {each.name: each.marks for each in datasets.list_all(db)} == {"screen": MARKED, "other": UNMARKED}

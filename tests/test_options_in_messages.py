@@ -131,7 +131,7 @@ def test_every_option_in_a_message_is_one_of_its_command() -> None:
         ),
         ("x.py", "try `cells labels FILE --name D --sample 3`", ["--sample (cells labels)"]),
         ("x.py", "say --colour red", ["--colour (any command)"]),
-        ("x.py", "see perturbdesk ledger verify --head, or --values counts", []),
+        ("x.py", "see perturbdesk ledger list --json, or --values counts", []),
     ],
 )
 def test_options_that_a_command_lacks_are_found(module: str, text: str, missing: list[str]) -> None:

@@ -21,8 +21,7 @@ from core.llm.endpoint import Endpoint
 from core.net.addresses import origin_of, read_addresses
 from core.net.scrubber import SHORTEST
 from core.net.server_access import ServerAccess
-from core.store import Store, chain, rebuild, runs
-from core.store.chain import Finding
+from core.store import Store, runs
 from core.version import commit_of
 
 PACKAGES = ("streamlit", "duckdb", "pandas", "numpy", "pyarrow", "scipy", "plotly", "openai")
@@ -57,10 +56,9 @@ class Diagnosis:
     """The state of an installation and its workspace.
 
     commit: "" outside a checkout. store_mb: None if there is no store yet. store: in words, "ok" if it can be read. runs,
-    targets: state → how many runs or target rankings are in it now. cells: faults in the tables of screens. chains: whether the
-    ledger and the audit log are intact. left_over: objects in the store besides the tables of PerturbDesk. lock: the holder of
-    the store's lock, None without one. keys: which address gets the key of which setting. last_errors: from the log, oldest
-    first.
+    targets: state → how many runs or target rankings are in it now. cells: faults in the tables of screens. lock: the
+    holder of the store's lock, None without one. keys: which address gets the key of which setting. last_errors: from the log,
+    oldest first.
     """
 
     version: str
@@ -71,8 +69,6 @@ class Diagnosis:
     store: str
     runs: Mapping[str, int]
     cells: Sequence[str]
-    chains: Sequence[Finding]
-    left_over: Sequence[str]
     targets: Mapping[str, int]
     lock: str | None
     endpoints: Sequence[EndpointState]
@@ -94,8 +90,6 @@ def examine(settings: Settings) -> Diagnosis:
         store=found.words,
         runs=found.runs,
         cells=found.cells,
-        chains=found.chains,
-        left_over=found.left_over,
         targets=_target_states(settings),
         lock=found.lock,
         endpoints=asyncio.run(_endpoint_states(settings)),
@@ -114,8 +108,6 @@ class _StoreState:
     lock: str | None = None
     runs: Mapping[str, int] = field(default_factory=dict)
     cells: Sequence[str] = ()
-    chains: Sequence[Finding] = ()
-    left_over: Sequence[str] = ()
 
 
 def _store_state(settings: Settings) -> _StoreState:
@@ -125,13 +117,12 @@ def _store_state(settings: Settings) -> _StoreState:
         with Store(settings.store_file, settings.cache / "scratch", PATIENCE_S, settings.store_memory_mb).read() as db:
             recorded = runs.list_all(db)
             problems = cells.find_problems(Workspace(settings), db)
-            chains, left_over = chain.verify(db), rebuild.find_foreign(db)
     except StoreBusy as error:
         return _StoreState("busy", str(error))
     except (StoreError, OSError) as error:
         return _StoreState(f"{type(error).__name__}: {error}")
     present = jobs.with_present_states(Workspace(settings), recorded)
-    return _StoreState("ok", None, dict(Counter(run.status for run in present)), problems, chains, left_over)
+    return _StoreState("ok", None, dict(Counter(run.status for run in present)), problems)
 
 
 def _target_states(settings: Settings) -> Mapping[str, int]:

@@ -19,8 +19,7 @@ from core.experiments import measure
 from core.experiments.decision import DecisionRule
 from core.experiments.ledger import LedgerLine, ledger_lines
 from core.experiments.published_ladder import LADDER, entry_of_row
-from core.store import Cursor, chain, changes, datasets, hypotheses, runs
-from core.store.chain import Finding
+from core.store import Cursor, changes, datasets, hypotheses, runs
 from core.store.hypotheses import HERE, Entry
 from core.store.runs import Run
 from core.texts import check_name, list_known
@@ -57,18 +56,6 @@ def list_entries(workspace: Workspace) -> list[Entry]:
 def list_lines(workspace: Workspace) -> list[LedgerLine]:
     """Return every line of the ledger, its p corrected for all tests and comparisons on its dataset."""
     return ledger_lines(list_entries(workspace), looked_by_dataset(workspace))
-
-
-def verify(workspace: Workspace) -> tuple[Finding, Finding]:
-    """Return whether the ledger and the audit log are intact, and if not, from which entry on."""
-    with workspace.store.read() as db:
-        return chain.verify(db)
-
-
-def find_head(workspace: Workspace, noted: str) -> tuple[str, int] | None:
-    """Return which chain has an entry with a noted hash, and its number; None if neither. Raise InputError for no hash."""
-    with workspace.store.read() as db:
-        return chain.find_head(db, noted)
 
 
 def register(workspace: Workspace, wanted: Registration) -> Entry:
@@ -259,6 +246,5 @@ def _add(workspace: Workspace, action: str, entries: Sequence[Entry]) -> list[En
                 added.append(there)
             found.append(there)
         changes.bump(db, "ledger")
-        detail |= {"ledger": asdict(chain.head(db, chain.LEDGER))}
         detail |= {"entries": [entry.id for entry in added], "verdicts": [entry.verdict for entry in added if entry.verdict]}
         return found

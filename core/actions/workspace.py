@@ -79,8 +79,8 @@ class Workspace:
         with self.store.write() as cursor:
             detail: dict[str, Any] = {}
             yield cursor, detail
-            line = changes.record(cursor, self.settings.author, action, subject, detail)
-        LOGGER.info("%s %s (audit log: entry %d, %s)", action, subject, line.entries, line.hash)
+            position = changes.record(cursor, self.settings.author, action, subject, detail)
+        LOGGER.info("%s %s (audit log: entry %d)", action, subject, position)
 
     def refuse_if_read_only(self, action: str, subject: str) -> None:
         """Raise ReadOnly in read-only mode, and for a person who may change nothing now; for actions that do something before

@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from core.actions import backups
-from core.cli.base import Json, ReplaceFile, say, show
+from core.cli.base import Json, ReplaceFile, show
 
 app = typer.Typer()
-_SHOWN = 10  # of what was left out
 
 
 @app.command()
@@ -23,9 +22,8 @@ def backup(
 ) -> None:
     """Write the whole workspace to one file, also while runs write."""
     written = backups.back_up(context.obj, out, replace=replace)
-    lines = [f"{out}: {written.runs:,} runs, SHA-256 {written.sha256}"]
-    lines += [f"{name}: {end.entries:,} entries, head {end.hash}" for name, end in written.heads.items() if end.entries]
-    show({"path": str(out), "sha256": written.sha256}, as_json, "\n".join(lines))
+    result = {"path": str(out), "sha256": written.sha256}
+    show(result, as_json, f"{out}: {written.runs:,} runs, SHA-256 {written.sha256}")
 
 
 @app.command()
@@ -37,9 +35,5 @@ def restore(
     """Make an empty workspace the one of a backup."""
     restored = backups.restore(context.obj, file)
     place = context.obj.settings.workspace
-    if restored.left_out:
-        more = len(restored.left_out) - _SHOWN
-        say(f"left out of its store: {', '.join(restored.left_out[:_SHOWN])}{f' and {more:,} more' if more > 0 else ''}")
-    for problem in restored.problems:
-        say(f"warning: {problem}")
-    show({"path": str(file), "sha256": restored.sha256}, as_json, f"{place}: {restored.runs:,} runs from {file}")
+    result = {"path": str(file), "sha256": restored.sha256}
+    show(result, as_json, f"{place}: {restored.runs:,} runs from {file}")

@@ -65,7 +65,7 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "ablation": Group("Ready ablations: one idea changed, added or removed."),
         "plan": Command("benchmark", "Plan a benchmark: rows, cuts, seeds, cost."),
         "benchmark": Command("benchmark", "Run a blinded paired benchmark."),
-        "ledger": Group("The ledger of hypotheses: register, record, list, verify."),
+        "ledger": Group("The ledger of hypotheses: register, record, list."),
         "reproduce": Command("reproduce", "Recompute the published numbers."),
     },
     "Show": {

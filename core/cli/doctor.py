@@ -16,8 +16,7 @@ app = typer.Typer()
 def doctor(context: typer.Context, as_json: Json = False) -> None:
     """Show versions, the workspace, its store and lock, the model server, free disk and the last errors, without secrets."""
     found = examine(context.obj.settings)
-    result = {**asdict(found), "chains": [chain.as_record() for chain in found.chains]}
-    show(result, as_json, "\n".join(_lines(found)))
+    show(asdict(found), as_json, "\n".join(_lines(found)))
 
 
 def _lines(found: Diagnosis) -> list[str]:
@@ -29,8 +28,6 @@ def _lines(found: Diagnosis) -> list[str]:
         f"store      {size}{found.store}",
         f"runs       {', '.join(f'{n} {state}' for state, n in found.runs.items()) or 'none'}",
         *(f"cells      {problem}" for problem in found.cells),
-        *(f"chain      {chain.sentence}" for chain in found.chains),
-        *(f"left over  {name}" for name in found.left_over),
         f"targets    {', '.join(f'{n} {state}' for state, n in found.targets.items()) or 'none'}",
         f"lock       {found.lock or 'free'}",
         *(f"endpoint   {_endpoint_line(endpoint)}" for endpoint in found.endpoints),

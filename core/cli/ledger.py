@@ -1,4 +1,4 @@
-"""Commands behind `ledger`: list, add, result, import, verify. Nothing changes or deletes an entry."""
+"""Commands behind `ledger`: list, add, result, import. Nothing changes or deletes an entry."""
 
 from __future__ import annotations
 
@@ -94,36 +94,6 @@ def import_(
     lines = [line for line in _lines(context.obj) if line.entry.id in ids]
     shown = {"imported": len(added), "hypotheses": [line_record(line) for line in lines]}
     show(shown, as_json, "\n".join([f"{len(added)} entries imported", *_table(lines)]))
-
-
-@app.command()
-def verify(
-    context: typer.Context,
-    head: Annotated[
-        str,
-        typer.Option(metavar="HASH", help="An earlier head, which must be an entry of the ledger or of the audit log."),
-    ] = "",
-    as_json: Json = False,
-) -> None:
-    """Check that the ledger and the audit log are intact. Exits 1 if not, and shows the first bad entry.
-
-    The printed heads seal all entries. Store them elsewhere: only a stored head reveals that both were rewritten.
-    """
-    findings = ledger.verify(context.obj)
-    noted = ledger.find_head(context.obj, head) if head else None
-    result: dict[str, Any] = {"intact": all(each.is_intact for each in findings)}
-    result |= {each.chain.replace(" ", "_"): each.as_record() for each in findings}
-    lines = [each.sentence for each in findings]
-    if head:
-        result["noted"] = {"hash": head, "chain": noted[0] if noted else None, "entry": noted[1] if noted else None}
-        lines.append(f"Head {head}: {f'entry {noted[1]:,} of the {noted[0]}' if noted else 'no entry has it'}.")
-    show(result, as_json, "\n".join(lines))
-    problems = [each.sentence for each in findings if not each.is_intact]
-    if head and noted is None:
-        problems.append(f"Head {head}: no entry has it, so entries are missing or all were rewritten.")
-    if problems:
-        say(f"error: {' '.join(problems)}")
-        raise typer.Exit(1)
 
 
 def _split_pair(text: str) -> tuple[str, str]:

@@ -23,7 +23,6 @@ from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.standing import Standing, standing_of
 from core.stats.arrays import Floats
-from core.store.chain import Finding
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.imports import Import
@@ -72,8 +71,7 @@ class Material:
 
     runs: those that were chosen; ancestors: what they were made from. counts: `datasets.counts` of the dataset; dataset_rows:
     `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that have
-    it. files: what was imported. ledger: every hypothesis; chain: whether they are as they were written.
-    rubrics, outcomes: by run, if a figure shows rubrics; outcomes:
+    it. files: what was imported. ledger: every hypothesis. rubrics, outcomes: by run, if a figure shows rubrics; outcomes:
     `rubric_worth.load_outcomes`, always of the first run. find_vectors: what permuted vectors score, if that was computed before.
     find_answers: what a rule or a model answers to a rubric. reproduce: recomputes the published numbers. explorers: of the
     fusions among `runs`, by run, if they are shown. expression: what genes are like in control cells, None for a dataset that was
@@ -92,7 +90,6 @@ class Material:
     chosen_rows: Mapping[str, Sequence[ChosenRow]]
     files: Sequence[Import]
     ledger: Sequence[Entry]
-    chain: Finding
     rubrics: Mapping[str, Sequence[AskedRubric]]
     outcomes: Mapping[str, pd.Series]
     find_vectors: FindVectors

@@ -15,7 +15,6 @@ from core.report.selection import ReportSelection
 from core.scoring import rubric_worth, run_scores
 from core.store import (
     Cursor,
-    chain,
     datasets,
     evidence,
     findings,
@@ -71,7 +70,6 @@ def load_material(
         chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
         ledger=hypotheses.list_all(db),
-        chain=chain.verify(db)[0],
         rubrics={run.id: _find_rubrics(db, run) for run in chosen} if shows_rubrics else {},
         outcomes={run.id: rubric_worth.load_outcomes(db, rows[run.id]) for run in (chosen if shows_rubrics else chosen[:1])},
         find_vectors=find_vectors,

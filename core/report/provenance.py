@@ -19,7 +19,7 @@ def show_provenance(material: Material, selection: ReportSelection) -> Html:
     """Return version, files, runs with their sources, and the choices."""
     return join(
         [
-            lines([("Made with PerturbDesk", describe()), ("Dataset", _dataset(material)), *_ledger(material)]),
+            lines([("Made with PerturbDesk", describe()), ("Dataset", _dataset(material))]),
             element("h3", "Imported files"),
             _files(material),
             element("h3", "Runs"),
@@ -34,11 +34,6 @@ def _dataset(material: Material) -> str:
     found = material.dataset
     parts = (f"{found.name} ({found.id})", found.organism, found.context, "simulated" if found.origin == "simulated" else "")
     return ", ".join(filter(None, parts))
-
-
-def _ledger(material: Material) -> list[tuple[str, object]]:
-    """Return the state of the ledger with its head, which readers can ask its owner for; nothing for an empty one."""
-    return [("Ledger", material.chain.sentence.removeprefix("Ledger: "))] if material.chain.entries else []
 
 
 def _files(material: Material) -> Html:

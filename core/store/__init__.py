@@ -2,10 +2,7 @@
 
 attachment      the file as one writer has it, or all readers of this process
 connection      who may use the file when: many readers or one writer, across threads and processes
-migrations      the schema, as numbered steps
-frozen          what released migrations run, never edited
-rebuild         a store that came from elsewhere, made again of the rows of its tables
-chain           the chains of hashes that the audit log and the ledger are; chain_check says where one is broken
+schema          the tables, in schema.sql, and the hash by which a store of other tables is refused
 queries         how query modules talk to a cursor
 datasets, pairs, runs, predictions, traces, evidence, calls, imports: one table each
 file_rows       what each file of a cell line says, from which its rows are made

@@ -192,10 +192,11 @@ class _KeptFile:
 
     def _read_state(self) -> FileState:
         assert self._descriptor is not None
-        return _stat(self.file), _stat(log_of(self.file)), os.pread(self._descriptor, HEADERS_BYTES, 0)
+        return file_stat(self.file), file_stat(log_of(self.file)), os.pread(self._descriptor, HEADERS_BYTES, 0)
 
 
-def _stat(file: Path) -> FileStat:
+def file_stat(file: Path) -> FileStat:
+    """Return device, inode, size and time of a file in nanoseconds; None without one."""
     try:
         stat = file.stat()
     except FileNotFoundError:

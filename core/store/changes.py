@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from core.store import chain
+from core.clock import local_of
 from core.store.connection import Cursor
+from core.store.queries import insert_values, one
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,16 +17,23 @@ if TYPE_CHECKING:
 _OF_RUN: Final = "run:"
 
 
-def record(cursor: Cursor, author: str, action: str, subject: str, detail: Mapping[str, Any]) -> chain.Head:
-    """Add a line to the audit log, in the transaction that makes the change; lines are only ever added, chained to the last.
+def record(cursor: Cursor, author: str, action: str, subject: str, detail: Mapping[str, Any]) -> int:
+    """Append a line to the audit log, in the transaction that makes the change; return its position.
 
-    A change of the ledger states the end of that in its detail: entries and hash, as "ledger".
+    Lines are only ever added. The lock of a write keeps others from adding one meanwhile.
     """
-    text = json.dumps(detail, default=str, sort_keys=True)
-    ledger = chain.Head(**detail["ledger"]) if "ledger" in detail else None
-    columns = {"author": author, "action": action, "subject": subject, "detail": text}
-    line = chain.append(cursor, chain.AUDIT_LOG, columns, ledger)
-    return chain.Head(line["position"], line["hash"])
+    [last] = one(cursor, "SELECT max(position) FROM trail") or (None,)
+    position = int(last or 0) + 1
+    line = {
+        "position": position,
+        "changed_at": local_of(datetime.now(UTC)),
+        "author": author,
+        "action": action,
+        "subject": subject,
+        "detail": json.dumps(detail, default=str, sort_keys=True),
+    }
+    insert_values(cursor, "trail", line)
+    return position
 
 
 def latest(cursor: Cursor, limit: int = 50) -> pd.DataFrame:

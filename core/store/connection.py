@@ -25,8 +25,18 @@ from core.config import Settings
 from core.errors import DeskError, StoreBusy, StoreError, StoreMemoryShort
 from core.file_io import part_of
 from core.log import LOGGER
-from core.store import migrations
-from core.store.attachment import HEADERS_BYTES, Attachment, Mode, closed_connection, damage_error, first_line, log_of
+from core.store import schema
+from core.store.attachment import (
+    HEADERS_BYTES,
+    Attachment,
+    FileStat,
+    Mode,
+    closed_connection,
+    damage_error,
+    file_stat,
+    first_line,
+    log_of,
+)
 from core.system_errors import explain, explain_text
 
 Cursor = duckdb.DuckDBPyConnection
@@ -95,17 +105,14 @@ class Store:
         self._rests_until = end + min(end - start, _MAX_PAUSE_S)
 
     def _prepare(self) -> None:
-        """Create a missing file and migrate an older one; look again only when the file was replaced."""
+        """Create a missing file, refuse one of another schema; look again only when the file was replaced."""
         if self._prepared is not None and self._prepared == self._identity():
             return
         if self._identity() is None:
             self._create()
         with self._hold_lock("READ_ONLY"), self._attachment.shared(), self._cursor() as cursor:
             self._refuse_truncated(cursor)
-            behind = migrations.is_behind(cursor, self.file)
-        if behind:
-            with self._hold_lock("READ_WRITE"), self._attachment.alone("READ_WRITE"), self._cursor() as cursor:
-                migrations.upgrade(cursor, self.file)
+            schema.refuse_other(cursor, self.file)
         self._prepared = self._identity()
 
     def _create(self) -> None:
@@ -117,7 +124,7 @@ class Store:
                 with part_of(self.file, is_folder=True) as folder:
                     made = folder / self.file.name
                     with self._attachment.alone("READ_WRITE", made), self._cursor() as cursor:
-                        migrations.upgrade(cursor, self.file)
+                        schema.create(cursor)
                         cursor.execute("CHECKPOINT desk")
                     self._set_log_aside()
                     made.replace(self.file)
@@ -131,20 +138,24 @@ class Store:
             log_of(self.file).replace(aside)
             LOGGER.warning("%s: the log of a store that is no longer there, moved to %s", log_of(self.file), aside.name)
 
-    def settled_state(self) -> tuple[object, ...] | None:
-        """Return a state that every commit changes: place, size and time of the file and of its log; None just after a change.
+    def state(self) -> tuple[FileStat, FileStat]:
+        """Return a state that every commit changes: place, size and time of the file and of its log."""
+        return file_stat(self.file), file_stat(log_of(self.file))
 
-        Equal states are equal contents. File systems count time in steps of some milliseconds, so that a file that changed a
-        moment ago may change once more without a sign.
+    def settled_state(self) -> tuple[Path, FileStat, FileStat] | None:
+        """Return the state; None just after a change. Equal states are equal contents.
+
+        File systems count time in steps of some milliseconds, so that a file that changed a moment ago may change once more
+        without a sign.
         """
-        stats = [_stat(place) for place in (self.file, log_of(self.file))]
-        if any(stat and abs(time.time_ns() - stat.st_mtime_ns) < _SETTLES_NS for stat in stats):
+        state = self.state()
+        if any(stat and abs(time.time_ns() - stat[-1]) < _SETTLES_NS for stat in state):
             return None
-        return (self.file, *((stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns) if stat else None for stat in stats))
+        return (self.file, *state)
 
     def _identity(self) -> tuple[int, int] | None:
-        stat = _stat(self.file)
-        return (stat.st_dev, stat.st_ino) if stat else None
+        stat = file_stat(self.file)
+        return stat and stat[:2]
 
     @contextmanager
     def _hold_lock(self, mode: Mode) -> Iterator[None]:
@@ -234,13 +245,6 @@ class Store:
         if isinstance(error, duckdb.IOException | duckdb.FatalException | duckdb.SerializationException):
             return self._attachment.error_of(error)
         return explain_text(error, self.file) if isinstance(error, duckdb.TransactionException) else None
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except FileNotFoundError:
-        return None
 
 
 def open_store(settings: Settings) -> Store:

@@ -40,9 +40,7 @@ def add(cursor: Cursor, dataset: Dataset) -> None:
     check_name("dataset", dataset.name)
     own = [dataset.id, dataset.name, dataset.kind, dataset.organism, dataset.context, dataset.origin, dataset.headline]
     marks = [dataset.marks.false_share, dataset.marks.nominal, dataset.marks.confounded]
-    cursor.execute(
-        f"INSERT INTO dataset ({_COLUMNS}, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, now()::TIMESTAMP)", [*own, *marks]
-    )
+    cursor.execute(f"INSERT INTO dataset ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [*own, *marks])
 
 
 def list_all(cursor: Cursor) -> list[Dataset]:

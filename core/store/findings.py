@@ -18,8 +18,7 @@ from core.types import Flag
 def update(cursor: Cursor, run: str) -> None:
     """Set the findings of a run's briefs, the flag of the rows in which a role collapsed, and the number of these rows.
 
-    A row whose method found the collapse keeps its flag. A migration calls this before later ones are there: only columns
-    of the first schema are named.
+    A row whose method found the collapse keeps its flag.
     """
     dossiers = dict(_dossiers(cursor, run))
     places: list[tuple[str, int]] = []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from datetime import datetime
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from typing import Any, Literal
 
-from core.store import chain
+from core.clock import local_of
 from core.store.connection import Cursor
-from core.store.queries import one
+from core.store.queries import insert_values, one
 
 EntryKind = Literal["registration", "result"]
 Source = Literal["here", "published elsewhere"]
@@ -78,34 +78,31 @@ class Entry:
         return all(getattr(self, name) == getattr(other, name) for name in _CONTENT)
 
 
-_KINDS: dict[str, str] = {column.name: str(column.type) for column in fields(Entry)}
-_COLUMNS = tuple(_KINDS)
+_COLUMNS = tuple(column.name for column in fields(Entry))
 _OF_WRITING = {"id", "first", "position", "author", "written_at", "code_version", "seen_before"}
 _CONTENT = tuple(name for name in _COLUMNS if name not in _OF_WRITING)
 
 
 def add(cursor: Cursor, entry: Entry, new_id: str) -> Entry:
-    """Add an entry under a new id, dated now, at the end of the ledger, chained to the last and linked to the first about its
-    hypothesis. The line of the audit log that tells of it must state the ledger's end (`changes.record`).
+    """Add an entry under a new id, dated now, at the end of the ledger, linked to the first about its hypothesis.
 
     Hypotheses of one source and dataset are distinguished by their names.
     """
-    [first] = one(
+    [last, first] = one(
         cursor,
-        """SELECT min_by(id, position) FROM hypothesis WHERE name = ? AND source = ?
-           AND dataset IS NOT DISTINCT FROM ?""",
+        """SELECT max(position), min_by(id, position) FILTER (name = ? AND source = ?
+             AND dataset IS NOT DISTINCT FROM ?) FROM hypothesis""",
         [entry.name, entry.source, entry.dataset],
-    ) or (None,)
-    values = {name: _as_stored(getattr(entry, name), kind) for name, kind in _KINDS.items()}
-    log = chain.head(cursor, chain.AUDIT_LOG)
-    added = chain.append(cursor, chain.LEDGER, {**values, "id": new_id, "first": first or new_id}, log)
-    return _record(tuple(added[name] for name in _COLUMNS))
-
-
-def _as_stored(value: Any, kind: str) -> Any:
-    """Return the value as the store gives it back, of which the chain makes its hash."""
-    number = {"float | None": float, "int | None": int, "bool | None": bool}.get(kind)
-    return value if value is None or number is None else number(value)
+    ) or (None, None)
+    added = replace(
+        entry,
+        id=new_id,
+        first=first or new_id,
+        position=(last or 0) + 1,
+        written_at=local_of(datetime.now(UTC)),
+    )
+    insert_values(cursor, "hypothesis", {name: getattr(added, name) for name in _COLUMNS})
+    return added
 
 
 def list_all(cursor: Cursor) -> list[Entry]:

@@ -153,6 +153,12 @@ def insert(cursor: Cursor, table: str, columns: Mapping[str, Any], *, ignore_exi
     insert_all(cursor, [insertion(table, columns, ignore_existing=ignore_existing)])
 
 
+def insert_values(cursor: Cursor, table: str, values: Mapping[str, Any]) -> None:
+    """Insert one row, a value for each column named."""
+    marks = ", ".join("?" * len(values))
+    cursor.execute(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})", list(values.values()))
+
+
 def _hand_over(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of tables, which are let go: the transaction keeps what was registered until it ends."""
     while tables:

@@ -124,7 +124,6 @@ def _record(row: tuple[Any, ...]) -> Run:
     values["evaluation"] = None if values["evaluation"] is None else json.loads(values["evaluation"])
     values["parents"] = tuple(values["parents"])
     values |= {name: values[name] and local_of(values[name]) for name in _IN_UTC}
-    values["folded_bytes"], values["cause"] = values["folded_bytes"] or 0, values["cause"] or ""
     return Run(**values)
 
 
@@ -223,7 +222,7 @@ def statuses(cursor: Cursor) -> Mapping[str, str]:
 
 def folded_bytes(cursor: Cursor, run: str) -> int | None:
     """Return bytes of a run's journal that are in the store; None if the store has no such run."""
-    row = one(cursor, "SELECT coalesce(folded_bytes, 0) FROM run WHERE id = ?", [run])
+    row = one(cursor, "SELECT folded_bytes FROM run WHERE id = ?", [run])
     return None if row is None else int(row[0])
 
 

@@ -93,7 +93,7 @@ def test_pairs_cannot_be_undone_under_a_run(small_workspace: Workspace) -> None:
     undo(small_workspace, "train.csv", with_runs=True)
     undo(small_workspace, "test.csv")
     left = everything(small_workspace)
-    assert {name for name, rows in left.items() if rows} == {"schema_version", "gene"}
+    assert {name for name, rows in left.items() if rows} == {"schema_hash", "gene"}
 
 
 def test_undoing_what_is_not_there(small_workspace: Workspace) -> None:

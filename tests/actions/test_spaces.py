@@ -370,7 +370,7 @@ def test_the_demo_can_be_taken_back_without_its_space(demo_workspace: Workspace,
     if change != "delete":
         spaces.delete(workspace, "simulated")
     undo(workspace, "lps.json")
-    assert {name for name, rows in everything(workspace).items() if rows} == {"schema_version", "gene"}
+    assert {name for name, rows in everything(workspace).items() if rows} == {"schema_hash", "gene"}
     assert worlds.kept_files(workspace) == {}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import pandas as pd
 import pytest
 
 from core.actions import undo
-from core.actions.ledger import import_published_ladder, verify
 from core.actions.workspace import Workspace
 from core.errors import InputError, NotFound
 from core.plots import macro_scores
@@ -24,7 +22,6 @@ from core.report.figures.registry import KINDS, kind_named
 from core.report.markup import data, element
 from core.report.material import Material
 from core.report.material_loader import load_material
-from core.report.provenance import show_provenance
 from core.report.question import MOST_FIGURES
 from core.report.selection import ReportSelection, select
 from core.report.tables import table
@@ -189,16 +186,6 @@ def test_a_report_loads_nothing_and_names_its_sources(little_demo: Workspace, se
         events = traces.of_row(db, selection.runs[0], selection.rows[0])
     brief = next(event["content"] for event in events if event["kind"] == "brief")
     assert brief.split("\n")[0] in text
-
-
-@pytest.mark.soak
-def test_a_report_has_the_head_of_the_ledger(material: Material, selection: ReportSelection, little_copy: Workspace) -> None:
-    """Whoever gets it can ask later whether that is still an entry of the ledger; an empty ledger has none."""
-    assert "<dt>Ledger</dt>" not in str(show_provenance(material, selection))
-    import_published_ladder(little_copy)
-    [found, _] = verify(little_copy)
-    page = str(show_provenance(replace(material, chain=found), selection))
-    assert f"<dt>Ledger</dt><dd>intact, 9 entries, head {found.head}.</dd>" in page
 
 
 def test_what_cannot_be_shown_is_refused(little_demo: Workspace) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -10,8 +14,9 @@ from core.actions import runs as run_actions
 from core.actions.imports import import_upload
 from core.actions.undo import undo
 from core.actions.workspace import Workspace
+from core.config import REPOSITORY
 from core.methods.fusion_settings import FusionSettings
-from core.store import changes, runs
+from core.store import Store, changes, runs
 from tests import cases
 from tests.derived import save_fusion
 
@@ -63,3 +68,38 @@ def test_a_parent_that_goes_moves_what_is_made_from_it(
     save_fusion(small_workspace, FusionSettings("debate", ("fused",), (0.5,), (0.5,)), "fused again")
     made = {f"run:{key_of(small_workspace, name)}" for name in ("fused", "fused again")}
     assert made <= moved_by(small_workspace, lambda: remove(small_workspace, "more"))
+
+
+PROCESSES, CHANGES = 3, 5
+WRITER = """
+import sys
+from pathlib import Path
+from core.store import Store, changes, hypotheses
+from core.store.hypotheses import HERE, Entry
+folder, name = Path(sys.argv[1]), sys.argv[2]
+store = Store(folder / "desk.duckdb", folder / "cache")
+for number in range(int(sys.argv[3])):
+    with store.write() as db:
+        hypotheses.add(db, Entry(kind="registration", name=name, hypothesis=str(number), source=HERE), f"{name}{number}")
+        changes.record(db, name, "register hypothesis", str(number), {})
+"""
+
+
+@pytest.mark.soak
+def test_processes_that_write_at_once_number_their_entries_without_gaps(tmp_path: Path) -> None:
+    store = Store(tmp_path / "desk.duckdb", tmp_path / "cache")
+    command = [sys.executable, "-c", WRITER, str(tmp_path)]
+    writers = [subprocess.Popen([*command, f"w{n}", str(CHANGES)], cwd=REPOSITORY) for n in range(PROCESSES)]
+    assert [writer.wait(timeout=120) for writer in writers] == [0] * PROCESSES
+    expected = list(range(1, PROCESSES * CHANGES + 1))
+    with store.read() as db:
+        for table in ("trail", "hypothesis"):
+            [(positions,)] = db.execute(f"SELECT list(position ORDER BY position) FROM {table}").fetchall()
+            assert positions == expected
+        [(authors,)] = db.execute("SELECT count(DISTINCT author) FROM trail").fetchall()
+    assert authors == PROCESSES
+
+
+def test_no_code_changes_or_deletes_an_entry_of_the_audit_log_or_the_ledger() -> None:
+    rewrites = re.compile(r"(?:UPDATE|DELETE FROM|TRUNCATE)\s+(?:trail|hypothesis)\b", re.IGNORECASE)
+    assert [path for path in (REPOSITORY / "core").rglob("*.py") if rewrites.search(path.read_text("utf-8"))] == []

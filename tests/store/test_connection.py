@@ -21,7 +21,7 @@ import pytest
 from filelock import ReadWriteLock
 
 from core.config import Settings
-from core.errors import StoreBusy, StoreDamaged, StoreTooNew
+from core.errors import StoreBusy, StoreDamaged, StoreOtherSchema
 from core.store import Cursor, Store, changes, connection, open_store
 from core.store.connection import OPEN_STORES
 from core.store.queries import Insertion, insert_all
@@ -62,7 +62,7 @@ def test_a_new_store_is_made_with_its_schema(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with store.read() as db:
         tables = {name for (name,) in db.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
-    assert {"dataset", "pair", "run", "prediction", "trace_event", "schema_version"} <= tables
+    assert {"dataset", "pair", "run", "prediction", "trace_event", "schema_hash"} <= tables
 
 
 @pytest.mark.soak
@@ -332,10 +332,34 @@ def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
     assert store.file.read_bytes() == before
 
 
-def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
-    with store_at(tmp_path).write() as db:
-        db.execute("INSERT INTO schema_version VALUES (999, 'from the future', now()::TIMESTAMP)")
-    with pytest.raises(StoreTooNew, match="999"), store_at(tmp_path).read():
+@pytest.mark.parametrize(
+    ("change", "stated"),
+    [
+        ("UPDATE schema_hash SET sha256 = repeat('ab', 32)", "schema ababababab"),
+        ("DELETE FROM schema_hash", "without a hash"),
+        ("DROP TABLE schema_hash", "without a hash"),  # as the numbered schemas of version 0.2
+    ],
+)
+def test_a_store_of_another_schema_is_refused_in_one_line_and_left_as_it_is(tmp_path: Path, change: str, stated: str) -> None:
+    store = store_at(tmp_path)
+    with store.write() as db:
+        db.execute(change)
+    before = {path.name: path.read_bytes() for path in store.file.parent.glob("desk.duckdb*")}
+    for use in (store_at(tmp_path).read, store_at(tmp_path).write):
+        with pytest.raises(StoreOtherSchema) as refused, use():
+            pass
+        assert str(store.file) in str(refused.value)
+        assert stated in str(refused.value)
+        assert "\n" not in str(refused.value)
+    left = {path.name: path.read_bytes() for path in store.file.parent.glob("desk.duckdb*")}
+    assert left == before
+
+
+def test_an_empty_database_is_no_store(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    with worlds.opened_directly(store.file):
+        pass
+    with pytest.raises(StoreDamaged, match="no tables"), store.read():
         pass
 
 

@@ -1,49 +1,12 @@
-"""Findings made anew: in a store of an older schema, and counted by role."""
+"""Findings counted by role."""
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import pytest
 
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
-from core.store import findings, migrations, predictions, runs, traces
+from core.actions.workspace import Workspace
+from core.store import findings, predictions, runs, traces
 from core.store.predictions import RowFilter
-from tests.bundled import stored
-
-
-def as_of_0_1_0(workspace: Workspace, run: str) -> None:
-    """Leave what version 0.1.0 found: letters with a bracket, short briefs, and no more rows collapsed than these.
-
-    Of other runs leave one row.
-    """
-    with workspace.store.write() as db:
-        key = runs.find(db, run).id
-        db.execute(
-            """UPDATE trace_event SET findings = list_filter(findings, lambda f: f IN ('short', 'option', 'against', 'cites'))
-               WHERE run = ?""",
-            [key],
-        )
-        db.execute(
-            """UPDATE prediction SET flags = list_filter(flags, lambda f: f <> 'role_collapse') WHERE run = ? AND pair_id NOT IN (
-                 SELECT pair_id FROM trace_event WHERE list_contains(findings, 'option'))""",
-            [key],
-        )
-        db.execute("UPDATE run SET collapsed = 0 WHERE id = ?", [key])
-        db.execute("DELETE FROM trace_event WHERE run <> ? AND pair_id <> (SELECT min(pair_id) FROM trace_event)", [key])
-
-
-def test_an_older_store_is_searched_anew(little_demo: Workspace, tmp_path: Path) -> None:
-    run = "simulated collapsed debate"
-    shutil.copytree(little_demo.settings.workspace, tmp_path / "old")
-    old = open_workspace(Settings(workspace=tmp_path / "old"))
-    as_of_0_1_0(old, run)
-    assert stored(old, run) != stored(little_demo, run)
-    with old.store.write() as db:
-        migrations.wider_findings(db)
-    assert stored(old, run) == stored(little_demo, run)
 
 
 @pytest.mark.soak

@@ -158,8 +158,8 @@ def test_a_process_killed_while_it_makes_a_store_leaves_none(tmp_path: Path) -> 
     program = f"""
 import os, signal
 from pathlib import Path
-from core.store import Store, migrations
-migrations.upgrade = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from core.store import Store, schema
+schema.create = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 place = Path({str(tmp_path)!r})
 with Store(place / "data" / "desk.duckdb", place / "cache").read():
     pass

@@ -1,4 +1,4 @@
-"""What the store knows of gene spaces, knowledge packs and presets, and how an older store learns of them."""
+"""What the store knows of gene spaces, knowledge packs and presets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import duckdb
 import pytest
 
 from core.errors import NotFound
-from core.store import Store, imports, migrations, notes, pairs, spaces
-from core.store.imports import Import
+from core.store import Store, notes, pairs, spaces
 from core.store.spaces import PackRecord, SpaceRecord
 
 SPACE = SpaceRecord(
@@ -101,30 +100,3 @@ def test_genes_that_are_here_are_described_and_empty_texts_say_nothing(store: St
         assert pairs.describe(db, {"Ga": "a kinase", "Gb": "  ", "Gone": "elsewhere"}) == 1
         assert pairs.describe(db, {"Gc": " "}) == pairs.describe(db, {}) == 0
         assert [pairs.symbol(db, gene)[1] for gene in ("Ga", "Gb", "Gc", "Gone")] == ["a kinase", "old", None, None]
-
-
-@pytest.mark.soak
-def test_a_store_of_the_first_schema_keeps_its_imports_and_takes_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = "INSERT INTO import VALUES ('i1', 'sha', 'train.csv', 'challenge_train', ?, NULL, 4, 0, now()::TIMESTAMP, 'Ada')"
-    with monkeypatch.context() as patched:
-        patched.setattr(migrations, "STEPS", migrations.STEPS[:1])
-        old = Store(tmp_path / "desk.duckdb", tmp_path / "cache")
-        with pytest.raises(duckdb.ConstraintException), old.write() as db:
-            db.execute(file, [None])  # an import without a dataset had no place there
-        with old.write() as db:
-            db.execute(file, ["d1"])
-    store = Store(tmp_path / "desk.duckdb", tmp_path / "cache")
-    with store.write() as db:
-        assert imports.by_content(db, "sha") == imports.find(db, "train.csv")
-        kept = replace(imports.find(db, "i1"), imported_at=None)
-        assert kept == Import("i1", "sha", "train.csv", "challenge_train", "d1", None, 4, 0, "Ada")
-        imports.add(db, Import("i2", "sha2", "desc.json", "descriptions", None, None, 3, 0, "Ada"), ())
-        spaces.add_pack(db, PACK)
-        spaces.add(db, SPACE)
-        notes.save_preset(db, "what-if", "mine", {}, "Ada")
-    with store.read() as db:
-        assert imports.list_imports(db).set_index("id").loc["i2", "rows"] == 3
-        assert db.execute("SELECT version, name FROM schema_version ORDER BY version").fetchall()[:2] == [
-            (1, "first_schema"),
-            (2, "spaces_packs_presets"),
-        ]

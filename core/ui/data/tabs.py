@@ -11,9 +11,8 @@ import re
 import pandas as pd
 import streamlit as st
 
-from core.store.chain import Finding
 from core.ui.data import cells_tab, import_tabs, leakage_tab, notes_tab, spaces_tab
-from core.ui.shared import chain_line, loaders
+from core.ui.shared import loaders
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
 
@@ -51,15 +50,14 @@ def show_history(context: PageContext) -> None:
     st.markdown("### Rejected rows")
     import_tabs.show_rejected_rows(loaders.rejected_rows())
     st.markdown("### Changes")
-    _show_changes(loaders.latest_changes(), loaders.chain_findings()[1])
+    _show_changes(loaders.latest_changes())
 
 
-def _show_changes(changes: pd.DataFrame, finding: Finding) -> None:
-    """Show the last lines of the audit log in full, and whether the log is intact.
+def _show_changes(changes: pd.DataFrame) -> None:
+    """Show the last lines of the audit log in full.
 
     A static table wraps its lines, so nothing is cut.
     """
-    chain_line.show(finding)
     if changes.empty:
         show_empty("Nothing has been changed yet.")
         return

@@ -12,7 +12,7 @@ from core.experiments.ledger import LedgerLine
 from core.experiments.ledger_words import ledger_table, summary_sentences
 from core.report.figures import ledger as figures
 from core.ui.experiments import ledger_forms
-from core.ui.shared import chain_line, loaders, tables
+from core.ui.shared import loaders, tables
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_captioned, show_empty
 
@@ -32,15 +32,10 @@ def show(context: PageContext) -> None:
         can_write = not context.workspace.settings.read_only
         words = "No hypothesis is registered yet: register one below before its runs are made"
         show_empty(f"{words}, or import the published ladder. Runs come from Run and Data." if can_write else f"{words}.")
-    of_ledger, _ = loaders.chain_findings()
-    if not of_ledger.is_intact:
-        chain_line.show(of_ledger)
     for sentence in summary_sentences(lines):
         st.markdown(as_text(sentence))
     if lines:
         _show_table(lines)
-        if of_ledger.is_intact:
-            chain_line.show(of_ledger)
         for number, found in enumerate(figures.histories(lines)):
             st.markdown(f"**{as_text(found.subject)}**")
             show_captioned(found, f"ledger-{number}")

@@ -87,21 +87,11 @@ def test_changes_stand_in_a_static_table_that_cuts_nothing(visit: Visit, small_w
     assert note.strip() in table.value["detail"].iloc[0].replace("\\", "")
 
 
-@pytest.mark.soak
-def test_changes_say_in_one_line_whether_they_are_as_they_were_written(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "data", tab="History")
-    assert not app.error
-    said = [caption.value.replace("\\", "") for caption in app.caption]
-    assert any(f"Audit log: intact, {len(app.table[0].value)} entries, head" in words for words in said)
-
-
-def test_changes_that_somebody_altered_are_shown_with_the_entry(visit: Visit, small_workspace: Workspace) -> None:
-    """Also a detail that is no JSON any more, which is shown as it is."""
+def test_a_detail_that_is_no_json_is_shown_as_it_is(visit: Visit, small_workspace: Workspace) -> None:
     with worlds.opened_directly(small_workspace.settings.store_file) as db:
         db.execute("UPDATE trail SET detail = 'gone' WHERE position = 2")
     app = visit(small_workspace, "data", tab="History")
     assert not app.exception
-    assert "Audit log: broken from entry 2" in app.error[0].value.replace("\\", "")
     assert "gone" in app.table[0].value["detail"].tolist()
 
 

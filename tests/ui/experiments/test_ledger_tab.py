@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 from core.actions import ledger
 from core.actions.workspace import Workspace
 from core.experiments.ledger_words import ledger_table
-from tests import worlds
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of, the_run
 
@@ -52,16 +51,6 @@ def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, little_copy: Wo
     assert "Registered after the result was seen" in text_of(app)
     table = pd.DataFrame(ledger_table(ledger.list_lines(little_copy)))
     assert "registered after its result was seen" in table.set_index("hypothesis").loc["arguing", "verdict"]
-
-
-def test_the_ledger_says_whether_it_is_as_it_was_written(visit: Visit, little_copy: Workspace) -> None:
-    ledger.import_published_ladder(little_copy)
-    app = visit(little_copy, "experiments", tab="Ledger")
-    assert not app.error
-    assert any("Ledger: intact, 9 entries, head" in caption.value.replace("\\", "") for caption in app.caption)
-    with worlds.opened_directly(little_copy.settings.store_file) as db:
-        db.execute("DELETE FROM hypothesis WHERE position > 7")
-    assert "Ledger: broken from entry 8" in visit(little_copy, "experiments", tab="Ledger").error[0].value.replace("\\", "")
 
 
 def test_a_reader_sees_the_ledger_and_no_form(visit: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

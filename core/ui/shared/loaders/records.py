@@ -7,18 +7,16 @@ Texts of all runs of a dataset that contain a phrase.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import pandas as pd
 
-from core.actions import job_control, jobs, ledger
+from core.actions import job_control, jobs
 from core.actions.comparison_log import looked_by_dataset
 from core.actions.job_kinds.base import Job, kinds
 from core.experiments.ledger import LedgerLine
 from core.experiments.ledger import ledger_lines as _ledger_lines
 from core.store import calls, changes, datasets, hypotheses, imports, notes, pairs, runs, text_search, walks
-from core.store.chain import Finding
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.runs import Run
@@ -134,18 +132,6 @@ def latest_changes() -> pd.DataFrame:
     """Return the latest entries of the audit log."""
     with reading() as db:
         return changes.latest(db)
-
-
-def chain_findings() -> tuple[Finding, Finding]:
-    """Return whether the ledger and the audit log are intact, checked again when the store's file has changed."""
-    state = read_workspace().store.settled_state()
-    return ledger.verify(read_workspace()) if state is None else _chains_in(state)
-
-
-@lru_cache(maxsize=1)
-def _chains_in(state: tuple[object, ...]) -> tuple[Finding, Finding]:
-    del state  # only for the key: a change of the file outside the app changes no counter
-    return ledger.verify(read_workspace())
 
 
 @cache_by("notes", "runs")
