@@ -6,22 +6,33 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.compatibility.old_files import unpack
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from core.actions import walks
+from core.actions import benchmarks, reports, rubrics, target_ranking, walks
+from core.actions.benchmarks import SavedBenchmark
 from core.actions.workspace import Workspace, open_workspace
+from core.audit.rubric import Rubric
 from core.cli import names
 from core.cli.base import app
 from core.config import Settings
-from core.store import runs
+from core.engine.spec import RunSpec
+from core.experiments.benchmark_spec import parse_benchmark
+from core.hashes import sha256_of
+from core.store import datasets, hypotheses, imports, runs, spaces
+from core.store.hypotheses import HERE, Entry
+from core.store.runs import Run
+from core.store.spaces import SpaceRecord
 from core.store.walks import Stop
+from core.target_ranking.request import TrainingRequest
 from tests.commands import core
+from tests.engine.cases import fast
+from tests.experiments.test_benchmark_spec import TWO_CUTS
 
 EVERYTHING = Path(__file__).parent / "compatibility" / "0.2.0" / "workspace.zip"  # one of each kind but a walk-through
 THINGS = "run|dataset|space|job|report|walk-through|rubric|hypothesis|target ranking|benchmark|ablation|pack"
@@ -70,19 +81,63 @@ def test_every_parameter_that_names_something_here_is_completed() -> None:
     assert missing == []
 
 
+RUN_NAMES = (
+    *("kNN", "fused", "recovered", "asked", "argued", "killed"),
+    *("asked, with a comma", "commits-itself of argued by scripted"),
+)
+
+
+def run_named(name: str) -> Run:
+    counts = dict.fromkeys(("total", "done", "failed", "fallbacks", "collapsed", "tokens_unknown"), 0)
+    return Run(
+        **{
+            "id": sha256_of(name)[:10],
+            "name": name,
+            "method": "evidence_rules",
+            "origin": "imported",
+            "dataset": "d1",
+            "spec": {},
+        },
+        **{"track": None, "model": None, "parents": (), "status": "done", "tokens": None, "code_version": "0"},
+        **counts,
+    )
+
+
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    made = open_workspace(Settings(workspace=unpack(EVERYTHING, tmp_path_factory.mktemp("everything")), author="tester"))
-    with made.store.read() as db:
-        dataset = runs.find(db, "fused").dataset
-    walks.add_stop(made, Stop(dataset=dataset, walk="first walk", kind="row", title="A row", address="./rows?run=x"))
+def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A workspace with one of each kind that has a name, and nothing else."""
+    made = open_workspace(Settings(workspace=tmp_path_factory.mktemp("everything"), author="tester"))
+    with made.store.write() as db:
+        datasets.add(db, datasets.Dataset("d1", "simulated", "ternary", "mouse", "", "simulated"))
+        for name in RUN_NAMES:
+            runs.add(db, run_named(name))
+        db.execute("INSERT INTO pair VALUES ('d1', 'Pa_Ga', 'Pa', 'Ga', 'up', 'test', 0, 'i1')")
+        db.execute(
+            """INSERT INTO prediction BY NAME
+               SELECT id AS run, 'Pa_Ga' AS pair_id, 0.1 AS prediction_up, 0.1 AS prediction_down, [] AS flags FROM run"""
+        )
+        for name in ("simulated", "text", "network"):
+            spaces.add(db, SpaceRecord(name, name, "text", {}, "a file", name, 1, 1, (), None, None, "tester"))
+        imports.add(db, imports.Import("i1", "s1", "descriptions.json", "descriptions", None, None, 1, 0, "tester"), ())
+        for name in ("kNN helps", "kNN in two cuts"):
+            entry = Entry(kind="registration", name=name, hypothesis=name, source=HERE, dataset="simulated", metric="mean")
+            hypotheses.add(db, entry, name)
+    for name in ("killed", "fused"):
+        made.run_folder(sha256_of(name)[:10]).create(RunSpec("evidence_rules", 1, {}, "d1", "ab", ("Pa_Ga",)), fast())
+    walks.add_stop(made, Stop(dataset="d1", walk="first walk", kind="row", title="A row", address="./rows?run=x"))
+    reports.save_report(made, "paper", {})
+    rubrics.add(made, Rubric(name="names-a-pathway", question="Does it name a pathway?"))
+    rubrics.add(made, Rubric(name="commits-itself", question="Does it commit itself?"))
+    target_ranking.create(made, TrainingRequest("screen", models={"pca_knn": {}}))
+    spec = replace(parse_benchmark(TWO_CUTS), name="two seeds of a prompt")
+    benchmarks.STUDY.save(made, spec.name, SavedBenchmark(spec, "d1", (), {}))
     return made
 
 
 @pytest.fixture
-def everything(unpacked: Workspace, tmp_path: Path) -> Workspace:
+def everything(made: Workspace, tmp_path: Path) -> Workspace:
     """A copy of a workspace with everything that has a name."""
-    shutil.copytree(unpacked.settings.workspace, tmp_path / "copy")
+    shutil.copytree(made.settings.workspace, tmp_path / "copy")
     return open_workspace(Settings(workspace=tmp_path / "copy", author="tester"))
 
 
@@ -126,8 +181,8 @@ def everything(unpacked: Workspace, tmp_path: Path) -> Workspace:
         ("ledger add x --metric hit", ["hit_rate"]),
     ],
 )
-def test_the_shell_completes_names(unpacked: Workspace, monkeypatch: pytest.MonkeyPatch, line: str, offered: list[str]) -> None:
-    words = ["perturbdesk", "--workspace", str(unpacked.settings.workspace), *line.split()]
+def test_the_shell_completes_names(made: Workspace, monkeypatch: pytest.MonkeyPatch, line: str, offered: list[str]) -> None:
+    words = ["perturbdesk", "--workspace", str(made.settings.workspace), *line.split()]
     for name, value in {
         "_PERTURBDESK_COMPLETE": "complete_bash",
         "COMP_WORDS": "\n".join(words),  # as bash gives them

@@ -54,7 +54,42 @@ def test_examples_are_read() -> None:
         assert all(difference.known for difference in check_arms(spec)), file
 
 
-OF_0_2_0 = (REPOSITORY / "tests" / "compatibility" / "0.2.0" / "benchmark.toml").read_text("utf-8")
+TWO_CUTS = """\
+name = "kNN in two cuts"
+question = "Do the labels of similar genes add to what the debate says?"
+dataset = "simulated"
+primary = "mean"
+smallest_effect = 0.01
+
+[rows]
+run = "simulated debate"
+
+[folds]
+k = 3
+cuts = [0, 1]
+
+[[arms]]
+name = "debate"
+run = "simulated debate"
+
+[[arms]]
+name = "debate + kNN"
+base = "debate"
+knn = { spaces = ["simulated"], power = 2.0 }
+w_de = 0.5
+w_dir = 0.4
+placebo = ["DE within gene", "DIR within gene"]
+
+[noise]
+arm = "debate + kNN"
+
+[hypothesis]
+claim = "Genes with similar vectors respond alike, beyond what the debate says"
+prediction = "the mean rises by 0.01 or more"
+
+[plan]
+correlation = 0.7
+"""
 
 
 def test_an_arm_is_asked_for_as_a_run_is() -> None:
@@ -131,19 +166,19 @@ def test_errors_name_line_and_key(old: str, new: str, message: str) -> None:
 )
 def test_a_knn_of_an_arm_is_read_as_it_is_declared(knn: str, message: str) -> None:
     with pytest.raises(InputError) as error:
-        parse_benchmark(OF_0_2_0.replace("power = 2.0", knn), "x.toml")
+        parse_benchmark(TWO_CUTS.replace("power = 2.0", knn), "x.toml")
     assert str(error.value).startswith(f"x.toml, line 21: arms.2.knn.{message}")
 
 
 @pytest.mark.parametrize("spaces", ["[]", '["a", "a"]'])
 def test_a_knn_of_an_arm_names_each_space_once(spaces: str) -> None:
     with pytest.raises(InputError, match=r"^x.toml, line 21: arms\.2\.knn\.spaces: got .*; expected one or more, each once"):
-        parse_benchmark(OF_0_2_0.replace('["simulated"]', spaces), "x.toml")
+        parse_benchmark(TWO_CUTS.replace('["simulated"]', spaces), "x.toml")
 
 
 def test_a_knn_of_an_arm_has_what_was_written() -> None:
-    """0 says that all neighbours count, as earlier versions took it."""
-    arm = parse_benchmark(OF_0_2_0.replace("power = 2.0", "k = 0")).arms[1]
+    """0 says that all neighbours count."""
+    arm = parse_benchmark(TWO_CUTS.replace("power = 2.0", "k = 0")).arms[1]
     assert arm.knn == {"spaces": "simulated", "k": 0}
 
 
