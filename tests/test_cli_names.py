@@ -34,7 +34,6 @@ from tests.commands import core
 from tests.engine.cases import fast
 from tests.experiments.test_benchmark_spec import TWO_CUTS
 
-EVERYTHING = Path(__file__).parent / "compatibility" / "0.2.0" / "workspace.zip"  # one of each kind but a walk-through
 THINGS = "run|dataset|space|job|report|walk-through|rubric|hypothesis|target ranking|benchmark|ablation|pack"
 SPEAKS_OF_ONE = re.compile(rf"\b({THINGS})s?\b", re.IGNORECASE)
 # Texts whose help speaks of such a thing without naming one that there is.

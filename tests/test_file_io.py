@@ -13,22 +13,20 @@ from pathlib import Path
 import pytest
 
 from core import file_io
-from core.datasets.backup_archive import BackupWriter
-from core.file_io import part_of, remove_parts, replace_file
+from core.file_io import part_of, remove_parts, replace_file, replacing
 
 THREADS, TIMES = 8, 60
 # Each begins to write PATH, prints a line, and waits to be killed.
 WRITERS = {
     "a file": "with file_io.part_of(path) as part: part.write_bytes(b'x' * 100_000); wait()",
     "a folder": "with file_io.part_of(path, is_folder=True) as part: (part / 'a').write_bytes(b'x'); wait()",
-    "a backup": "writer = BackupWriter(path); writer.add('data/a', io.BytesIO(b'x' * 100_000)); wait()",
-    "a backup before its first byte": "writer = BackupWriter(path); wait()",
+    "an open file": "with file_io.replacing(path) as out: out.write(b'x' * 100_000); wait()",
+    "an open file before its first byte": "with file_io.replacing(path): wait()",
     "a file before its name": "file_io.Path.replace = lambda *_: wait(); file_io.replace_file(path, b'x')",
 }
 PROGRAM = """
-import io, sys, time
+import sys, time
 from core import file_io
-from core.datasets.backup_archive import BackupWriter
 path = file_io.Path(sys.argv[1])
 def wait():
     print('begun', flush=True)
@@ -64,9 +62,9 @@ def test_what_a_killed_process_left_is_removed_by_the_next_backup(what: str, tmp
     finally:
         kill(process)
     assert names(tmp_path) == [part]
-    with BackupWriter(tmp_path / "another.zip"):
+    with replacing(tmp_path / "another"):
         pass
-    assert names(tmp_path) == ["another.zip"]
+    assert names(tmp_path) == ["another"]
 
 
 def test_a_lock_keeps_a_part_whose_process_cannot_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
