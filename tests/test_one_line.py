@@ -96,7 +96,7 @@ def test_what_libraries_say_is_not_on_standard_error(place: Path, monkeypatch: p
         raise ZeroDivisionError("planted")
 
     monkeypatch.setattr(runs, "rename", fail)
-    assert "planted" in assert_one_line(commands.core(place, "rename", "a", "b"), 1)
+    assert "planted" in assert_one_line(commands.core(place, "runs", "rename", "a", "b"), 1)
 
 
 @pytest.mark.soak

@@ -212,8 +212,8 @@ def beyond_range(option: Option) -> list[float]:
 
 
 def chosen(record: type, *, every: bool = True) -> dict[str, Any]:
-    """Another value of every setting, or of flags and of what has to be given alone."""
-    options = [option for option in options_of(record) if every or option.kind == "flag" or option.is_needed]
+    """Another value of every setting, or of flags, runs that have weights, and what has to be given alone."""
+    options = [option for option in options_of(record) if every or option.kind in ("flag", "runs") or option.is_needed]
     odd = {**JSON_TEXTS, **ODD.get(record, {})}
     return {option.name: odd.get(option.name, another(option)) for option in options}
 
