@@ -4,7 +4,7 @@ messages          a request, a reply, what it cost
 endpoint          a server's address, key and limits, and one exchange with it
 client            concurrency, retries
 streaming         answers that come in pieces
-streamed_answer   the whole answer that they make, within limits; joined_chunks adds chunk to chunk
+streamed_answer   the whole answer that they make, within limits
 reply_cache       replies on disk
 server_pool       several servers behind one client: the one with the fewest requests is asked, those that fail rest
 errors            how a call can fail

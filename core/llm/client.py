@@ -30,8 +30,8 @@ from core.llm.logprobs import is_missing
 from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
 from core.llm.streaming import CHAT, OnWords, Server, Servers, Words, are_one_model, refuses_streams, send_streamed, whole_answer
 from core.log import LOGGER
-from core.net.interim_answers import read_aside
 from core.net.retry import Fault, GiveUp, Sleep
+from core.net.transport import read_aside
 
 _LEFT_OUT = "an answer came without them"
 _ENOUGH_WITHOUT = 3  # answers that lack the log-probabilities, so that no more are asked for

@@ -16,7 +16,6 @@ from core.llm.call_settings import CallSettings
 from core.llm.messages import Outcome, Request
 from core.llm.server_errors import error_message_of, judge_fault
 from core.net.addresses import check_address
-from core.net.interim_answers import limit_interim_answers, read_aside
 from core.net.retry import Fault, RetryPolicy
 from core.net.server_access import ServerAccess
 from core.net.transport import (
@@ -29,6 +28,7 @@ from core.net.transport import (
     exchange,
     fault_of_status,
     open_http_client,
+    read_aside,
 )
 
 Method = Literal["GET", "POST"]
@@ -154,9 +154,7 @@ class ModelTransport:
                 endpoint.access,
                 key_header=endpoint.calls.auth_header,
                 # The client of aiohttp needs a third less time a call; openai carries it, aiohttp is optional.
-                base=limit_interim_answers(DefaultAioHttpClient)
-                if importlib.util.find_spec("aiohttp")
-                else DefaultAsyncHttpxClient,
+                base=DefaultAioHttpClient if importlib.util.find_spec("aiohttp") else DefaultAsyncHttpxClient,
                 timeout=timeout,
                 limits=Limits(max_connections=connections, max_keepalive_connections=connections),
             ),

@@ -15,8 +15,8 @@ from typing import Any, Literal
 from core.config import tiktoken_folder
 from core.llm.answers import read_json, read_token_count
 from core.llm.client import Client
-from core.net.interim_answers import read_aside
 from core.net.retry import Fault
+from core.net.transport import read_aside
 
 # Where tiktoken takes its tables from, and the encodings that share the table of another.
 _TABLES = "https://openaipublic.blob.core.windows.net/encodings"

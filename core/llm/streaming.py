@@ -18,7 +18,7 @@ from core.llm.answers import Answer, read_scrubbed
 from core.llm.endpoint import Method
 from core.llm.live_text import LiveText, LiveWords
 from core.llm.messages import Outcome, Request
-from core.llm.streamed_answer import MAX_RAW_BYTES, StreamedAnswer
+from core.llm.streamed_answer import MAX_RAW_BYTES, STREAM_BEGINS, StreamedAnswer
 from core.net.retry import Fault
 from core.net.scrubber import Scrubber
 from core.net.transport import OnPart
@@ -26,7 +26,7 @@ from core.net.transport import OnPart
 CHAT = "/chat/completions"
 # Each token of a stream has an envelope, so a stream may have this many times the bytes of its answer, up to a limit.
 TRANSIT, MOST_IN_TRANSIT = 64, 1 << 27
-_STREAM_BEGINS, _LONGEST_BLANK = (":", "data:", "event:", "id:", "retry:"), 1000  # before them
+_LONGEST_BLANK = 1000  # characters before the first event
 _MENTIONS_STREAMS = re.compile(r"\bstream", re.IGNORECASE)
 
 
@@ -133,7 +133,8 @@ def whole_answer(text: str) -> str:
 
     Raise ValueError for a stream that broke off.
     """
-    return join_stream(text) if text[:_LONGEST_BLANK].lstrip("\ufeff\r\n\t ").startswith(_STREAM_BEGINS) else text
+    begins = text[:_LONGEST_BLANK].encode().lstrip(b"\xef\xbb\xbf\r\n\t ").startswith(STREAM_BEGINS)
+    return join_stream(text) if begins else text
 
 
 def join_stream(text: str) -> str:

@@ -7,7 +7,6 @@ rate_limit        how fast a source may be asked, also across processes
 sqlite_cache      a SQLite file that may be damaged or deleted at any time
 response_cache    answers of public sources on such a file
 addresses         which addresses can be used, which are of one server, and which are local
-interim_answers   closes connections that send answers of status 1xx without an end
 server_access     which model servers may be asked, and with which key
 scrubber          takes secrets out of texts
 """

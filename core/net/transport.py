@@ -12,10 +12,11 @@ import importlib.util
 import time
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from core.net.addresses import is_local, origin_of
 from core.net.retry import Fault, is_retryable, retry_after_s
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 256 << 20
 MAX_ERROR_BYTES = 64 << 10  # of an answer without success, whose rest is not read
+T = TypeVar("T")
 OnPart = Callable[[bytes], bool]
 _PART_BYTES = 16 << 10
+_SHORT = 1 << 16  # characters that are read in no time
 _LONGEST_HOLD_S = 0.005  # for which an answer that comes fast keeps other tasks from running
 # What the client of the openai package takes from arguments and from the environment.
 BEARER = "Authorization"
@@ -162,6 +165,19 @@ async def send_request(client: AsyncClient, method: str, url: str, **options: An
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise ConnectionFailed(type(error).__name__) from None
     return HttpResponse(response.status_code, response.headers, response.content)
+
+
+async def read_aside(read: Callable[[str], T], text: str) -> T:
+    """Return the value of a function of a text; a long text is read in the thread, so that other tasks have their turn."""
+    if len(text) <= _SHORT:
+        return read(text)
+    return await asyncio.get_running_loop().run_in_executor(_reader(), read, text)
+
+
+@cache
+def _reader() -> ThreadPoolExecutor:
+    """Return one thread: several that parse at a time would keep Python to themselves for as long as all of them take."""
+    return ThreadPoolExecutor(1, "long texts")
 
 
 def _bind(base: type[AsyncClient], origin: str, key: str | None, key_header: str) -> type[AsyncClient]:

@@ -19,7 +19,7 @@ from tests.hostile_server import BODIES, HEAVY, MODES, RIGHT, SLOW, STREAMS
 
 TIMEOUT_S = 1.0
 QUICK = [mode for mode in STREAMS if mode not in HEAVY]
-TIMED = [*SLOW, "bodydrip"]
+TIMED = [*SLOW, "bodydrip", "continues"]
 
 
 def outcomes(url: str, modes: list[str], timeout_s: float, *, streamed: bool, retries: int = 1) -> dict[str, Reply | ModelError]:
@@ -53,8 +53,8 @@ def test_an_answer_that_begins_and_does_not_end_is_given_up_in_time() -> None:
         found = outcomes(url, TIMED, TIMEOUT_S, streamed=True, retries=9)  # for where nothing comes in time on a busy machine
     for mode, error in found.items():
         assert isinstance(error, Unanswered), mode
-        assert f"no answer within {TIMEOUT_S:g} s, but " in str(error)
-        assert "with 0 characters of content" in str(error)
+        assert f"no answer within {TIMEOUT_S:g} s" in str(error)
+        assert mode == "continues" or "with 0 characters of content" in str(error)
 
 
 @pytest.mark.soak
@@ -68,14 +68,6 @@ def test_a_body_is_cut_whether_a_stream_is_asked_for_or_not() -> None:
             assert "HTTP 500" in str(found["hugeerror"])
             assert len(str(found["hugeerror"])) < 1_000
             assert {mode for mode in modes if isinstance(found[mode], Unanswered)} == set(modes) - {"hugebody"}
-
-
-def test_interim_answers_without_an_end_break_the_connection() -> None:
-    with hostile_server.serving() as url:
-        for streamed in (True, False):
-            error = outcomes(url, ["continues"], 60.0, streamed=streamed, retries=0)["continues"]
-            assert isinstance(error, Unanswered)
-            assert "the connection failed" in str(error)
 
 
 def test_a_list_of_models_without_an_end_is_cut() -> None:

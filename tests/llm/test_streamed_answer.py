@@ -9,7 +9,7 @@ import tracemalloc
 import pytest
 
 from core.llm.answers import MAX_CHARACTERS, read_answer
-from core.llm.streamed_answer import MAX_LINE_BYTES, LineReader, StreamedAnswer
+from core.llm.streamed_answer import MAX_LINE_BYTES, StreamedAnswer
 from core.llm.streaming import join_stream
 from core.net.transport import FarTooLong, TooLong
 from tests.hostile_server import chunk
@@ -53,19 +53,8 @@ def test_what_is_kept_grows_with_the_answer_and_not_with_its_envelope() -> None:
     assert peak < MB
 
 
-def test_a_line_without_an_end_is_refused_and_not_kept() -> None:
-    lines = LineReader()
-    part = b"x" * 65_536
-    for _ in range(MAX_LINE_BYTES // len(part)):
-        assert lines.read(part) == []
-    with pytest.raises(FarTooLong, match="1,048,576 bytes in one line"):
-        lines.read(part)
-    with pytest.raises(FarTooLong):
-        LineReader().read(b"x" * (MAX_LINE_BYTES + 1) + b"\n")
-
-
 @pytest.mark.parametrize("opening", [b'data: {"choices":[{"delta":{"content":"', b": "])
-def test_neither_is_one_of_data_nor_a_remark(opening: bytes) -> None:
+def test_a_line_without_an_end_is_refused(opening: bytes) -> None:
     answer = StreamedAnswer(8 * MB)
     answer.take(opening)
     with pytest.raises(FarTooLong, match="in one line"):
@@ -87,13 +76,6 @@ def test_an_answer_is_cut_at_its_limit(part: bytes) -> None:
     with pytest.raises(TooLong, match="100,000 bytes"):
         for _ in range(1_000):
             answer.take(part)
-
-
-def test_ever_new_fields_are_cut_too() -> None:
-    answer = StreamedAnswer(100_000)
-    with pytest.raises(TooLong):
-        for i in range(2_000):
-            answer.take(chunk({f"n{i}": 1}))
 
 
 def test_more_text_than_any_model_writes_is_cut_whatever_is_allowed() -> None:
@@ -123,10 +105,11 @@ def test_a_stream_is_read_alike_whatever_ends_its_lines_and_wherever_it_is_cut(e
 @pytest.mark.parametrize(
     ("stream", "why"),
     [
-        (b'data: {"choices": 5}\n\n', "choices of type int"),
-        (b'data: {"choices": {"a": 1}}\n\n', "choices of type dict"),
+        (b'data: {"choices": 5}\n\n', "no JSON object"),
+        (b'data: {"choices": {"a": 1}}\n\n', "no JSON object"),
         (b'data: {"choices":[{"delta":{"content":"\xff"}}]}\n\n', "not UTF-8"),
-        (b"".join(chunk({"content": "A"}, index=i) for i in range(101)), "more than 100 choices"),
+        (b"".join(chunk({"content": "A"}, index=i) for i in range(2)), "more than one choice"),
+        (b"".join(chunk({f"n{i}": 1}) for i in range(101)), "more than 100 fields"),
         (b"data: " + b"[" * 100_000 + b"\n\n", "nested too deeply"),
     ],
 )
