@@ -170,8 +170,8 @@ def find(files: Files, key: str) -> FoundFile:
             rows = runs.list_predicting(db) if is_run else datasets.list_all(db)
             names = {row.name: (row.id, "") for row in rows}
     for sha in listed["sha256"]:
-        if contents.get(sha):
-            return FoundFile(contents[sha], sha, True)
+        if found := contents.get(sha):
+            return FoundFile(found, sha, True)
     if listed["name"] in names:
         return FoundFile(*names[listed["name"]], False)
     raise NotHere(f"{listed['file']} is not in this workspace; try: {listed['get']}")
