@@ -164,7 +164,6 @@ def everything(made: Workspace, tmp_path: Path) -> Workspace:
         ("report build pa", ["paper"]),
         ("report walk show fir", ["first walk"]),
         ("ledger result kNN", ["kNN helps", "kNN in two cuts"]),
-        ("ledger result not --benchmark two", ["two seeds of a prompt"]),
         ("rubric run names", ["names-a-pathway"]),
         ("rubric worth short,names", ["short,names-a-pathway"]),
         ("targets table --name scr", ["screen"]),
@@ -177,7 +176,7 @@ def everything(made: Workspace, tmp_path: Path) -> Workspace:
         ("claims fused --relation act", ["activates", "acts with"]),
         ("clash fused --status un", ["unclear"]),
         ("knn --protocol l", ["loo"]),
-        ("ledger add x --metric hit", ["hit_rate"]),
+        ("ledger add x --metric me", ["mean"]),
     ],
 )
 def test_the_shell_completes_names(made: Workspace, monkeypatch: pytest.MonkeyPatch, line: str, offered: list[str]) -> None:

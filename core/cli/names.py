@@ -136,12 +136,6 @@ def _hypotheses(workspace: Workspace) -> list[str]:
     return list(dict.fromkeys(line.entry.name for line in ledger.list_lines(workspace)))
 
 
-def _benchmarks(workspace: Workspace) -> list[str]:
-    from core.actions import benchmarks
-
-    return [saved.spec.name for saved in benchmarks.STUDY.list_saved(workspace)]
-
-
 def _rankings(workspace: Workspace) -> list[str]:
     from core.actions import target_ranking
 
@@ -163,7 +157,6 @@ complete_walk = _complete(_walks)
 complete_rubric = _complete(_rubrics)
 complete_rubrics = _complete(_rubrics, several=True)
 complete_hypothesis = _complete(_hypotheses)
-complete_benchmark = _complete(_benchmarks)
 complete_ranking = _complete(_rankings)
 
 _complete_reference = _complete(_runs, several=True, mark="=")

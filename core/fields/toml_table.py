@@ -133,10 +133,10 @@ def read_toml(path: Path) -> TomlTable:
 
 def parse_toml(text: str, file: str) -> TomlTable:
     """Return the same of a text; file: what errors call it."""
-    return TomlTable(file, load_toml(text, file), _find_lines(text))
+    return TomlTable(file, _load_toml(text, file), _find_lines(text))
 
 
-def load_toml(text: str, file: str) -> dict[str, Any]:
+def _load_toml(text: str, file: str) -> dict[str, Any]:
     """Return the content of a TOML text. Raise InputError for other texts, and for values nested too deeply."""
     try:
         values = tomllib.loads(text)
