@@ -279,9 +279,7 @@ CREATE TABLE hypothesis (
     note VARCHAR,
     author VARCHAR NOT NULL,
     written_at TIMESTAMP NOT NULL,
-    code_version VARCHAR NOT NULL,
-    rubric VARCHAR,
-    rubric_sha256 VARCHAR
+    code_version VARCHAR NOT NULL
 );
 
 CREATE TABLE file_row (
