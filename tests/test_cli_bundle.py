@@ -128,19 +128,6 @@ def test_undo_leaves_the_workspace_as_it_was(made: Path, fresh: Path, tmp_path: 
 
 
 @pytest.mark.soak
-def test_another_file_is_never_overwritten_silently(made: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run.zip"
-    out.write_bytes(b"something else")
-    done = core(made, "export", "ruled", "--format", "bundle", "--out", str(out))
-    assert done.status == 1
-    assert "another file lies there" in done.err
-    assert out.read_bytes() == b"something else"
-    core_json(made, "export", "ruled", "--format", "bundle", "--out", str(out), "--replace")
-    core_json(made, "export", "ruled", "--format", "bundle", "--out", str(out))  # the same bytes are no other file
-    assert list(tmp_path.iterdir()) == [out]
-
-
-@pytest.mark.soak
 def test_read_only_lets_a_bundle_out_and_none_in(
     made: Path, fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,11 +171,3 @@ def test_a_damaged_bundle_changes_nothing(made: Path, fresh: Path, tmp_path: Pat
     assert "damaged zip" in done.err
     assert everything(desk_at(fresh)) == before
     assert sorted(os.listdir(tmp_path)) == files
-
-
-@pytest.mark.soak
-def test_an_unknown_run(made: Path, tmp_path: Path) -> None:
-    done = core(made, "export", "nothing", "--format", "bundle", "--out", str(tmp_path / "run.zip"))
-    assert done.status == 1
-    assert "not in this workspace" in done.err
-    assert not list(tmp_path.iterdir())

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from core.scoring.rubric_rates import RateTexts
 
 app = typer.Typer(no_args_is_help=True)
-app.command()(label)
 
 
 class Judge(StrEnum):
@@ -137,6 +136,8 @@ def _read_by_model(
     else:
         show({**what, "roles": {}}, as_json, progress_line(record))
 
+
+app.command()(label)
 
 # What the answers are worth: rubric rate, rubric worth.
 JudgedBy = Annotated[Judge | None, typer.Option("--judge", help="By default the rubric's rule if it has one, else a model.")]

@@ -48,11 +48,8 @@ def tint(colour: str, strength: float) -> str:
     return "#" + "".join(f"{round(255 - strength * (255 - part)):02X}" for part in parts)
 
 
-def template(base: Literal["light", "dark"] = "light", scale: float = 1.0) -> go.layout.Template:
-    """Return the plotly template of a surface: grid on the value axis only, no legend, room for direct labels.
-
-    scale: of the text, 1 for the usual size.
-    """
+def template(base: Literal["light", "dark"] = "light") -> go.layout.Template:
+    """Return the plotly template of a surface: grid on the value axis only, no legend, room for direct labels."""
     colours = SURFACES[base]
     axis = {
         "gridcolor": colours["line"],
@@ -60,11 +57,11 @@ def template(base: Literal["light", "dark"] = "light", scale: float = 1.0) -> go
         "linecolor": colours["line"],
         "automargin": True,
         "ticklabelstandoff": 4,
-        "title": {"standoff": 8, "font": {"size": TEXT * scale}},
+        "title": {"standoff": 8, "font": {"size": TEXT}},
     }
     return go.layout.Template(
         layout={
-            "font": {"family": FONT, "size": TEXT * scale, "color": colours["text"]},
+            "font": {"family": FONT, "size": TEXT, "color": colours["text"]},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "colorway": [CHOSEN, BASELINE, EFFECT, DOWN, UP, WARNING],

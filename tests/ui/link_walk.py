@@ -1,7 +1,7 @@
 """The walk over a page's controls: each gets another value, and the link is opened in a second browser, which shows the same.
 
 Left out, since they change no value: what is folded or opened (popovers, expanders), a figure's zoom, the order and the width
-of a table's columns. Larger text and hints that were dismissed belong to a person's browser.
+of a table's columns. Hints that were dismissed belong to a person's browser.
 """
 
 from __future__ import annotations

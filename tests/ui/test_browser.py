@@ -19,7 +19,6 @@ from core.config import REPOSITORY
 from core.store import Store, changes, pairs, predictions, runs
 from core.store.predictions import RowFilter
 from core.store.runs import Run
-from core.ui.shared import text_size
 from tests import cases
 from tests.ui.conftest import EACH_START, OpenTab, button, heading, settle, then
 from tests.ui.serving import STARTS, Server, serving
@@ -77,13 +76,12 @@ def place(page: Page) -> int:
     return int(page.get_by_text(ROW_OF).inner_text().split()[1].replace(",", ""))
 
 
-def look_closely(page: Page, size: str) -> None:
-    """Keep what is seen frame by frame, in a browser that remembers text of a size in pixels."""
-    page.context.add_cookies([{"name": text_size.COOKIE, "value": "on" if size == "18px" else "off", "url": "http://127.0.0.1"}])
+def look_closely(page: Page) -> None:
+    """Keep what is seen frame by frame."""
     page.add_init_script(FILM)
 
 
-def assert_nothing_raw(page: Page, size: str) -> None:
+def assert_nothing_raw(page: Page) -> None:
     """No names of files; a sidebar of one width, and text of one size, from the moment that they are there."""
     page.wait_for_timeout(500)
     frames = page.evaluate("window.seen")
@@ -91,7 +89,7 @@ def assert_nothing_raw(page: Page, size: str) -> None:
     assert {frame["raw"] for frame in frames} == {""}
     widths = {frame["width"] for frame in frames if frame["width"]}
     assert len(widths) == 1, widths
-    assert {frame["size"] for frame in frames} - {""} == {size}
+    assert {frame["size"] for frame in frames} - {""} == {"15px"}
 
 
 def assert_left_nothing_behind(server: Server, workspace: Workspace) -> None:
@@ -108,7 +106,7 @@ def assert_left_nothing_behind(server: Server, workspace: Workspace) -> None:
 def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, demo_copy: Workspace, start: str) -> None:
     """It shows nothing raw meanwhile, and an interrupt leaves nothing behind."""
     run, page = the_run(demo_copy), open_tab()
-    look_closely(page, "15px")
+    look_closely(page)
     with demo_copy.store.read() as db:
         row = predictions.find_pair_ids(db, run.id, RowFilter(flags=("role_collapse",), p_de=(0.0, 0.5)))[6]
     asked = {"run": [run.id], "row": [row], "flags": ["did not argue its side"], "p_de": ["0.0", "0.5"]}
@@ -122,22 +120,20 @@ def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, de
         assert heading(page).inner_text() == row.replace("_", " ⟶ ")
         assert page.get_by_role("combobox", name="Run", exact=True).input_value() == COLLAPSED
         assert page.evaluate("[window.alone, window.alerts]") == [[], []]
-        assert_nothing_raw(page, "15px")
+        assert_nothing_raw(page)
         server.stop()
         assert_left_nothing_behind(server, demo_copy)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("start", "size"), [("hardened", "15px"), ("plain", "15px"), ("hardened", "18px")])
-def test_the_first_session_of_a_fresh_server_shows_nothing_raw(
-    open_tab: OpenTab, demo_workspace: Workspace, start: str, size: str
-) -> None:
+@pytest.mark.parametrize("start", EACH_START)
+def test_the_first_session_of_a_fresh_server_shows_nothing_raw(open_tab: OpenTab, demo_workspace: Workspace, start: str) -> None:
     page = open_tab()
-    look_closely(page, size)
+    look_closely(page)
     with serving(demo_workspace.settings.workspace, STARTS[start]) as server:
         page.goto(server.url())
         settle(page)
-        assert_nothing_raw(page, size)
+        assert_nothing_raw(page)
 
 
 @pytest.mark.soak

@@ -1,8 +1,7 @@
 """Every page and tab, loaded once and looked at twice: nothing clipped and nothing over anything else on a small laptop, a laptop
 and a projector, and nothing in either theme that axe-core finds serious.
 
-The suite looks at Rows, the fullest page; `make soak PART=variants` at every page and tab. Larger text is
-soak/test_larger_text.py.
+The suite looks at Rows, the fullest page; `make soak PART=variants` at every page and tab.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.plots import theme
-from core.ui.shared import shell, text_size
+from core.ui.shared import shell
 from tests.ui.conftest import OpenTab, new_context, settle, then
 from tests.ui.serving import Server
 from tests.ui.views import HEIGHT, REST_MS, TABS, TALLEST, VIEWS, WIDTHS, View, symbol_of
@@ -28,7 +27,6 @@ pytestmark = pytest.mark.browser
 PATIENCE = 15  # times REST_MS
 FAULTS = Path(__file__).with_name("faults.js").read_text("utf-8")
 GRAVE = ("serious", "critical")
-LARGER_WIDTHS = WIDTHS[1:]
 FULLEST = View("rows", "Rows")
 
 
@@ -49,15 +47,6 @@ def opened(request: pytest.FixtureRequest, tab: Page, demo_server: Server, demo_
     tab.emulate_media(color_scheme="light")
     open_view(tab, demo_server, demo_workspace, request.param)
     return tab, request.param
-
-
-@pytest.fixture(scope="module")
-def larger(browser: Browser, demo_server: Server) -> Iterator[Page]:
-    """A tab of somebody who has chosen larger text."""
-    context = new_context(browser)
-    context.add_cookies([{"name": text_size.COOKIE, "value": "on", "url": demo_server.address}])
-    yield context.new_page()
-    context.close()
 
 
 def open_view(page: Page, server: Server, workspace: Workspace, view: View) -> None:
@@ -136,27 +125,3 @@ def test_what_is_clipped_is_seen(open_tab: OpenTab) -> None:
     faults = [fault.split(" by ")[0].split(" px")[0] for fault in page.evaluate(FAULTS)]
     wide = ["the page is 3008", "the main part is 3000"]
     assert faults == [*wide, 'cut: "too long"', 'cut: "too low"', 'over one another: "under" and "over"']
-
-
-@pytest.mark.soak
-def test_larger_text_is_remembered(open_tab: OpenTab, demo_server: Server) -> None:
-    page = open_tab()
-    page.goto(demo_server.url("fuse"))
-    settle(page)
-    sizes = (
-        "[document.documentElement, document.querySelector('.js-plotly-plot .xtick text')].map(e => getComputedStyle(e).fontSize)"
-    )
-    page.locator(".js-plotly-plot .xtick text").first.wait_for()
-    assert page.evaluate(sizes) == ["15px", "14px"]
-    with page.expect_navigation():
-        page.get_by_label("Larger text").press("Space")
-    for where in ("fuse", "compare"):
-        page.goto(demo_server.url(where))
-        settle(page)
-        page.locator(".js-plotly-plot .xtick text").first.wait_for()
-        assert page.evaluate(sizes) == ["18px", "16.8px"]
-    assert page.get_by_label("Larger text").is_checked()
-    with page.expect_navigation():
-        page.get_by_label("Larger text").press("Space")
-    page.locator(".js-plotly-plot .xtick text").first.wait_for()
-    assert page.evaluate(sizes) == ["15px", "14px"]

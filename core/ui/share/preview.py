@@ -24,7 +24,7 @@ from core.report.page import DRAFT
 from core.report.parts import Parts
 from core.report.question import answer_sentences, find_abstract, question_text
 from core.report.selection import ReportSelection
-from core.ui.shared import loaders, score_box, text_size
+from core.ui.shared import loaders, score_box
 from core.ui.shared.loaders.cache import cache_by, version_of
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.stop_buttons import links_of_stops
@@ -99,7 +99,7 @@ def _show_figure(key: str, found: CaptionedFigure) -> None:
 def _draw(key: str, found: CaptionedFigure) -> None:
     surface: Literal["light", "dark"] = "dark" if st.context.theme.type == "dark" else "light"
     assert found.chart is not None
-    drawn = go.Figure(found.chart).update_layout(template=theme.template(surface, text_size.scale()))  # the cached one stays
+    drawn = go.Figure(found.chart).update_layout(template=theme.template(surface))  # the cached one stays
     st.plotly_chart(drawn, theme=None, key=f"preview-{key}", config={"displaylogo": False, "displayModeBar": False})
     st.caption(as_text(found.caption))
 

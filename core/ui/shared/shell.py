@@ -28,7 +28,6 @@ from core.ui.shared import (
     sidebar,
     sign_in,
     stop_buttons,
-    text_size,
 )
 from core.ui.shared.addresses import MOVED, moved_pages
 from core.ui.shared.background import background
@@ -68,7 +67,6 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         requested, params = st.session_state.pop(_REQUESTED)
         st.switch_page(requested, query_params=params)
     st.html(STYLE)
-    text_size.apply()
     with background().pause(), _record_unexpected_errors(), explain_errors():
         loaders.refresh()
         context = st.session_state[_CONTEXT] = _choose(workspace, pages, page)

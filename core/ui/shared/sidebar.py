@@ -17,7 +17,7 @@ from core.actions import target_ranking
 from core.actions.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.ui.shared import linked, links, loaders, run_choice, sign_in, text_size
+from core.ui.shared import linked, links, loaders, run_choice, sign_in
 from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.run_choice import Choice
 from core.ui.shared.server_workspace import read_workspace
@@ -57,7 +57,6 @@ def show(product: str, workspace: Workspace, pages: Mapping[str, Sequence[Any]],
         _show_choices(choice)
         _show_navigation(pages, open_page, parameters)
         show_palette(pages, choice)
-        text_size.show_switch()
         settings = workspace.settings
         place = settings.workspace.name or str(settings.workspace)
         suffix = ", read-only" if settings.read_only else ""

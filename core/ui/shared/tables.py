@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from core.ui.shared import figure_menu, text_size
+from core.ui.shared import figure_menu
 
 Column = Mapping[str, Any]  # as st.column_config makes it
 TEXT_PX = 13.2  # size of the text in a cell: 0.875rem of the theme's 15 px
@@ -61,16 +61,15 @@ def show_table(
     shown = [name for name, found in settings.items() if found is not None]
     widths = {name: column_width(frame[name], name, settings[name] or {}) for name in shown}
     is_tall = any(wants_lines(frame[name], settings[name] or {}) for name in shown)
-    scale = text_size.scale()
     markers = MARKERS_PX if options.get("on_select", "ignore") != "ignore" else 0
     if is_tall:
-        options = {"row_height": math.ceil(TALL_PX * scale)} | options
+        options = {"row_height": TALL_PX} | options
     configured: dict[str, Any] = {
-        name: None if found is None else {**found, "width": math.ceil(widths[name] * scale)} for name, found in settings.items()
+        name: None if found is None else {**found, "width": widths[name]} for name, found in settings.items()
     }
     with st.container(gap=None, key=f"table-{name}" if name else None):
         titles = [str((settings[name] or {}).get("label") or name) for name in shown]
-        st.html(scroll_hint(titles, [math.ceil(widths[name] * scale) for name in shown], markers))
+        st.html(scroll_hint(titles, [widths[name] for name in shown], markers))
         shown_table = st.dataframe(
             table,
             hide_index=True,

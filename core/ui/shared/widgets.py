@@ -21,7 +21,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.plots import theme
 from core.report.captioned import CaptionedFigure
-from core.ui.shared import figure_menu, text_size
+from core.ui.shared import figure_menu
 from core.ui.shared.linked import bind
 
 _PLOTLY_IS_LOADED = "_plotly"  # a session key
@@ -102,7 +102,7 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, title: str, ca
     message, for a stop of a walk-through.
     """
     surface: Literal["light", "dark"] = "dark" if st.context.theme.type == "dark" else "light"
-    chart.update_layout(template=theme.template(surface, text_size.scale()))
+    chart.update_layout(template=theme.template(surface))
     options: dict[str, Any] = {"theme": None, "key": f"figure-{name}", "config": {"displaylogo": False, "displayModeBar": False}}
     waiting = _waiting.get()
     if waiting is None:
