@@ -16,7 +16,7 @@ def noted(small_workspace: Workspace) -> Workspace:
     """One note on a row, one on the run by somebody else, one on a figure."""
     actions.add_note(small_workspace, "debate", "Pa_Ga", "odd row")
     actions.add_note(small_workspace, "debate", None, "odd run", author="Ada")
-    actions.add_figure_note(small_workspace, "debate", "ROC curves", "./breakdown?part=Curves", "steep")
+    actions.add_figure_note(small_workspace, "debate", "ROC curves", "./scores?part=Curves", "steep")
     return small_workspace
 
 
@@ -25,7 +25,7 @@ def test_notes_are_listed_with_links_to_what_they_are_about(visit: Visit, noted:
     run = the_run(noted)
     table = visit(noted, "data", tab="Runs and notes").dataframe[0].value
     assert dict(zip(table["note"], table["about"], strict=True)) == {
-        "steep": "./breakdown?part=Curves#ROC curves",
+        "steep": "./scores?part=Curves#ROC curves",
         "odd run": f"./rows?dataset={run.dataset}&run={run.id}#the run",
         "odd row": f"./rows?dataset={run.dataset}&run={run.id}&row=Pa_Ga#Pa ⟶ Ga",
     }
@@ -73,7 +73,7 @@ def test_a_figure_says_how_many_notes_the_run_has_on_it(visit: Visit, noted: Wor
     run = the_run(noted)
     app = visit(noted, "rows", run=run.id, tab="Audit")
     assert app.button(key="note-brief-lengths").label == ""  # that note is on another figure
-    actions.add_figure_note(noted, "debate", "Lengths of the briefs", "./debates?tab=Audit", "short")
+    actions.add_figure_note(noted, "debate", "Lengths of the briefs", "./rows?tab=Audit", "short")
     app = visit(noted, "rows", run=run.id, tab="Audit")
     assert app.button(key="note-brief-lengths").label == "1"
     app.button(key="note-brief-lengths").click().run()
