@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 
 import pandas as pd
-import pytest
 
-from core.errors import InputError
 from core.plots import asked_again, theme
 from core.plots.asked_again import AGAIN, CHANGED, STANDS
 
@@ -36,10 +34,3 @@ def test_every_asking_is_a_dot_over_the_range_of_the_unchanged_ones() -> None:
     assert (list(stands.x), list(stands.y)) == ([0.55], [0])
     bands = [(band.x0, band.x1, band.y0, band.y1) for band in chart.layout.shapes]
     assert bands == [(0.5, 0.6, -0.4, 1.4), (0.4, 0.4, 1.6, 2.4)]
-
-
-def test_other_tables_are_refused() -> None:
-    with pytest.raises(InputError, match="missing column p"):
-        asked_again.figure(TABLE.drop(columns="p"))
-    with pytest.raises(InputError, match="side: got 'x'"):
-        asked_again.figure(TABLE.assign(side="x"))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from core.errors import InputError
 from core.plots import baseline_scores, theme
 
 TABLE = pd.DataFrame(
@@ -32,8 +30,3 @@ def test_diamonds_stand_in_the_rows_of_what_was_published() -> None:
 def test_nothing_published_draws_no_diamond() -> None:
     chart = baseline_scores.figure(TABLE.assign(published=np.nan), "macro AUROC by gene, DE")
     assert not any(each.x[0] for each in chart.data if each.marker.symbol == "diamond-open" and len(each.x))
-
-
-def test_missing_columns_are_named() -> None:
-    with pytest.raises(InputError, match="published"):
-        baseline_scores.figure(TABLE.drop(columns="published"), "AUROC")

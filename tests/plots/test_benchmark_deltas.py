@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from core.errors import InputError
 from core.plots import benchmark_deltas
 
 TABLE = pd.DataFrame(
@@ -25,10 +23,3 @@ def test_every_number_stands_under_its_metric() -> None:
     assert list(chart.layout.yaxis.ticktext) == names
     assert list(chart.layout.yaxis2.ticktext) == ["", "+0.020 [+0.010, +0.030]", "±0.004", "", "+0.000 [no interval]"]
     assert {trace.marker.color for trace in chart.data if trace.x[0] is not None} == {"#009E73", "#E69F00", "#8C8C8C"}
-
-
-def test_what_it_cannot_draw_is_refused() -> None:
-    with pytest.raises(InputError, match="missing column kind"):
-        benchmark_deltas.figure(TABLE.drop(columns="kind"), 0.01)
-    with pytest.raises(InputError, match="kind: got 'other'"):
-        benchmark_deltas.figure(TABLE.assign(kind="other"), 0.01)

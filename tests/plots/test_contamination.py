@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 
 import pandas as pd
-import pytest
 
-from core.errors import InputError
 from core.plots import contamination, theme
 
 TABLE = pd.DataFrame(
@@ -22,5 +20,3 @@ def test_arms_that_fall_stand_out_beside_the_line_of_no_change() -> None:
     assert chart.layout.yaxis2.ticktext[0] == "−0.300 [−0.400, −0.200] · p after Holm 0.0010"
     assert [note.text for note in chart.layout.annotations] == ["as it is"]
     assert {trace.marker.color for trace in chart.data if trace.x[0] is not None} == {theme.CHOSEN, theme.BASELINE}
-    with pytest.raises(InputError, match="missing column falls"):
-        contamination.figure(TABLE.drop(columns="falls"))

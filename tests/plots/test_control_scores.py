@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
-import pytest
 
-from core.errors import InputError
 from core.plots import control_scores
 
 TABLE = pd.DataFrame(
@@ -28,8 +26,6 @@ def test_controls_that_tie_all_rows_share_one_row() -> None:
     assert any("base rate: one number<br>&lt;b&gt;gene&lt;/b&gt; mean: a mean" in text for text in hovers)
 
 
-def test_one_alone_keeps_its_name_and_a_missing_column_is_named() -> None:
+def test_one_alone_keeps_its_name() -> None:
     chart = control_scores.figure(TABLE.iloc[:3], "AUROC, DE")
     assert list(chart.layout.yaxis.ticktext) == ["<b>run</b>", "base rate", "count-only"]
-    with pytest.raises(InputError, match="control_scores: missing column own"):
-        control_scores.figure(TABLE.drop(columns="own"), "AUROC, DE")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
-import pytest
 
-from core.errors import InputError
 from core.plots import effect_counts
 
 TABLE = pd.DataFrame({"pert": ["A", "<i>B", "C"], "up": [1, 6, 0], "down": [2, 4, 0]})
@@ -18,8 +16,3 @@ def test_the_perturbation_with_the_most_effects_comes_first() -> None:
     assert chart.data[0].hovertext[0] == "&lt;i&gt;B"
     assert "2 of 3 have enough" in chart.layout.xaxis.title.text
     assert chart.layout.shapes[0].y0 == 3
-
-
-def test_missing_columns_are_named() -> None:
-    with pytest.raises(InputError, match="effect_counts: missing columns up, down"):
-        effect_counts.figure(TABLE[["pert"]], 3)

@@ -35,12 +35,6 @@ def test_everything_is_inside_the_range() -> None:
     assert chart.layout.xaxis.range == pytest.approx((0.376, 1.024))
 
 
-@pytest.mark.soak
-def test_a_row_more_is_a_row_higher() -> None:
-    heights = [draw_forest(ROWS[:n], [], "AUROC").layout.height for n in (1, 2, 3)]
-    assert np.diff(heights).tolist() == [theme.ROW_PX, theme.ROW_PX]
-
-
 def test_a_single_point_has_a_range() -> None:
     chart = draw_forest(ROWS[1:2], [], "AUROC")
     assert chart.layout.xaxis.range == pytest.approx((0.85, 0.95))

@@ -66,17 +66,6 @@ def test_areas_are_as_the_shares_and_signs_as_the_labels() -> None:
 
 
 @pytest.mark.soak
-def test_the_query_and_the_five_heaviest_are_named_from_the_bottom() -> None:
-    *names, key = gene_map.figure(TABLE, "Atf3", AXES).layout.annotations
-    assert [(note.x, note.y) for note in names] == [(1, 0), (0, 0), (1, 1), (-1, 1), (-1, 2), (0.5, 2)]
-    assert names[1].text == "<b>★ <i>Atf3</i></b>"
-    assert names[2].text.endswith("</span> <i>&lt;i&gt;Jun</i> 40%")
-    assert len({note.ax for note in names}) == 1  # in one column
-    assert [note.ay for note in names] == sorted(note.ay for note in names)
-    assert key.text.endswith("●</span> none 1    " + f'<span style="color:{theme.NULL}">○</span> no label 1    size: share')
-
-
-@pytest.mark.soak
 @examples(40)
 @given(st.lists(st.floats(0.5, 1), min_size=5, max_size=5).map(sorted), st.floats(0.5, 1))
 def test_names_never_touch_and_stay_beside_the_plot(places: list[float], query: float) -> None:
@@ -89,19 +78,6 @@ def test_names_never_touch_and_stay_beside_the_plot(places: list[float], query: 
     assert (np.diff(levels) >= line).all()
     assert low <= levels.min()
     assert levels.max() <= high
-
-
-def test_names_with_room_stand_level_with_their_marks() -> None:
-    rows = [(f"g{k}", 0.0, float(k), "neighbour", 0.2, "none") for k in range(5)]
-    chart = gene_map.figure(pd.DataFrame(rows, columns=list(gene_map.COLUMNS)), "q", AXES)
-    assert [note.ay for note in chart.layout.annotations[:-1]] == pytest.approx([0, 1, 2, 3, 4])
-
-
-def test_long_symbols_are_cut_in_the_plot_and_whole_in_the_hover() -> None:
-    chart = gene_map.figure(TABLE.assign(symbol="g" * 30), "g" * 30, AXES)
-    assert f"<i>{'g' * 13}…</i>" in chart.layout.annotations[0].text
-    assert "g" * 30 in chart.data[1].hovertext[0]
-    assert chart.layout.margin.r >= 14 * 7
 
 
 def test_a_query_without_a_place_is_said_to_have_none() -> None:
@@ -120,12 +96,6 @@ def test_the_query_alone_and_neighbours_without_a_share() -> None:
     assert min(sizes) > 0
 
 
-def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match="gene_map: missing columns x, share"):
-        gene_map.figure(TABLE.drop(columns=["x", "share"]), "Atf3", AXES)
-    with pytest.raises(InputError, match="gene_map: kind: got 'foe'; expected other, neighbour, query"):
-        gene_map.figure(TABLE.assign(kind="foe"), "Atf3", AXES)
-    with pytest.raises(InputError, match="gene_map: label: got 'high'"):
-        gene_map.figure(TABLE.assign(label="high"), "Atf3", AXES)
+def test_a_map_without_a_place_is_refused() -> None:
     with pytest.raises(InputError, match="gene_map: got no gene with both x and y, for Atf3; expected at least one"):
         gene_map.figure(TABLE.assign(x=np.nan), "Atf3", AXES)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from core.errors import InputError
 from core.plots import knockdown, theme
 
 TABLE = pd.DataFrame(
@@ -28,8 +26,3 @@ def test_perturbations_stand_in_the_order_of_what_remains() -> None:
     assert (list(guides.x), list(guides.y)) == ([2, 2, 1], [20, 80, 200])  # 900% is drawn at 200
     assert list(guides.marker.color) == [theme.CHOSEN, theme.WARNING, theme.WARNING]
     assert guides.hovertext[1] == "A, guide A_2<br>30 cells, 80% remains, failed"
-
-
-def test_missing_columns_are_named() -> None:
-    with pytest.raises(InputError, match="knockdown: missing column remaining"):
-        knockdown.figure(TABLE.drop(columns="remaining"), 0.7)

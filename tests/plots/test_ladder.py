@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from core.errors import InputError
 from core.plots import ladder, theme
 
 TABLE = pd.DataFrame(
@@ -35,24 +33,3 @@ def test_words_tell_public_from_here() -> None:
     chart = ladder.figure(TABLE, {})
     words = ["0.607 [0.580, 0.630] here", "0.646 [0.597, 0.695] public", "0.562 [no interval] public"]
     assert list(chart.layout.yaxis2.ticktext) == words
-    assert chart.data[0].hovertext[0] == "debate &lt;b&gt;<br>measured here 0.607 [0.580, 0.630]<br>2,499 labelled rows"
-    assert chart.data[1].hovertext[0].endswith("public score 0.562 [no interval]<br>rows not known")
-
-
-@pytest.mark.parametrize("lines", [{}, {"chance": 0.5}])
-def test_chance_is_drawn_and_named_once(lines: dict[str, float]) -> None:
-    chart = ladder.figure(TABLE, {**lines, "count-only": 0.673})
-    assert [note.text for note in chart.layout.annotations] == ["chance 0.5", "count-only 0.673"]
-    assert [shape.x0 for shape in chart.layout.shapes] == [0.5, 0.673]
-
-
-def test_the_axis_says_which_score() -> None:
-    assert ladder.figure(TABLE.head(1), {}).layout.xaxis.title.text == "mean AUROC of DE and DIR"
-    assert ladder.figure(TABLE.head(1), {}, "DIR").layout.xaxis.title.text == "AUROC of DIR"
-
-
-def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match="ladder: missing columns low, n"):
-        ladder.figure(TABLE.drop(columns=["low", "n"]), {})
-    with pytest.raises(InputError, match="ladder: kind: got 'private'"):
-        ladder.figure(TABLE.assign(kind="private"), {})

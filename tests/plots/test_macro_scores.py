@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from core.errors import InputError
 from core.plots import macro_scores, theme
 
 TABLE = pd.DataFrame(
@@ -30,8 +28,3 @@ def test_every_mean_has_a_row_with_its_interval_and_the_control_beside_it() -> N
     assert list(chart.layout.yaxis2.ticktext) == words
     assert [shape.line.color for shape in chart.layout.shapes] == [theme.BASELINE]
     assert chart.layout.xaxis.range[1] > 0.67
-
-
-def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match="macro_scores: missing column count_only"):
-        macro_scores.figure(TABLE.drop(columns="count_only"), "AUROC of DE")

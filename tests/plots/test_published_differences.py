@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from core.errors import InputError
 from core.plots import published_differences
 
 TABLE = pd.DataFrame(
@@ -27,8 +26,3 @@ def test_dots_lie_at_their_difference_in_tolerances() -> None:
     assert list(differs.x) == pytest.approx([2.5, published_differences.EDGE])  # a count has no tolerance: at the edge
     assert "&lt;b&gt;another" in differs.hovertext[0]
     assert list(figure.layout.yaxis.ticktext) == ["A group  1 of 2", "B  1 of 2", "C  none of 1 computed"]
-
-
-def test_missing_columns_are_named() -> None:
-    with pytest.raises(InputError, match="missing column why"):
-        published_differences.figure(TABLE.drop(columns="why"))

@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pandas as pd
-import pytest
 
-from core.errors import InputError
 from core.plots import ranking_by_k, theme
 
 ROWS = [
@@ -35,8 +33,3 @@ def test_names_are_escaped_and_moved_apart() -> None:
     assert any("&lt;b&gt;b&lt;/b&gt;" in name.text for name in names)
     heights = sorted(name.y for name in names)
     assert min(b - a for a, b in itertools.pairwise(heights)) >= 0.06
-
-
-def test_missing_columns_are_named() -> None:
-    with pytest.raises(InputError, match="ranking_by_k: missing column ceiling"):
-        ranking_by_k.figure(TABLE.drop(columns="ceiling"), "a", "recall")

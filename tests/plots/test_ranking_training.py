@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from core.errors import InputError
 from core.plots import ranking_training
 
 TABLE = pd.DataFrame(
@@ -23,8 +22,3 @@ def test_the_kept_epoch_has_a_star(measure: str, best: float) -> None:
 def test_epochs_without_a_measure_are_left_out() -> None:
     [line] = ranking_training.figure(TABLE.assign(validation_mrr=float("nan")), "train_loss").data
     assert list(line.x) == [1, 2, 3]
-
-
-def test_missing_columns_are_named() -> None:
-    with pytest.raises(InputError, match="missing column epoch"):
-        ranking_training.figure(TABLE.drop(columns="epoch"), "train_loss")

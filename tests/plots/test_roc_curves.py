@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
-from core.plots import roc_curves, theme
+from core.plots import roc_curves
 from core.stats.auroc import roc_curve
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.texts import NO_BIOLOGY
@@ -18,6 +16,7 @@ from core.texts import NO_BIOLOGY
 LABELS = ["up", "down", "none", "none", None]
 RUN = scores_from_probabilities([0.9, 0.4, 0.6, 0.1, 0.5], [0.8, 0.2, 0.5, 0.5, 0.5])
 CONTROL = scores_from_probabilities([1, 1, 1, 1, 1], [0.1, 0.7, 0.1, 0.1, 0.1])
+TABLE = roc_curves.table(LABELS, {"run": RUN})
 
 
 def test_table_of_two_curves() -> None:
@@ -61,36 +60,12 @@ def test_thinning_keeps_the_shape(seed: int, n: int, share: float) -> None:
     assert gaps.max() <= 2 / (roc_curves.POINTS - 1) + 1e-12
 
 
-def test_short_curves_stay_whole() -> None:
-    table = roc_curves.table(["de", "none", "de"], {"run": scores_from_probabilities([3, 2, 1], [np.nan] * 3)})
-    assert len(table) == 4  # three distinct scores and the origin
-
-
-@pytest.mark.soak
-def test_figure_draws_every_curve_in_its_panel() -> None:
-    chart = roc_curves.figure(roc_curves.table(LABELS, {"run": RUN, "other": CONTROL, NO_BIOLOGY: CONTROL}))
-    assert [(trace.name, trace.xaxis, trace.line.color, trace.line.dash) for trace in chart.data] == [
-        ("run", "x", theme.CHOSEN, "solid"),
-        ("other", "x", theme.BASELINE, "solid"),
-        (NO_BIOLOGY, "x", theme.BASELINE, "dash"),
-        ("run", "x2", theme.CHOSEN, "solid"),
-        ("other", "x2", theme.BASELINE, "solid"),
-        (NO_BIOLOGY, "x2", theme.BASELINE, "dash"),
-    ]
-    assert list(chart.data[0].x) == [0, 0, 0.5, 0.5, 1]
-    assert chart.data[0].hovertext[0] == "run<br>AUROC 0.750, 4 labelled rows"
-
-
 def test_curves_and_chance_are_named_in_each_panel() -> None:
     chart = roc_curves.figure(roc_curves.table(LABELS, {"run": RUN, NO_BIOLOGY: CONTROL}))
     names = [(note.xref, note.text) for note in chart.layout.annotations]
-    for panel, expected in (
-        ("x", ["run 0.750", "no-biology baseline 0.500"]),
-        ("x2", ["run 1.000", "no-biology baseline 0.000"]),
-    ):
-        assert {text for xref, text in names if xref == panel} == {"chance 0.5", *expected}
-    assert [text for xref, text in names if "domain" in xref] == [f"<b>{title}</b>" for title in roc_curves.TASKS.values()]
-    assert [(shape.x0, shape.y0, shape.x1, shape.y1) for shape in chart.layout.shapes] == [(0, 0, 1, 1)] * 2
+    for panel, of_run, of_control in (("x", "0.750", "0.500"), ("x2", "1.000", "0.000")):
+        ends = {text.split()[-1] for xref, text in names if xref == panel}
+        assert ends == {"0.5", of_run, of_control}
 
 
 def test_a_leader_ends_on_its_curve() -> None:
@@ -108,23 +83,6 @@ def test_long_names_are_whole_on_lines_that_fit_and_cut_where_there_is_no_room()
     assert one.text == "track_a_logprobs_<br>train2499 0.750"
     [words] = leaders(["names of <b> " + "x" * 20])
     assert words.text == f"names of &lt;b&gt;<br>{'x' * 16}<br>xxxx 0.750"
-    [between] = leaders(["a debate of 18 rows"])  # with the AUROC it would end outside
-    assert between.text == "a debate of 18<br>rows 0.750"
     many = leaders([f"track_a_logprobs_train{n}" for n in range(6)])
     assert {note.text for note in many} == {"track_a_logprob… 0.750"}
     assert all(0.05 < note.ay < 0.5 and 0 < note.x <= 0.5 for note in [one, *many])
-
-
-@pytest.mark.soak
-def test_one_task_and_none() -> None:
-    one = roc_curves.table(["up", "none", "up", "none", "none"], {NO_BIOLOGY: RUN})
-    assert [trace.line.color for trace in roc_curves.figure(one).data] == [theme.BASELINE]
-    assert len(roc_curves.figure(pd.DataFrame(columns=list(roc_curves.COLUMNS))).data) == 0
-
-
-def test_a_wrong_table_is_refused() -> None:
-    table = roc_curves.table(LABELS, {"run": RUN})
-    with pytest.raises(InputError, match="roc_curves: missing columns fpr, tpr"):
-        roc_curves.figure(table.drop(columns=["fpr", "tpr"]))
-    with pytest.raises(InputError, match="roc_curves: task: got 'mean'; expected DE, DIR"):
-        roc_curves.figure(table.assign(task="mean"))

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
 from core.plots import score_histograms, theme
 
 TABLE = pd.DataFrame({"label": ["up", "up", "down", "up", "up"], "value": [0.99, 1.0, 0.0, 0.5, 0.1]})
@@ -54,16 +53,3 @@ def test_no_leader_crosses_a_name(up: float, down: float) -> None:
         assert name.ay <= chart.layout.yaxis.range[1]
         higher = [other for other in chart.layout.annotations if other.ay > name.ay]
         assert not any(start < other.x < end for other in higher)
-
-
-def test_one_row_is_drawn() -> None:
-    chart = score_histograms.figure(pd.DataFrame({"label": ["none"], "value": [0.5]}), "P(DE)")
-    assert max(chart.data[0].y) == 100
-    assert chart.layout.xaxis.title.text == "P(DE)"
-
-
-def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match="score_histograms: missing column value; got label"):
-        score_histograms.figure(TABLE[["label"]], "P(DE)")
-    with pytest.raises(InputError, match="score_histograms: label: got 'changed'; expected up or down, none, up, down"):
-        score_histograms.figure(TABLE.assign(label="changed"), "P(DE)")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from core.errors import InputError
 from core.plots import score_history, theme
 
 TABLE = pd.DataFrame(
@@ -26,16 +24,3 @@ def test_steps_in_order_with_the_noise_of_one_score() -> None:
     assert list(band.y) == [0.62, 0.66, 0.56, 0.52]
     assert list(points.marker.color) == [theme.CHOSEN, theme.CHOSEN, theme.BASELINE]
     assert list(points.marker.symbol) == ["circle", "star", "circle"]
-
-
-def test_names_are_shown_as_they_are() -> None:
-    chart = score_history.figure(TABLE, "dir")
-    assert chart.layout.xaxis.ticktext[0] == "base &lt;b&gt;"
-    assert chart.layout.yaxis.title.text == "AUROC of DIR"
-    assert chart.data[2].hovertext[0] == "base &lt;b&gt;<br>0.569 [0.520, 0.620]<br>the start<br>904 rows labelled up or down"
-    assert chart.data[2].hovertext[2].endswith("rows not known")
-
-
-def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match="score_history: missing column verdict"):
-        score_history.figure(TABLE.drop(columns="verdict"))

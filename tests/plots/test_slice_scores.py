@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from core.errors import InputError
 from core.plots import slice_scores, theme
 
 NAN = np.nan
@@ -46,20 +44,3 @@ def test_chance_control_and_the_whole_are_drawn_and_named() -> None:
         (0.58, theme.CHOSEN),
         (0.62, theme.BASELINE),
     ]
-    assert [note.text for note in chart.layout.annotations] == ["chance 0.5", "all rows 0.580", "no-biology baseline 0.620"]
-
-
-def test_without_any_estimate_chance_still_stands() -> None:
-    chart = slice_scores.figure(TABLE.tail(1), NAN, NAN)
-    assert [note.text for note in chart.layout.annotations] == ["chance 0.5"]
-
-
-def test_long_names_are_cut_in_the_plot_and_whole_in_the_hover() -> None:
-    chart = slice_scores.figure(TABLE.head(1).assign(slice="x" * 50), 0.58, 0.62)
-    assert list(chart.layout.yaxis.ticktext) == [f"<b>{'x' * 35}…  1,200 rows</b>"]
-    assert "x" * 50 in chart.data[0].hovertext[0]
-
-
-def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match="slice_scores: missing column cost; got"):
-        slice_scores.figure(TABLE.drop(columns="cost"), 0.58, 0.62)

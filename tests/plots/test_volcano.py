@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from core.errors import InputError
 from core.plots import theme, volcano
 
 TABLE = pd.DataFrame(
@@ -37,8 +35,3 @@ def test_thresholds_and_names_are_drawn() -> None:
     assert [(shape.x0, shape.y0) for shape in chart.layout.shapes] == [(0, 2.0), (-0.5, 0), (0.5, 0)]
     named = [note.text for note in chart.layout.annotations]
     assert named[:3] == ["&lt;b&gt;B", "A", "T, the target itself"]
-
-
-def test_missing_columns_are_named() -> None:
-    with pytest.raises(InputError, match="volcano: missing column fdr"):
-        volcano.figure(TABLE.drop(columns="fdr"), "T", 0.05, 0.5)

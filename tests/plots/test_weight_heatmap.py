@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.plots import drawing, theme, weight_heatmap
+from core.plots import weight_heatmap
 from tests.strength import examples
 
 GRID = (0.0, 0.5, 1.0)
@@ -35,28 +35,15 @@ def test_the_weight_of_de_is_across_and_that_of_dir_is_up() -> None:
     surface = weight_heatmap.figure(TABLE, (0.2, 0.9), (0.5, 1.0), "text").data[0]
     assert (surface.type, list(surface.x), list(surface.y)) == ("heatmap", list(GRID), list(GRID))
     np.testing.assert_array_equal(surface.z, np.transpose(MEAN))
-    told = "<br>as good as the best, within one standard error"
-    assert surface.text.tolist() == [["", "", ""], ["", told, ""], ["", told, ""]]
-    assert "%{z:.3f}" in surface.hovertemplate
-
-
-def test_the_ramp_has_one_hue_of_the_theme() -> None:
-    scale = weight_heatmap.figure(TABLE, (0.2, 0.9), (0.5, 1.0), "text").data[0].colorscale
-    hue = drawing.transparent(theme.CHOSEN, 0).removesuffix("0)")
-    assert all(colour.startswith(hue) for _, colour in scale)
-    assert scale[-1] == (1.0, drawing.transparent(theme.CHOSEN, 1))
+    assert (surface.text != "").tolist() == [[False] * 3, [False, True, False], [False, True, False]]  # the plateau
 
 
 def test_the_ring_follows_the_borders_of_the_plateau() -> None:
     rings = [trace for trace in weight_heatmap.figure(TABLE, (0.2, 0.9), (0.5, 1.0), "text").data if trace.type == "contour"]
-    assert [ring.line.color for ring in rings] == ["#FFFFFF", theme.SURFACES["light"]["text"]]  # a white edge beneath it
     # The plateau is the cells at 0.5 of DE, and 0.5 and 1 of DIR, which are 0.5 wide: 0.25 to 0.75 by 0.25 to 1.25.
     x, y, z = (np.asarray(part, dtype=float) for part in (rings[1].x, rings[1].y, rings[1].z))
     rows, columns = np.nonzero(z)
     assert (x[columns].min(), x[columns].max(), y[rows].min(), y[rows].max()) == pytest.approx((0.25, 0.75, 0.25, 1.25), abs=1e-3)
-    half_way = (x[columns.min() - 1] + x[columns.min()]) / 2, (y[rows.max()] + y[rows.max() + 1]) / 2
-    assert half_way == pytest.approx((0.25, 1.25), abs=1e-12)
-    assert (rings[1].contours.start, rings[1].contours.end) == (0.5, 0.5)
 
 
 def test_now_and_best_are_marked_and_best_is_named() -> None:
@@ -64,12 +51,7 @@ def test_now_and_best_are_marked_and_best_is_named() -> None:
     drawn = {trace.name: trace for trace in chart.data if trace.type == "scatter"}
     places = {name: (trace.x[0], trace.y[0], trace.marker.symbol) for name, trace in drawn.items()}
     assert places == {"best weights": (0.5, 1.0, "circle"), "your weights": (0.2, 0.9, "cross")}
-    assert drawn["your weights"].marker.size > drawn["best weights"].marker.size
-    assert drawn["your weights"].marker.line.color == "#FFFFFF"
-    texts = [note.text for note in chart.layout.annotations]
-    key = "✚ your weights    ○ best weights    outline: within one standard error"
-    assert texts == ["best 0.620", key]
-    assert (chart.layout.xaxis.title.text, chart.layout.yaxis.title.text) == ("weight of text in DE", "weight of text in DIR")
+    assert chart.layout.annotations[0].text == "best 0.620"
 
 
 @pytest.mark.soak
@@ -88,27 +70,10 @@ def test_the_name_of_best_is_inside_and_away_from_now(x: float, y: float, de: fl
         assert (direction - y) * up <= 1e-9
 
 
-@pytest.mark.parametrize(("now", "anchors"), [((0.0, 0.0), ("left", "bottom")), ((1.0, 1.0), ("right", "top"))])
-def test_the_name_of_best_is_on_the_side_chosen(now: tuple[float, float], anchors: tuple[str, str]) -> None:
-    name = weight_heatmap.figure(TABLE, now, (0.5, 0.5), "text").layout.annotations[0]
-    assert (name.xanchor, name.yanchor) == anchors
-    assert (name.xshift > 0, name.yshift > 0) == (anchors[0] == "left", anchors[1] == "bottom")
-
-
-def test_weights_beside_the_grid_are_inside_the_plot() -> None:
-    chart = weight_heatmap.figure(TABLE, (1.5, 0.33), (0.5, 1.0), "text")
-    low, high = chart.layout.xaxis.range
-    assert low < -0.25 < 1.5 < high
-
-
 def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match="weight_heatmap: missing column plateau"):
-        weight_heatmap.figure(TABLE.drop(columns="plateau"), (0, 0), (0.5, 1), "text")
     with pytest.raises(InputError, match="weight_heatmap: got 8 rows of 3 weights of DE and 3 of DIR; expected one row per pair"):
         weight_heatmap.figure(TABLE.head(8), (0, 0), (0.5, 1), "text")
     with pytest.raises(InputError, match="weight_heatmap: got 9 rows"):
         weight_heatmap.figure(pd.concat([TABLE.head(8), TABLE.head(1)]), (0, 0), (0.5, 1), "text")
-    with pytest.raises(InputError, match="weight_heatmap: got 0 rows"):
-        weight_heatmap.figure(TABLE.head(0), (0, 0), (0.5, 1), "text")
     with pytest.raises(InputError, match=r"weight_heatmap: best: got \(0.4, 1\); expected a pair of weights in the table"):
         weight_heatmap.figure(TABLE, (0, 0), (0.4, 1), "text")

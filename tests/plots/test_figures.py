@@ -1,0 +1,103 @@
+"""What holds for every figure: it is drawn and says of what; a wrong table is refused by name."""
+
+from __future__ import annotations
+
+import importlib
+from contextlib import suppress
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from core.errors import InputError
+
+# The arguments after the table, which is TABLE of the figure's own test file.
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "asked_again": (),
+    "attribution": ((0.05, 0.04, 0.06),),
+    "baseline_scores": ("AUROC",),
+    "benchmark_deltas": (0.01,),
+    "contamination": (),
+    "control_scores": ("AUROC",),
+    "cumulative_share": ("prior", "gene"),
+    "effect_counts": (3,),
+    "gene_map": ("Atf3", ("PC 1", "PC 2")),
+    "gene_row_counts": (),
+    "knockdown": (0.7,),
+    "ladder": ({},),
+    "macro_scores": ("AUROC",),
+    "paired_changes": (0.02,),
+    "published_differences": (),
+    "rank_movers": ("a", "b"),
+    "rank_scatter": ("a", "b"),
+    "ranking_by_k": ("a", "recall"),
+    "ranking_training": ("train_loss",),
+    "reliability": ("P(DE)",),
+    "roc_curves": (),
+    "rubric_rates": ("yes",),
+    "rubric_worth": (),
+    "score_histograms": ("P(DE)",),
+    "score_history": (),
+    "slice_scores": (0.58, 0.62),
+    "training_loss": (),
+    "volcano": ("T", 0.05, 0.5),
+    "weight_heatmap": ((0.2, 0.9), (0.5, 1.0), "text"),
+}
+# Columns whose values are of a list.
+LISTED = [
+    ("asked_again", "side"),
+    ("benchmark_deltas", "kind"),
+    ("cumulative_share", "label"),
+    ("gene_map", "kind"),
+    ("gene_map", "label"),
+    ("ladder", "kind"),
+    ("paired_changes", "unit"),
+    ("rank_movers", "label"),
+    ("rank_scatter", "label"),
+    ("roc_curves", "task"),
+    ("rubric_rates", "kind"),
+    ("score_histograms", "label"),
+    ("training_loss", "rows"),
+]
+TESTED_BESIDE = {"rubric_worth": "rubric_rates"}
+
+
+def table_of(name: str) -> pd.DataFrame:
+    tests = importlib.import_module(f"tests.plots.test_{TESTED_BESIDE.get(name, name)}")
+    table = tests.WORTH if name in TESTED_BESIDE else tests.TABLE
+    assert isinstance(table, pd.DataFrame)
+    return table
+
+
+def draw(name: str, table: pd.DataFrame) -> go.Figure:
+    chart = importlib.import_module(f"core.plots.{name}").figure(table, *ARGUMENTS[name])
+    assert isinstance(chart, go.Figure)
+    return chart
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_it_is_drawn_and_its_axis_says_of_what(name: str) -> None:
+    chart = draw(name, table_of(name))
+    assert chart.data
+    assert chart.layout.xaxis.title.text or chart.layout.yaxis.title.text
+    chart.to_json()
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_each_missing_column_is_named(name: str) -> None:
+    for column in importlib.import_module(f"core.plots.{name}").COLUMNS:
+        with pytest.raises(InputError, match=f"{name}: missing column {column}"):
+            draw(name, table_of(name).drop(columns=column))
+
+
+@pytest.mark.parametrize(("name", "column"), LISTED)
+def test_a_value_of_no_list_is_named(name: str, column: str) -> None:
+    with pytest.raises(InputError, match=f"{name}: {column}: got 'no such'"):
+        draw(name, table_of(name).assign(**{column: "no such"}))
+
+
+@pytest.mark.parametrize("name", ["cumulative_share", "gene_map", "rank_movers", "rank_scatter", "roc_curves", "weight_heatmap"])
+def test_an_empty_table_is_drawn_or_refused(name: str) -> None:
+    with suppress(InputError):
+        draw(name, table_of(name).head(0))
