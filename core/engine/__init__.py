@@ -16,6 +16,5 @@ run_folder       the files of a run
 journal          its finished rows: reads, counts and appends them; and what it has paid for
 row_codec        rows as lines of the journal
 row_batches      lines of the journal, audited and laid out for the store
-batch_processes  do that for a long journal, beside the process that writes
 ingest           from the journal into the store, and a worker's reports: its log, its heartbeats, its ingests
 """

@@ -11,14 +11,11 @@ import asyncio
 import contextlib
 import json
 import time
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
 from datetime import datetime
 
-from core.engine.batch_processes import BatchProcesses
 from core.engine.journal import Progress, read_spending
-from core.engine.row_batches import Piece, RowBatch, pieces, read_batches
+from core.engine.row_batches import Piece, RowBatch, read_batches
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import Counts, Ending, Heartbeat, State, write_heartbeat
 from core.errors import NotFound, StoreBusy, StoreMemoryShort, SystemFailure
@@ -28,14 +25,9 @@ from core.store import Cursor, Store, changes, predictions, runs
 from core.store.queries import insert_all
 from core.types import LIVE_STATES
 
-# A worker writes new rows in small transactions, which take little memory. A long journal is read by processes, which
-# take a second to start, in pieces small enough for their memory, and written in transactions of nearly two of DuckDB's row
-# groups of events: it writes less than one twice, into its log and then into the file, and rewrites two and a bit at the end.
+# Of a transaction: a commit takes about three times its bytes in memory; a worker's store has `WORKER_STORE_MB`.
 BATCH_ROWS = 5_000
-LONG_BYTES = 1 << 26
-PIECE_BYTES = 1 << 24
-TRANSACTION_BYTES = 1 << 25  # a commit takes about three times this memory; a worker's store has `WORKER_STORE_MB`
-TRANSACTION_ROWS = 2 * 122_880  # of any table
+BATCH_BYTES = 1 << 24
 _MOST_STORE_MB = 1 << 11  # DuckDB needs the content of some 2,000 rows in memory
 _LONGEST_LINE = 500  # characters of an error in the run's log
 _REST = 10  # the pause after an ingest is at least this many times its duration
@@ -52,11 +44,7 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
         start = _ingested_bytes(db, folder)
     size = folder.rows.stat().st_size if folder.rows.exists() else 0
     left = Piece(folder.run, folder.rows.absolute(), start, size if until is None else until)
-    if left.end - start > LONG_BYTES:
-        with contextlib.closing(_read_long(left)) as groups:  # closed at once, so that its processes end with it
-            written = _write_while_reading(store, folder, groups)
-    else:
-        written = sum(_write(store, folder, [batch]) for batch in read_batches(left, BATCH_ROWS, PIECE_BYTES))
+    written = sum(_write(store, folder, batch) for batch in read_batches(left, BATCH_ROWS, BATCH_BYTES))
     with store.write() as db:
         _ingested_bytes(db, folder)
         _record_spending(db, folder)
@@ -80,61 +68,18 @@ def record_start(store: Store, folder: RunFolder) -> None:
         changes.bump(db, "runs")
 
 
-def _read_long(left: Piece) -> Generator[list[RowBatch], None, None]:
-    """Yield the lines of a long piece of a journal, in batches of one transaction; no row is in two batches of one transaction.
-
-    Raise InputError for an invalid line, after those before it were yielded.
-    """
-    together: list[RowBatch] = []
-    pair_ids: set[str] = set()
-    end, damage = left.start, None
-    with BatchProcesses() as processes:
-        for batch in processes.read_all(pieces(left, PIECE_BYTES)):
-            if damage is not None or batch.start != end:  # the journal was cut off meanwhile
-                break
-            if together and not (_fit([*together, batch]) and pair_ids.isdisjoint(batch.pair_ids)):
-                yield together
-                together, pair_ids = [], set()
-            together.append(batch)
-            pair_ids.update(batch.pair_ids)
-            end, damage = batch.end, batch.damage
-    if together:
-        yield together
-    if damage is not None:
-        raise damage
-
-
-def _fit(batches: Sequence[RowBatch]) -> bool:
-    """Return whether they fit into one transaction."""
-    rows: Counter[str] = Counter()
-    for insertion in (insertion for batch in batches for insertion in batch.insertions):
-        rows[insertion.table] += insertion.rows.num_rows
-    return batches[-1].end - batches[0].start <= TRANSACTION_BYTES and max(rows.values(), default=0) <= TRANSACTION_ROWS
-
-
-def _write_while_reading(store: Store, folder: RunFolder, groups: Iterable[list[RowBatch]]) -> int:
-    """Write batches in transactions, one after the other, while the next are read; return how many rows."""
-    written, writing = 0, Future[int]()
-    writing.set_result(0)
-    with ThreadPoolExecutor(1, "ingest") as thread:
-        for batches in groups:
-            written += writing.result()
-            writing = thread.submit(_write, store, folder, batches)
-        return written + writing.result()
-
-
-def _write(store: Store, folder: RunFolder, batches: Sequence[RowBatch]) -> int:
+def _write(store: Store, folder: RunFolder, batch: RowBatch) -> int:
     run = folder.run
     with store.write() as db:
-        if _ingested_bytes(db, folder) != batches[0].start:  # another process was faster
+        if _ingested_bytes(db, folder) != batch.start:  # another process was faster
             return 0
-        predictions.delete(db, run, [pair_id for batch in batches for pair_id in batch.pair_ids])
-        insert_all(db, [insertion for batch in batches for insertion in batch.insertions])
+        predictions.delete(db, run, batch.pair_ids)
+        insert_all(db, batch.insertions)
         runs.update_counts(db, run)
-        _record_spending(db, folder, sum(batch.spent for batch in batches))
-        runs.change_by_worker(db, run, folded_bytes=batches[-1].end)
+        _record_spending(db, folder, batch.spent)
+        runs.change_by_worker(db, run, folded_bytes=batch.end)
         changes.bump(db, "runs", f"run:{run}")
-    return sum(batch.finished for batch in batches)
+    return batch.finished
 
 
 def _record_spending(db: Cursor, folder: RunFolder, of_rows: int = 0) -> None:

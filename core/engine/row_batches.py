@@ -99,17 +99,3 @@ def read_piece(piece: Piece, most_rows: int = sys.maxsize) -> RowBatch:
     except InputError as error:
         damage = error
     return entries.lay_out(piece.run, piece.start, end, damage)
-
-
-def pieces(piece: Piece, size: int) -> Iterator[Piece]:
-    """Split a piece into pieces of at least `size` bytes, each cut at the end of a line; the last may be shorter."""
-    start = piece.start
-    with piece.file.open("rb") as journal:
-        while start + size < piece.end:
-            journal.seek(start + size - 1)
-            if not journal.readline().endswith(b"\n"):
-                break  # a torn last line
-            yield piece._replace(start=start, end=journal.tell())
-            start = journal.tell()
-        if start < piece.end:
-            yield piece._replace(start=start)

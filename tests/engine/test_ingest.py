@@ -13,16 +13,16 @@ import pytest
 from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine import ingest as folding_room
-from core.engine.ingest import TRANSACTION_BYTES, RunReporter, ingest_journal
+from core.engine.ingest import BATCH_BYTES, RunReporter, ingest_journal
 from core.engine.journal import Journal
 from core.engine.row_codec import Entry, RetryMark, encode_entry
 from core.engine.run_folder import WORKER_STORE_MB, RunFolder
 from core.engine.run_state import State
-from core.errors import DeskError, NotFound, StoreBusy, SystemFailure
+from core.errors import DeskError, InputError, NotFound, StoreBusy, SystemFailure
 from core.jobs.state import last_heartbeat
-from core.store import Store, calls, changes, predictions, runs
+from core.store import Store, calls, changes, evidence, predictions, runs, traces
 from core.store.runs import Run
-from core.types import Failed, Flag, RowResult, TraceEvent
+from core.types import Evidence, Failed, Flag, RowResult, TraceEvent
 from tests.engine.cases import fast, stored_rows, wish, workspace_with
 from tests.engine.methods import Counting
 from tests.engine.test_journal import call, row
@@ -108,14 +108,12 @@ def test_a_crash_between_two_transactions_costs_nothing(at: int, tmp_path: Path,
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("long", [False, True])
-def test_only_what_is_on_disk_for_sure_arrives(long: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_on_disk_for_sure_arrives(tmp_path: Path) -> None:
     """Of a journal of two rows, the second of which may be taken back since its fsync has not ended."""
     workspace, folder = begun(tmp_path)
     append(folder, row(IDS[0]))
     sure = folder.rows.stat().st_size
     append(folder, row(IDS[1]))
-    monkeypatch.setattr(folding_room, "LONG_BYTES", 0 if long else 1 << 26)
     assert ingest_journal(workspace.store, folder, "running", until=sure) == 1
     assert (list(found(workspace)[1]), found(workspace)[0].folded_bytes) == (IDS[:1], sure)
 
@@ -265,7 +263,7 @@ def test_a_run_that_the_store_lost_is_told_or_only_said_at_the_end(waiting: tupl
 
 
 def test_a_transaction_fits_the_store_of_a_worker() -> None:
-    assert 3 * TRANSACTION_BYTES <= WORKER_STORE_MB << 20
+    assert 3 * BATCH_BYTES <= WORKER_STORE_MB << 20
 
 
 @pytest.mark.parametrize("megabytes", [4, pytest.param(24, marks=pytest.mark.soak)])
@@ -280,3 +278,61 @@ def test_rows_too_long_for_the_memory_of_a_store_arrive_in_one_with_more(tmp_pat
         asyncio.run(reporter.ingest_ending("done", ""))
     assert list(found(workspace)[1]) == IDS
     assert f"this worker gives it {2 * small.memory_mb:,} MB" in folder.log.read_text()
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("limits", [{}, {"BATCH_ROWS": 1}, {"BATCH_BYTES": 1}])
+def test_what_stands_before_a_damaged_line_arrives(
+    limits: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, folder = begun(tmp_path)
+    append(folder, *map(row, IDS[:4]))
+    end = folder.rows.stat().st_size
+    with folder.rows.open("ab") as journal:
+        journal.write(b"what?\n")
+    append_unread(folder, *map(row, IDS[4:]))
+    for name, value in limits.items():
+        monkeypatch.setattr(folding_room, name, value)
+    with pytest.raises(InputError, match=rf"rows\.jsonl, byte {end}: journal: a line that cannot"):
+        ingest_journal(workspace.store, folder, "crashed")
+    assert list(found(workspace)[1]) == IDS[:4]
+    assert found(workspace)[0].folded_bytes == end
+
+
+def append_unread(folder: RunFolder, *entries: Entry) -> None:
+    """Append lines to a journal that cannot be read as a whole."""
+    with folder.rows.open("ab") as journal:
+        journal.writelines(map(encode_entry, entries))
+
+
+def _stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: list[Any], **limits: int) -> tuple[int, list[Any]]:
+    workspace, folder = begun(tmp_path)
+    append(folder, *entries)
+    for name, value in limits.items():
+        monkeypatch.setattr(folding_room, name, value)
+    written = ingest_journal(workspace.store, folder, "done")
+    with workspace.store.read() as db:
+        frames = [predictions.frame(db, folder.run), traces.frame(db, folder.run)]
+        seen = [evidence.of_run(db, folder.run), [calls.of_row(db, folder.run, pair_id) for pair_id in IDS]]
+    return written, [*(each.map(str).to_numpy().tolist() for each in frames), *seen]
+
+
+@pytest.mark.parametrize("most_rows", [1, 3])
+def test_a_long_journal_arrives_as_a_short_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_rows: int) -> None:
+    texts = ("C) Knockdown does not affect it.", "Qb1 raises Hb1. It does. Therefore losing Qb1 leads to lower Hb1.", "a")
+    events = [TraceEvent("de", "EFFECT", "brief", text) for text in texts] + [TraceEvent("de", "JUDGE", "verdict", "C)")]
+    answers = tuple(Evidence("go", key, "ok", "pack", None, {"terms": ["heat response"]}) for key in ("Qb1", "Hb1"))
+    rows = [  # the same answers and calls in several pieces
+        RowResult(row(key).prediction, (events[i % 3], events[3], events[i // 2]), answers[: i % 3], (call("same"), call(key)))
+        for i, key in enumerate(IDS)
+    ]
+    again = [*rows[:4], Failed(rows[1].prediction.pair_id, "Unreadable", "?"), *rows[4:], rows[0]]  # two of them twice
+    short = _stored(tmp_path / "short", monkeypatch, again)
+    long = _stored(tmp_path / "long", monkeypatch, again, BATCH_ROWS=most_rows)
+    assert short[0] == 6  # of one batch a row's last entry is written
+    assert long[0] >= 6
+    assert long[1] == short[1]
+    # The second row failed in the end, so that it has neither.
+    assert {pair_id: len(items) for pair_id, items in long[1][2].items()} == {IDS[2]: 2, IDS[4]: 1, IDS[5]: 2}
+    assert [[found.key for found in of_row] for of_row in long[1][3]] == [["same", key] if key != IDS[1] else [] for key in IDS]
+    assert {"answers", "own_side"} <= set(str(long[1]).replace("'", " ").split())
