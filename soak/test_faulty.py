@@ -35,7 +35,7 @@ from core.methods.base import method_named
 from core.methods.judge_rubric import reading_options
 from core.store import traces
 from core.store.runs import Run
-from core.types import LIVE_STATES, Failed, Flag
+from core.types import LIVE_STATES, Failed
 from soak.conftest import Record
 from tests import hostile_server
 from tests.engine.cases import end_worker, fast, keyed, status, stored_rows, wish, workspace_with
@@ -43,7 +43,6 @@ from tests.fakes.scripted import Faults, Script, request_counts, serving
 
 ROWS = 300
 SHARE = 0.05  # of each fault of a group
-REFUSED = 0.08  # of the rows by one seed
 RETRIES = 25  # of the failed rows at most
 KEY = "sk-open-sesame-9"
 SILENCE_S = 60.0  # without a finished row: a worker that hangs
@@ -264,38 +263,6 @@ def test_rows_are_right_or_failures_and_retry_completes_the_run(
     assert peak_mb < MOST_MB
     assert all(served.values())
     assert compared > ROWS // 4
-
-
-@pytest.mark.parametrize("name", ["prompt_only", "debate"])
-def test_every_mean_over_fewer_seeds_is_flagged(name: str, workspace: Workspace, record: Record) -> None:
-    options = {"prompt_only": {"seeds": "42,43,44"}, "debate": {"seeds": "42,43", "rounds": 0}}[name]
-    with serving(Script(refusing_seed=43, refused=REFUSED, faults=Faults.each(0.02, "error", "half", "wrong_format"))) as url:
-        run = finish(workspace, launch(workspace, name, url, **options)).run
-        while run.failed:
-            run = finish(workspace, run_control.retry(_with_key(workspace, run), run.id)).run
-    found = by_row(workspace, run)["flags"]
-    with workspace.store.read() as db:
-        events = traces.frame(db, run.id)
-    flagged = {row for row in found.index if Flag.FEWER_SEEDS in found[row]}
-    unread = rows_with_fewer_seeds(events, name)
-    record(flagged=len(flagged), rows=ROWS)
-    assert flagged == unread
-    assert ROWS * REFUSED / 4 < len(flagged) < ROWS * REFUSED * 4
-
-
-def rows_with_fewer_seeds(events: pd.DataFrame, name: str) -> set[str]:
-    """The rows of which some, but not all, of the last answers under each seed hold no number."""
-    answers = events[events["kind"] == ("answer" if name == "prompt_only" else "verdict")]
-    rows = set()
-    for row, said in answers.groupby("pair_id"):
-        metas = [meta for meta in map(json.loads, said["meta"]) if "read" not in meta]
-        if name == "prompt_only":
-            groups = [[meta["prediction_up"] for meta in metas]]
-        else:
-            groups = [[meta["p"] for meta, at in zip(metas, said["stage"], strict=False) if at == s] for s in ("de", "dir")]
-        if any(None in values and any(value is not None for value in values) for values in groups):
-            rows.add(row)
-    return rows
 
 
 @pytest.mark.parametrize("fault", ["huge", "bomb"])

@@ -4,13 +4,10 @@ tests/engine/test_row_watch.py and tests/ui/ask have the short forms."""
 from __future__ import annotations
 
 import statistics
-import subprocess
-import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,18 +17,18 @@ import pytest
 from core.actions import ask, run_control
 from core.actions.demo import make_demo
 from core.actions.workspace import Workspace, open_workspace
-from core.config import REPOSITORY, Settings
+from core.config import Settings
 from core.jobs.folder import read_json
 from core.methods.base import method_named
 from core.store.runs import Run
 from core.types import LIVE_STATES
 from core.ui.ask.following import LOOK_S
 from soak.conftest import Record
+from soak.test_servers import Server
 from tests.engine.cases import fast, status, wish, workspace_with
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import MODEL, Script, request_counts
 from tests.fakes.scripted import serving as serving_model
-from tests.llm.test_serve import free_port
 from tests.ui.conftest import browser, open_tab
 from tests.ui.serving import chromium, serving
 
@@ -95,29 +92,6 @@ def test_first_words_are_on_screen_within_300_ms(
     assert max(waits) <= MOST_MS
 
 
-class _Server:
-    """A scripted server in a process of its own."""
-
-    def __init__(self) -> None:
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}/v1"
-
-    def __enter__(self) -> str:
-        arguments = ("--port", str(self.port), "--delay-ms", f"{1000 * ANSWER_S:g}")
-        self.process = subprocess.Popen((sys.executable, "-m", "tests.fakes.scripted", *arguments), cwd=REPOSITORY)
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(f"{self.url}/models", timeout=5).close()
-                return self.url
-            except OSError:
-                time.sleep(0.1)
-        raise AssertionError(f"{self.url} does not answer")
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.wait()
-
-
 @contextmanager
 def watching(workspace: Workspace, run: str, rows: Sequence[Sequence[str]]) -> Iterator[list[int]]:
     """Somebody watches each of several lists of rows, one row after the other, as a page does; how many events each has read."""
@@ -167,7 +141,8 @@ def test_ten_watchers_cost_a_run_five_percent_at_most(tmp_path: Path, record: Re
     workspace = workspace_with(tmp_path, ROWS)
     alone, watched = [], []
     repeats = count()
-    with _Server() as url:
+    with closing(Server(at_once=4 * AT_ONCE, answer_s=ANSWER_S)) as server:
+        url = server.url
         for _ in range(PAIRS):
             alone.append(rows_per_s(workspace, begin(workspace, url, next(repeats))))
             before = request_counts(url).get("streams", 0)
@@ -186,7 +161,8 @@ def test_ten_watchers_cost_a_run_five_percent_at_most(tmp_path: Path, record: Re
 
 def test_a_watcher_that_leaves_costs_nothing(tmp_path: Path, record: Record) -> None:
     workspace = workspace_with(tmp_path, ROWS)
-    with _Server() as url:
+    with closing(Server(at_once=4 * AT_ONCE, answer_s=ANSWER_S)) as server:
+        url = server.url
         run = begin(workspace, url, 0)
         ask.watch(workspace, run.id).close()
         while not (streamed := request_counts(url).get("streams", 0)):

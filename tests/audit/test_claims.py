@@ -79,8 +79,10 @@ def test_a_claim_of_a_text_comes_once_in_order() -> None:
     assert find_claims(text, SYMBOLS) == [claim("Tlr4 activates Il6"), claim("Stat1 activates Irf1")]
 
 
-def test_what_two_hundred_made_briefs_claim_is_found() -> None:
-    """Briefs of which the claims are known, in five sentences each: precision and recall."""
+@pytest.mark.parametrize(("hard", "precision", "recall"), [(False, 0.99, 0.99), (True, 0.8, 0.75)])
+def test_what_two_hundred_made_briefs_claim_is_found(hard: bool, precision: float, recall: float) -> None:
+    """Briefs of which the claims are known, in five sentences each."""
+    templates = [*TEMPLATES.items()] * 2 + [*HARD.items()] * hard
     rng = random.Random(0)
     genes = [f"Gene{i}" for i in range(40)]
     symbols = Symbols(genes)
@@ -90,15 +92,15 @@ def test_what_two_hundred_made_briefs_claim_is_found() -> None:
         sentences = []
         for _ in range(5):
             subject, object_ = rng.sample(genes, 2)
-            template, relation = rng.choice(list(TEMPLATES.items()))
+            template, relation = rng.choice(templates)
             sentences.append(template.format(a=subject, b=object_))
             if relation is not None:
                 pair = sorted((subject, object_)) if relation in ("binds", "acts with") else (subject, object_)
                 true.add(Claim(pair[0], relation, pair[1]))
         found = set(find_claims(" ".join(sentences), symbols))
         right, found_in_all, true_in_all = right + len(found & true), found_in_all + len(found), true_in_all + len(true)
-    assert right / found_in_all >= 0.99
-    assert right / true_in_all >= 0.99
+    assert right / found_in_all >= precision
+    assert right / true_in_all >= recall
 
 
 TEMPLATES: dict[str, Relation | None] = {
@@ -113,6 +115,16 @@ TEMPLATES: dict[str, Relation | None] = {
     "{a} has no established link to {b}.": None,
     "Neither {a} nor its partners regulate {b}.": None,
     "{a} and {b} are both expressed.": None,
+}
+# What rules are bound to get wrong: four of them by missing the claim, three by finding one.
+HARD: dict[str, Relation | None] = {
+    "{a} is abundant; it activates {b}.": "activates",
+    "{b} needs {a} to be transcribed at all.": "activates",
+    "{a} switches {b} off.": "represses",
+    "The product of {a} sits on the promoter of {b}.": "binds",
+    "The report that {a} activates {b} was withdrawn.": None,
+    "One might think that {a} represses {b}; the data rule this out.": None,
+    "Older models in which {a} activates {b} were abandoned.": None,
 }
 
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from tests.fakes.http_server import RawResponse, Response, ServerResponse, json_response
 
+_DRIP_S = 0.05  # between two bytes
 HUGE_BYTES = 50_000_000  # of a huge answer, and of a bomb when it is decompressed
 _PART = b"x" * (1 << 16)
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -112,7 +113,7 @@ def damage(answer: dict[str, Any], fault: str, draw: float) -> dict[str, Any]:
     return answer
 
 
-def respond(content: bytes, fault: str, draw: float, retry_after_s: float, drip_s: float) -> Response | None:
+def respond(content: bytes, fault: str, draw: float, retry_after_s: float) -> Response | None:
     """Return what is sent instead of the bytes of an answer or a stream, or those as they are; None closes the connection."""
     refused = _REFUSALS.get(fault)
     if refused is not None:
@@ -120,7 +121,7 @@ def respond(content: bytes, fault: str, draw: float, retry_after_s: float, drip_
         headers = (("Retry-After", waits[fault]),) if fault in waits else ()
         return json_response(refused, {"error": {"message": f"Scripted: {fault}.", "code": refused}}, *headers)
     if fault == "drip":
-        return RawResponse(_with_length(content, len(content)), pause_s=drip_s)
+        return RawResponse(_with_length(content, len(content)), pause_s=_DRIP_S)
     make = _BROKEN.get(fault)
     return ServerResponse(200, content) if make is None else make(content)
 

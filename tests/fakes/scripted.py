@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import hashlib
 import json
 import re
 import urllib.request
@@ -37,7 +36,6 @@ from tests.fakes.faults import COUNTED, UNBROKEN, Faults, damage, draw_fault, re
 from tests.fakes.http_server import ReceivedRequest, Response, ServerResponse, StreamedResponse, json_response
 
 __all__ = ["MODEL", "Faults", "ScriptedPrompt", "find_genes", "read_prompt", "scripted_probabilities"]
-_SPEECH = re.compile(r"^([A-Z_]+):\n(.*?)(?=^[A-Z_]+:\n|\Z)", re.MULTILINE | re.DOTALL)
 _CLAIM = re.compile(r"\b([A-Z]\w*) (activates|represses|regulates|binds) ([A-Z]\w*)")
 _NO_ANSWERS = ("It could be A or B.", "<answer>perhaps</answer>", "<prob>high</prob>", "The evidence is mixed.")
 
@@ -72,9 +70,8 @@ class Script:
     """The behaviour of a scripted server: equal scripts and requests give equal answers and faults, in any order.
 
     retry_after_s: of a 429. logprobs: given, refused with a 400, or left out of the answer. api_key: required unless ""; a
-    wrong one is repeated in the error. refused: the share of pairs of genes about which requests with the seed
-    `refusing_seed` get a refusal, however often they are sent. drip_s: between two bytes of a drip. at_once: how many answers
-    are made at a time; None for any. streams: whether it streams at all, or refuses to with a 400.
+    wrong one is repeated in the error. at_once: how many answers are made at a time; None for any. streams: whether it streams
+    at all, or refuses to with a 400.
     """
 
     seed: int = 0
@@ -88,9 +85,6 @@ class Script:
     max_model_len: int = 131_072
     api_key: str = ""
     answer: Callable[[ScriptedPrompt], str] = write_reply
-    refusing_seed: int | None = None
-    refused: float = 0.0
-    drip_s: float = 0.05
     at_once: int | None = None
     streams: bool = True
 
@@ -172,16 +166,13 @@ class ScriptedModel:
         if body.get("stream") and fault in UNBROKEN:
             counts["streams"] += 1
             return StreamedResponse(parts, script.token_s)
-        return respond(b"".join(parts), fault, read_prompt(body, script.seed).draw("fault"), script.retry_after_s, script.drip_s)
+        return respond(b"".join(parts), fault, read_prompt(body, script.seed).draw("fault"), script.retry_after_s)
 
     def _complete(self, body: Mapping[str, Any], fault: str) -> Completion:
         script, prompt = self.script, read_prompt(body, self.script.seed)
         text = script.answer(prompt)
         if fault == "wrong_format":
             text = prompt.choose("odd", _NO_ANSWERS)
-        pair = hashlib.sha256(f"{script.seed} {find_genes(prompt.text)}".encode()).digest()
-        if script.refusing_seed is not None and body.get("seed") == script.refusing_seed and pair[0] < 256 * script.refused:
-            text = "This is a scripted refusal: nothing can be said of that."
         made = completion(body, prompt, text, REASONING if script.reasoning else "")
         if script.logprobs == "left out":
             made.answer["choices"][0]["logprobs"] = None
