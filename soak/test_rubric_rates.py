@@ -30,7 +30,7 @@ def test_corrected_rates_hold_the_truth_and_are_narrower(setting: Setting, recor
 @pytest.mark.parametrize("rate", [0.05, 0.3, 0.6])
 def test_the_fewest_labels_with_a_corrected_rate_are_enough(rate: float, record: Record) -> None:
     """Of a rare answer two or three labels in 50."""
-    found = simulate_rates(Setting(rate, FEWEST_LABELS, "random"), RUNS)
+    found = simulate_rates(Setting(rate, FEWEST_LABELS, "simple"), RUNS)
     record(runs=RUNS, **{name: f"{value:.4f}" for name, value in asdict(found).items()})
     assert found.corrected_coverage >= 0.93
     assert found.corrected_width < found.labels_width

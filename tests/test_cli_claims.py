@@ -11,6 +11,7 @@ from core.actions.imports import import_upload
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.rules.claims import RIGHT_CLAIM, RULE
+from core.scoring import rubric_rates
 from core.store.rubrics import TextLabel
 from tests.commands import core, core_json
 from tests.fakes.scripted import Script, serving, write_reply
@@ -104,7 +105,7 @@ def test_labels_of_people_correct_the_reader(small_workspace: Workspace, judge: 
     )
 
 
-def test_labels_of_claims_say_how_many_are_right(small_workspace: Workspace) -> None:
+def test_labels_of_claims_say_how_many_are_right(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The scripted reader lists 11 claims; by hand one is wrong."""
     place = small_workspace.settings.workspace
     with serving() as url:
@@ -117,8 +118,10 @@ def test_labels_of_claims_say_how_many_are_right(small_workspace: Workspace) -> 
         for number, text in enumerate(sample.texts)
     ]
     labels.give_labels(small_workspace, right, reading.id, given)
+    assert "39 more are missing" in core(place, "claims", "debate", "--reader", "model").out
+    monkeypatch.setattr(rubric_rates, "FEWEST_LABELS", 10)
     precision = core_json(place, "claims", "debate", "--reader", "model")["precision"]["roles"]["all"]
-    assert (precision["n"], precision["labels"], precision["labels_only"]["estimate"]) == (11, 11, pytest.approx(10 / 11))
+    assert (precision["n"], precision["labels"], precision["corrected"]["estimate"]) == (11, 11, pytest.approx(10 / 11))
     assert core_json(place, "rubric", "rate", "right_claim", reading.id)["roles"]["all"]["labels"] == 11
     assert core_json(place, "claims", "debate")["precision"] is None
 

@@ -17,16 +17,16 @@ def test_label_draws_exports_and_imports(small_workspace: Workspace, tmp_path: P
     place = small_workspace.settings.workspace
     rubrics.add(small_workspace, RUBRIC)
     found = core_json(place, "rubric", "label", RUBRIC.name, "debate", "--sample", "5", "--seed", "3")
-    assert (found["rubric"], found["by"], found["seed"], found["n"]) == (RUBRIC.name, "random", 3, 5)
+    assert (found["rubric"], found["by"], found["seed"], found["n"]) == (RUBRIC.name, "simple", 3, 5)
     assert sum(found["roles"].values()) == 5
     text = core(place, "rubric", "label", RUBRIC.name, "debate", "--sample", "5", "--seed", "3").out
-    assert f"5 texts of debate for names-a-pathway, random, seed 3: sample {found['sample']}" in text
+    assert f"5 texts of debate for names-a-pathway, simple, seed 3: sample {found['sample']}" in text
     assert "page Arguments" in text
-    sample = labels.draw_sample(small_workspace, RUBRIC, "debate", 5, "random", 3)
+    sample = labels.draw_sample(small_workspace, RUBRIC, "debate", 5, "simple", 3)
     assert sample.id == found["sample"]
     first = sample.texts[0]
     given = TextLabel(first.pair_id, first.seq, first.role, "yes", "Ada", sample=sample.id)
-    labels.give_label(small_workspace, RUBRIC, "debate", given)
+    labels.give_labels(small_workspace, RUBRIC, "debate", [given])
     file = tmp_path / "labels.csv"
     assert core_json(place, "rubric", "label", RUBRIC.name, "debate", "--export", str(file)) == {"file": str(file), "labels": 1}
     assert first.pair_id in file.read_text()
@@ -43,11 +43,11 @@ def test_label_says_what_is_wrong(small_workspace: Workspace, tmp_path: Path) ->
     for arguments, message in (
         (("names-a-pathway", "debate"), "got nothing to do, expected one of --sample, --export and --import"),
         (("names-a-pathway", "debate", "--sample", "3", "--export", str(file)), "got --sample, --export, expected one of"),
-        (("names-a-pathway", "debate", "--sample", "3", "--by", "mood"), "by: got 'mood', expected random, stratified, unsure"),
+        (("names-a-pathway", "debate", "--sample", "3", "--by", "mood"), "by: got 'mood', expected simple, stratified"),
         (("names-a-pathway", "debate", "--sample", "0"), "sample: got 0, expected 1 or more"),
         (("names-a-pathway", "nobody", "--sample", "3"), "'nobody'"),
         (("nothing", "debate", "--sample", "3"), "'nothing'"),
-        (("names-a-pathway", "debate", "--import", str(file)), "labels.csv, line 2: answer 'maybe', expected yes, no"),
+        (("names-a-pathway", "debate", "--import", str(file)), "answer 'maybe', expected yes, no"),
         (("names-a-pathway", "debate", "--import", str(tmp_path / "none.csv")), "none.csv"),
     ):
         done = core(place, "rubric", "label", *arguments)

@@ -1,20 +1,24 @@
-"""Labels as CSV: one row an answer, and one without an answer for each text of a sample that nobody has labelled yet, so that the
-sample goes along whole. What is exported can be imported elsewhere, also with answers that were filled in."""
+"""Labels as CSV: one row an answer, and one without an answer for each text of a sample that nobody has labelled yet, so that it
+may be filled in."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from core.actions.export import encode
+from core.actions.labels import check_label, text_keys
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
-from core.importing.label_rows import COLUMNS, LabelRows, key_of
+from core.datasets.tables import Table, quote
+from core.errors import InputError
 from core.store import changes, rubrics, runs
 from core.store.rubrics import SampledText, TextLabel
 
-if TYPE_CHECKING:
-    import pandas as pd
+REQUIRED = ("pair_id", "role", "answer", "author")
+COLUMNS = ("pair_id", "seq", "role", "answer", "author", "labelled_at", "sample", "rubric")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,74 +31,119 @@ class ImportedLabels:
 
 
 def export_csv(workspace: Workspace, rubric: Rubric, run: str) -> tuple[bytes, int]:
-    """Return `export_frame` as a CSV file, and how many labels it has."""
-    frame = export_frame(workspace, rubric, run)
-    return encode(frame, "csv"), int(frame["answer"].ne("").sum())
+    """Return the labels of a run for a rubric, and its unlabelled sample texts, one per row, and how many labels these are.
 
-
-def export_frame(workspace: Workspace, rubric: Rubric, run: str) -> pd.DataFrame:
-    """Return the labels of a run for a rubric, and its unlabelled sample texts, one per row.
-
-    Columns: COLUMNS, all of type text, empty if missing. Samples come first, in the order in which they are read.
+    Samples come first, in the order in which they are read.
     """
     import pandas as pd
 
     with workspace.store.read() as db:
         found = runs.find(db, run)
         labels, samples = rubrics.labels(db, rubric, found.id), rubrics.samples(db, rubric, found.id)
+    given: dict[tuple[str | None, str, int], list[TextLabel]] = {}
+    for label in labels:
+        given.setdefault((label.sample, label.pair_id, label.seq), []).append(label)
     rows = list[tuple[str, ...]]()
     for sample in samples:
-        given: dict[tuple[str, int], list[TextLabel]] = {}
-        for label in labels:
-            if label.sample == sample.id:
-                given.setdefault((label.pair_id, label.seq), []).append(label)
-        for position, text in enumerate(sample.texts):
-            drawn = (
-                sample.id,
-                str(position),
-                repr(text.probability),
-                sample.design,
-                sample.reading,
-                str(sample.seed),
-                sample.author,
-            )
-            found_labels = given.get((text.pair_id, text.seq), [None])
-            rows += [(*_text_cells(text, label), *drawn, rubric.name) for label in found_labels]
-    known = {sample.id for sample in samples}
-    outside = [label for label in labels if label.sample not in known]
-    rows += [(*_text_cells(label, label), *[""] * 7, rubric.name) for label in outside]
-    return pd.DataFrame(rows, columns=list(COLUMNS), dtype=str)
+        for text in sample.texts:
+            of_text = given.get((sample.id, text.pair_id, text.seq), [None])
+            rows += [(*_cells(text, label), sample.id, rubric.name) for label in of_text]
+    rows += [(*_cells(label, label), "", rubric.name) for label in labels if label.sample is None]
+    return encode(pd.DataFrame(rows, columns=list(COLUMNS), dtype=str), "csv"), len(labels)
 
 
-def _text_cells(text: SampledText | TextLabel, label: TextLabel | None) -> tuple[str, ...]:
-    """Return a text and its label."""
+def _cells(text: SampledText | TextLabel, label: TextLabel | None) -> tuple[str, ...]:
     place = (text.pair_id, str(text.seq), text.role)
     if label is None:
-        return (*place, "", "", "", "")
-    at = label.labelled_at.isoformat() if label.labelled_at else ""
-    return (*place, label.answer, label.author, label.given_by, at)
+        return (*place, "", "", "")
+    return (*place, label.answer, label.author, label.labelled_at.isoformat() if label.labelled_at else "")
 
 
 def import_csv(workspace: Workspace, rubric: Rubric, run: str, content: bytes, file: str) -> ImportedLabels:
     """Import labels of a run for a rubric; all or none.
 
-    Columns: `label_rows.REQUIRED`, and of the others of COLUMNS those that are known; answer and author may be empty in a row of
-    a sample. Without `seq` a role must have one text in the row; without `given_by` a person gave the answer; a sample that is
-    not here is kept with the texts that the file has of it.
-    Raise InputError, with file and line, what was found and what was expected, for the first row that is wrong; ReadOnly.
+    Columns: REQUIRED, and any others of COLUMNS; answer and author may be empty in a row of a sample. Without `seq` a role must
+    have one text in the row. Raise InputError, with file and line, what was found and what was expected, for the first row that
+    is wrong; ReadOnly.
     """
     workspace.refuse_if_read_only("import labels", rubric.name)
     with workspace.change("import labels", rubric.name) as (db, detail):
         found = runs.find(db, run)
-        rows = LabelRows(rubric, found.id, file, db).read(content)
-        before = {key_of(label): label.answer for label in rubrics.labels(db, rubric, found.id)}
-        answers = [before.get(key_of(label)) for label in rows.labels]
-        for sample in rows.new_samples:
-            rubrics.add_sample(db, sample)
-        rubrics.put_labels(db, rubric, found.id, rows.labels)
+        texts = text_keys(db, rubric, found.id)
+        sampled = {
+            sample.id: {(text.pair_id, text.seq) for text in sample.texts} for sample in rubrics.samples(db, rubric, found.id)
+        }
+        labels = _read_labels(content, file, rubric, texts, sampled)
+        before = {(each.pair_id, each.seq, each.author): each.answer for each in rubrics.labels(db, rubric, found.id)}
+        answers = [before.get((each.pair_id, each.seq, each.author)) for each in labels]
+        rubrics.put_labels(db, rubric, found.id, labels)
         changes.bump(db, "labels")
-        known = sum(answer == label.answer for answer, label in zip(answers, rows.labels, strict=True))
+        known = sum(answer == label.answer for answer, label in zip(answers, labels, strict=True))
         new = answers.count(None)
         result = ImportedLabels(new, len(answers) - new - known, known)
         detail |= {"run": found.id, "file": file, "new": result.new, "changed": result.changed, "known": result.known}
     return result
+
+
+def _read_labels(
+    content: bytes,
+    file: str,
+    rubric: Rubric,
+    texts: Set[tuple[str, int, str]],
+    sampled: Mapping[str, Set[tuple[str, int]]],
+) -> list[TextLabel]:
+    """Return the labels of a file. texts: that the rubric asks about; sampled: those of each sample, by its id."""
+    table = Table(io.BytesIO(content), file)
+    table.require(*REQUIRED)
+    unknown = [name for name in table.header if name not in COLUMNS]
+    if unknown:
+        raise InputError(f"{file}, line 1: column {quote(unknown[0])}, expected columns of {', '.join(COLUMNS)}")
+    rows = [] if table.rejected else [*table.records()]
+    if table.rejected:
+        first = table.rejected[0]
+        raise InputError(f"{file}, line {first.line}: {first.reason}, {first.detail}")
+    if not rows:
+        raise InputError(f"{file}: no row, expected a label or a text of a sample in each")
+    found: dict[tuple[str, int, str], tuple[int, TextLabel]] = {}
+    for line, cells in rows:
+        row = dict.fromkeys(COLUMNS, "") | dict(zip(table.header, cells, strict=True))
+        if row["sample"] and not row["answer"] and not row["author"]:
+            continue  # a text that nobody has labelled
+        try:
+            label = _label(row, rubric, texts)
+            check_label(rubric, texts, label)
+            _check_sample(label, sampled)
+        except InputError as error:
+            raise InputError(f"{file}, line {line}: {error}") from error
+        earlier, _ = found.setdefault((label.pair_id, label.seq, label.author), (line, label))
+        if earlier != line:
+            raise InputError(f"{file}, line {line}: a repeat of the text and author of line {earlier}, expected one row for each")
+    return [label for _, label in found.values()]
+
+
+def _label(row: Mapping[str, str], rubric: Rubric, texts: Set[tuple[str, int, str]]) -> TextLabel:
+    if row["rubric"] not in ("", rubric.name):
+        raise InputError(f"rubric {quote(row['rubric'])}, expected {rubric.name}")
+    try:
+        at = datetime.fromisoformat(row["labelled_at"]) if row["labelled_at"] else None
+    except ValueError:
+        raise InputError(f"labelled_at {quote(row['labelled_at'])}, expected a time such as 2026-01-31T09:30:00") from None
+    if at is not None and at.tzinfo is not None:
+        raise InputError(f"labelled_at {quote(row['labelled_at'])}, expected a time without a zone")
+    if row["seq"] and not row["seq"].lstrip("-").isdecimal():
+        raise InputError(f"seq {quote(row['seq'])}, expected a whole number")
+    same_role = [seq for pair_id, seq, role in texts if (pair_id, role) == (row["pair_id"], row["role"])]
+    seqs = [int(row["seq"])] if row["seq"] else same_role
+    if len(seqs) != 1:
+        what = f"{len(seqs)} texts of {quote(row['pair_id'])} and role {quote(row['role'])}"
+        raise InputError(f"{what}, expected one, or a column seq that chooses one")
+    return TextLabel(row["pair_id"], seqs[0], row["role"], row["answer"], row["author"], row["sample"] or None, at)
+
+
+def _check_sample(label: TextLabel, sampled: Mapping[str, Set[tuple[str, int]]]) -> None:
+    if label.sample is None:
+        return
+    if label.sample not in sampled:
+        raise InputError(f"sample {quote(label.sample)}: not known here, expected one that was drawn; draw it with the same seed")
+    if (label.pair_id, label.seq) not in sampled[label.sample]:
+        raise InputError(f"{label.pair_id}, seq {label.seq}: not in sample {label.sample}, expected one of its texts")

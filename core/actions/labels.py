@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+import json
+from collections.abc import Sequence, Set
 
 import numpy as np
 
@@ -15,44 +14,18 @@ from core.actions.workspace import Workspace
 from core.audit import text_sampling
 from core.audit.rubric import Rubric
 from core.audit.sample_request import Design
-from core.audit.text_sampling import Drawn
 from core.errors import InputError
+from core.hashes import sha256_of
 from core.store import Cursor, changes, rubrics, runs
 from core.store.rubrics import Sample, SampledText, TextLabel
 from core.texts import check_name
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-DESIGNS: tuple[Design, ...] = get_args(Design)
-# (workspace, rubric, run, design) → the columns of `core.store.rubrics.readings`, and the run that answered, "rule" for a rule.
-FindAnswers = Callable[[Workspace, Rubric, str, Design], "tuple[pd.DataFrame, str]"]
+def draw_sample(workspace: Workspace, rubric: Rubric, run: str, size: int, design: Design = "simple", seed: int = 0) -> Sample:
+    """Return texts of a run to read for a rubric, drawn now or, if the same ones were drawn before, then.
 
-
-def answers_by_judge(workspace: Workspace, rubric: Rubric, run: str, design: Design) -> tuple[pd.DataFrame, str]:
-    """Return the answers of the rubric's rule, else of the newest reading by a model.
-
-    For `unsure`, always the model's, since a rule has no probabilities. Raise NotFound if there is none.
-    """
-    found: tuple[pd.DataFrame, str] = readings.answers(workspace, rubric, run, "model" if design == "unsure" else None)
-    return found
-
-
-def draw_sample(
-    workspace: Workspace,
-    rubric: Rubric,
-    run: str,
-    size: int,
-    design: Design = "random",
-    seed: int = 0,
-    *,
-    find_answers: FindAnswers = answers_by_judge,
-) -> Sample:
-    """Return draws texts of a run to read for a rubric.
-
-    Return the sample that is there already if the same texts were drawn before. seed: the same draws the same again.
-    find_answers: what the designs stratified and unsure go by. Raise InputError if the run has no text that the rubric asks
-    about, or if the answers have no probabilities to be unsure by; ReadOnly.
+    seed: the same draws the same again. Strata are the answers of the rubric's rule, else of the newest reading by a model. Raise
+    InputError if the run has no text that the rubric asks about, NotFound if nothing answered it; ReadOnly.
     """
     workspace.refuse_if_read_only("draw sample", rubric.name)
     with workspace.store.read() as db:
@@ -60,59 +33,34 @@ def draw_sample(
         texts = rubrics.texts(db, found.id, rubric)
     if texts.empty:
         raise InputError(f"sample for {rubric.name}: {found.name} has no text that it asks about, expected a run with briefs")
-    rng, reading = np.random.default_rng(seed), ""
-    if design == "random":
-        drawn = text_sampling.draw_random(len(texts), size, rng)
-    else:
-        answers, reading = find_answers(workspace, rubric, found.id, design)
-        drawn = _draw_by_answers(texts, answers, design, size, rng)
+    strata, reading = [""] * len(texts), ""
+    if design == "stratified":
+        answers, reading = readings.answers(workspace, rubric, found.id)
+        by_text = texts[["pair_id", "seq"]].merge(answers[["pair_id", "seq", "answer"]], "left", ["pair_id", "seq"])
+        strata = by_text["answer"].fillna("").tolist()
+    drawn = text_sampling.draw(strata, size, np.random.default_rng(seed))
     chosen = texts.iloc[drawn.places]
-    sampled = tuple(
-        SampledText(str(pair_id), int(seq), str(role), float(probability))
-        for pair_id, seq, role, probability in zip(
-            chosen["pair_id"], chosen["seq"], chosen["role"], drawn.probabilities, strict=True
-        )
-    )
-    author = workspace.settings.author
-    sample = Sample(rubric.name, rubric.sha256, found.id, design, reading, seed, author, sampled)
+    keys = zip(chosen["pair_id"], chosen["seq"], chosen["role"], drawn.probabilities, strict=True)
+    sampled = tuple(SampledText(str(pair_id), int(seq), str(role), float(p)) for pair_id, seq, role, p in keys)
+    what = (rubric.name, rubric.sha256, found.id, design, reading, seed)
+    identity = sha256_of(json.dumps([*what, [(text.pair_id, text.seq) for text in sampled]]))[:12]
+    sample = Sample(identity, *what, workspace.settings.author, sampled)
     with workspace.change("draw sample", rubric.name) as (db, detail):
-        known = next((each for each in rubrics.samples(db, rubric, found.id) if _is_same_draw(each, sample)), None)
-        detail |= {"run": found.id, "sample": (known or sample).id, "design": design, "texts": len(sampled)}
-        if known is None:
+        detail |= {"run": found.id, "sample": sample.id, "design": design, "texts": len(sampled)}
+        known = {each.id: each for each in rubrics.samples(db, rubric, found.id)}
+        if sample.id not in known:
             rubrics.add_sample(db, sample)
             changes.bump(db, "labels")
-    return known or sample
-
-
-def _is_same_draw(known: Sample, drawn: Sample) -> bool:
-    return replace(known, id=drawn.id, author=drawn.author) == drawn
-
-
-def _draw_by_answers(texts: pd.DataFrame, answers: pd.DataFrame, design: Design, size: int, rng: np.random.Generator) -> Drawn:
-    by_text = texts[["pair_id", "seq"]].merge(answers[["pair_id", "seq", "answer", "p"]], "left", ["pair_id", "seq"])
-    if design == "stratified":
-        return text_sampling.draw_stratified(by_text["answer"].fillna("").tolist(), size, rng)
-    p = by_text["p"].to_numpy(float)
-    if np.isnan(p).all():
-        raise InputError(
-            "sample by unsure: the judge's answers have no probabilities, expected a reading by a model with log-probabilities; "
-            "draw random or stratified"
-        )
-    return text_sampling.draw_unsure(p, size, rng)
-
-
-def give_label(workspace: Workspace, rubric: Rubric, run: str, label: TextLabel) -> None:
-    """Store an answer. Raise InputError for an answer or a text that does not belong to the rubric."""
-    give_labels(workspace, rubric, run, [label])
+    return known.get(sample.id, sample)
 
 
 def give_labels(workspace: Workspace, rubric: Rubric, run: str, given: Sequence[TextLabel]) -> None:
-    """Stores several answers, all or none, as `give_label` does."""
+    """Store answers, all or none. Raise InputError for an answer or a text that does not belong to the rubric."""
     with workspace.change("label", rubric.name) as (db, detail):
         found = runs.find(db, run)
+        texts = text_keys(db, rubric, found.id, sorted({label.pair_id for label in given}))
         for label in given:
-            _check(rubric, label)
-        _refuse_unknown_texts(db, rubric, found.id, given)
+            check_label(rubric, texts, label)
         rubrics.put_labels(db, rubric, found.id, given)
         changes.bump(db, "labels")
         detail |= {"run": found.id, "labels": [_describe(label) for label in given]}
@@ -131,18 +79,19 @@ def _describe(label: TextLabel) -> str:
     return f"{label.pair_id} {label.seq} {label.answer} by {label.author}"
 
 
-def _check(rubric: Rubric, label: TextLabel) -> None:
+def text_keys(db: Cursor, rubric: Rubric, run: str, pair_ids: Sequence[str] | None = None) -> set[tuple[str, int, str]]:
+    """Return the texts of a run (id) that a rubric asks about: pair_id, seq, role. pair_ids: of these rows, None for all."""
+    asked = rubrics.texts(db, run, rubric, pair_ids)
+    return set(zip(asked["pair_id"], asked["seq"].astype(int), asked["role"], strict=True))
+
+
+def check_label(rubric: Rubric, texts: Set[tuple[str, int, str]], label: TextLabel) -> None:
+    """Raise InputError for a label without an author, of another answer, or of a text that is not among `texts`."""
     check_name("label's author", label.author)
     if label.answer not in rubric.answers:
         raise InputError(f"label of {label.pair_id}: answer {label.answer!r}, expected {', '.join(rubric.answers)}")
-
-
-def _refuse_unknown_texts(db: Cursor, rubric: Rubric, run: str, given: Sequence[TextLabel]) -> None:
-    asked = rubrics.texts(db, run, rubric, sorted({label.pair_id for label in given}))
-    known = set(zip(asked["pair_id"], asked["seq"].astype(int), asked["role"], strict=True))
-    for label in given:
-        if (label.pair_id, label.seq, label.role) not in known:
-            raise InputError(
-                f"label of {label.pair_id}, {label.role or 'row'} (seq {label.seq}): no such text in the run, expected a "
-                f"{rubric.unit} that {rubric.name} asks about"
-            )
+    if (label.pair_id, label.seq, label.role) not in texts:
+        raise InputError(
+            f"label of {label.pair_id}, {label.role or 'row'} (seq {label.seq}): no such text in the run, expected a "
+            f"{rubric.unit} that {rubric.name} asks about"
+        )

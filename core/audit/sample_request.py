@@ -7,7 +7,7 @@ from typing import Literal
 
 from core.fields.record import setting
 
-Design = Literal["random", "stratified", "unsure"]
+Design = Literal["simple", "stratified"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,16 +16,12 @@ class SampleRequest:
 
     size: int | None = setting(None, "Draw N texts to read.", name="sample", metavar="N", title="Texts", key="size", least=1)
     design: Design = setting(
-        "random",
-        "At random, by the judge's answers, or by its doubts. The last two need answers.",
+        "simple",
+        "At random, or by the judge's answers, which needs answers.",
         name="by",
         title="How they are drawn",
-        words={
-            "random": "at random",
-            "stratified": "equal numbers of each of the judge's answers",
-            "unsure": "more where the judge is unsure",
-        },
-        command_help="random, stratified (by the judge's answer) or unsure (preferring texts where the judge is unsure).",
+        words={"simple": "at random", "stratified": "equal numbers of each of the judge's answers"},
+        command_help="simple (at random) or stratified (by the judge's answer).",
         key="by",
     )
     seed: int = setting(

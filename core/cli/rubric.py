@@ -18,7 +18,6 @@ from core.cli.names import RubricName, RunName
 from core.cli.reading_options import refuse_model_options
 from core.cli.settings import takes
 from core.fields.record import make
-from core.texts import table_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,28 +159,17 @@ def rate(
     run: RunName,
     judge: JudgedBy = None,
     reading: ReadingName = None,
-    other: Annotated[
-        str | None,
-        typer.Option(
-            "--other", metavar="RUN2", help="Another run, compared on the shared rows.", autocompletion=names.complete_run
-        ),
-    ] = None,
     answer: Answer = None,
     as_json: Json = False,
 ) -> None:
-    """Show how often a run's texts have an answer, by the judge, by people's labels alone, and corrected by them."""
+    """Show how often a run's texts have an answer, by the judge, and corrected by people's labels."""
     from core.scoring import rubric_words
-    from core.scoring.rubric_rates import compare_rates, rubric_rates
+    from core.scoring.rubric_rates import rubric_rates
 
     wanted = answer or rubrics.find(context.obj, name).answers[0]
     texts, (made_by, judge_name) = _load_texts(context.obj, name, run, (judge, reading), wanted)
     found = rubric_rates(texts, wanted)
     shape, lines = rubric_words.rates_shape(found), rubric_words.rate_lines(found, judge_name)
-    if other is not None:
-        others, _ = _load_texts(context.obj, name, other, (judge, None), wanted)
-        changes = compare_rates(texts, others)
-        shape |= {"other": other, "changes": rubric_words.changes_shape(changes)}
-        lines += ["", f"{rubric_words.difference_title(run, other)}:", *table_lines(rubric_words.changes_table(changes))]
     show({"rubric": name, "run": run, "judge": made_by, **shape}, as_json, "\n".join(lines))
 
 

@@ -10,7 +10,6 @@ run_writer     writes finished rows as a run
 import_target  the dataset that a file's rows belong to, and the record of its import
 imported_rows  the rows of one imported file: pairs, a sample submission, or a run
 bundled_run    the run of a bundle
-label_rows     the rows of a file of labels
 pack_files     the files of knowledge packs
 space_files    the files of gene spaces
 screen_tables  the tables of a screen

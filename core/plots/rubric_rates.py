@@ -1,4 +1,4 @@
-"""Figure: the rate of an answer to a rubric by role: from the model, from labels alone, and corrected."""
+"""Figure: the rate of an answer to a rubric by role: from the judge, and corrected by labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ COLUMNS = ("role", "kind", "n", "estimate", "low", "high")
 # Kind of rate → colour, name, and the meaning of n.
 KINDS = {
     "raw": (theme.BASELINE, "judge, as read", "texts read"),
-    "labels": (theme.WARNING, "labels alone", "labels"),
     "corrected": (theme.CHOSEN, "corrected", "labels"),
 }
 

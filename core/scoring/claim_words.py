@@ -8,7 +8,7 @@ from typing import Any
 
 from core.audit.claim_checks import DECIDES, ClaimFilter
 from core.scoring.claim_counts import RunClaims, select_claims
-from core.scoring.rubric_words import quality_sentence, rates_shape, worth_shape
+from core.scoring.rubric_words import missing_text, quality_sentence, rates_shape, worth_shape
 from core.scoring.sentences import interval_text
 
 
@@ -82,11 +82,11 @@ def describe_precision(found: RunClaims) -> str:
     if found.precision is None:
         return ""
     whole = found.precision.whole
-    if whole.labels_only is None:
+    if not whole.labels:
         return "Nobody has labelled its claims (rubric right_claim), so the share of right ones is unknown."
-    return (
-        f"Of its {whole.n:,} claims, including answers, {interval_text(whole.labels_only)} are right by {whole.labels:,} labels."
-    )
+    if whole.corrected is None:
+        return f"How many of its {whole.n:,} claims are right is unknown: {missing_text(whole)}."
+    return f"Of its {whole.n:,} claims, including answers, {interval_text(whole.corrected)} are right by {whole.labels:,} labels."
 
 
 def describe_labels(found: RunClaims) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +16,6 @@ from core.stats.prediction_powered import (
     JudgedTexts,
     RateEstimate,
     corrected_rate,
-    labels_only_rate,
-    rate_difference,
-    rate_within,
     raw_rate,
     sensitivity,
     specificity,
@@ -51,9 +48,9 @@ class RoleRates:
     """The rates of one role's texts.
 
     n: texts; unread: those that the judge could not read; yes: those it gives the answer; labels: texts that people labelled in a
-    sample; missing: how many more labels a corrected rate takes. raw ignores the judge's errors. labels_only is None without a
-    label, corrected with fewer than `FEWEST_LABELS`; power: the weight of the judge's answers in it, 0 for none. sensitivity,
-    specificity: None without a label of that answer.
+    sample; missing: how many more labels a corrected rate takes. raw ignores the judge's errors. corrected is None with fewer
+    than `FEWEST_LABELS`; power: the weight of the judge's answers in it, 0 for none. sensitivity, specificity: None without a
+    label of that answer.
     """
 
     n: int
@@ -62,7 +59,6 @@ class RoleRates:
     labels: int
     missing: int
     raw: Interval
-    labels_only: Interval | None
     corrected: Interval | None
     power: float
     sensitivity: Interval | None
@@ -88,18 +84,6 @@ class RubricRates:
     def whole(self) -> RoleRates:
         """The rates of all texts."""
         return [*self.roles.values()][-1]
-
-
-@dataclass(frozen=True, slots=True)
-class RateChange:
-    """Another run's rates minus the first run's, on the common rows, paired.
-
-    n: the other run's texts. corrected: None if either run has too few labels.
-    """
-
-    n: int
-    raw: Interval
-    corrected: Interval | None
 
 
 def load_rate_texts(db: Cursor, rubric: Rubric, run: str, readings: pd.DataFrame, answer: str | None = None) -> RateTexts:
@@ -132,7 +116,7 @@ def join_answers(
     reading = np.where(said.eq(""), np.nan, is_yes.astype(np.float64))
     if wanted == rubric.answers[0]:
         reading = np.where(frame["p"].notna() & said.ne(""), frame["p"], reading)
-    rows = [(each.pair_id, each.seq, each.answer, each.author, each.sample) for each in labels if each.given_by == "person"]
+    rows = [(each.pair_id, each.seq, each.answer, each.author, each.sample) for each in labels]
     people = pd.DataFrame(rows, columns=[*_KEY, "answer", "author", "sample"]).astype({"seq": np.int64})
     weights = sampling_weights(samples, people)
     first = people.drop_duplicates(_KEY).set_index(_KEY)["answer"]
@@ -193,16 +177,6 @@ def rubric_rates(texts: RateTexts, answer: str) -> RubricRates:
     return RubricRates(answer, by_role, kappa, len(texts.twice))
 
 
-def compare_rates(a: RateTexts, b: RateTexts) -> dict[str, RateChange]:
-    """Return run b's rates minus run a's, by role, on the rows and roles with texts in both. Raise InputError without a row."""
-    shared = a.frame[["pair_id", "role"]].drop_duplicates().merge(b.frame[["pair_id", "role"]].drop_duplicates())
-    if shared.empty:
-        raise InputError("rubric: no row has texts of the same role in both runs; expected runs over the same rows")
-    both = pd.concat([each.frame.merge(shared).assign(is_b=is_b) for each, is_b in ((a, False), (b, True))], ignore_index=True)
-    judged, is_b = _judged_texts(both), both["is_b"].to_numpy()
-    return {role: _change(judged.take(mask), is_b[mask]) for role, mask in _role_masks(both)}
-
-
 def _judged_texts(frame: pd.DataFrame) -> JudgedTexts:
     columns = (frame[name].to_numpy() for name in ("reading", "label", "weight", "pert", "gene", "says_yes"))
     return JudgedTexts.of(*columns)
@@ -225,7 +199,6 @@ def _rates_of(texts: JudgedTexts) -> RoleRates:
         labels=n_labels,
         missing=max(0, FEWEST_LABELS - n_labels),
         raw=raw_rate(texts).interval,
-        labels_only=labels_only_rate(texts).interval if n_labels else None,
         corrected=corrected.interval if corrected else None,
         power=corrected.power if corrected else 0.0,
         sensitivity=_interval_or_none(sensitivity(texts)),
@@ -235,13 +208,3 @@ def _rates_of(texts: JudgedTexts) -> RoleRates:
 
 def _interval_or_none(found: RateEstimate) -> Interval | None:
     return found.interval if found.interval.n else None
-
-
-def _change(texts: JudgedTexts, is_b: np.ndarray) -> RateChange:
-    parts = (~is_b, is_b)
-    enough = all((texts.is_labelled & part).sum() >= FEWEST_LABELS for part in parts)
-
-    def change(rate: Callable[[JudgedTexts], RateEstimate]) -> Interval:
-        return rate_difference(texts, *(rate_within(texts, part, rate) for part in parts))
-
-    return RateChange(int(is_b.sum()), change(raw_rate), change(corrected_rate) if enough else None)

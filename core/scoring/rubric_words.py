@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from core.scoring import json_shapes
-from core.scoring.rubric_rates import FEWEST_LABELS, RateChange, RoleRates, RubricRates
+from core.scoring.rubric_rates import FEWEST_LABELS, RoleRates, RubricRates
 from core.scoring.rubric_worth import MEASURES, RubricWorth
 from core.scoring.sentences import axes_text, interval_text
 from core.stats.group_contributions import GroupDifference
@@ -30,7 +30,6 @@ def rates_table(found: RubricRates) -> list[dict[str, str | int | None]]:
             "with it": each.yes,
             "as judged": interval_text(each.raw),
             "labels": each.labels,
-            "labels alone": _text(each.labels_only),
             "corrected": _text(each.corrected) or f"{each.missing:,} labels missing",
             "sensitivity": _text(each.sensitivity),
             "specificity": _text(each.specificity),
@@ -39,8 +38,8 @@ def rates_table(found: RubricRates) -> list[dict[str, str | int | None]]:
     ]
 
 
-def _text(value: Interval | None, *, signed: bool = False) -> str | None:
-    return None if value is None else interval_text(value, signed=signed)
+def _text(value: Interval | None) -> str | None:
+    return None if value is None else interval_text(value)
 
 
 def kappa_sentence(found: RubricRates) -> str:
@@ -63,24 +62,6 @@ def missing_text(rates: RoleRates) -> str:
     return f"no corrected rate: {rates.labels:,} of the {FEWEST_LABELS} labels that it takes, {rates.missing:,} more are missing"
 
 
-def difference_title(a: str, b: str) -> str:
-    """Return what is compared by `changes_table`: run b with run a."""
-    return f"{b} less {a}, paired over the rows of both"
-
-
-def changes_table(changes: Mapping[str, RateChange]) -> list[dict[str, str | int | None]]:
-    """Return a line for each role: how the rates of two runs differ."""
-    return [
-        {
-            "role": role,
-            "texts": each.n,
-            "as judged": interval_text(each.raw, signed=True),
-            "corrected": _text(each.corrected, signed=True) or "labels missing",
-        }
-        for role, each in changes.items()
-    ]
-
-
 def rates_shape(found: RubricRates) -> dict[str, Any]:
     """Return `rubric rate`: {"roles": {role: {"n", "yes", "rate", "corrected", "labels", …}}, "kappa"}."""
     return {
@@ -100,17 +81,9 @@ def _role_shape(rates: RoleRates) -> dict[str, Any]:
         "corrected": _interval(rates.corrected),
         "labels": rates.labels,
         "missing_labels": rates.missing,
-        "labels_only": _interval(rates.labels_only),
         "power": rates.power,
         "sensitivity": _interval(rates.sensitivity),
         "specificity": _interval(rates.specificity),
-    }
-
-
-def changes_shape(changes: Mapping[str, RateChange]) -> dict[str, Any]:
-    """Return the changes of rates between two runs, by role."""
-    return {
-        role: {"n": each.n, "rate": _interval(each.raw), "corrected": _interval(each.corrected)} for role, each in changes.items()
     }
 
 

@@ -23,7 +23,6 @@ supports weights but not clusters, and it is symmetric around the rate, which is
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Self
@@ -41,7 +40,6 @@ from core.stats.intervals import Interval
 PSEUDO_LABELS = 2  # a yes and a no for each answer of the judge
 ROUNDING = 1e-24  # a variance below it is that of rounding: texts by the million still bring 1e-12
 WILSON = "Wilson's limits for the effective number of texts, clustered by perturbation and gene, Student's t"
-DIFFERENCE = "limits of both rates and their correlation, clustered by perturbation and gene"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,17 +102,14 @@ class JudgedTexts:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class RateEstimate:
     """A rate with its interval.
 
-    influence: of every text on the rate, of shape (n_texts,), 0 for texts that do not count. counts: flags of the texts that
-    count. power: λ. effective_n: the number of independent texts with the same information. All numbers are NaN without texts.
+    effective_n: the number of independent texts with the same information. power: λ. All numbers are NaN without texts.
     """
 
     interval: Interval
-    influence: Floats
-    counts: Bools
     effective_n: float
     power: float = 0.0
 
@@ -152,43 +147,12 @@ def corrected_rate(texts: JudgedTexts) -> RateEstimate:
     return max(_rate(texts, _best_power(texts)), labels_only_rate(texts), key=lambda found: found.effective_n)
 
 
-def rate_within(texts: JudgedTexts, part: Bools, rate: Callable[[JudgedTexts], RateEstimate]) -> RateEstimate:
-    """Return a rate over only the chosen texts, with its influence over all texts."""
-    found = rate(texts.take(part))
-    influence, counts = np.zeros(len(texts)), np.zeros(len(texts), dtype=np.bool_)
-    influence[part], counts[part] = found.influence, found.counts
-    return replace(found, influence=influence, counts=counts)
-
-
-def rate_difference(texts: JudgedTexts, a: RateEstimate, b: RateEstimate) -> Interval:
-    """Return rate b minus rate a of the same texts, or of two parts of them.
-
-    It is paired, because rows, perturbations and genes are shared. The limits come from the limits of both rates and their
-    correlation (Zou and Donner 2008), so they also work for rare answers.
-    """
-    parts = [Part(b.interval.estimate, b.influence, b.counts), Part(-a.interval.estimate, -a.influence, a.counts)]
-    shown = sum_of_parts(parts, texts.pert, texts.gene, (-1.0, 1.0)).shown
-    own = a.interval.se**2 + b.interval.se**2
-    both = a.interval.se * b.interval.se
-    correlation = float(np.clip((own - shown.se**2) / (2 * both), -1.0, 1.0)) if both > 0 and np.isfinite(shown.se) else 0.0
-    change = b.interval.estimate - a.interval.estimate
-    if shown.se == 0:
-        return replace(shown, estimate=change, low=change, high=change, method=DIFFERENCE)
-    down = _distance(b.interval.estimate - b.interval.low, a.interval.high - a.interval.estimate, correlation)
-    up = _distance(b.interval.high - b.interval.estimate, a.interval.estimate - a.interval.low, correlation)
-    return replace(shown, estimate=change, low=max(-1.0, change - down), high=min(1.0, change + up), method=DIFFERENCE)
-
-
-def _distance(of_b: float, of_a: float, correlation: float) -> float:
-    return float(np.sqrt(max(of_b**2 + of_a**2 - 2 * correlation * of_b * of_a, 0.0)))
-
-
 def _weighted_share(texts: JudgedTexts, flags: Bools, weight: Floats) -> RateEstimate:
     """Return the weighted share of `flags`, of shape (n_texts,), with Wilson's limits for Kish's effective number of texts."""
     counts, total = weight > 0, weight.sum()
     if total == 0:
         nan = float("nan")
-        return RateEstimate(Interval(nan, nan, nan, nan, 0, "row", WILSON), np.zeros(len(texts)), counts, nan)
+        return RateEstimate(Interval(nan, nan, nan, nan, 0, "row", WILSON), nan)
     share = weight / total
     rate = fsum(weight[flags & counts]) / fsum(weight[counts])  # exactly 1 where all have it
     return _with_limits(texts, [Part(rate, share * (flags - rate), counts)], 1 / float(share @ share))
@@ -271,4 +235,4 @@ def _with_limits(texts: JudgedTexts, parts: list[Part], independent_n: float) ->
     half = t * float(np.sqrt(rate * (1 - rate) / n + spread / (4 * n))) / (1 + spread)
     low, high = max(0.0, middle - half), min(1.0, middle + half)
     interval = replace(shown, estimate=rate, low=low, high=high, method=WILSON)
-    return RateEstimate(interval, influence, np.any([part.counts for part in parts], axis=0), n)
+    return RateEstimate(interval, n)

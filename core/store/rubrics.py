@@ -8,11 +8,10 @@ Tables of labels and samples name the rubric by its name and its content's hash:
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -36,7 +35,6 @@ KINDS: Mapping[Unit, tuple[str, ...]] = {
     "row": TEXT_KINDS,
     "claim": ("claim",),
 }  # of events, by unit
-GivenBy = Literal["person", "model"]
 _ROLES_IN_ORDER = "coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN', 'JUDGE'], role), 9), role"
 
 
@@ -129,10 +127,11 @@ class SampledText:
 class Sample:
     """Texts of a run drawn for a rubric, in the order in which they are read, which is random.
 
-    rubric_sha256: of the rubric's content. reading: the run of `judge_rubric` whose answers the design used, "rule" for those of
-    the rubric's rule, "" for none.
+    id: a hash of what was drawn. rubric_sha256: of the rubric's content. reading: the run of `judge_rubric` whose answers are the
+    strata, "rule" for those of the rubric's rule, "" for none.
     """
 
+    id: str
     rubric: str
     rubric_sha256: str
     run: str
@@ -141,7 +140,6 @@ class Sample:
     seed: int
     author: str
     texts: tuple[SampledText, ...]
-    id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     drawn_at: datetime | None = field(default=None, compare=False)
 
 
@@ -180,7 +178,7 @@ def samples(cursor: Cursor, rubric: Rubric, run: str) -> list[Sample]:
 
 @dataclass(frozen=True, slots=True)
 class TextLabel:
-    """An answer to a rubric for one text. given_by: a person, or a model, whose answers never count as a person's.
+    """A person's answer to a rubric for one text.
 
     sample: the id of the sample in which the text was read, None if it was read outside of any.
     """
@@ -190,7 +188,6 @@ class TextLabel:
     role: str
     answer: str
     author: str
-    given_by: GivenBy = "person"
     sample: str | None = None
     labelled_at: datetime | None = field(default=None, compare=False)
 
@@ -200,9 +197,9 @@ def put_labels(cursor: Cursor, rubric: Rubric, run: str, labels: Sequence[TextLa
     for label in labels:
         delete_label(cursor, rubric, run, label)
         text = [label.pair_id, label.seq, label.role]
-        answer = [label.answer, label.given_by, label.author, label.sample, label.labelled_at]
+        answer = [label.answer, label.author, label.sample, label.labelled_at]
         cursor.execute(
-            "INSERT INTO text_label VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, now()::TIMESTAMP))",
+            "INSERT INTO text_label VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, now()::TIMESTAMP))",
             [rubric.name, rubric.sha256, run, *text, *answer],
         )
 
@@ -211,8 +208,8 @@ def delete_label(cursor: Cursor, rubric: Rubric, run: str, label: TextLabel) -> 
     """Delete an author's label of a text."""
     cursor.execute(
         """DELETE FROM text_label WHERE rubric = ? AND rubric_sha256 = ? AND run = ? AND pair_id = ? AND seq = ?
-           AND author = ? AND given_by = ?""",
-        [rubric.name, rubric.sha256, run, label.pair_id, label.seq, label.author, label.given_by],
+           AND author = ?""",
+        [rubric.name, rubric.sha256, run, label.pair_id, label.seq, label.author],
     )
 
 
@@ -220,7 +217,7 @@ def labels(cursor: Cursor, rubric: Rubric, run: str) -> list[TextLabel]:
     """Return the labels of a run's texts for a rubric, in its present wording, in the order in which they were given."""
     found = records(
         cursor,
-        """SELECT pair_id, seq, role, answer, author, given_by, sample, labelled_at FROM text_label
+        """SELECT pair_id, seq, role, answer, author, sample, labelled_at FROM text_label
            WHERE rubric = ? AND rubric_sha256 = ? AND run = ? ORDER BY labelled_at, pair_id, seq""",
         [rubric.name, rubric.sha256, run],
     )

@@ -329,7 +329,6 @@ CREATE TABLE text_label (
     seq SMALLINT NOT NULL,
     role VARCHAR NOT NULL,
     answer VARCHAR NOT NULL,
-    given_by VARCHAR NOT NULL,
     author VARCHAR NOT NULL,
     sample VARCHAR,
     labelled_at TIMESTAMP NOT NULL

@@ -245,7 +245,6 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "export.build_log": lambda s: export.build_log(s.crashed, "r"),
     "label_files.import_csv": lambda s: label_files.import_csv(s.crashed, RUBRIC, "r", b"", "l.csv"),
     "labels.draw_sample": lambda s: labels.draw_sample(s.crashed, RUBRIC, "r", 5),
-    "labels.give_label": lambda s: labels.give_label(s.crashed, RUBRIC, "r", LABEL),
     "labels.give_labels": lambda s: labels.give_labels(s.crashed, RUBRIC, "r", [LABEL]),
     "labels.take_back": lambda s: labels.take_back(s.crashed, RUBRIC, "r", LABEL),
     "launch.start": lambda s: launch.start(s.plain, RunRequest("evidence_rules", "bmdm")),
@@ -402,8 +401,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "knn_numbers.numbers_of": lambda s: knn_numbers.numbers_of(s.plain, s.priors, FOLDS, 3),
     "knn_numbers.space_to_scramble": lambda s: knn_numbers.space_to_scramble(s.crashed, run_of(s), index_of(s.crashed)),
     "label_files.export_csv": lambda s: label_files.export_csv(s.crashed, RUBRIC, "r"),
-    "label_files.export_frame": lambda s: label_files.export_frame(s.crashed, RUBRIC, "r"),
-    "labels.answers_by_judge": lambda s: labels.answers_by_judge(s.crashed, RUBRIC, "r", "stratified"),
     "launch.describe_not_asked": lambda s: launch.describe_not_asked(
         s.crashed, RunRequest("debate", "bmdm"), s.crashed.run_folder(run_of(s).id).spec()
     ),

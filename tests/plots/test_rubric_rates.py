@@ -11,10 +11,8 @@ NAN = np.nan
 TABLE = pd.DataFrame(
     [
         ("EFFECT", "raw", 2000, 0.135, 0.12, 0.15),
-        ("EFFECT", "labels", 12, 0.05, 0.01, 0.2),
         ("EFFECT", "corrected", 12, NAN, NAN, NAN),
         ("all", "raw", 8000, 0.2, 0.18, 0.22),
-        ("all", "labels", 100, 0.1, 0.05, 0.17),
         ("all", "corrected", 100, 0.11, 0.07, 0.16),
     ],
     columns=list(rubric_rates.COLUMNS),
@@ -29,14 +27,14 @@ WORTH = pd.DataFrame(
 )
 
 
-def test_each_role_has_a_block_with_its_three_rates() -> None:
+def test_each_role_has_a_block_with_both_rates() -> None:
     chart = rubric_rates.figure(TABLE, "yes")
-    names = ["judge, as read", "labels alone", "corrected"]
+    names = ["judge, as read", "corrected"]
     assert list(chart.layout.yaxis.ticktext) == ["<i>EFFECT</i>", *names, "<i>all</i>", *names]
     words = list(chart.layout.yaxis2.ticktext)
-    assert words[1:4] == ["13.5% [12.0%, 15.0%]  2,000 texts read", "5.0% [1.0%, 20.0%]  12 labels", "–  12 labels"]
+    assert words[1:3] == ["13.5% [12.0%, 15.0%]  2,000 texts read", "–  12 labels"]
     dots = {trace.marker.color: list(trace.x) for trace in chart.data if trace.mode == "markers"}
-    assert dots == {theme.BASELINE: [0.135, 0.2], theme.WARNING: [0.05, 0.1], theme.CHOSEN: [0.11]}
+    assert dots == {theme.BASELINE: [0.135, 0.2], theme.CHOSEN: [0.11]}
     assert chart.layout.xaxis.range[0] <= 0
     assert chart.layout.xaxis.title.text == "share of texts: yes"
 

@@ -12,8 +12,8 @@ import pytest
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.errors import InputError
-from core.scoring.rubric_rates import FEWEST_LABELS, RateTexts, compare_rates, join_answers, load_rate_texts, rubric_rates
-from core.scoring.rubric_words import changes_shape, changes_table, rate_lines, rates_shape
+from core.scoring.rubric_rates import FEWEST_LABELS, RateTexts, join_answers, load_rate_texts, rubric_rates
+from core.scoring.rubric_words import rate_lines, rates_shape
 from core.stats.prediction_powered import JudgedTexts, corrected_rate, labels_only_rate
 from core.store import rubrics, runs
 from core.store.rubrics import Sample, SampledText, TextLabel
@@ -49,7 +49,7 @@ def sample_of(texts: pd.DataFrame, size: int, seed: int = 0, name: str = "s") ->
     """A sample at random, of 1 in len / size."""
     drawn = texts.sample(size, random_state=seed)
     chosen = [SampledText(row.pair_id, int(row.seq), row.role, size / len(texts)) for row in drawn.itertuples()]
-    return Sample(RUBRIC.name, RUBRIC.sha256, "run", "random", "", seed, "Ada", tuple(chosen), id=name)
+    return Sample(name, RUBRIC.name, RUBRIC.sha256, "run", "simple", "", seed, "Ada", tuple(chosen))
 
 
 def label_all(sample: Sample, said: pd.DataFrame, first: int | None = None, wrong: int = 0) -> list[TextLabel]:
@@ -84,7 +84,7 @@ def test_raw_rates_by_role_and_what_is_missing(texts: pd.DataFrame, readings: pd
     assert effect.raw.estimate == pytest.approx(n_yes["EFFECT"] / 399)
     assert (whole.n, whole.yes, whole.missing) == (2 * N, sum(n_yes.values()), FEWEST_LABELS)
     assert effect.raw.low < effect.raw.estimate < effect.raw.high
-    assert (effect.labels_only, effect.corrected, effect.sensitivity, found.kappa) == (None, None, None, None)
+    assert (effect.corrected, effect.sensitivity, found.kappa) == (None, None, None)
     assert f"{FEWEST_LABELS} labels missing" in rate_lines(found, "rule")[2]
     shape = rates_shape(found)["roles"]["NULL"]
     assert shape["rate"]["estimate"] == pytest.approx(n_yes["NULL"] / 399)
@@ -101,13 +101,10 @@ def test_corrected_rates_are_those_of_the_arrays(texts: pd.DataFrame, readings: 
     reading = readings["answer"].map({"yes": 1.0, "no": 0.0, "": np.nan})
     plain = JudgedTexts.of(reading, label, np.isfinite(label).astype(float), texts["pert"], texts["gene"])
     assert found.corrected is not None
-    assert found.labels_only is not None
     assert found.corrected.estimate == pytest.approx(corrected_rate(plain).interval.estimate)
-    assert (found.labels_only.low, found.labels_only.high) == pytest.approx(
-        (labels_only_rate(plain).interval.low, labels_only_rate(plain).interval.high)
-    )
     assert found.corrected.estimate < found.raw.estimate  # some of what the judge calls yes is no
-    assert found.corrected.high - found.corrected.low < found.labels_only.high - found.labels_only.low
+    alone = labels_only_rate(plain).interval
+    assert found.corrected.high - found.corrected.low < alone.high - alone.low
     assert found.sensitivity is not None
     assert found.sensitivity.estimate == 1
     assert found.sensitivity.low < 1  # Wilson's
@@ -131,12 +128,11 @@ def test_half_a_sample_two_samples_and_labels_of_no_sample(texts: pd.DataFrame, 
     assert (outside.pair_id, outside.seq) in first
 
 
-def test_a_text_counts_once_with_its_first_label_and_a_models_label_never(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+def test_a_text_counts_once_with_its_first_label(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
     sample = sample_of(texts, 40)
     ada = label_all(sample, readings)
     ben = [replace(each, author="Ben", answer="no") for each in ada[:20]]
-    machine = [replace(each, author="model", given_by="model", answer="no") for each in ada]
-    found = joined(texts, readings, [*machine, *ada, *ben], [sample])
+    found = joined(texts, readings, [*ada, *ben], [sample])
     assert found.frame["label"].notna().sum() == 40
     alone = joined(texts, readings, ada, [sample])
     pd.testing.assert_frame_equal(found.frame, alone.frame)
@@ -158,33 +154,6 @@ def test_probabilities_are_used_where_the_judge_has_them(texts: pd.DataFrame, re
     assert set(other["reading"].dropna()) == {0.0, 1.0}
 
 
-def test_another_run_on_the_same_rows_is_compared_paired(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
-    a = joined(texts, readings)
-    is_turned = (np.arange(len(readings)) % 8 == 0) & (readings["answer"] == "yes")
-    less = readings.assign(answer=readings["answer"].mask(is_turned, "no"))
-    same, changed = compare_rates(a, a), compare_rates(a, joined(texts.iloc[:600], less.iloc[:600]))
-    for change in same.values():
-        assert (change.raw.estimate, change.raw.low, change.raw.high) == (0, 0, 0)
-    assert list(changed) == ["EFFECT", "NULL", "all"]
-    effect = changed["EFFECT"]
-    assert effect.n == 300
-    assert effect.raw.estimate == pytest.approx(-is_turned[:600].sum() / 300)
-    assert effect.raw.low < effect.raw.estimate < effect.raw.high < 0
-    assert effect.corrected is None
-    assert changed["NULL"].raw.estimate == 0
-    assert changes_shape(changed)["EFFECT"]["corrected"] is None
-    line = changes_table(changed)[0]
-    assert (line["role"], line["texts"], line["corrected"]) == ("EFFECT", 300, "labels missing")
-    assert str(line["as judged"]).startswith("−0.1")
-    sample = sample_of(texts, 200)
-    labelled = joined(texts, readings, label_all(sample, readings, wrong=10), [sample])
-    corrected = compare_rates(labelled, labelled)["all"].corrected
-    assert corrected is not None
-    assert (corrected.low, corrected.high) == (0, 0)
-    with pytest.raises(InputError, match="no row has texts of the same role in both"):
-        compare_rates(a, joined(texts.assign(pair_id="x"), readings.assign(pair_id="x")))
-
-
 def test_what_cannot_be_asked_is_refused(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
     with pytest.raises(InputError, match="answer 'maybe', expected one of yes, no"):
         join_answers(texts, readings, [], [], RUBRIC, "maybe")
@@ -198,12 +167,11 @@ def test_texts_and_labels_of_the_store(small_workspace: Workspace) -> None:
         whole = replace(RUBRIC, unit="row")
         found = rubrics.texts(db, run, whole)
         chosen = tuple(SampledText(row.pair_id, int(row.seq), row.role, 1.0) for row in found.itertuples())
-        sample = Sample(whole.name, whole.sha256, run, "random", "", 0, "Ada", chosen)
+        sample = Sample("s", whole.name, whole.sha256, run, "simple", "", 0, "Ada", chosen)
         rubrics.add_sample(db, sample)
         rubrics.put_labels(db, whole, run, [TextLabel(chosen[0].pair_id, -1, "", "yes", "Ada", sample=sample.id)])
         said = found[["pair_id", "seq", "role", "stage"]].assign(answer="no", p=np.nan)
         rates = rubric_rates(load_rate_texts(db, whole, run, said), "yes")
     assert list(rates.roles) == ["all"]  # a whole row has no role
     assert (rates.roles["all"].labels, rates.roles["all"].yes) == (1, 0)
-    assert rates.roles["all"].labels_only is not None
-    assert rates.roles["all"].labels_only.estimate == 1
+    assert rates.roles["all"].specificity is None  # no text that people give another answer

@@ -24,7 +24,7 @@ class Setting:
 
     rate: float
     labels: int
-    design: Literal["random", "stratified"]
+    design: Literal["simple", "stratified"]
     perts: int = PERTS
     genes: int = GENES
 
@@ -32,7 +32,7 @@ class Setting:
         return f"{self.rate}-{self.labels}-{self.design}-{self.perts}x{self.genes}"
 
 
-SETTINGS = [Setting(rate, n, design) for rate, n, design in product((0.05, 0.3, 0.6), (100, 400), ("random", "stratified"))]
+SETTINGS = [Setting(rate, n, design) for rate, n, design in product((0.05, 0.3, 0.6), (100, 400), ("simple", "stratified"))]
 
 
 def expected_raw_error(rate: float) -> float:
@@ -57,7 +57,7 @@ def simulated_texts(rng: np.random.Generator, setting: Setting) -> JudgedTexts:
 
 def _weights(rng: np.random.Generator, says_yes: np.ndarray, setting: Setting) -> np.ndarray:
     """One over the probability of being labelled, 0 without a label; stratified: as many of each answer of the judge."""
-    strata = [np.arange(TEXTS)] if setting.design == "random" else [np.flatnonzero(says_yes), np.flatnonzero(~says_yes)]
+    strata = [np.arange(TEXTS)] if setting.design == "simple" else [np.flatnonzero(says_yes), np.flatnonzero(~says_yes)]
     weight = np.zeros(TEXTS)
     for stratum in strata:
         drawn = rng.permutation(stratum)[: setting.labels // len(strata)]

@@ -47,18 +47,17 @@ def test_samples_and_labels_belong_to_a_wording_and_go_with_the_run(small_worksp
         run = runs.find(db, "debate").id
         text = rubrics.texts(db, run, RUBRIC).iloc[0]
         drawn = SampledText(text["pair_id"], int(text["seq"]), text["role"], 0.25)
-        sample = Sample(RUBRIC.name, RUBRIC.sha256, run, "random", "", 0, "Ada", (drawn,))
+        sample = Sample("s", RUBRIC.name, RUBRIC.sha256, run, "simple", "", 0, "Ada", (drawn,))
         rubrics.add_sample(db, sample)
         label = TextLabel(drawn.pair_id, drawn.seq, drawn.role, "yes", "Ada", sample=sample.id)
         rubrics.put_labels(db, RUBRIC, run, [label, replace(label, author="Ben"), replace(label, answer="no")])
-        rubrics.put_labels(db, RUBRIC, run, [replace(label, answer="yes", given_by="model", sample=None)])
         assert rubrics.samples(db, RUBRIC, run) == [sample]
-        said = [(each.author, each.given_by, each.answer) for each in rubrics.labels(db, RUBRIC, run)]
-        assert sorted(said) == [("Ada", "model", "yes"), ("Ada", "person", "no"), ("Ben", "person", "yes")]
+        said = [(each.author, each.answer) for each in rubrics.labels(db, RUBRIC, run)]
+        assert sorted(said) == [("Ada", "no"), ("Ben", "yes")]
         other = replace(RUBRIC, question="Does it?")
         assert (rubrics.samples(db, other, run), rubrics.labels(db, other, run)) == ([], [])
         rubrics.delete_label(db, RUBRIC, run, label)
-        assert len(rubrics.labels(db, RUBRIC, run)) == 2
+        assert len(rubrics.labels(db, RUBRIC, run)) == 1
         runs.delete(db, run)
         assert (rubrics.samples(db, RUBRIC, run), rubrics.labels(db, RUBRIC, run)) == ([], [])
         assert db.execute("SELECT count(*) FROM sampled_text").fetchall() == [(0,)]

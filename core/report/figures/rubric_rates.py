@@ -1,4 +1,4 @@
-"""The rate of an answer to a rubric over a run's texts, by role: as the judge says, from labels alone, and corrected."""
+"""The rate of an answer to a rubric over a run's texts, by role: as the judge says, and corrected by labels."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ def of_run(run: Run, rubric: Rubric, found: RubricRates, judge: str) -> Captione
 def _lines(role: str, rates: RoleRates) -> list[dict[str, object]]:
     kinds: list[tuple[str, int, Interval | None]] = [
         ("raw", rates.n - rates.unread, rates.raw),
-        ("labels", rates.labels, rates.labels_only),
         ("corrected", rates.labels, rates.corrected),
     ]
     unknown = dict.fromkeys(ENDS, float("nan"))
@@ -125,7 +124,7 @@ def _rates_of(material: Material, run: Run, asked: AskedRubric) -> tuple[Caption
 FIGURE = FigureKind(
     "rubric_rates",
     "What do all texts say?",
-    "Rates of the answers to rubrics: the judge's, from people's labels, and corrected.",
+    "Rates of the answers to rubrics: the judge's, and corrected by people's labels.",
     101,
     _make,
     by_default=False,

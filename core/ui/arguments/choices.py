@@ -9,7 +9,6 @@ import streamlit as st
 from core.actions import readings, rubrics
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
-from core.audit.sample_request import Design
 from core.store.rubrics import KINDS
 from core.store.runs import Run
 from core.ui.arguments.numbers import RULE
@@ -63,10 +62,3 @@ def choose_judge(run: Run, rubric: Rubric, place: Any = st) -> str | None:
     titles = judges_of(run, rubric)
     first = next(iter(titles), None)
     return choose_one(place.selectbox, "judge", "Answered by", titles, first, disabled=not titles, placeholder="nothing yet")
-
-
-def designs_for(run: Run, rubric: Rubric) -> list[Design]:
-    """Return the sampling designs that are possible with the existing answers."""
-    if finished_readings(run, rubric):
-        return ["random", "stratified", "unsure"]
-    return ["random", "stratified"] if rubric.is_answered_by_rule else ["random"]

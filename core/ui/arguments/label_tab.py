@@ -9,7 +9,7 @@ import streamlit as st
 from core.actions import labels
 from core.audit.rubric import Rubric
 from core.audit.rules.claims import RULE as CLAIMS
-from core.audit.sample_request import SampleRequest
+from core.audit.sample_request import Design, SampleRequest
 from core.fields.record import option_of
 from core.store.rubrics import Sample
 from core.store.runs import Run
@@ -90,11 +90,11 @@ def _title(place: int, sample: Sample) -> str:
 def _show_form(context: PageContext, run: Run, rubric: Rubric, n_samples: int) -> None:
     """Show the form that draws texts. A sample's seed is the number of earlier samples, so each sample has different texts."""
     chosen = show_settings(SampleRequest, "sample_", names_of_rest(SampleRequest, ["by"]), defaults={"sample": DEFAULT_SIZE})
-    designs = {str(design): DESIGN_WORDS[design] for design in choices.designs_for(run, rubric)}
-    by = choose_setting(st.radio, _HOW, "sample_", designs, _HOW.default)
-    design = next(each for each in labels.DESIGNS if each == by)
-    if len(designs) < len(DESIGN_WORDS):
-        st.caption("Drawing by the judge's answers needs answers of a rule or a model. Drawing by its doubts needs a model's.")
+    is_answered = bool(choices.judges_of(run, rubric))
+    designs = DESIGN_WORDS if is_answered else {"simple": DESIGN_WORDS["simple"]}
+    design: Design = "stratified" if choose_setting(st.radio, _HOW, "sample_", designs, "simple") == "stratified" else "simple"
+    if not is_answered:
+        st.caption("Drawing by the judge's answers needs answers of a rule or a model.")
     if st.button("Draw texts", type="primary", key="draw-sample"):
         with explain_errors(), st.spinner("Drawing …"):
             sample = labels.draw_sample(context.workspace, rubric, run.id, chosen["sample"], design, n_samples)

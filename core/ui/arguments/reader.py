@@ -113,7 +113,7 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
 def own_labels(reading: Reading) -> list[TextLabel]:
     """Return what the person answered about the run's texts, in this sample or another, in the order of answering."""
     found = loaders.labels(reading.run.id, reading.rubric)
-    return [label for label in found if label.author == reading.author and label.given_by == "person"]
+    return [label for label in found if label.author == reading.author]
 
 
 def _in_order(left: Sequence[Key], progress: Progress) -> list[Key]:
@@ -154,7 +154,7 @@ def apply(reading: Reading, progress: Progress, items: Sequence[Mapping[str, Any
         label = TextLabel(*key, text.role, str(item.get("answer", "")), reading.author, sample=reading.sample.id)
         try:
             if item["act"] == "answer":
-                labels.give_label(reading.workspace, reading.rubric, reading.run.id, label)
+                labels.give_labels(reading.workspace, reading.rubric, reading.run.id, [label])
             elif item["act"] == "back":
                 labels.take_back(reading.workspace, reading.rubric, reading.run.id, label)
         except DeskError as error:

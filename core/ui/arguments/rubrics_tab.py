@@ -13,8 +13,8 @@ from core.audit.brief_checks import FINDINGS
 from core.audit.rubric import YES_NO, Rubric
 from core.plots import theme
 from core.report.figures import rubric_rates
-from core.scoring.rubric_rates import RateTexts, RubricRates, compare_rates
-from core.scoring.rubric_words import changes_table, difference_title, kappa_sentence, quality_sentence, rates_table
+from core.scoring.rubric_rates import RubricRates
+from core.scoring.rubric_words import kappa_sentence, quality_sentence, rates_table
 from core.store.runs import Run
 from core.texts import cell_text
 from core.ui.arguments import choices, numbers, rubric_forms
@@ -28,21 +28,20 @@ LISTED = 100  # texts below the rates
 EXCERPT = 160  # characters of each
 ALL = "all"  # of the roles
 ROLES = tuple(theme.ROLE_COLOURS)  # in the order of a debate
-_WIDTHS = (0.09, 0.09, 0.13, 0.19, 0.08, 0.2, 0.22)
+_WIDTHS = (0.1, 0.12, 0.16, 0.25, 0.11, 0.26)
 _HEAD = {
     "role": "",
     "texts": "Texts that the rubric asks about.",
     "with it": "Texts to which the judge gives the answer.",
     "as judged": "The judge's own rate. Its interval ignores the judge's errors.",
     "labels": "Texts that people labelled in a sample.",
-    "labels alone": "The rate from people's labels alone, weighted by their sampling probabilities.",
     "corrected": "The judge's rate, corrected by people's labels of some of its texts (prediction-powered).",
 }
 
 
 def show(context: PageContext, run: Run) -> None:
     """Show the rates of the chosen rubric, its texts, and the forms for another rubric and another reading."""
-    rubric_place, judge_place, answer_place, other_place = st.columns([0.4, 0.22, 0.14, 0.24], vertical_alignment="bottom")
+    rubric_place, judge_place, answer_place = st.columns([0.52, 0.3, 0.18], vertical_alignment="bottom")
     rubric = choices.choose_rubric(context.workspace, run, rubric_place)
     if rubric is None:
         show_empty("No rubric yet: add one below.")
@@ -50,8 +49,7 @@ def show(context: PageContext, run: Run) -> None:
         judged_by = choices.choose_judge(run, rubric, judge_place)
         titles = {answer: answer for answer in rubric.answers}
         answer = choose_one(answer_place.selectbox, "answer", "Answer", titles, rubric.answers[0]) or rubric.answers[0]
-        other = _choose_other(context, run, rubric, other_place)
-        _show_rubric(run, rubric, judged_by, answer, other)
+        _show_rubric(run, rubric, judged_by, answer)
         for reading in choices.unfinished_readings(run, rubric):
             watch_job(context.workspace, READING.name, reading.id)
     if not context.workspace.settings.read_only:
@@ -59,15 +57,7 @@ def show(context: PageContext, run: Run) -> None:
     _show_list(run, choices.all_rubrics(context.workspace))
 
 
-def _choose_other(context: PageContext, run: Run, rubric: Rubric, place: Any) -> Run | None:
-    """Show the choice of a run whose rates are compared with this one's: a run that also has answers."""
-    known = {each.id: each for each in context.runs if each.id != run.id and choices.judges_of(each, rubric)}
-    titles = {key: each.name for key, each in known.items()}
-    chosen = choose_one(place.selectbox, "against", "Compare with", titles, index=None, placeholder="no other run")
-    return known.get(chosen or "")
-
-
-def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str, other: Run | None) -> None:
+def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str) -> None:
     if judged_by is None:
         show_empty(
             f"{as_text(rubric.question)} There are no answers about {as_text(run.name)} yet. Let a model read it with the form "
@@ -92,8 +82,6 @@ def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str, o
     _show_what_labels_say(found)
     _show_rates(run, rubric, found, answer)
     show_captioned(captioned, "rubric-rates")
-    if other is not None:
-        _show_difference(run, other, rubric, texts, answer)
     _show_texts(run, rubric, judged_by, answer)
 
 
@@ -142,15 +130,6 @@ def _show_count(run: Run, rubric: Rubric, role: str, n: int, answer: str) -> Non
 
 def _show_role(role: str) -> None:
     st.session_state["id-role"] = role
-
-
-def _show_difference(run: Run, other: Run, rubric: Rubric, texts: RateTexts, answer: str) -> None:
-    """Show how the other run's rates differ, paired over the rows of both."""
-    judged_by = next(iter(choices.judges_of(other, rubric)))
-    changes = compare_rates(texts, numbers.rate_texts(other.id, rubric, judged_by, answer))
-    st.markdown(as_text(difference_title(run.name, other.name)))
-    n_texts = st.column_config.NumberColumn("texts", format="localized")
-    tables.show_table(pd.DataFrame(changes_table(changes)), "rubric-difference", {"texts": n_texts})
 
 
 def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
@@ -211,7 +190,7 @@ def _scope_text(rubric: Rubric) -> str:
 def _sources_text(run: Run, rubric: Rubric) -> str:
     """Return who answered a rubric about this run, in words."""
     n_models = len(choices.finished_readings(run, rubric))
-    n_labels = len({(label.pair_id, label.seq) for label in loaders.labels(run.id, rubric) if label.given_by == "person"})
+    n_labels = len({(label.pair_id, label.seq) for label in loaders.labels(run.id, rubric)})
     parts = [
         "a pattern" if rubric.pattern else "a rule" if rubric.rule else "",
         f"{n_models:,} reading{'s' * (n_models != 1)} by models" if n_models else "",

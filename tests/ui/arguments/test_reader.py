@@ -55,9 +55,7 @@ def test_what_comes_twice_is_done_once_and_in_its_order(small_workspace: Workspa
     assert [(each.pair_id, each.seq, each.role) for each in said] == [
         (text.pair_id, text.seq, text.role) for text in reading.sample.texts[:2]
     ]
-    assert {(each.answer, each.author, each.given_by, each.sample) for each in said} == {
-        ("yes", "Ada", "person", reading.sample.id)
-    }
+    assert {(each.answer, each.author, each.sample) for each in said} == {("yes", "Ada", reading.sample.id)}
 
 
 def test_an_answer_that_cannot_be_stored_stops_all_after_it(small_workspace: Workspace) -> None:
@@ -106,7 +104,8 @@ def test_nothing_that_gives_an_answer_away_reaches_the_browser(
     assert read_ahead(small_workspace, visit) == (sent, page)
     monkeypatch.setattr(readings, "answers", judged)
     first = sample.texts[0]
-    labels.give_label(small_workspace, RUBRIC, "debate", TextLabel(first.pair_id, first.seq, first.role, "no", "tester"))
+    given = TextLabel(first.pair_id, first.seq, first.role, "no", "tester")
+    labels.give_labels(small_workspace, RUBRIC, "debate", [given])
     sent, _ = read_ahead(small_workspace, visit)
     assert (sent["last"]["key"], sent["done"], len(sent["texts"])) == (f"{first.pair_id}/{first.seq}", 1, N - 1)
 
