@@ -86,29 +86,11 @@ def write(path: Path, **columns: list[str]) -> Path:
 
 
 @pytest.mark.soak
-def test_labels_are_refused_until_it_is_settled(tmp_path: Path) -> None:
-    parts = [(*value.split("+"), CONTROL)[:2] for value in VALUES]
-    path = write(tmp_path / "two.h5ad", perturbation=[a for a, _ in parts], perturbation_2=[b for _, b in parts])
-    with pytest.raises(InputError, match=f"perturbation_2 names a second perturbed gene .*--where perturbation_2={CONTROL}"):
-        labelled(path)
-    assert any(line.startswith("contradicts: perturbation_2") for line in describe_cells(path).conditions.lines())
-    plain_path = write(tmp_path / "one.h5ad", perturbation=VALUES.tolist())
-    pd.testing.assert_frame_equal(labelled(path, where={"perturbation_2": CONTROL}), labelled(plain_path))
-
-
-@pytest.mark.soak
 def test_named_controls_settle_flags(tmp_path: Path) -> None:
     flags = [str(int(i % 2 == 0)) for i in range(len(VALUES))]
     path = write(tmp_path / "x.h5ad", perturbation=VALUES.tolist(), control=flags)
     assert describe_cells(path).conditions.contradictions
     assert not describe_cells(path, LabelSettings(control=(CONTROL,))).conditions.contradictions
-
-
-def test_the_column_that_names_measured_genes_is_named(tmp_path: Path) -> None:
-    stimuli = ["control" if i % 2 else "IFNg" for i in range(len(VALUES))]
-    path = write(tmp_path / "x.h5ad", condition=stimuli, guide=VALUES.tolist())
-    with pytest.raises(InputError, match="guide of obs names measured genes: --perturbation guide"):
-        labelled(path)
 
 
 @pytest.mark.soak

@@ -153,13 +153,6 @@ def test_what_shows_in_the_shape_of_values_is_refused(tmp_path: Path, kind: str)
         labelled(screen_of(values.astype(np.float32), tmp_path / "x.h5ad"))
 
 
-@pytest.mark.soak
-def test_what_was_added_is_subtracted(tmp_path: Path, expected: pd.DataFrame) -> None:
-    pd.testing.assert_frame_equal(labelled(screen_of((COUNTS + 1) - 1, tmp_path / "x.h5ad")), expected)
-    seen = screen_of((np.median(COUNTS) < COUNTS).astype(np.float32), tmp_path / "y.h5ad")
-    assert len(labelled(seen, values="counts"))
-
-
 AMBIENT = np.maximum(COUNTS - 0.05 * COUNTS.mean(axis=0), 0)  # counts less those of ambient RNA
 
 
@@ -184,13 +177,6 @@ def test_predicted_roots_are_told_from_means_beside_real_cells(tmp_path: Path) -
     words = r"cells sum to [\d.,]+ to .* are \d+% away from the real cells', those of their squares \d+%\. .*--values counts"
     with pytest.raises(InputError, match=words):
         read_predicted_cells(roots, PAIRS, real)
-
-
-def test_predicted_means_without_real_cells_are_asked_for(tmp_path: Path) -> None:
-    path = write(tmp_path / "means.h5ad", noisy(COUNTS), EVERY, CELLS)
-    with pytest.raises(InputError, match=r"not all values are whole, .* cells sum to .*--values counts"):
-        read_predicted_cells(path, PAIRS, CellOptions())
-    assert read_predicted_cells(path, PAIRS, CellOptions(values="counts")).read_as["values"] == "counts"
 
 
 @pytest.mark.few(1)
