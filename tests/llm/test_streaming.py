@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import random
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -144,21 +143,6 @@ def facts(found: Reply | ModelError) -> object:
         spent = (usage.attempts, usage.prompt_tokens, usage.completion_tokens, usage.reasoning_tokens, usage.uncounted)
         return (found.request, json.loads(found.raw), found.content, found.reasoning, found.finish_reason, found.logprobs, spent)
     return (type(found), found.usage.attempts)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("logprobs", [None, 20])
-def test_the_scripted_server_answers_alike_with_and_without_a_stream(logprobs: int | None) -> None:
-    messages = [Message("user", PROMPT.format(f"Gene{i}")) for i in range(12)]
-    requests = [Request("scripted", (each,), seed=1, max_completion_tokens=400, top_logprobs=logprobs) for each in messages]
-    heard: list[Words] = []
-    with serving() as url:
-        whole, streamed = replies(url, requests, None), replies(url, requests, heard)
-    assert [facts(each) for each in streamed] == [facts(each) for each in whole]
-    assert {words.attempt for words in heard} == {1}
-    contents = [each.content for each in whole if isinstance(each, Reply)]
-    assert Counter("".join(words.content for words in heard)) == Counter("".join(contents))  # twelve at a time, interleaved
-    assert len(heard) > 12 * 5  # they came in pieces
 
 
 FAULTS = tuple(name for name in Faults.names() if name not in ("hang", "drip", "huge", "bomb", "wrong_length"))

@@ -232,10 +232,6 @@ def met(request: pytest.FixtureRequest) -> dict[str, Met]:
     return meet_all(request.param, serve_all())
 
 
-def test_there_are_fifty_behaviours_and_more() -> None:
-    assert len(serve_all()) == len(WRAPPED) + len(AT_FIRST) + len(NO_ANSWER) + len(REFUSED) >= 70
-
-
 @pytest.mark.few(3)
 def test_the_same_answer_is_read_alike_however_it_is_wrapped(met: dict[str, Met]) -> None:
     plain = met["plain"]

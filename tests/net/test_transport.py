@@ -131,19 +131,18 @@ def test_no_proxy_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(get(address, "/small"), HttpResponse)
 
 
-@pytest.mark.parametrize(
-    ("status", "expected"),
-    [
-        (400, Fault("refused", "HTTP 400 (why)", status=400, raw="raw")),
-        (404, Fault("refused", "HTTP 404 (why)", status=404, raw="raw")),
-        (429, Fault("unanswered", "HTTP 429 (why)", True, 429, 3.0, "raw")),
-        (503, Fault("unanswered", "HTTP 503 (why)", True, 503, 3.0, "raw")),
-    ],
-)
-def test_faults_by_status(status: int, expected: Fault) -> None:
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])
+def test_faults_that_pass(status: int) -> None:
     fault = fault_of_status(HttpResponse(status, {"retry-after": "3"}, b""), " (why)", "raw")
-    assert fault == expected
-    assert fault.busy == (status in (429, 503))
+    assert fault == Fault("unanswered", f"HTTP {status} (why)", True, status, 3.0, "raw")
+    assert status not in (429, 500, 503) or fault.busy == (status != 500)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
+def test_faults_that_stay(status: int) -> None:
+    fault = fault_of_status(HttpResponse(status, {"retry-after": "3"}, b""), " (why)", "raw")
+    assert fault == Fault("refused", f"HTTP {status} (why)", status=status, raw="raw")
+    assert not fault.busy
 
 
 async def _send_with(access: ServerAccess, address: str, path: str = "", **headers: str) -> HttpResponse:
