@@ -114,7 +114,11 @@ def test_every_command_exists_with_its_options(document: Path) -> None:
             known = {option for parameter in command.params for option in parameter.opts}
             assert words[0] in known | {"--help"}, words
             continue
+        words = words[: words.index("--")] if "--" in words else words  # what follows is another program's
         while hasattr(command, "commands"):
+            if not words or words[0].startswith("--"):
+                assert command.invoke_without_command, f"{command.name}: expected a command behind it"
+                break
             name, *words = words
             assert name in command.commands, f"{name}: no such command"
             _, command, _ = command.resolve_command(context, [name])
