@@ -219,7 +219,7 @@ class Failed:
 class RunRecord:
     """What is known of a run as a whole, in the store and in a bundle.
 
-    origin: imported, simulated, run here, asked here (of one pair that a person typed), or made here (by an earlier version).
+    origin: imported, simulated, run here or asked here (of one pair that a person typed).
     spec: plain data. parents: ids of runs. Counts are of rows. collapsed: rows with Flag.ROLE_COLLAPSE. tokens: what the rows
     cost, summed over those that know it, None if none does; tokens_unknown: rows that do not. spent_tokens: what the run paid
     for, answers from the cache left out. cause: why it stopped, "" if it did not. expected_calls: of a model, without retries.

@@ -1,5 +1,4 @@
-"""A plugin of pytest: each record that declares settings has one more, as if a person had appended it to the record's file. Some
-have one that changes the result too, added after things were made without it."""
+"""A plugin of pytest: each record that declares settings has one more, as if a person had appended it to the record's file."""
 
 from __future__ import annotations
 
@@ -12,10 +11,6 @@ NAME = "odd_"  # the beginning of each further setting
 # An entry of the ledger has a column for each setting of its rule.
 LEFT_OUT = ("FusionRequest", "KnnRequest", "DecisionRule")
 _DECLARED = {"help": "Odd.", "default": 4, "title": "Odd", "least": 0, "most": 9, "changes_result": False}
-# Whose settings go into an identity by their declaration alone. What changes the result of another record is written where that
-# is made.
-LATER = ("CallSettings", "SimilaritySettings", "FusionSettings", "LabelSettings", "Thresholds", "CellOptions", "Rubric")
-LATER_SPACES = ("CoresponseSettings", "NetworkSettings", "ResponseSettings", "TextSettings")
 _make_dataclass = dataclasses.dataclass
 
 
@@ -26,8 +21,6 @@ def dataclass(cls: Any = None, /, **about: Any) -> Any:
     declares = any(isinstance(each, dataclasses.Field) and "setting" in each.metadata for each in vars(cls).values())
     if declares and cls.__name__ not in LEFT_OUT:
         _append_setting(cls, f"{NAME}{cls.__name__.lower()}", _DECLARED)
-        if cls.__name__ in (*LATER, *LATER_SPACES):
-            _append_setting(cls, f"{NAME}later_{cls.__name__.lower()}", {**_DECLARED, "changes_result": True, "later": True})
     return _make_dataclass(cls, **about)
 
 

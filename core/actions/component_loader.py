@@ -71,9 +71,7 @@ def hash_contents(workspace: Workspace, dataset: str, names: Sequence[str]) -> d
     """Return the hashes of a kNN's inputs over the spaces of these names; see `ComponentLoader.contents`."""
     with workspace.store.read() as db:
         hashes = {name: spaces.find(db, name).sha256 for name in names}
-        labels = space_actions.labelled_rows(db, dataset)[1]
-    rows = dataset_sha256(load_pairs(workspace.store, dataset).values())
-    return {"sources": hashes, "space_sha256": hashes, "labels_sha256": labels, "dataset_sha256": rows}
+    return {"sources": hashes, "dataset_sha256": dataset_sha256(load_pairs(workspace.store, dataset).values())}
 
 
 @dataclass(frozen=True, slots=True)

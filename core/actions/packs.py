@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from core.actions.workspace import Workspace
@@ -12,7 +11,6 @@ from core.datasets.knowledge_packs import (
     Orthologs,
     Pack,
     Proteins,
-    organism_of,
 )
 from core.errors import InputError, StateError
 from core.evidence.packs import PackName, Packs, Source
@@ -21,33 +19,6 @@ from core.store import Cursor, spaces
 from core.store.spaces import PackRecord
 
 ORGANISMS = ("mouse", "human")
-_ORGANISMS_READ: dict[str, str] = {}  # SHA-256 of a pack → its organism, of packs for which the store does not have it
-
-
-def list_with_organisms(workspace: Workspace) -> list[PackRecord]:
-    """Return every pack, oldest first, with its organism; None there if its file cannot be read."""
-    with workspace.store.read() as db:
-        records = spaces.list_packs(db)
-    return [replace(record, organism=_organism_or_none(workspace, record)) for record in records]
-
-
-def _organism_or_none(workspace: Workspace, record: PackRecord) -> str | None:
-    try:
-        return organism_of_pack(workspace, record)
-    except (InputError, StateError):
-        return None
-
-
-def organism_of_pack(workspace: Workspace, record: PackRecord) -> str:
-    """Return the organism of a pack's genes, "" if its symbols do not show it; from its file if it is not recorded.
-
-    Raise StateError or InputError if that file cannot be read.
-    """
-    if record.organism is not None:
-        return record.organism
-    if record.sha256 not in _ORGANISMS_READ:
-        _ORGANISMS_READ[record.sha256] = organism_of(pack_files.read(workspace.settings, record.name, record.sha256))
-    return _ORGANISMS_READ[record.sha256]
 
 
 def name_of_latest(workspace: Workspace, kind: str, organism: str = "") -> str | None:
@@ -59,7 +30,7 @@ def names_of_kind(workspace: Workspace, kind: str, organism: str = "") -> Iterat
     """Yield the names of the packs of a kind about an organism, "" for any; the latest first."""
     with workspace.store.read() as db:
         of_kind = [pack for pack in spaces.list_packs(db) if pack.kind == kind]
-    yield from (pack.name for pack in reversed(of_kind) if _is_about(workspace, pack, organism))
+    yield from (pack.name for pack in reversed(of_kind) if _is_about(pack, organism))
 
 
 def read_latest(workspace: Workspace, kind: str, organism: str = "") -> Pack | None:
@@ -117,19 +88,17 @@ def pack_hashes(workspace: Workspace, organism: str, *, or_another: bool = False
     """Return the SHA-256 of the packs that evidence tools would read now, by their names among `Packs`.
 
     They are the latest of each kind that are about genes of this organism, or whose symbols do not show it; about any if the
-    organism is unknown. or_another: use the latest pack about another organism if a kind has none about this one. Unreadable
-    packs are ignored.
+    organism is unknown. or_another: use the latest pack about another organism if a kind has none about this one.
     """
     with workspace.store.read() as db:
         records = [record for record in spaces.list_packs(db) if record.kind in _READ_BY_TOOLS]
-    others = [record for record in records if or_another and _organism_or_none(workspace, record) is not None]
-    own = [record for record in records if _is_about(workspace, record, organism)]
+    others = records if or_another else []
+    own = [record for record in records if _is_about(record, organism)]
     return {_READ_BY_TOOLS[record.kind][0]: record.sha256 for record in (*others, *own)}
 
 
-def _is_about(workspace: Workspace, record: PackRecord, organism: str) -> bool:
-    found = _organism_or_none(workspace, record)
-    return found is not None and (found in ("", organism) or organism not in ORGANISMS)
+def _is_about(record: PackRecord, organism: str) -> bool:
+    return record.organism in ("", organism) or organism not in ORGANISMS
 
 
 def refuse_missing(db: Cursor, planned: Mapping[str, str]) -> None:

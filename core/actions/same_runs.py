@@ -6,7 +6,6 @@ from core.actions.workspace import Workspace
 from core.engine.run_state import refuse_live
 from core.engine.spec import RunSpec
 from core.errors import StateError
-from core.methods.base import method_named, packs_read
 from core.store import Cursor, changes, imports, runs
 from core.store.runs import Run
 
@@ -20,7 +19,7 @@ def find_same_run(db: Cursor, workspace: Workspace, spec: RunSpec, name: str, *,
     one or a worker is on it.
     """
     here = runs.list_all(db, spec.dataset)
-    same = next((run for run in here if run.id == spec.key or _is_same_of_earlier(run, spec)), None)
+    same = next((run for run in here if run.id == spec.key), None)
     named = next((run for run in here if run.name == name), None)
     if same is None and named is not None:
         if named.id in spec.parents:
@@ -38,23 +37,6 @@ def _describe_difference(run: Run, spec: RunSpec) -> str:
     if version == spec.version or dict(run.spec) != {"method": spec.method, **spec.summary(), "version": version}:
         return ""
     return f", made by version {version} of {spec.method}, which is now {spec.version}"
-
-
-def _is_same_of_earlier(run: Run, spec: RunSpec) -> bool:
-    """Return whether a run of an earlier version has this specification under another id.
-
-    Version 0.1.0 made ids from names too; until packs belonged to the run, those that its method does not read were named too.
-    """
-    if run.method != spec.method or run.origin != RUN_HERE:
-        return False
-    planned, asked = dict(run.spec), {"method": spec.method, **spec.summary()}
-    named = planned.pop("packs", {})
-    if planned != {name: value for name, value in asked.items() if name != "packs"}:
-        return False
-    if named == spec.packs:
-        return True
-    read = packs_read(method_named(spec.method), spec.options)
-    return {name: sha256 for name, sha256 in named.items() if name in read} == spec.packs
 
 
 def delete_named_run(db: Cursor, spec: RunSpec, name: str) -> list[str]:

@@ -35,7 +35,6 @@ class ReadingSettings:
         title="Perturbation column",
         missing=FOUND,
         metavar="COLUMN",
-        later=True,
     )
     control: tuple[str, ...] = setting(
         (),
@@ -43,7 +42,6 @@ class ReadingSettings:
         title="Values of controls",
         metavar="VALUE",
         repeated=True,
-        later=True,
     )
     gene_names: str | None = setting(
         None,
@@ -51,14 +49,12 @@ class ReadingSettings:
         title="Column of gene names in var",
         missing=FOUND,
         metavar="COLUMN",
-        later=True,
     )
     separator: str | None = setting(
         None,
         "What joins the genes of a combination, such as _; found by itself.",
         title="Between genes of a combination",
         missing=FOUND,
-        later=True,
     )
     values: ValueScale | None = setting(
         None,
@@ -66,13 +62,12 @@ class ReadingSettings:
         title="What the values are",
         missing="told from the values",
         is_usage=True,
-        later=True,
     )
     layer: str | None = setting(
-        None, "The layer, or entry of obsm, that holds the values; X without it.", missing="X", metavar="NAME", later=True
+        None, "The layer, or entry of obsm, that holds the values; X without it.", missing="X", metavar="NAME"
     )
     where: Mapping[str, str] = setting(
-        {}, "Only cells with this value in a column of obs.", title="Only cells where", metavar="COLUMN=VALUE", later=True
+        {}, "Only cells with this value in a column of obs.", title="Only cells where", metavar="COLUMN=VALUE"
     )
     across: tuple[str, ...] = setting(
         (),
@@ -80,7 +75,6 @@ class ReadingSettings:
         title="Columns taken together",
         metavar="COLUMN",
         repeated=True,
-        later=True,
     )
 
 

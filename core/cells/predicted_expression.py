@@ -48,13 +48,11 @@ class CellOptions(ReadingSettings):
         "AnnData with real control cells, for predictions without any.",
         title="Real control cells, if the predictions have none",
         key="real_path",
-        later=True,
     )
     clip_negative: bool = setting(
         False,
         "AnnData: read negative values (for instance from linear decoders) as 0.",
         title="Read negative values as 0",
-        later=True,
     )
 
 

@@ -53,7 +53,6 @@ class LabelSettings(ReadingSettings):
         None,
         "A table of what was done to each cell, beside a matrix of 10x Genomics. Its columns are added to obs.",
         metavar="TABLE",
-        later=True,
         not_on_form="a second file beside a matrix of 10x, which a page does not take",
     )
     batch: str | None = setting(

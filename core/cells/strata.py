@@ -27,7 +27,6 @@ def within_setting() -> Any:
         title="Compare inside each",
         metavar="COLUMN",
         repeated=True,
-        later=True,
     )
 
 

@@ -166,7 +166,7 @@ def _value(option: Option, value: Any) -> Any:
     if option.is_repeated:
         value = value or []
     try:
-        return option.read_number(not value if option.negates else value)
+        return option.read(not value if option.negates else value)
     except SettingError as error:
         if not _is_wrong_usage(option, value):
             raise

@@ -117,7 +117,7 @@ class _RunOfManifest:
     track: Track | None
     model: Line | None
     spec: Mapping[str, Any]
-    evaluation: _Evaluation | None = None  # bundles of 0.1.0 do not have it
+    evaluation: _Evaluation | None
     parents: tuple[_Parent, ...]
     status: Annotated[str, Predicate(ENDED.__contains__), ", ".join(ENDED)]
     cause: Prose
@@ -332,9 +332,20 @@ def _run_as_json(run: BundledRun) -> dict[str, Any]:
     return values | {"spec": dict(run.spec), "parents": parents}
 
 
+def _read_spec(run: _RunOfManifest) -> Mapping[str, Any]:
+    """Return the specification of a run; None for what a kNN of version 0.2 lacks, which wrote 0 there."""
+    options = run.spec.get("options")
+    if run.method != "knn" or not isinstance(options, Mapping):
+        return run.spec
+    return {
+        **run.spec,
+        "options": {name: None if name in ("k", "de_power") and value == 0 else value for name, value in options.items()},
+    }
+
+
 def _read_run(value: object, where: str) -> BundledRun:
     found = _fit(_RunOfManifest, value, where)
-    values = to_json(found)
+    values = to_json(found) | {"spec": _read_spec(found)}
     times = {name: values[name] and datetime.fromisoformat(values[name]) for name in _TIMES}
     times |= {name: times[name] and local_of(times[name]) for name in _TIMES_OF_WORKERS}
     names = {parent.id: parent.name for parent in found.parents if parent.name is not None}

@@ -26,9 +26,7 @@ from core.methods.base import (
     ReadsTexts,
     RowText,
     TextsOfRun,
-    goes_on_from,
     method_named,
-    packs_read,
 )
 from core.methods.coded_names import REWRITTEN, GeneNaming
 from core.methods.fusion_components import ComponentLoader
@@ -123,11 +121,9 @@ def build_context(
 
     Raise StateError if the method, the dataset, a pack, a gene space or the file of prompts is not the one of the specification.
     """
-    if not goes_on_from(method, spec.version):
+    if spec.version != method.version:
         raise StateError(f"method {spec.method}: is version {method.version}, expected {spec.version}; start a new run")
-    # A specification of an earlier version also names packs that the method does not read.
-    planned: dict[str, str] = {name: spec.packs[name] for name in packs_read(method, spec.options) if name in spec.packs}
-    packs = dependencies.read_packs(planned) if planned else Packs()
+    packs = dependencies.read_packs(spec.packs) if spec.packs else Packs()
     with dependencies.store.read() as db:
         _refuse_changed("gene spaces", {name: spaces.find(db, name).sha256 for name in spec.sources}, spec.sources)
     known = load_pairs(dependencies.store, spec.dataset)

@@ -230,8 +230,7 @@ class SpendingLog:
 def _read_last_line(file: Path) -> tuple[Spending, int, int]:
     """Return the last whole line of a log, zeros without one: the spending, the estimated tokens, and its end in bytes.
 
-    A torn line after it is ignored. Lines of older versions have no third number; a fourth is there if the server does not count
-    all tokens.
+    A torn line after it is ignored. A fourth number is there if the server does not count all tokens.
     """
     with file.open("rb") as log:
         end = log.seek(0, os.SEEK_END)
@@ -240,8 +239,8 @@ def _read_last_line(file: Path) -> tuple[Spending, int, int]:
     while (stop := tail.rfind(b"\n")) >= 0:
         begin = tail.rfind(b"\n", 0, stop) + 1
         try:
-            answers, tokens, *rest = parse_json(tail[begin:stop])
-            return Spending(int(answers), int(tokens), *map(int, rest[:1])), sum(map(int, rest[1:])), start + stop + 1
+            answers, tokens, unanswered, *estimated = map(int, parse_json(tail[begin:stop]))
+            return Spending(answers, tokens, unanswered), sum(estimated), start + stop + 1
         except (ValueError, TypeError):
             tail = tail[:begin]
             if not begin:

@@ -49,7 +49,7 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
         _refuse_without_effect(method, request, _OF_CALLS)
     if isinstance(method, DerivedMethod):
         _refuse_without_effect(method, request, _OF_ASKING)
-        options = _without_later(method, method.complete(options, components))
+        options = method.complete(options, components)
         rows = _rows_of_derived(request, method, components, known, options)
         particulars: dict[str, Any] = {"parents": method.parents(options)}
     elif isinstance(method, ReadsTexts):
@@ -90,17 +90,11 @@ def _options_of(method: Method, request: RunRequest) -> dict[str, Any]:
     Raise InputError for invalid options, for missing sources, and for coded names with texts of public sources, because these
     contain names that no pack lists.
     """
-    options = _without_later(method, read_options(method.options, request.options))
+    options = read_options(method.options, request.options)
     refuse_missing_sources(method.options, options)
     if options.get("names") in REWRITTEN and options.get("sources", "packs") != "packs":
         raise InputError(f"names: {options['names']} needs sources = packs, got {options['sources']!r}")
     return options
-
-
-def _without_later(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options without later ones at their defaults: runs from before these keep the identity that they had."""
-    usual = {option.name: option.default for option in method.options if option.later}
-    return {name: value for name, value in options.items() if name not in usual or value != usual[name]}
 
 
 def check_typed(method: Method, request: RunRequest) -> None:

@@ -116,9 +116,7 @@ class RunFolder(JobFolder):
 
     def execution_settings(self) -> ExecutionSettings:
         """Return the execution settings of the run, or the defaults if the folder has none."""
-        values = read_json(self._settings) or {}
-        known = {("servers" if name == "base_url" else name): value for name, value in values.items()}  # what 0.1.0 wrote
-        return from_json(ExecutionSettings, known, f"{self._settings}: settings of a run")
+        return from_json(ExecutionSettings, read_json(self._settings) or {}, f"{self._settings}: settings of a run")
 
     def set_execution_settings(self, settings: ExecutionSettings) -> None:
         """Write how the run is carried out from the next worker on."""

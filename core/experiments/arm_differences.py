@@ -60,5 +60,9 @@ def _fusion_parts(arm: Arm) -> dict[str, object]:
 
 def _differences(before: dict[str, object], after: dict[str, object]) -> Sequence[str]:
     names = dict.fromkeys((*before, *after))
-    values = {name: (before.get(name, "default"), after.get(name, "default")) for name in names}
-    return [f"{name}: {old} → {new}" for name, (old, new) in values.items() if old != new]
+    values = {name: (before.get(name), after.get(name)) for name in names}
+    return [f"{name}: {_shown(old)} → {_shown(new)}" for name, (old, new) in values.items() if old != new]
+
+
+def _shown(value: object) -> object:
+    return "default" if value is None else value

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,17 +43,15 @@ class Option:
     "" for none. "numbers" is a tuple of as many numbers as the default has, "weights" one of any length, "wholes" one of
     different whole numbers, "values" a mapping, "references" one of runs to runs. least, most: of numbers, both included; above,
     below: of "float", both excluded. choices: of kind "choice"; "" stands for none of them. A default of None: the value may be
-    missing; of MISSING: it has to be given. zero_is_none: whether 0 says that it is missing, as specifications of earlier
-    versions do.
+    missing; of MISSING: it has to be given.
 
     several: whether the value is a tuple of what the kind says; on the command line with commas between them, or, if it is
     repeated, each by an option of its own. title: on a form; the name in words without one. missing: what stands in its place on
     a form while there is no value. flag: on the command line, by default the name with dashes, behind "no-" for what is true by
     default. metavar: what stands for the value in --help. command_help: what stands there instead of `help`. required: whether
     the command has no default. is_usage: whether another value is wrong usage of the command, which then shows range or choices.
-    key: in links, by default the name. changes_result: whether it belongs to the identity of what is made. later: whether things
-    were made before there was this setting, so that their identities stay while it has its default. not_on_form, not_on_command:
-    why a form or a command leaves it out.
+    key: in links, by default the name. changes_result: whether it belongs to the identity of what is made. not_on_form,
+    not_on_command: why a form or a command leaves it out.
     """
 
     name: str
@@ -65,7 +63,6 @@ class Option:
     most: float | None = None
     above: float | None = None
     below: float | None = None
-    zero_is_none: bool = False
     several: bool = False
     repeated: bool = False
     title: str = ""
@@ -81,7 +78,6 @@ class Option:
     key: str = ""
     in_link: bool = True
     changes_result: bool = True
-    later: bool = False
     not_on_form: str = ""
     not_on_command: str = ""
 
@@ -96,8 +92,7 @@ class Option:
                     raise self._wrong(value, "yes or no")
                 return found
             case "int" | "float":
-                number = self._number(value)
-                return None if self.zero_is_none and number == 0 else self._in_range(number)
+                return self._in_range(self._number(value))
             case "numbers" | "weights":
                 return self._numbers(value)
             case "wholes":
@@ -111,10 +106,6 @@ class Option:
                 raise self._wrong(value, self.expected)
             return tuple(map(self._text, split_names(value)))
         return Path(str(value)) if self.kind == "file" else self._text(str(value))
-
-    def read_number(self, value: object) -> Any:
-        """Return the same, with 0 as a number that has to be in the range."""
-        return replace(self, zero_is_none=False).read(value)
 
     def accepts(self, value: object) -> bool:
         """Return whether a value of TOML or JSON may stand here: of the right type, and what `read` reads."""
@@ -210,10 +201,6 @@ class Option:
         """What the option does, in --help."""
         usual = f"Say no to what is so by default: {self.help[:1].lower()}{self.help[1:]}" if self.negates else self.help
         return self.command_help or usual
-
-    def is_in_identity(self, value: object) -> bool:
-        """Return whether the identity of what is made holds this value."""
-        return self.changes_result and not (self.later and value == self.default)
 
     @property
     def is_needed(self) -> bool:

@@ -108,7 +108,7 @@ def make(record: type[R], chosen: Mapping[str, object], **others: Any) -> R:
 def check_values(record: Any) -> None:
     """Raise SettingError for the first value of a record that its setting may not have."""
     for name, value in values_of(record).items():
-        option_of(type(record), name).read_number(value)  # what is missing is None in a record
+        option_of(type(record), name).read(value)
 
 
 def values_of(record: Any) -> dict[str, Any]:
@@ -129,15 +129,14 @@ def without_effect(record: Any) -> frozenset[str]:
 
 
 def values_with_effect(record: Any) -> dict[str, Any]:
-    """Return the settings of a record that belong to the identity of what is made, by name: those that change the result, without
-    later ones at their defaults."""
+    """Return the settings of a record that belong to the identity of what is made, by name: those that change the result."""
     return keep_identity(options_of(type(record)), values_of(record))
 
 
 def keep_identity(options: Sequence[Option], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that belong to the identity of what is made with them; one that is no option does."""
     known = {option.name: option for option in options}
-    return {name: value for name, value in values.items() if name not in known or known[name].is_in_identity(value)}
+    return {name: value for name, value in values.items() if name not in known or known[name].changes_result}
 
 
 def identity_of(record: Any) -> dict[str, Any]:
@@ -145,7 +144,7 @@ def identity_of(record: Any) -> dict[str, Any]:
     found = {}
     for each, option, _ in list_fields(type(record)):
         value = getattr(record, each.name)
-        if option is None or option.is_in_identity(value):
+        if option is None or option.changes_result:
             found[each.name] = _as_plain(value)
     return found
 

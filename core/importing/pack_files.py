@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.config import Settings
 from core.datasets.knowledge_packs import Descriptions, LpsResponses, Pack, Regulation, organism_of, read_knowledge
-from core.errors import InputError, StateError, UnknownFormat
+from core.errors import InputError, StateError
 from core.file_io import replace_file
 from core.hashes import sha256_of
 from core.store import Cursor, changes, pairs, runs, spaces
@@ -30,7 +29,7 @@ def add_pack(db: Cursor, settings: Settings, file: PackFile, name: str, source: 
     """
     pack = file.pack
     source_of_data = pack.source if isinstance(pack, Regulation | LpsResponses) else f"{name}.json"
-    record = PackRecord(name, pack.kind, pack.sha256, len(pack), source_of_data, source, organism=organism_of(pack))
+    record = PackRecord(name, pack.kind, pack.sha256, len(pack), source_of_data, source, organism_of(pack))
     for replaced in (known for known in spaces.list_packs(db) if known.name == name):
         keep_for_runs(db, settings, replaced)
     _write(_file(settings, name), file.content)
@@ -42,15 +41,11 @@ def add_pack(db: Cursor, settings: Settings, file: PackFile, name: str, source: 
 
 
 def describe_genes(db: Cursor, settings: Settings) -> None:
-    """Set the descriptions of the workspace's genes from its packs; if several packs have one, the latest counts.
-
-    Packs that an earlier version took for descriptions by mistake are ignored.
-    """
+    """Set the descriptions of the workspace's genes from its packs; if several packs have one, the latest counts."""
     for record in spaces.list_packs(db):
         if record.kind == Descriptions.kind:
-            with suppress(UnknownFormat):
-                pack = read(settings, record.name)
-                pairs.describe(db, pack.texts if isinstance(pack, Descriptions) else {})
+            pack = read(settings, record.name)
+            pairs.describe(db, pack.texts if isinstance(pack, Descriptions) else {})
 
 
 def keep_for_runs(db: Cursor, settings: Settings, record: PackRecord) -> None:

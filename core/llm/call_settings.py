@@ -28,7 +28,7 @@ class CallSettings:
     """
 
     temperature: float | None = setting(
-        None, "Sampling temperature of every call.", title="Temperature", missing="the method's", least=0, later=True
+        None, "Sampling temperature of every call.", title="Temperature", missing="the method's", least=0
     )
     top_p: float | None = setting(
         None,
@@ -37,7 +37,6 @@ class CallSettings:
         missing="the method's",
         above=0,
         most=1,
-        later=True,
     )
     top_logprobs: int | None = setting(
         None,
@@ -46,18 +45,14 @@ class CallSettings:
         missing="20",
         least=1,
         most=MAX_TOP_LOGPROBS,
-        later=True,
     )
     extra_body: str = setting(
         "",
         'What each request holds besides, as a JSON object, such as {"top_k": 20}.',
         title="Extra body",
         metavar="JSON",
-        later=True,
     )
-    leave_out: tuple[Sampling, ...] = setting(
-        (), "Parameters that are not sent.", title="Leave out", metavar="NAME[,NAME…]", later=True
-    )
+    leave_out: tuple[Sampling, ...] = setting((), "Parameters that are not sent.", title="Leave out", metavar="NAME[,NAME…]")
     limit_name: Literal["max_completion_tokens", "max_tokens"] = setting(
         "max_completion_tokens",
         "What the server calls the longest answer.",

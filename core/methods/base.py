@@ -199,18 +199,6 @@ class AsksAgain(Protocol):
         ...
 
 
-@runtime_checkable
-class GoesOn(Protocol):
-    """A method that continues unfinished runs of earlier versions, whose rows were read by other rules; the run records this."""
-
-    goes_on_from: tuple[int, ...]
-
-
-def goes_on_from(method: Method, version: int) -> bool:
-    """Return whether a method continues an unfinished run of a version: its own, or an earlier one that it names."""
-    return version == method.version or (isinstance(method, GoesOn) and version in method.goes_on_from)
-
-
 def packs_read(method: Method, options: Mapping[str, Any]) -> tuple[PackName, ...]:
     """Return the names of the packs that a method reads; none for a method that is not a `ReadsPacks`."""
     return method.packs_read(options) if isinstance(method, ReadsPacks) else ()

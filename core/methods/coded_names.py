@@ -28,7 +28,6 @@ NAMES = Option(
     "Gene names as a model sees them. If empty, as they are. `coded`: every gene has a code. `hidden`: only the row's two genes "
     "have one. `swapped`: every gene has another's name. `alone`: names as they are, without a dossier.",
     ("", CODED, HIDDEN, SWAPPED, ALONE),
-    later=True,
 )
 REWRITTEN = (CODED, HIDDEN, SWAPPED)
 _WORD = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")

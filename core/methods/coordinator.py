@@ -38,7 +38,6 @@ class Coordinator:
 
     name = "coordinator"
     version = 2
-    goes_on_from = (1,)  # which read answers in prose, too
     about = "A coordinator asks a biology expert and a data analyst, and answers from what they say. Both are agents with tools."
     needs_model = True
     options: tuple[Option, ...] = (

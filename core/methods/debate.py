@@ -45,7 +45,6 @@ class Debate(ConversationMethod):
 
     name = "debate"
     version = 2
-    goes_on_from = (1,)  # which read answers in prose, too
     about = "Advocates argue EFFECT against NULL and UP against DOWN over one dossier; a judge turns each debate into a number."
     options: tuple[Option, ...] = (
         Option("rounds", "int", 1, "0: judges read the dossier alone. 1: briefs. 2: briefs and rebuttals.", least=0, most=2),

@@ -34,7 +34,6 @@ class DebateAgain(ConversationMethod):
 
     name = ASKED_AGAIN
     version = 2
-    goes_on_from = (1,)  # which read answers in prose, too
     about = "A row of a debate, asked again with the dossier as it was or changed. It shows what moves the answer."
     asks_again = DEBATE.name
     options: tuple[Option, ...] = (

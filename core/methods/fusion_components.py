@@ -88,7 +88,7 @@ class ComponentLoader(Protocol):
         ...
 
     def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
-        """Return the hashes of a kNN's present inputs: sources, space_sha256, dataset_sha256, labels_sha256."""
+        """Return the hashes of a kNN's present inputs: sources (of its spaces), dataset_sha256."""
         ...
 
 
@@ -224,16 +224,12 @@ def _fold_priors(loader: ComponentLoader, settings: KnnSettings) -> Priors:
 
 
 def _refuse_changed(loader: ComponentLoader, run: SourceRun, settings: KnnSettings, otherwise: str) -> None:
-    """Raise StateError if a kNN's spaces or labels are no longer those of its specification. otherwise: what else helps.
-
-    Runs that version 0.1.0 made by the command knn record space_sha256 and labels_sha256.
-    """
-    names = ("sources", "dataset_sha256") if "dataset_sha256" in run.spec else ("space_sha256", "labels_sha256")
+    """Raise StateError if a kNN's spaces or labels are no longer those of its specification. otherwise: what else helps."""
     present = loader.contents(settings)
-    changed = next((name for name in names if run.spec.get(name) != present[name]), None)
+    changed = next((name for name in ("sources", "dataset_sha256") if run.spec.get(name) != present[name]), None)
     if changed is not None:
         raise StateError(
-            f"{run.name}: its {'spaces' if changed in ('space_sha256', 'sources') else 'labels'} "
+            f"{run.name}: its {'spaces' if changed == 'sources' else 'labels'} "
             f"{'have changed since it was made' if changed in run.spec else 'are not recorded'}, so its priors "
             f"would be another's; make it anew, or {otherwise}"
         )

@@ -24,7 +24,6 @@ def less_in_disagreement() -> Any:
         "Let the others weigh less in rows where their rank is far from the base's.",
         title="Less where ranks disagree",
         is_usage=True,
-        later=True,
     )
 
 
@@ -93,7 +92,6 @@ class FusionSettings:
         words={"no": "even", "more": "more with support", "less": "less with support"},
         command_help="Whether a kNN weighs more, or less, where it has more support: no, more or less.",
         is_usage=True,
-        later=True,
     )
     by_agreement: bool = less_in_disagreement()
 

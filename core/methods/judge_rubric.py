@@ -62,13 +62,12 @@ class JudgeRubric(ConversationMethod):
 
     name = "judge_rubric"
     version = 2
-    goes_on_from = (1,)  # which read answers in prose, too
     about = "A model answers a rubric's question about each text of another run; it reads, and predicts nothing."
     options: tuple[Option, ...] = (
         Option("rubric", "text", "", "The rubric as JSON, as the command `rubric run` and the page Arguments write it."),
         Option("run", "run", "", "The run whose texts are read."),
         Option("answers", "choice", "logprobs", "Whether log-probabilities are asked for.", ("logprobs", "letters")),
-        Option("passage", "flag", False, "Whether the model also copies the sentence that decides its answer.", later=True),
+        Option("passage", "flag", False, "Whether the model also copies the sentence that decides its answer."),
         EFFORT,
         replace(LONGEST_ANSWER, default=2_000),
     )

@@ -209,13 +209,9 @@ class Knn(DerivedMethod):
 
 
 def knn_options(settings: KnnSettings) -> dict[str, Any]:
-    """Return the options of the method knn that stand for these settings; folds and seed at their defaults if nothing is cut, and
-    0 for what is missing."""
-    spec, options = settings.as_spec(), options_of(KnnSettings)
+    """Return the options of the method knn that stand for these settings; folds and seed at their defaults if nothing is cut."""
     cut = {option.name: option.default for option in options_of(EvaluationProtocol)}
-    nothing = {option.name: 0.0 if option.kind == "float" else 0 for option in options if option.zero_is_none}
-    missing = {name: zero for name, zero in nothing.items() if spec[name] is None}
-    return {**cut, **spec, **missing, "spaces": ",".join(settings.spaces)}
+    return {**cut, **settings.as_spec(), "spaces": ",".join(settings.spaces)}
 
 
 METHOD: BatchMethod = Knn()

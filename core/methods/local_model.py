@@ -49,7 +49,6 @@ class LocalModel(ConversationMethod):
 
     name = "local_model"
     version = 2
-    goes_on_from = (1,)  # which read answers in prose, too
     about = "Track C: a model of your own answers one prompt per row. Several answers count by mean, surest or a critic's choice."
     options: tuple[Option, ...] = (
         Option("samples", "int", 1, "How many answers to ask for, each under a seed of its own.", least=1, most=MOST_SAMPLES),

@@ -68,7 +68,6 @@ class PromptOnly(ConversationMethod):
 
     name = "prompt_only"
     version = 2
-    goes_on_from = (1,)  # which read answers in prose, too
     about = "One prompt per row, asked under several seeds and averaged: the answer's letter, or the probabilities of all three."
     options: tuple[Option, ...] = (
         Option("answers", "choice", "letters", "What counts: the letter, or log-probabilities.", ("letters", "logprobs")),
@@ -89,7 +88,6 @@ class PromptOnly(ConversationMethod):
             "",
             "A file with one prompt per row, CSV or JSON lines, asked instead of a template's.",
             title="File of prompts, one per row",
-            later=True,
         ),
         LONGEST_ANSWER,
         replace(NAMES, choices=("", *REWRITTEN)),  # it shows no dossier that could be left out

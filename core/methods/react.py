@@ -23,7 +23,6 @@ class React:
 
     name = "react"
     version = 2
-    goes_on_from = (1,)  # which read answers in prose, too
     about = "An agent calls the evidence tools it chooses, one after the other, and answers from what they say."
     needs_model = True
     options: tuple[Option, ...] = (TOOLS, *agents.SHARED, NAMES)

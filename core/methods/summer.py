@@ -59,7 +59,6 @@ class Summer(ConversationMethod):
 
     name = "summer"
     version = 2
-    goes_on_from = (1,)  # which read answers in prose, too
     about = (
         "The model summarises what is known of both genes, sees the most similar labelled pairs and answers guided questions. "
         "The score is the mean of its samples, in which insufficient evidence counts .5."

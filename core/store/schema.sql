@@ -185,8 +185,8 @@ CREATE TABLE knowledge (
     entries INTEGER NOT NULL,
     source VARCHAR NOT NULL,
     import VARCHAR NOT NULL,
-    imported_at TIMESTAMP NOT NULL,
-    organism VARCHAR
+    organism VARCHAR NOT NULL,
+    imported_at TIMESTAMP NOT NULL
 );
 
 CREATE TABLE preset (
@@ -234,8 +234,8 @@ CREATE TABLE kept_knowledge (
     entries INTEGER NOT NULL,
     source VARCHAR NOT NULL,
     import VARCHAR NOT NULL,
-    imported_at TIMESTAMP,
-    organism VARCHAR
+    organism VARCHAR NOT NULL,
+    imported_at TIMESTAMP NOT NULL
 );
 
 CREATE TABLE hypothesis (

@@ -75,7 +75,7 @@ def _record(row: tuple[Any, ...]) -> SpaceRecord:
 class PackRecord:
     """One knowledge pack. kind: descriptions, orthologs, proteins, pathways, network, regulation, signalling or lps_response.
 
-    organism: of its genes, "" if its symbols do not show it; None if an earlier version recorded the pack without it.
+    organism: of its genes, "" if its symbols do not show it.
     """
 
     name: str
@@ -84,17 +84,17 @@ class PackRecord:
     entries: int
     source: str
     source_file: str
+    organism: str
     imported_at: datetime | None = field(default=None, compare=False)
-    organism: str | None = None
 
 
-_PACK_COLUMNS = "name, kind, sha256, entries, source, import, imported_at, organism"
+_PACK_COLUMNS = "name, kind, sha256, entries, source, import, organism, imported_at"
 
 
 def add_pack(cursor: Cursor, pack: PackRecord) -> None:
     """Record a pack; its name must be new."""
     cursor.execute(
-        f"INSERT INTO knowledge ({_PACK_COLUMNS}) VALUES (?,?,?,?,?,?,now()::TIMESTAMP,?)",
+        f"INSERT INTO knowledge ({_PACK_COLUMNS}) VALUES (?,?,?,?,?,?,?,now()::TIMESTAMP)",
         [pack.name, pack.kind, pack.sha256, pack.entries, pack.source, pack.source_file, pack.organism],
     )
 

@@ -55,7 +55,6 @@ class Weighting:
         title="Power for an effect",
         missing="the same",
         above=0,
-        zero_is_none=True,
     )
     k: int | None = setting(
         None,
@@ -63,7 +62,6 @@ class Weighting:
         title="Nearest",
         missing="all",
         least=1,
-        zero_is_none=True,
         offered=(10, 25, 50, 100, 200, 400),
         key="nearest",
     )

@@ -30,7 +30,7 @@ from tests.derived import save_fusion
 from tests.engine.cases import fast, wish, workspace_with
 from tests.engine.methods import Counting, constant
 
-PLAN = {"spaces": "near", "protocol": "test", "power": 2, "de_power": 0, "k": 0, "axis": "gene", "centre": False, "strength": 0}
+PLAN = {"spaces": "near", "protocol": "test", "power": 2, "axis": "gene", "centre": False, "strength": 0}
 
 
 @pytest.fixture

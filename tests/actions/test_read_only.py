@@ -141,7 +141,7 @@ CONTAMINATION = contamination.ContaminationPlan(
 AGAIN = AgainPlan((), Expectation(0), SimpleNamespace(name="r"), "a", ())  # type: ignore[arg-type]
 JOB = Job("benchmark", "b", "b", JobFolder(Path("nowhere")), "crashed", can_resume=True)
 READING = ReadingPlan(RUBRIC, RunRequest("judge_rubric", name="n"), None)  # type: ignore[arg-type]
-PACK = PackRecord("p", "descriptions", "0", 0, "here", "p.json")
+PACK = PackRecord("p", "descriptions", "0", 0, "here", "p.json", "")
 SPACE = SpaceRecord("s", "s", "loaded", {}, "here", "0", 0, 0, (), None, None, "tester")
 FOLDS = EvaluationProtocol("folds", 2)
 ACTIONS = REPOSITORY / "core" / "actions"
@@ -421,10 +421,8 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "model_servers.find_entries": lambda s: model_servers.find_entries(s.plain, s.model, "m"),
     "model_servers.prices_of_runs": lambda s: model_servers.prices_of_runs(s.crashed, [run_of(s)]),
     "model_servers.price_at": lambda s: model_servers.price_at(s.plain, s.model, "m"),
-    "packs.list_with_organisms": lambda s: packs.list_with_organisms(s.plain),
     "packs.name_of_latest": lambda s: packs.name_of_latest(s.plain, "descriptions"),
     "packs.names_of_kind": lambda s: list(packs.names_of_kind(s.plain, "pathways")),
-    "packs.organism_of_pack": lambda s: packs.organism_of_pack(s.plain, PACK),
     "packs.pack_hashes": lambda s: packs.pack_hashes(s.plain, "mouse"),
     "pack_texts.list_with_texts": lambda s: pack_texts.list_with_texts(s.plain),
     "pack_texts.read": lambda s: [pack_texts.read(s.plain, each) for each in pack_texts.list_with_texts(s.plain)],

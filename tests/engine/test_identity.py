@@ -130,8 +130,8 @@ def test_a_second_name_says_whose_it_is(furnished: Workspace) -> None:
 
 
 def test_what_has_no_effect_is_no_part_of_what_a_run_is(furnished: Workspace) -> None:
-    """Leave-one-out cuts no folds; a power of its own for DE that is 0 is none."""
-    told = {**KNN, "folds": "7", "seed": "3", "de_power": "0", "k": "0", "power": "2"}
+    """Leave-one-out cuts no folds."""
+    told = {**KNN, "folds": "7", "seed": "3", "power": "2"}
     assert launch.resolve(furnished, RunRequest("knn", options=told)).key == run_named(furnished, "knn").id
 
 

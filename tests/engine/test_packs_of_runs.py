@@ -347,18 +347,6 @@ def test_the_demo_whose_genes_are_of_no_organism_reads_any(workspace: Workspace)
     assert packs.pack_hashes(workspace, "human") == {}
 
 
-def test_packs_that_an_earlier_version_recorded_have_the_organism_of_their_file(workspace: Workspace) -> None:
-    with workspace.change("test", "earlier") as (db, _):
-        db.execute("UPDATE knowledge SET organism = NULL")
-    assert [pack.organism for pack in packs.list_with_organisms(workspace)] == ["mouse", "mouse"]
-    assert packs.pack_hashes(workspace, "human") == {}
-    bad = workspace.settings.data / "knowledge" / "edges.json"
-    bad.write_bytes(b'{"1-a set of genes": ["BAX"]}')  # which an earlier version took for pathways
-    packs._ORGANISMS_READ.clear()
-    assert [pack.organism for pack in packs.list_with_organisms(workspace)] == [None, "mouse"]
-    assert list(packs.pack_hashes(workspace, "mouse")) == ["signs"]
-
-
 @pytest.mark.soak
 def test_a_spec_without_packs_reads_none_that_came_later(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path / "workspace", ROWS)

@@ -177,9 +177,8 @@ def test_a_knn_of_an_arm_names_each_space_once(spaces: str) -> None:
 
 
 def test_a_knn_of_an_arm_has_what_was_written() -> None:
-    """0 says that all neighbours count."""
-    arm = parse_benchmark(TWO_CUTS.replace("power = 2.0", "k = 0")).arms[1]
-    assert arm.knn == {"spaces": "simulated", "k": 0}
+    arm = parse_benchmark(TWO_CUTS.replace("power = 2.0", "k = 7")).arms[1]
+    assert arm.knn == {"spaces": "simulated", "k": 7}
 
 
 def test_arms_differ_in_one_thing() -> None:

@@ -13,7 +13,7 @@ OPTIONS = (
     Option("loss", "choice", "pair", "Which loss.", choices=("pair", "point")),
     Option("share", "float", 0.5, "Of something.", above=0, below=1),
     Option("power", "float", 2.0, "Of something.", above=0),
-    Option("near", "int", None, "Nearest.", least=1, zero_is_none=True),
+    Option("near", "int", None, "Nearest.", least=1),
     Option("cuts", "wholes", (0,), "Seeds.", least=0, most=9),
     Option("weights", "weights", (0.5,), "Weights.", least=0, most=1),
     Option("side", "choice", "", "Which side.", choices=("", "up", "down")),
@@ -25,11 +25,6 @@ def test_texts_become_values_and_the_rest_are_defaults() -> None:
     found = read_options(OPTIONS, {"epochs": "7", "masked": "yes"})
     rest = {"share": 0.5, "power": 2.0, "near": None, "cuts": (0,), "weights": (0.5,), "side": ""}
     assert found == {"epochs": 7, "rate": 0.5, "loss": "pair", "masked": True, **rest}
-
-
-def test_zero_says_that_a_number_is_missing_where_the_setting_says_so() -> None:
-    assert read_options(OPTIONS, {"near": "0"})["near"] is None
-    assert read_options(OPTIONS, {"near": 1})["near"] == 1
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ class Plain:
     spaces: tuple[str, ...] = setting((), "Spaces.")
     centre: bool = setting(False, "Whether it is centred.")
     power: float = setting(2.0, "A power.")
-    k: int | None = setting(None, "How many.", least=1, zero_is_none=True)
+    k: int | None = setting(None, "How many.", least=1)
     file: Path | None = setting(None, "A file.")
 
 
@@ -145,7 +145,7 @@ def test_a_value_of_another_type_is_refused_as_in_toml(chosen: dict[str, object]
 
 
 def test_texts_and_values_of_the_right_type_are_read() -> None:
-    values = {"name": "a", "spaces": ("a", "b"), "centre": True, "power": 3, "k": 0, "file": Path("f")}
+    values = {"name": "a", "spaces": ("a", "b"), "centre": True, "power": 3, "k": None, "file": Path("f")}
     read = make(Plain, values)
     assert (read.spaces, read.centre, read.power, read.k, read.file) == (("a", "b"), True, 3.0, None, Path("f"))
     assert make(Plain, {"spaces": "a,b", "centre": "yes", "power": "3", "k": None}) == Plain("", ("a", "b"), True, 3.0)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from core.errors import InputError
-from core.fields.option import Option
-from core.finetune.settings import OPTIONS
 from core.finetune.spec import FinetuneSpec, short_name
 from core.records import from_json, to_json
 from tests.finetune.cases import spec
@@ -24,14 +22,6 @@ def test_the_key_changes_with_what_comes_out_and_with_nothing_else() -> None:
     assert {each.key for each in same} == {key}
     other = [spec(base="m"), spec(data_sha256="0"), *(spec(settings=settings | change) for change in ({"rank": 8}, {"seed": 1}))]
     assert len({key, *(each.key for each in other)}) == 5
-
-
-def test_a_later_option_leaves_the_keys_of_fine_tunes_made_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    key, settings = spec().key, dict(spec().settings)
-    option = Option("floor", "int", 0, "Shorter answers are left out.", later=True)
-    monkeypatch.setattr("core.finetune.spec.OPTIONS", (*OPTIONS, option))
-    assert spec(settings=settings | {"floor": 0}).key == key
-    assert spec(settings=settings | {"floor": 1}).key != key
 
 
 def test_people_read_the_model_without_its_owner() -> None:

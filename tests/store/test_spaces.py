@@ -26,7 +26,7 @@ SPACE = SpaceRecord(
     source_file=None,
     author="tester",
 )
-PACK = PackRecord("desc", "descriptions", "a" * 64, 3, "desc.json", "import1")
+PACK = PackRecord("desc", "descriptions", "a" * 64, 3, "desc.json", "import1", "mouse")
 
 
 @pytest.fixture

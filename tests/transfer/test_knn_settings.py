@@ -29,9 +29,9 @@ def test_a_specification_gives_the_plan_back_even_as_json(plan: KnnSettings) -> 
 
 @given(st.builds(KnnSettings, NAMES, PROTOCOLS, SETTINGS))
 def test_options_of_the_method_give_the_same_plan(plan: KnnSettings) -> None:
-    """Spaces as one text, 0 for an option that is not used, and the whole inside a run's specification."""
+    """Spaces as one text, and the whole inside a run's specification."""
     spec = plan.as_spec()
-    options = spec | {"spaces": " , ".join(plan.spaces), "k": spec["k"] or 0, "de_power": spec["de_power"] or 0.0}
+    options = spec | {"spaces": " , ".join(plan.spaces)}
     assert read_knn_settings(options) == read_knn_settings({"options": options, "rows": 3}) == plan
 
 

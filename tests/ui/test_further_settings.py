@@ -1,14 +1,11 @@
-"""A setting that is appended to any record has its control, option, key and identity, and no other file is edited. One that
-changes the result leaves what was made before its identity."""
+"""A setting that is appended to any record has its control, option, key and identity, and no other file is edited."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -36,16 +33,3 @@ def test_a_further_setting_of_each_record_passes_the_walk(file: str, words: str)
     found = subprocess.run([*command, file], cwd=REPOSITORY, env=apart, capture_output=True, text=True, check=False)
     # Not by its exit status: a page's computation that goes on as the process ends may abort it.
     assert re.search(r"^\d+ passed(?!.*(failed|error))", found.stdout, re.MULTILINE), found.stdout[-4_000:]
-
-
-def test_a_later_setting_changes_no_identity_before_it_has_another_value() -> None:
-    present, usual, other = (_read_identities(*value) for value in ((), ("4",), ("5",)))
-    assert usual == present
-    assert [name for name in present if other[name] == present[name]] == []
-
-
-def _read_identities(*value: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.later_identities", *value]
-    found = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr[-4_000:]
-    return dict(json.loads(found.stdout))

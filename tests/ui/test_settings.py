@@ -207,7 +207,6 @@ def beyond_range(option: Option) -> list[float]:
         return []
     ends = [(option.least, -1), (option.most, 1), (option.above, 0), (option.below, 0)]
     found: list[float] = [end + step for end, step in ends if end is not None]
-    found = [number for number in found if number or not option.zero_is_none]
     return found if option.kind == "int" else [*map(float, found), math.inf, -math.inf, math.nan]
 
 
@@ -294,7 +293,7 @@ def test_a_range_holds_for_the_command_and_for_files(record: type) -> None:
 @of_each_command
 def test_what_is_beyond_a_range_is_said_of_the_option(name: str) -> None:
     for option in TAKEN[name].options:
-        for beyond in beyond_range(replace(option, zero_is_none=False)):
+        for beyond in beyond_range(option):
             values = {parameter.name: parameter.default for parameter in COMMANDS[name].params}
             values |= {f"{option.name}{'_' * (option.name not in values)}": str(beyond)}
             taken = Taken(TAKEN[name].record, (option,))

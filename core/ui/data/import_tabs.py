@@ -237,9 +237,9 @@ def _options_of(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str, 
     method = methods().get(run.method)
     declared = {option.name: option for option in method.options} if method is not None else {}
     for name, value in run.spec.get("options", {}).items():
-        if value in ("", None):
-            continue
         option = declared.get(name)
+        if value == "" or (value is None and (option is None or option.missing == "none")):
+            continue
         title = option_text(name) if option is None else title_of(option)
         yield name, title_in_sentence(title), _value_text(option, value, names)
 
@@ -264,7 +264,7 @@ def _value_text(option: Option | None, value: Any, names: Mapping[str, str]) -> 
     """Return the value of an option in the words of its form, with runs as their names."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    if option is not None and option.default is None and value == 0:  # as a run records that there is no value
+    if option is not None and value is None:
         return option.missing
     if isinstance(value, float):
         return f"{value:g}"

@@ -205,6 +205,5 @@ def _show_packs() -> None:
 
 
 def _pack_line(pack: PackRecord) -> dict[str, Any]:
-    organism = "cannot be read; import it again" if pack.organism is None else pack.organism or None
     kind = pack.kind.replace("_", " ")
-    return {"pack": pack.name, "kind": kind, "organism": organism, "entries": pack.entries, "source": pack.source}
+    return {"pack": pack.name, "kind": kind, "organism": pack.organism or None, "entries": pack.entries, "source": pack.source}

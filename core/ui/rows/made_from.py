@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.errors import InputError, NotFound, StateError
 from core.methods.fusion_components import load_components
-from core.methods.fusion_settings import FusionSettings, read_fusion_settings
+from core.methods.fusion_settings import read_fusion_settings
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.fusion import Component, Percentiles, percentiles_of, weights_in_rows
@@ -37,7 +37,9 @@ def show(dataset: Dataset, run: Run, details: RowDetails) -> bool:
             _show_neighbours(dataset, run, details)
         elif run.method == "fusion":
             _show_components(run, fusion_table(run, pair_id))
-            among = {"population": "the base's rows", "train": "labelled rows"}[_settings_of(run).reference]
+            among = {"population": "the base's rows", "train": "labelled rows"}[
+                read_fusion_settings(run.spec["options"]).reference
+            ]
             st.caption(f"A percentile is a component's rank among {among}; a rank score is the sum of percentiles by weight.")
         else:
             _show_components(run, parents_table(run, pair_id))
@@ -82,7 +84,7 @@ def _show_neighbours(dataset: Dataset, run: Run, details: RowDetails) -> None:
 def _load_fused_components(run_id: str) -> tuple[dict[str, int], list[Component], Percentiles]:
     """Return the index of each row of a fusion (id), its components, and their percentiles."""
     run, dataset = _run_and_dataset(run_id)
-    settings = _settings_of(run)
+    settings = read_fusion_settings(run.spec["options"])
     rows, components = load_components(CachedComponents(dataset), settings)
     places = {pair_id: i for i, pair_id in enumerate(rows["pair_id"])}
     return places, components, percentiles_of(components, settings.reference)
@@ -94,20 +96,13 @@ def _run_and_dataset(run_id: str) -> tuple[Run, Dataset]:
     return run, dataset
 
 
-def _settings_of(run: Run) -> FusionSettings:
-    """Return the settings of a fusion. Raise NotFound for a run of version 0.1.0 that did not record them as options."""
-    if "options" not in run.spec:
-        raise NotFound(f"{run.name}: made by an earlier version, whose record of components cannot be read")
-    return read_fusion_settings(run.spec["options"])
-
-
 def fusion_table(run: Run, pair_id: str) -> pd.DataFrame:
     """Return the components of a row of a fusion, the base first; NaN for a component without the row.
 
     Columns: component, row (its address), P(DE), percentile DE, weight DE, P(up | DE), percentile DIR, weight DIR. Raise NotFound
     for a component that was deleted, InputError or StateError for one that cannot be used.
     """
-    settings = _settings_of(run)
+    settings = read_fusion_settings(run.spec["options"])
     places, components, percentiles = _load_fused_components(run.id)
     if pair_id not in places:
         raise NotFound(f"row {pair_id!r}: not in the base run")

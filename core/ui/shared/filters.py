@@ -163,7 +163,6 @@ def show(run: Run) -> RowFilter:
     outcome = ""
     with st.container(key="filters", horizontal=True, vertical_alignment="center", gap="small"):
         if labelled:
-            _rename_in_link()
             labels = st.multiselect("Label", choices["label"], **bind("label"), **_in_line("label"))
             outcome = _choose_call(run)
         flags = st.multiselect(
@@ -185,13 +184,6 @@ def show(run: Run) -> RowFilter:
 def _in_line(placeholder: str) -> dict[str, Any]:
     """Return the arguments of a filter in the line of filters: an inactive filter shows its name."""
     return {"label_visibility": "collapsed", "placeholder": placeholder}
-
-
-def _rename_in_link() -> None:
-    """Read an old link, in which rows without a label are called unknown."""
-    wanted = st.query_params.get_all("label")
-    if "unknown" in wanted and "label" not in st.session_state:
-        st.session_state["label"] = [NO_LABEL if label == "unknown" else label for label in wanted]
 
 
 def _choose_call(run: Run) -> str:

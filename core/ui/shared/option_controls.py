@@ -170,8 +170,8 @@ def _show_number(option: Option, title: str, about: Mapping[str, Any]) -> Any:
     shape: dict[str, Any] = {} if option.kind == "int" else {"format": "%.4g"}
     if option.lowest is not None:
         shape["min_value"] = kind(option.lowest)
-    if option.highest is not None:  # an earlier version took more
-        shape["max_value"] = kind(max(option.highest, option.default or option.highest))
+    if option.highest is not None:
+        shape["max_value"] = kind(option.highest)
     if option.default is None:
         shape["placeholder"] = option.missing
     elif kind is float and 0 < option.default < _SMALL:  # Streamlit's step of 0.01 would pass over such numbers

@@ -56,8 +56,8 @@ def test_the_settings_of_any_method_have_the_titles_that_it_declares() -> None:
 
 
 def test_a_setting_without_a_value_says_what_stands_in_its_place() -> None:
-    """A kNN records 0 for all genes, and for the same power for both priors."""
-    assert settings_of("knn", k=0, de_power=0.0, power=2.0, strength=0.0) == (
+    """A kNN without a number of genes takes all, and without a power for effects the same for both priors."""
+    assert settings_of("knn", k=None, de_power=None, power=2.0, strength=0.0) == (
         "nearest: all; power for an effect: the same; power: 2; support strength: 0"
     )
     assert settings_of("knn", k=25, axis="pert") == "nearest: 25; compared: perturbation"

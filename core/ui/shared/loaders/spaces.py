@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core import embeddings
-from core.actions import component_loader, packs
+from core.actions import component_loader
 from core.actions import spaces as space_actions
 from core.store import datasets, spaces
 from core.store.spaces import PackRecord, SpaceRecord
@@ -31,8 +31,9 @@ def all_spaces() -> list[SpaceRecord]:
 
 @cache_by("spaces")
 def all_packs() -> list[PackRecord]:
-    """Return every knowledge pack with its organism, oldest first."""
-    return packs.list_with_organisms(read_workspace())
+    """Return every knowledge pack, oldest first."""
+    with reading() as db:
+        return spaces.list_packs(db)
 
 
 @cache_by("spaces", "datasets", entries=100)
