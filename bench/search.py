@@ -72,7 +72,7 @@ def make_workspace(folder: Path) -> tuple[int, float]:
     """A store with the runs' traces; (characters of text, MB of the file)."""
     store, characters = open_workspace(Settings(workspace=folder)).store, 0
     with store.write() as db:
-        datasets.add(db, datasets.Dataset("bench", "bench", "ternary", None, None, "imported"))
+        datasets.add(db, datasets.Dataset("bench", "bench", None, None, "imported"))
         db.execute(
             "INSERT INTO pair SELECT 'bench', i::VARCHAR, 'P', 'G', NULL, 'train', i, '' FROM range(?) r(i)", [int(1000 * MB)]
         )

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 Track = Literal["A", "B", "C"]
-DatasetKind = Literal["ternary", "de", "dir"]  # de, dir: of a file of PerturbQA that an earlier version imported by itself
 HeadlineKind = Literal["mean", "macro"]  # the mean of DE and DIR, or the mean over genes of each gene's own AUROC
 TRAIN = "train"  # the split whose labels a prediction may learn from
 ASKED = "asked"  # the split of pairs that a person typed: rows of ad-hoc runs, which are none of the dataset's own

@@ -150,7 +150,7 @@ def test_where_no_dataset_knows_its_rows_it_says_which_is_expected(made: Path, t
     done = core(empty.settings.workspace, "import", str(tmp_path / "run.zip"))
     assert done.status == 1
     assert len(done.err.strip().splitlines()) == 1
-    assert "expected simulated (ternary, none, simulated by rules" in done.err
+    assert "expected simulated (none, simulated by rules" in done.err
     assert everything(empty) == before
 
 

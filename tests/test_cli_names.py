@@ -107,7 +107,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """A workspace with one of each kind that has a name, and nothing else."""
     made = open_workspace(Settings(workspace=tmp_path_factory.mktemp("everything"), author="tester"))
     with made.store.write() as db:
-        datasets.add(db, datasets.Dataset("d1", "simulated", "ternary", "mouse", "", "simulated"))
+        datasets.add(db, datasets.Dataset("d1", "simulated", "mouse", "", "simulated"))
         for name in RUN_NAMES:
             runs.add(db, run_named(name))
         db.execute("INSERT INTO pair VALUES ('d1', 'Pa_Ga', 'Pa', 'Ga', 'up', 'test', 0, 'i1')")

@@ -168,7 +168,7 @@ def _find_existing(db: Cursor, content: _Content, path: Path, name: str) -> Data
 def _dataset(name: str, labels: ScreenLabels, context: str, marks: LabelMarks) -> Dataset:
     organism = organism_of(labels.genes)
     key = sha256_of(name)[:8]
-    return Dataset(key, name, "ternary", organism, context, "imported", marks=marks)
+    return Dataset(key, name, organism, context, "imported", marks=marks)
 
 
 def _write_rows(db: Cursor, workspace: Workspace, path: Path, target: Dataset, content: _Content, labels: ScreenLabels) -> None:

@@ -28,7 +28,7 @@ def make_demo(workspace: Workspace, seed: int = SEED) -> list[Run]:
     batches = [audit_rows(run.rows) for run in demo.runs]
     with workspace.change("demo", DEMO) as (db, detail):
         key = sha256_of(f"{DEMO} {seed}")
-        datasets.add(db, Dataset(key[:8], DEMO, "ternary", "none", "simulated by rules; no finding", "simulated"))
+        datasets.add(db, Dataset(key[:8], DEMO, "none", "simulated by rules; no finding", "simulated"))
         pairs.add(db, key[:8], demo.pairs, key[:12])
         symbols = [symbol for pair in demo.pairs for symbol in (pair.pert, pair.gene)]
         pairs.add_genes(db, symbols, demo.descriptions)

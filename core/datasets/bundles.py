@@ -46,7 +46,7 @@ from core.file_limits import MAX_UNPACKED_BYTES
 from core.hashes import sha256_of, sha256_of_open
 from core.records import Misfit, fit, to_json
 from core.row_schema import VERSION, field_names
-from core.types import FALLBACKS, DatasetKind, RunRecord, Track
+from core.types import FALLBACKS, RunRecord, Track
 
 FORMAT = "perturbdesk_bundle"
 MANIFEST = "manifest.json"
@@ -155,7 +155,7 @@ class BundledDataset:
     """The dataset that a bundled run is on. sha256: as in `pairs_sha256`, of all its rows."""
 
     name: Line
-    kind: DatasetKind
+    kind: Literal["ternary"]
     organism: Prose
     context: Prose
     rows: Rows

@@ -48,7 +48,7 @@ def bundled_dataset(db: Cursor, dataset: Dataset) -> BundledDataset:
     """Return what a bundle says of the dataset of its run."""
     frame = pairs.frame(db, dataset.id)
     rows = zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)
-    return BundledDataset(dataset.name, dataset.kind, dataset.organism, dataset.context, len(frame), pairs_sha256(rows))
+    return BundledDataset(dataset.name, "ternary", dataset.organism, dataset.context, len(frame), pairs_sha256(rows))
 
 
 def store_run(
@@ -96,27 +96,21 @@ def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -
 
 
 def _choose_dataset(db: Cursor, bundled: BundledDataset, ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
-    """Return the chosen dataset, else that of its kind with most of the ids; among several, the one with the same pairs."""
-    about = f"{bundled.kind}, {bundled.organism}, {bundled.context}; {bundled.rows:,} rows, hash {bundled.sha256[:10]}"
+    """Return the chosen dataset, else that of its organism with most of the ids; among several, the one with the same pairs."""
+    about = f"{bundled.organism}, {bundled.context}; {bundled.rows:,} rows, hash {bundled.sha256[:10]}"
     theirs = printable(f"{bundled.name} ({about})")
     if options.dataset is not None:
         chosen = datasets.find(db, options.dataset)
-        if not _fits(chosen, bundled):
-            raise StateError(f"{path}: its dataset is {theirs}, but {chosen.name} is {chosen.kind}, {chosen.organism}")
+        if chosen.organism != bundled.organism:
+            raise StateError(f"{path}: its dataset is {theirs}, but {chosen.name} is {chosen.organism}")
         return chosen
     known = [(datasets.find(db, key), n) for key, n in pairs.datasets_with(db, ids)]
-    of_kind = [(dataset, n) for dataset, n in known if _fits(dataset, bundled)]
-    if not of_kind:
+    fitting = [(dataset, n) for dataset, n in known if dataset.organism == bundled.organism]
+    if not fitting:
         raise InputError(f"{path}: no dataset here knows any of its {len(ids):,} rows; expected {theirs}; import its files first")
-    best = [dataset for dataset, n in of_kind if n == of_kind[0][1]]
+    best = [dataset for dataset, n in fitting if n == fitting[0][1]]
     same = [dataset for dataset in best if bundled_dataset(db, dataset).sha256 == bundled.sha256] if len(best) > 1 else []
     if len(same or best) > 1:
         names = ", ".join(dataset.name for dataset in same or best)
         raise StateError(f"{path}: its dataset {theirs} may be {names}; choose one with --dataset")
     return (same or best)[0]
-
-
-def _fits(dataset: Dataset, bundled: BundledDataset) -> bool:
-    """Return whether a dataset may be the one of a bundle: of its kind and organism. A run on one file of a line fits it."""
-    is_file_of_line = bundled.kind != "ternary" and dataset.headline == "macro"
-    return (dataset.kind == bundled.kind or is_file_of_line) and dataset.organism == bundled.organism

@@ -87,7 +87,7 @@ def dataset_of_pairs(db: Cursor, table: PairTable, path: str, options: ImportOpt
         if found is not None:
             _refuse_other_files(db, table, found, path)
         return found or _create(db, wanted, table)
-    real = [d for d in existing if d.kind == "ternary" and d.origin != "simulated" and not _is_whole(db, d)]
+    real = [d for d in existing if d.origin != "simulated" and not _is_whole(db, d)]
     known_rows_of = dict(pairs.datasets_with(db, [pair.pair_id for pair in table.pairs]))
     with_most_rows = [d for d in real if known_rows_of.get(d.id, 0) * 2 > len(table.pairs)]
     candidates = with_most_rows or real
@@ -103,11 +103,6 @@ def _is_whole(db: Cursor, dataset: Dataset) -> bool:
 
 def _refuse_other_files(db: Cursor, table: PairTable, found: Dataset, path: str) -> None:
     """Raise StateError if this kind of file cannot be added to the dataset: a cell line has only PerturbQA's files."""
-    if found.kind != "ternary":
-        raise StateError(
-            f"{path}: dataset {found.name} is {found.kind}, made of a single file of PerturbQA. "
-            "Undo that import first, or choose another --dataset"
-        )
     if imports.of_kind(db, found.id, "cells"):
         raise StateError(f"{path}: dataset {found.name} was made from a file of cells, so no other rows can be added")
     if (table.cell_line is not None) != bool(imports.of_kind(db, found.id, "perturbqa")):
@@ -121,11 +116,11 @@ def _create(db: Cursor, name: str, table: PairTable) -> Dataset:
     """Create a dataset: a cell line, or the challenge's unless the symbols are human."""
     key = sha256_of(name)[:8]
     if table.cell_line is not None:
-        dataset = Dataset(key, name, "ternary", "human", cell_line_context(table.cell_line), "imported", "macro")
+        dataset = Dataset(key, name, "human", cell_line_context(table.cell_line), "imported", "macro")
     else:
         is_human = organism_of({symbol for pair in table.pairs for symbol in (pair.pert, pair.gene)}) == "human"
         organism, context = ("human", "") if is_human else _CHALLENGE[1:]
-        dataset = Dataset(key, name, "ternary", organism, context, "imported")
+        dataset = Dataset(key, name, organism, context, "imported")
     datasets.add(db, dataset)
     return dataset
 

@@ -75,7 +75,7 @@ def _delete_rows(db: Cursor, entry: Import) -> list[str]:
 
     Of a cell line, rows that another file says something of stay, with the labels that are left.
     """
-    if entry.dataset is None or entry.kind != "perturbqa" or datasets.find(db, entry.dataset).kind != "ternary":
+    if entry.dataset is None or entry.kind != "perturbqa":
         dependent = runs.names_using_import(db, entry.id)
         pairs.delete_import(db, entry.id)
         return dependent

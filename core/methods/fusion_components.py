@@ -229,7 +229,6 @@ def _refuse_changed(loader: ComponentLoader, run: SourceRun, settings: KnnSettin
     changed = next((name for name in ("sources", "dataset_sha256") if run.spec.get(name) != present[name]), None)
     if changed is not None:
         raise StateError(
-            f"{run.name}: its {'spaces' if changed == 'sources' else 'labels'} "
-            f"{'have changed since it was made' if changed in run.spec else 'are not recorded'}, so its priors "
+            f"{run.name}: its {'spaces' if changed == 'sources' else 'labels'} have changed since it was made, so its priors "
             f"would be another's; make it anew, or {otherwise}"
         )

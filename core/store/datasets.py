@@ -9,7 +9,7 @@ from core.label_marks import UNMARKED, LabelMarks
 from core.store.connection import Cursor
 from core.store.queries import find_named, one
 from core.texts import check_name
-from core.types import ASKED, DatasetKind, HeadlineKind
+from core.types import ASKED, HeadlineKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,6 @@ class Dataset:
 
     id: str
     name: str
-    kind: DatasetKind
     organism: str
     context: str
     origin: str
@@ -32,23 +31,23 @@ class Dataset:
     marks: LabelMarks = UNMARKED
 
 
-_COLUMNS = "id, name, kind, organism, context, origin, headline, false_share, nominal_share, confounded"
+_COLUMNS = "id, name, organism, context, origin, headline, false_share, nominal_share, confounded"
 
 
 def add(cursor: Cursor, dataset: Dataset) -> None:
     """Create a dataset; its id and name must be new. Raise InputError for a name as `check_name` does."""
     check_name("dataset", dataset.name)
-    own = [dataset.id, dataset.name, dataset.kind, dataset.organism, dataset.context, dataset.origin, dataset.headline]
+    own = [dataset.id, dataset.name, dataset.organism, dataset.context, dataset.origin, dataset.headline]
     marks = [dataset.marks.false_share, dataset.marks.nominal, dataset.marks.confounded]
-    cursor.execute(f"INSERT INTO dataset ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [*own, *marks])
+    cursor.execute(f"INSERT INTO dataset ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [*own, *marks])
 
 
 def list_all(cursor: Cursor) -> list[Dataset]:
     """Return every dataset by name, the demo last."""
     rows = cursor.execute(f"SELECT {_COLUMNS} FROM dataset ORDER BY origin = 'simulated', name").fetchall()
     return [
-        Dataset(key, name, kind, organism, context, origin, headline, LabelMarks(*marks))
-        for key, name, kind, organism, context, origin, headline, *marks in rows
+        Dataset(key, name, organism, context, origin, headline, LabelMarks(*marks))
+        for key, name, organism, context, origin, headline, *marks in rows
     ]
 
 
@@ -67,14 +66,14 @@ def default(cursor: Cursor) -> Dataset | None:
 
 
 def counts(cursor: Cursor) -> pd.DataFrame:
-    """One row per dataset and split: dataset, name, origin, kind, split, rows, perts, genes, up, down, none, de, unlabelled."""
+    """One row per dataset and split: dataset, name, origin, split, rows, perts, genes, up, down, none, de, unlabelled."""
     return cursor.execute(
-        """SELECT d.id AS dataset, d.name, d.origin, d.kind, p.split, count(*) AS rows, count(DISTINCT pert) AS perts,
+        """SELECT d.id AS dataset, d.name, d.origin, p.split, count(*) AS rows, count(DISTINCT pert) AS perts,
              count(DISTINCT gene) AS genes, count(*) FILTER (label = 'up') AS up, count(*) FILTER (label = 'down') AS down,
              count(*) FILTER (label = 'none') AS none, count(*) FILTER (label = 'de') AS de,
              count(*) FILTER (label IS NULL) AS unlabelled
            FROM pair p JOIN dataset d ON d.id = p.dataset AND p.split <> $asked
-           GROUP BY d.id, d.name, d.origin, d.kind, p.split ORDER BY d.origin = 'simulated', d.name, p.split DESC""",
+           GROUP BY d.id, d.name, d.origin, p.split ORDER BY d.origin = 'simulated', d.name, p.split DESC""",
         {"asked": ASKED},
     ).df()
 

@@ -12,7 +12,6 @@ CREATE TABLE schema_hash (sha256 VARCHAR NOT NULL);
 CREATE TABLE dataset (
     id VARCHAR PRIMARY KEY,
     name VARCHAR UNIQUE NOT NULL,
-    kind VARCHAR NOT NULL,
     organism VARCHAR,
     context VARCHAR,
     origin VARCHAR NOT NULL,

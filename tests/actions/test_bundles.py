@@ -150,12 +150,12 @@ def test_rows_that_are_other_pairs_here_are_rejected(tmp_path: Path, sent: bytes
     assert {row[1] for row in stored(workspace, "debate")["trace_event"]} == {"Pa_Gb", "Pb_Ga"}
 
 
-def test_the_dataset_has_to_be_of_its_kind(tmp_path: Path, sent: bytes) -> None:
+def test_the_dataset_has_to_be_of_its_organism(tmp_path: Path, sent: bytes) -> None:
     workspace = open_workspace(Settings(workspace=tmp_path / "de"))
     rows = [["Pa", "Ga", "1", "train"], ["Pa", "Gb", "0", "train"]]
     assert import_upload(workspace, cases.as_csv(["pert", "gene", "label", "split"], rows), "k562-de.csv").rows == 2
-    refused(workspace, sent, "expected bmdm (ternary, mouse, bone-marrow-derived macrophages; 6 rows, hash ")
-    refused(workspace, sent, "but k562 is ternary, human", dataset="k562")
+    refused(workspace, sent, "expected bmdm (mouse, bone-marrow-derived macrophages; 6 rows, hash ")
+    refused(workspace, sent, "but k562 is human", dataset="k562")
     refused(workspace, sent, "not in this workspace", dataset="nothing")
 
 

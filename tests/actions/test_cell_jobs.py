@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from dataclasses import replace
@@ -22,7 +21,7 @@ from core.cells.screen import LabelSettings
 from core.errors import InputError, StateError
 from core.fields.record import arguments_of
 from core.jobs.folder import write_json
-from core.jobs.process import identify_process, process_start
+from core.jobs.process import identify_process
 from core.jobs.state import NO_REASON
 from tests.cells.cases import write_case
 from tests.commands import core
@@ -63,21 +62,10 @@ def test_a_dataset_is_made_once_at_a_time(workspace: Workspace, screen: Path) ->
 
 
 def test_a_dataset_that_is_there_was_made(small_workspace: Workspace) -> None:
-    write_job(small_workspace, "aa", "bmdm", 2**22 - 3, "100% of the genes compared\n")
-    [job] = list_jobs(small_workspace)
-    assert job.state == "done"
     write_case(small_workspace.settings.workspace / "screen.h5ad")
     with pytest.raises(StateError, match="dataset 'bmdm' exists"):
         path = str(small_workspace.settings.workspace / "screen.h5ad")
         cells.start_labels(small_workspace, path, LabelRequest("bmdm", LabelSettings()), HERE)
-
-
-def write_job(workspace: Workspace, key: str, dataset: str, pid: int, log: str) -> None:
-    folder = workspace.settings.cache / "cells"
-    folder.mkdir(parents=True, exist_ok=True)
-    job = {"dataset": dataset, "file": "f.h5ad", "pid": pid, "born": process_start(os.getpid()), "started_at": ord(key[0])}
-    (folder / f"{key}.json").write_text(json.dumps(job))
-    (folder / f"{key}.log").write_text(log)
 
 
 @pytest.mark.soak
@@ -93,15 +81,6 @@ def test_what_can_be_told_at_once_is(workspace: Workspace, screen: Path, tmp_pat
     with pytest.raises(StateError, match="other machines can reach this app"):
         cells.start_labels(workspace, str(screen), LabelRequest("a", LabelSettings()), "0.0.0.0")
     assert list_jobs(workspace) == []
-
-
-def test_a_failure_says_why(workspace: Workspace) -> None:
-    write_job(workspace, "aa", "lost", 2**22 - 3, "error: no control cells\n")
-    write_job(workspace, "bb", "going", os.getpid(), "33% of the genes compared\n")
-    folder = workspace.settings.cache / "cells"
-    (folder / "cc.json").write_text("no JSON")
-    found = [(job.key, job.state, job.last_line) for job in list_jobs(workspace)]
-    assert found == [("bb", "running", "33% of the genes compared"), ("aa", "failed", "error: no control cells")]
 
 
 def test_one_that_was_killed_says_so_and_is_started_again_as_it_was(

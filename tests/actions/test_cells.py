@@ -52,7 +52,7 @@ def files_of(workspace: Workspace) -> list[str]:
 def test_a_file_becomes_a_dataset_with_its_record_and_tables(workspace: Workspace, screen: Path) -> None:
     made = make(workspace, screen)
     dataset = dataset_of(workspace)
-    assert (dataset.kind, dataset.organism, dataset.context) == ("ternary", "", "K562 cells")  # G001 tells no organism
+    assert (dataset.organism, dataset.context) == ("", "K562 cells")  # G001 tells no organism
     with workspace.store.read() as db:
         rows = pairs.frame(db, dataset.id)
         assert imports.of_kind(db, dataset.id, "cells")

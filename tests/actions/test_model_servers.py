@@ -10,8 +10,6 @@ import pytest
 
 from core.actions import launch, model_servers, run_control
 from core.engine.request import Price, RunRequest
-from core.engine.run_folder import RunFolder
-from core.engine.spec import ExecutionSettings
 from core.errors import InputError, Unreachable
 from core.llm.call_settings import CallSettings
 from core.llm.health import Health
@@ -63,8 +61,6 @@ def test_settings_hold_addresses_as_they_are_read_and_files_by_their_whole_path(
     ):
         settings = launch.execution_settings(workspace, RunRequest("prompt_only", endpoint=given), method)
         assert (settings.servers, settings.has_several) == (held, given != NOBODY)
-    (tmp_path / "how.json").write_text(f'{{"base_url": "{NOBODY}"}}')  # as older versions wrote it
-    assert RunFolder(tmp_path).execution_settings() == ExecutionSettings(NOBODY)
     with pytest.raises(InputError, match="expected one such as http"):
         launch.execution_settings(workspace, RunRequest("prompt_only", endpoint="no-such-file"), method)
 

@@ -257,11 +257,3 @@ def test_a_space_is_built_from_the_latest_pack_of_the_datasets_organism(workspac
     assert embed(workspace, "text", "theirs", options, pack="human").spec["pack"] == "human"
     undo(workspace, "mouse.json")
     assert embed(workspace, "text", "at least", options).spec["pack"] == "human"  # what else
-
-
-@pytest.mark.soak
-def test_what_an_earlier_version_took_for_a_pack_hinders_no_import(workspace: Workspace) -> None:
-    import_upload(workspace, worlds.pack("descriptions"), "desc.json")
-    (workspace.settings.data / "knowledge" / "desc.json").write_bytes(b'{"title": "A run of mine", "about": "no gene at all"}')
-    assert import_upload(workspace, cases.TRAIN, "train.csv").kind == "challenge_train"
-    assert descriptions(workspace)["Ga"] is None

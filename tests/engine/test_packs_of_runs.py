@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ from core.actions.undo import undo
 from core.actions.workspace import Workspace
 from core.engine.dependencies import read_no_pack
 from core.engine.request import RunRequest
-from core.engine.run_folder import RunFolder
-from core.engine.spec import RunSpec
 from core.errors import StateError
 from core.importing import pack_files
 from core.methods.base import methods, packs_read, read_options
@@ -252,49 +249,6 @@ def test_a_method_names_the_packs_of_its_tools_and_no_others(name: str) -> None:
     if name in ("debate", "react"):
         some = read_options(method.options, {"tools": "gene_class,pathways,gene_info"})
         assert packs_read(method, some) == ("descriptions", "orthologs", "pathways")
-
-
-# Runs of earlier versions
-
-
-def recorded_by_an_earlier_version(workspace: Workspace, run: Run, spec: RunSpec, more: Mapping[str, str]) -> Run:
-    """The run as a version left it that named every pack of the workspace in every specification."""
-    earlier = replace(spec, packs={**spec.packs, **more})
-    assert earlier.key != spec.key
-    with workspace.change("test", "earlier") as (db, _):
-        db.execute(
-            "UPDATE run SET id = ?, spec = ? WHERE id = ?",
-            [earlier.key, json.dumps({"method": earlier.method, **earlier.summary()}), run.id],
-        )
-        db.execute("UPDATE prediction SET run = ? WHERE run = ?", [earlier.key, run.id])
-    folder = workspace.run_folder(run.id)
-    folder.path.rename(workspace.run_folder(earlier.key).path)
-    settings = workspace.run_folder(earlier.key).execution_settings()
-    described = RunFolder(workspace.run_folder(earlier.key).path)
-    (described.path / "spec.json").unlink()
-    described.create(earlier, settings)
-    with workspace.store.read() as db:
-        return runs.find(db, earlier.key)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("method", ["evidence_rules", "prompt_only"])
-def test_a_run_whose_specification_named_packs_that_it_does_not_read_is_found_and_goes_on(
-    workspace: Workspace, method: str
-) -> None:
-    bring_other_kinds(workspace)
-    with serving() as url:
-        request = RunRequest(method, "bmdm", rows="split=test", model=MODEL if method == "prompt_only" else None, endpoint=url)
-        spec = launch.resolve(workspace, request)
-        run = run_control.start(workspace, spec, "old", fast(url), begin=lambda *_: None)
-        old = recorded_by_an_earlier_version(workspace, run, spec, packs.pack_hashes(workspace, "mouse"))
-        assert launch.start(workspace, request).id == old.id
-        undo(workspace, "desc.json")  # it never read that
-        assert carried_out(workspace, old).done == ROWS
-    if method == "evidence_rules":
-        replace_it(workspace)  # it reads that: another run
-        assert launch.resolve(workspace, request).key != spec.key
-        assert run_control.find_same(workspace, launch.resolve(workspace, request), "another") is None
 
 
 # Organisms

@@ -167,7 +167,7 @@ def test_every_answer_has_a_text_in_words_of_its_own(name: str) -> None:
 
 
 def test_a_body_that_its_tool_would_not_give_today_is_listed_field_by_field() -> None:
-    """Of an import, an earlier version or the demo."""
+    """Of an import or the demo."""
     item = Evidence("gene_info", "Stat1", "ok", "a file", None, {"name": "a factor", "go": ["immune response"]})
     assert render(item).text == "gene info, Stat1: name: a factor, go: immune response"
 

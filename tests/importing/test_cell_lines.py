@@ -208,22 +208,6 @@ def test_imports_and_undos_in_any_order_leave_what_is_left(tmp_path: Path) -> No
     play()
 
 
-def test_an_older_workspace_keeps_its_datasets_of_one_file(workspace: Workspace) -> None:
-    """As version 0.1 imported them: each file a dataset of its own kind, without what the file says by itself."""
-    content_of_de = file_of(DE)
-    bring(workspace, DE, "k562-de.csv", name="k562-de")
-    with workspace.store.write() as db:
-        db.execute("UPDATE dataset SET kind = 'de', context = ''")
-        db.execute("DELETE FROM file_row")
-    again = import_upload(workspace, content_of_de, "k562-de.csv")
-    assert (again.new, again.name) == (False, "k562-de")
-    assert "Undo that import first" in bring(workspace, DIR, "x-dir.csv", dataset="k562-de").message
-    assert bring(workspace, DIR, "k562-dir.csv").name == "k562"
-    undo(workspace, "k562-de.csv")
-    assert import_upload(workspace, content_of_de, "k562-de.csv").name == "k562"
-    assert labels(workspace) == {"A_X": "up", "A_Y": "none", "B_X": "down", "B_Y": "none"}
-
-
 @pytest.mark.soak
 def test_reading_only_refuses(workspace: Workspace) -> None:
     bring(workspace, DE, "k562-de.csv")

@@ -113,13 +113,3 @@ def test_without_proc_a_live_one_lives_and_a_dead_one_is_missed(tmp_path: Path) 
         os.utime(folder.heartbeat)
         process.communicate(b"\n")
     assert look() == "crashed False"
-
-
-def test_earlier_versions_wrote_the_same() -> None:
-    """Ticks since the machine was started, as the 22nd field of /proc/PID/stat has them."""
-    try:
-        with open(f"/proc/{os.getpid()}/stat", encoding="utf-8") as file:
-            ticks = file.read().rpartition(")")[2].split()[19]
-    except FileNotFoundError:
-        pytest.skip("needs /proc")
-    assert process_start(os.getpid()) == ticks

@@ -218,12 +218,6 @@ def test_a_link_with_filters_leaves_the_right_rows(
         assert "None of the 4 rows matches" in text_of(app)
 
 
-def test_an_older_link_to_rows_without_a_label_is_read(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "rows", run="debate", label="unknown")  # as such rows were called once
-    assert listed(app) == ["Pc_Gc"]
-    assert app.multiselect(key="label").value == ["no label"]
-
-
 def test_rows_with_notes(visit: Visit, small_workspace: Workspace) -> None:
     actions.add_note(small_workspace, "debate", "Pb_Ga", "odd")
     app = visit(small_workspace, "rows", run="debate", noted="true")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from core.actions import component_loader, derived_runs, spaces
-from core.actions import runs as run_actions
 from core.actions.component_loader import WorkspaceComponents
 from core.actions.workspace import Workspace
 from core.methods.fusion_settings import FusionSettings
@@ -196,16 +195,6 @@ def test_a_link_with_a_number_beyond_its_range_opens_with_the_default(
     assert not app.exception
     assert not app.error
     assert (app.slider(key="folds").value, app.number_input(key="de_power").value) == (5, None)
-
-
-def test_a_preset_of_an_earlier_version_brings_defaults_of_what_it_did_not_have(visit: Visit, little_copy: Workspace) -> None:
-    earlier = {"space": ["simulated"], "power": 2.0, "axis": "target gene", "nearest": "all", "over": "these rows"}
-    run_actions.save_preset(little_copy, "what-if", "earlier", earlier)
-    app = visit(little_copy, "fuse", run=LABELLED, by_agreement="true", folds="3", de_power="4.0")
-    app.button(key="preset-earlier").click().run()
-    assert not app.exception
-    found = {key: app.session_state[key] for key in ("by_agreement", "folds", "de_power", "nearest")}
-    assert found == {"by_agreement": False, "folds": 5, "de_power": None, "nearest": "all"}
 
 
 def test_presets_keep_and_bring_back_settings(visit: Visit, little_copy: Workspace) -> None:

@@ -71,6 +71,6 @@ def fill(workspace: Workspace) -> None:
             Pair(row.pair_id, row.pert, row.gene, Label(row.label), row.split) for row in screen(seed).itertuples(index=False)
         ]
         with workspace.change("import", name) as (db, _):
-            datasets.add(db, Dataset(f"id-{name}", name, "ternary", "human", "", "imported"))
+            datasets.add(db, Dataset(f"id-{name}", name, "human", "", "imported"))
             pairs.add(db, f"id-{name}", rows, "")
             changes.bump(db, "datasets")
