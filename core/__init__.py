@@ -1,3 +1,3 @@
 """PerturbDesk's backend: everything that is not a page. See the map of rooms in docs/architecture.md."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
