@@ -24,7 +24,7 @@ def at_a_sixth() -> Iterator[None]:
             demo_world, "SIZES", (SplitSize("train", 54, 260, 560, LABELLED_ROWS), SplitSize("test", 16, 110, 130, 300))
         )
         patch.setattr(demo_world, "PERTS_AMONG_TARGETS", 12)
-        patch.setattr(demo_debate, "_COLLAPSE", {"de": (93, 15, 15), "dir": (133, 25, 2)})
+        patch.setattr(demo_debate, "COLLAPSE", {"de": (93, 15, 15), "dir": (133, 25, 2)})
         patch.setattr(demo_debate, "N_UNREADABLE", {"de": 5, "dir": 3})
         yield
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from core.actions import derived_runs, launch
 from core.actions.workspace import Workspace
 from core.datasets.demo import simulate
 from core.embeddings import make_space
 from core.hashes import sha256_of
 from core.importing import run_writer, space_files
 from core.importing.audited_rows import audit_rows
+from core.methods.fusion_settings import FusionSettings
 from core.store import changes, datasets, imports, pairs, runs
 from core.store.datasets import DEMO, Dataset
 from core.store.imports import Import
 from core.store.runs import Run
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.protocols import EvaluationProtocol
 
 SEED = 0
 
@@ -25,10 +31,11 @@ def make_demo(workspace: Workspace, seed: int = SEED) -> list[Run]:
     workspace.refuse_if_read_only("demo", DEMO)
     demo = simulate(seed)
     space = make_space("simulated", demo.genes, demo.embedding, "simulated by rules; no finding")
+    key = sha256_of(f"{DEMO} {seed}")
+    dataset = Dataset(key[:8], DEMO, "none", "simulated by rules; no finding", "simulated")
     batches = [audit_rows(run.rows) for run in demo.runs]
     with workspace.change("demo", DEMO) as (db, detail):
-        key = sha256_of(f"{DEMO} {seed}")
-        datasets.add(db, Dataset(key[:8], DEMO, "none", "simulated by rules; no finding", "simulated"))
+        datasets.add(db, dataset)
         pairs.add(db, key[:8], demo.pairs, key[:12])
         symbols = [symbol for pair in demo.pairs for symbol in (pair.pert, pair.gene)]
         pairs.add_genes(db, symbols, demo.descriptions)
@@ -43,4 +50,12 @@ def make_demo(workspace: Workspace, seed: int = SEED) -> list[Run]:
         space_files.record_space(db, workspace.settings, space, "simulated", {"seed": seed}, key[:12])
         changes.bump(db, "datasets")
         detail |= {"seed": seed, "rows": len(demo.pairs), "runs": [run.name for run in demo.runs]}
+        debate = runs.find(db, demo.runs[0].name)
+    neighbours = KnnSettings((space.name,), EvaluationProtocol("folds"))
+    rows = tuple(row.prediction.pair_id for row in demo.runs[0].rows)
+    request = replace(derived_runs.knn_request(dataset, neighbours, "simulated kNN"), rows=rows)
+    knn = launch.start(workspace, request)
+    fusion = FusionSettings(base=debate.id, others=(knn.id,))
+    launch.start(workspace, derived_runs.fusion_request(DEMO, fusion, "simulated fusion"))
+    with workspace.store.read() as db:
         return runs.list_all(db, key[:8])

@@ -6,28 +6,28 @@ One seed gives one demo. Symbols are invented and look it (Simvoka2, 0000042K07R
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.datasets import demo_debate, demo_evidence, demo_world
-from core.datasets.demo_world import Rows, World
-from core.types import Label, Pair, RowResult
+from core.datasets import demo_debate, demo_world
+from core.datasets.demo_world import World
+from core.types import Evidence, Label, Pair, RowResult
 
-SAMPLE = 2_400  # labelled rows that the two labelled runs are about
-
+SAMPLE = 2_400  # labelled rows that the labelled runs are about
+ONE_IN = 4  # of these, how many the agent is about
+_RULE = "Simulated by rule, no language model: "
+_RUNS = (
+    ("simulated debate", "debate", f"{_RULE}both sides argue from a dossier that saw no label of the row's symbols.", "train"),
+    ("simulated collapsed debate", "debate", f"{_RULE}the same rows; most advocates name an option instead.", "train"),
+    ("simulated debate test", "debate", f"{_RULE}the rules of the simulated debate on the unlabelled rows.", "test"),
+    ("simulated react", "react", f"{_RULE}an agent asks three tools about a quarter of these rows.", "train"),
+)
 _LABELS = {1: Label.UP, -1: Label.DOWN, 0: Label.NONE}
-_NOTE = "Simulated by rule, no language model: "
-_NOTES = {
-    "simulated debate": _NOTE + "both sides argue from a dossier that saw no label of the row's perturbation or gene.",
-    "simulated collapsed debate": _NOTE + "the same rows, but most advocates answer the multiple-choice question.",
-    "simulated debate test": _NOTE + "the rules of the simulated debate on the unlabelled rows.",
-}
 
 
-@dataclass(frozen=True)
-class DemoRun:
+class DemoRun(NamedTuple):
     """A simulated run on rows of one split; every name starts with "simulated"."""
 
     name: str
@@ -37,13 +37,11 @@ class DemoRun:
     rows: tuple[RowResult, ...]
 
 
-@dataclass(frozen=True)
-class Demo:
-    """A dataset, a gene space and three debates.
+class Demo(NamedTuple):
+    """A dataset, a gene space and four runs.
 
-    pairs: 7,700 labelled rows of split "train" and 1,800 unlabelled of "test", sharing no perturbation and no gene.
-    embedding: shape (len(genes), 64), finite, for the 95% of all perturbations and genes that stand in `genes`.
-    descriptions: a sentence or two for every perturbation and gene.
+    pairs: 7,700 labelled rows of split "train" and 1,800 unlabelled of "test", sharing no symbol. embedding: shape
+    (len(genes), 64), for the 95% of all symbols in `genes`. descriptions: a sentence or two for every symbol.
     """
 
     pairs: tuple[Pair, ...]
@@ -55,33 +53,33 @@ class Demo:
 
 def simulate(seed: int = 0) -> Demo:
     """Return the demo of a seed, the same each time."""
-    world_rng, library_rng, fold_rng, row_rng, *run_rngs = np.random.default_rng(seed).spawn(7)
+    world_rng, library_rng, fold_rng, *run_rngs = np.random.default_rng(seed).spawn(7)
     world = demo_world.build_world(world_rng)
-    library = demo_evidence.build_library(world, library_rng)
-    train, test = world.rows["train"], world.rows["test"]
-    n = len(world.symbols)
+    library = demo_debate.Library(world, library_rng)
+    (train, test), n = world.rows.values(), len(world.symbols)
     chosen = np.sort(fold_rng.choice(len(train.pert), SAMPLE, replace=False))
-    sample = Rows(train.pert[chosen], train.gene[chosen], train.sign[chosen])
-    blinded = demo_world.blinded_labels(train, chosen, n, fold_rng)
-    sampled = demo_evidence.build_dossiers(library, sample, blinded, row_rng)
-    unlabelled = demo_evidence.build_dossiers(library, test, demo_world.all_labels(train, n, len(test.pert)), row_rng)
+    views = demo_world.blinded_views(train, chosen, n, fold_rng)
+    all_labels = [demo_world.count_labels("train", train, n)] * len(test.pert)
+    sampled, unseen = (
+        [demo_debate.build_dossier(library, *row) for row in zip(rows.pert.tolist(), rows.gene.tolist(), of_rows, strict=True)]
+        for rows, of_rows in ((train.take(chosen), views), (test, all_labels))
+    )
     used = np.unique(np.concatenate([train.pert, train.gene, test.pert, test.gene]))
     covered = used[world.covered[used]]
-    return Demo(
-        pairs=(*_pairs(world, "train"), *_pairs(world, "test")),
-        genes=tuple(world.symbols[i] for i in covered.tolist()),
-        embedding=world.embedding[covered],
-        runs=(
-            _run("simulated debate", "train", demo_debate.debates(sampled, run_rngs[0])),
-            _run("simulated collapsed debate", "train", demo_debate.collapsed_debates(sampled, run_rngs[1])),
-            _run("simulated debate test", "test", demo_debate.debates(unlabelled, run_rngs[2])),
-        ),
-        descriptions={world.symbols[i]: demo_evidence.describe(library.infos[i]) for i in used.tolist()},
+    rows = (
+        demo_debate.debates(sampled, run_rngs[0]),
+        demo_debate.debates(sampled, run_rngs[1], collapsed=True),
+        demo_debate.debates(unseen, run_rngs[2]),
+        demo_debate.agent_rows(sampled[::ONE_IN], run_rngs[3]),
     )
-
-
-def _run(name: str, split: str, rows: tuple[RowResult, ...]) -> DemoRun:
-    return DemoRun(name, "debate", _NOTES[name], split, rows)
+    runs = tuple(DemoRun(*told, of_run) for told, of_run in zip(_RUNS, rows, strict=True))
+    return Demo(
+        (*_pairs(world, "train"), *_pairs(world, "test")),
+        tuple(world.symbols[i] for i in covered.tolist()),
+        world.embedding[covered],
+        runs,
+        {world.symbols[i]: _describe(library.gene_info(i)) for i in used.tolist()},
+    )
 
 
 def _pairs(world: World, split: str) -> Iterator[Pair]:
@@ -89,3 +87,8 @@ def _pairs(world: World, split: str) -> Iterator[Pair]:
     for p, g, sign in zip(rows.pert.tolist(), rows.gene.tolist(), rows.sign.tolist(), strict=True):
         pert, gene = world.symbols[p], world.symbols[g]
         yield Pair(f"{pert}_{gene}", pert, gene, _LABELS[sign] if split == "train" else None, split)
+
+
+def _describe(info: Evidence) -> str:
+    """Return the sentence or two that a text space is built from."""
+    return f"{info.body['name']}. {info.body['summary']}" if info.body.get("summary") else f"[no summary] {info.key}"

@@ -1,289 +1,291 @@
-"""The simulated demo's debates: judges whose numbers follow the dossier, and advocates whose briefs are composed by rule.
+"""The simulated demo's runs: dossiers that tools would give, and debates and an agent that read them.
 
-No language model is asked. The trace events are those that an imported debate has (traces).
+No language model is asked: the numbers follow the dossiers, the texts are composed by rule. Trace events
+are those that an import of such a run has (traces).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from random import Random
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from core.datasets.demo_evidence import Dossier
-from core.datasets.demo_text import OPTIONS, PHRASES, REASONS, REBUTTALS
-from core.datasets.demo_world import Floats
-from core.types import Flag, Prediction, RowResult, TraceEvent
+from core.datasets.demo_text import PHRASES
+from core.datasets.demo_world import MOVING, PROGRAMS, Floats, Program, View, World
+from core.types import Evidence, Flag, Prediction, RowResult, TraceEvent
 
-Stage = Literal["de", "dir"]
-Side = Literal["EFFECT", "NULL", "UP", "DOWN"]
-Words = dict[str, str]
-Draws = Iterator[int]  # as many random integers below 2**16 as a row may need
-
-PROMPT_TOKENS = 1_012
-REBUTTAL_EVERY = 6  # one row in so many has a round of rebuttals
-N_UNREADABLE: dict[Stage, int] = {"de": 31, "dir": 20}  # verdicts of the collapsed debate that cannot be read
-
-_SIDES: dict[Stage, tuple[Side, Side]] = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
-_FALLBACK = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
-_SIGNS = {"up": 1, "down": -1, None: 0}
-_STANDS = {1: "with", -1: "against", 0: "none"}
-_DRAWS = 64
+PARTNERS = 6
+RETRIEVED = datetime(2026, 1, 5, 9, 30, tzinfo=UTC)
+SIDES = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
+FLAGS = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
+BANDS = {"de": (0.4, 0.52), "dir": (0.5, 0.7)}  # of a judge's "low" and "high" reasons
+N_UNREADABLE = {"de": 31, "dir": 20}  # verdicts of the collapsed debate that cannot be read
+# How often a collapsed advocate writes an option, the bare letter, an option and then a brief, per
+# thousand; and which option it names, in about the published shares.
+COLLAPSE = {"de": (560, 90, 90), "dir": (800, 150, 10)}
+LETTERS = {"EFFECT": "AAAAAABC", "NULL": "C" * 19 + "A", "UP": "A" * 10 + "C" * 9 + "B", "DOWN": "C" * 11 + "A" * 7 + "BB"}
 # The numbers that judges tend to give, in percent.
-_SPOKEN = np.array([5, 8, 12, 15, 18, 20, 22, 25, 28, 30, 32, 33, 35, 38, 40, 42, 45, 48, 50, 52, 55, 58, 60, 62, 65, 68,
-                    70, 72, 75, 78, 80, 82, 85, 88, 92, 95])  # fmt: skip
-# Judges give "low" reasons below the first probability, "high" ones from the second on.
-_BANDS: dict[Stage, tuple[float, float]] = {"de": (0.4, 0.52), "dir": (0.5, 0.7)}
-
-# How often a collapsed advocate writes one line with an option, the bare letter, or an option and then a brief, per
-# thousand; the others write a brief. Then which option it names, in about the published shares.
-_COLLAPSE: dict[Stage, tuple[int, int, int]] = {"de": (560, 90, 90), "dir": (800, 150, 10)}
-_LETTERS: dict[Side, str] = {
-    "EFFECT": "A" * 15 + "B" * 2 + "C" * 3,
-    "NULL": "C" * 19 + "A",
-    "UP": "A" * 10 + "C" * 9 + "B",
-    "DOWN": "C" * 11 + "A" * 7 + "B" * 2,
-}
+SPOKEN = np.array([*range(5, 96, 5), 8, 12, 18, 22, 28, 32, 33, 38, 42, 48, 52, 58, 62, 68, 72, 78, 82, 88, 92])
 
 
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """How far a judge's log-odds follow the dossier, and how much they scatter."""
+class Dossier(NamedTuple):
+    """A row's evidence, the words that fill phrases, the points to argue, and the pull on both log-odds."""
 
-    weight: float
-    scatter_de: float
-    scatter_dir: float
-
-
-ATTENTIVE = Judge(weight=1.0, scatter_de=0.5, scatter_dir=0.8)
-DISTRACTED = Judge(weight=0.6, scatter_de=0.75, scatter_dir=1.0)
-
-
-def debates(dossiers: Sequence[Dossier], rng: np.random.Generator) -> tuple[RowResult, ...]:
-    """Return debates in which every advocate argues for its side; some have a round of rebuttals."""
-    p_de, p_up = _judge(dossiers, ATTENTIVE, rng)
-    draws = _draw_numbers(len(dossiers), rng)
-    return tuple(map(_debate, dossiers, p_de.tolist(), p_up.tolist(), draws))
+    pert: str
+    gene: str
+    evidence: tuple[Evidence, ...]
+    words: Mapping[str, str]
+    points: Mapping[str, Sequence[str]]
+    pull: tuple[float, float]
+    base: tuple[float, float]
 
 
-def collapsed_debates(dossiers: Sequence[Dossier], rng: np.random.Generator) -> tuple[RowResult, ...]:
-    """Return debates as published: most advocates answer the multiple-choice question, and some verdicts cannot be read."""
-    p_de, p_up = _judge(dossiers, DISTRACTED, rng)
-    n = len(dossiers)
-    readable: list[list[float | None]] = [p_de.tolist(), p_up.tolist()]
-    for verdicts, unread in zip(readable, N_UNREADABLE.values(), strict=True):
-        for i in rng.choice(n, unread, replace=False).tolist():
-            verdicts[i] = None
-    return tuple(map(_collapsed_debate, dossiers, *readable, _draw_numbers(n, rng)))
+class Library:
+    """The tools' answers; equal questions get the same object."""
+
+    def __init__(self, world: World, rng: np.random.Generator) -> None:
+        self.world, self._n = world, len(world.symbols)
+        stray = rng.random((self._n, 2)) < 0.25  # one annotation in four is of some other program
+        others = rng.integers(len(PROGRAMS), size=stray.shape)
+        self._programs = np.where(stray, others, world.program[:, None]).tolist()
+        self._terms = rng.integers(3, size=stray.shape).tolist()
+        self._status = rng.choice(["ok", "empty", "error", "offline"], 2 * self._n, p=[0.964, 0.012, 0.012, 0.012]).tolist()
+        self._listed = (rng.random(self._n) < 0.75) & np.isin(world.program, MOVING) & ~world.clone
+        self._reported = world.effect + rng.standard_normal(world.effect.shape)
+        unit = world.effect / np.maximum(np.linalg.norm(world.effect, axis=1, keepdims=True), 1e-12)
+        noise = rng.standard_normal((self._n, len(world.perts["train"])))
+        self._alike: Floats = unit @ unit[world.perts["train"]].T + 0.5 * noise
+        self._answers: dict[tuple[str, str, str], Evidence] = {}
+
+    def _answer(self, tool: str, key: str, view: str, make: Callable[[], tuple[str, Mapping[str, Any]]]) -> Evidence:
+        if (tool, key, view) not in self._answers:
+            status, body = make()
+            answer = Evidence(tool, key, cast(Any, status), "simulated", RETRIEVED, body if status == "ok" else {}, view)
+            self._answers[tool, key, view] = answer
+        return self._answers[tool, key, view]
+
+    def program_of(self, i: int) -> Program:
+        """Return the program that a symbol belongs to, listed or not."""
+        return PROGRAMS[self.world.program[i]]
+
+    def gene_info(self, i: int) -> Evidence:
+        """Return two annotated terms of a symbol; none of a clone."""
+        terms = zip(self._programs[i], self._terms[i], strict=True)
+        go = [] if self.world.clone[i] else sorted({PROGRAMS[program].terms[term] for program, term in terms})
+        symbol, role = self.world.symbols[i], ("Its product takes part in", "Needed for", "Acts in")[i % 3]
+        name = f"simulated factor {symbol[3:]}" if go else f"simulated clone {symbol}"
+        summary = f"{role} {' and '.join(go)}. Invented for the demo, and part of no real genome." if go else ""
+        body = {"symbol": symbol, "name": name, "summary": summary, "go": go}
+        return self._answer("gene_info", symbol, "", lambda: (self._status[i], body))
+
+    def gene_class(self, i: int) -> Evidence:
+        """Return the curated program of a symbol: of most genes that can respond, and of no clone."""
+        body: dict[str, Any] = {"uncharacterised": bool(self.world.clone[i]), "program": None, "expected": None}
+        if self._listed[i]:
+            body |= {"program": self.program_of(i).name, "expected": self.program_of(i).expected}
+        return self._answer("gene_class", self.world.symbols[i], "", lambda: ("ok", body))
+
+    def base_rates(self, view: View) -> Evidence:
+        """Return P(DE) and P(up given DE) of all rows in view."""
+
+        def make() -> tuple[str, Mapping[str, Any]]:
+            n, up, down = (int(count.sum()) for count in view[1:])
+            return "ok", {"n": n, "p_de": round((up + down) / n, 3), "p_up_given_de": round(up / (up + down), 3)}
+
+        return self._answer("base_rates", "all rows in view", view.name, make)
+
+    def neighbours(self, pert: int, view: View) -> Evidence:
+        """Return training perturbations that act alike, best first, with their labels in view."""
+
+        def make() -> tuple[str, Mapping[str, Any]]:
+            partners: list[Mapping[str, Any]] = []
+            for place in np.argsort(-self._alike[pert])[: 4 * PARTNERS].tolist():
+                other = self.world.perts["train"][place]
+                n, up, down = (int(count[other]) for count in view[1:])
+                if n and other != pert:
+                    score = int(np.clip(400 + 300 * self._alike[pert, place], 400, 999))
+                    counts = {"n": n, "de": up + down, "up": up, "down": down}
+                    partners.append({"symbol": self.world.symbols[other], "score": score, **counts})
+            status = self._status[self._n + pert] if partners else "empty"
+            return status, {"partners": partners[:PARTNERS]}
+
+        return self._answer("pathway_neighbours", self.world.symbols[pert], view.name, make)
+
+    def report(self, pert: int, gene: int) -> int:
+        """Return the sign of the reported effect of a perturbation on a gene's program, 0 for none."""
+        effect = self._reported[pert, self.world.program[gene]]
+        is_known = not self.world.clone[gene] and self.program_of(gene).lean is not None and abs(effect) > 1.6
+        return int(np.sign(effect)) if is_known else 0
+
+    def literature(self, pert: int, gene: int) -> Evidence:
+        """Return passages on a row: a report on the gene's program, and atlas entries."""
+        p, g = (self.world.symbols[i] for i in (pert, gene))
+        program, sign, passages = self.program_of(gene), self.report(pert, gene), []
+        if sign:
+            number, verb = pert * len(PROGRAMS) + int(self.world.program[gene]), "raises" if sign > 0 else "lowers"
+            text = f"Depleting {p} {verb} {program.name} readouts in {3 + pert % 6} of 9 simulated cultures."
+            passages.append(_passage(number, f"Loss of {p} and {program.terms[pert % 3]}", text))
+        for i, symbol in ((pert, p), (gene, g)):
+            if not self.world.clone[i] and i % 5 < 3:
+                text = f"{symbol} is expressed in simulated macrophages; it follows the {self.program_of(i).name} program."
+                passages.append(_passage(self._n * len(PROGRAMS) + i, f"An atlas entry for {symbol}", text))
+        status = self._status[(3 * pert + gene) % len(self._status)] if passages else "empty"
+        return self._answer("literature", f"{p}|{g}", "", lambda: (status, {"passages": passages}))
 
 
-def _draw_numbers(n: int, rng: np.random.Generator) -> Iterator[Draws]:
-    return map(iter, rng.integers(2**16, size=(n, _DRAWS)).tolist())
+def _passage(number: int, title: str, text: str) -> dict[str, Any]:
+    return {"title": title, "text": text, "id": f"SIM-{number + 1:06d}", "co_mention": False}
 
 
-def _judge(dossiers: Sequence[Dossier], judge: Judge, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return P(DE) and P(up given DE) per row, rounded to the few dozen numbers that judges say."""
-    features = np.array([_features(dossier) for dossier in dossiers])
-    de, up = judge.weight * features.T
-    de += -0.55 + judge.scatter_de * rng.standard_normal(len(dossiers))
-    up += 0.65 + judge.scatter_dir * rng.standard_normal(len(dossiers))
-    return _round_as_spoken(de), _round_as_spoken(up)
+def build_dossier(library: Library, pert: int, gene: int, view: View) -> Dossier:
+    """Return the dossier of a row, from the labels in its view."""
+    papers = library.literature(pert, gene)
+    link = library.report(pert, gene) if papers.status == "ok" else 0
+    near, rates, about = library.neighbours(pert, view), library.base_rates(view).body, library.gene_class(gene).body
+    evidence = (library.gene_info(pert), library.gene_info(gene), library.gene_class(pert), library.gene_class(gene))
+    p, g = (library.world.symbols[i] for i in (pert, gene))
+    partners, program, expected = near.body.get("partners", []), about["program"], about["expected"]
+    n, de, up = (sum(partner[key] for partner in partners) for key in ("n", "de", "up"))
+    base_de, base_up = rates["p_de"], rates["p_up_given_de"]
+    near_de, near_up = de / n if n else base_de, up / de if de else base_up
+    ref = papers.body["passages"][0]["id"] if link else ""
+    words = {"pert": p, "gene": g, "ref": ref, "topic": library.program_of(gene).name, "program": str(program)}
+    words |= {"verb": "raises" if link > 0 else "lowers", "base": f"{base_de:.0%}", "base_up": f"{base_up:.0%}"}
+    words |= {"near": f"{near_de:.0%}", **{key: str(value) for key, value in (partners[0] if partners else {}).items()}}
+    words["partner"] = words.pop("symbol", "")
+    record = f"the record of {words['partner']}" if partners else "the base rate"
+    words["cite"] = f"passage {ref}" if link else f"the {program} program" if program else record
+    points = {side: ["link" if link else "nolink", "program" if program else "unlisted"] for side in SIDES["de"]}
+    lean = {"up": 1, "down": -1, None: 0}[expected]
+    for side, sign in (("UP", 1), ("DOWN", -1)):
+        stands = {1: "with", -1: "against", 0: "none"}
+        points[side] = [f"link {stands[link * sign]}" if link else "nolink", f"expect {stands[lean * sign]}"]
+        shares = {"base_side": base_up, "near_side": near_up}
+        words |= {f"{side} {name}": f"{share if sign > 0 else 1 - share:.0%}" for name, share in shares.items()}
+    points = {side: [*own, *(["near"] if de else []), "rates"] for side, own in points.items()}
+    pull_de = 1.1 * abs(link) + (0.3 if program else -0.4) - 0.6 * about["uncharacterised"] + 2.0 * (near_de - base_de)
+    pull = pull_de, 0.8 * link + 0.4 * lean + 1.5 * (near_up - base_up)
+    answers = (*evidence, library.base_rates(view), near, papers)
+    return Dossier(p, g, answers, words, points, pull, (base_de, base_up))
 
 
-def _features(dossier: Dossier) -> tuple[float, float]:
-    """Return the contribution of a dossier to the log-odds of DE, and of up given DE."""
-    active = 0.0 if dossier.near_de is None else dossier.near_de - dossier.base_de
-    upward = 0.0 if dossier.near_up is None else dossier.near_up - dossier.base_up
-    de = 1.1 * abs(dossier.link) + (0.3 if dossier.program else -0.4) - 0.6 * dossier.clone + 2.0 * active
-    return de, 0.8 * dossier.link + 0.4 * _SIGNS[dossier.expected] + 1.5 * upward
+def judge(dossiers: Sequence[Dossier], weight: float, scatter: tuple[float, float], rng: np.random.Generator) -> Floats:
+    """Return P(DE) and P(up given DE), of shape (n_rows, 2), as the few dozen numbers that judges say.
+
+    weight: how far the log-odds follow the dossiers; scatter: their standard deviations around that.
+    """
+    noise = np.array(scatter) * rng.standard_normal((len(dossiers), 2))
+    percent = 100 / (1 + np.exp(-(weight * np.array([dossier.pull for dossier in dossiers]) + noise + [-0.55, 0.65])))
+    spoken: Floats = SPOKEN[np.abs(percent[:, :, None] - SPOKEN).argmin(axis=2)] / 100
+    return spoken
 
 
-def _round_as_spoken(log_odds: Floats) -> Floats:
-    """Return the probabilities, each rounded to the nearest number that a judge would say."""
-    percent = 100 / (1 + np.exp(-log_odds))
-    nearest: Floats = _SPOKEN[np.abs(percent[:, None] - _SPOKEN).argmin(axis=1)] / 100
-    return nearest
+def debates(dossiers: Sequence[Dossier], rng: np.random.Generator, collapsed: bool = False) -> tuple[RowResult, ...]:
+    """Return debates in which every advocate argues for its side; some have a round of rebuttals.
+
+    collapsed: as published, most advocates answer the multiple-choice question, and some verdicts cannot be read.
+    """
+    n, unread = len(dossiers), {stage: set[int]() for stage in SIDES}
+    verdicts = judge(dossiers, *((0.6, (0.75, 1.0)) if collapsed else (1.0, (0.5, 0.8))), rng).tolist()
+    if collapsed:
+        unread = {stage: set(rng.choice(n, count, replace=False).tolist()) for stage, count in N_UNREADABLE.items()}
+    fallbacks = [[stage for stage in SIDES if i in unread[stage]] for i in range(n)]
+    return tuple(_debate(*row, collapsed) for row in zip(dossiers, verdicts, fallbacks, strict=True))
 
 
-def _debate(dossier: Dossier, p_de: float, p_up: float, draws: Draws) -> RowResult:
-    words = words_of(dossier)
-    transcript = _Transcript(draws)
-    for stage, p in _by_stage(p_de, p_up):
-        for side in _SIDES[stage]:
-            transcript.add(stage, side, "brief", brief(side, dossier, words, draws))
-        for side in _SIDES[stage] if stage == "de" and next(draws) % REBUTTAL_EVERY == 0 else ():
-            transcript.add(stage, side, "rebuttal", rebuttal(side, words, draws), {"round": 1})
-        transcript.add(stage, "JUDGE", "verdict", verdict(stage, p, words, draws), {"p": p, "fallback": False})
-    return transcript.row(dossier, p_de, p_up)
-
-
-def _collapsed_debate(dossier: Dossier, p_de: float | None, p_up: float | None, draws: Draws) -> RowResult:
-    """Return where a probability is None, the verdict cannot be read and the base rate is used."""
-    words = words_of(dossier)
-    transcript = _Transcript(draws)
-    flags = tuple(flag for flag, p in zip(_FALLBACK.values(), (p_de, p_up), strict=True) if p is None)
-    used = dossier.base_de if p_de is None else p_de, dossier.base_up if p_up is None else p_up
-    for stage, p in _by_stage(*used):
-        for side in _SIDES[stage]:
-            transcript.add(stage, side, "brief", _collapsed_brief(stage, side, dossier, words, draws))
-        unread = _FALLBACK[stage] in flags
-        text = option("ABCC"[next(draws) % 4], words) if unread else f"<prob>{round(100 * p)}</prob>"
-        transcript.add(stage, "JUDGE", "verdict", text, {"p": p, "fallback": unread})
-    return transcript.row(dossier, *used, flags)
-
-
-def _by_stage(p_de: float, p_up: float) -> tuple[tuple[Stage, float], tuple[Stage, float]]:
-    return ("de", p_de), ("dir", p_up)
-
-
-def _collapsed_brief(stage: Stage, side: Side, dossier: Dossier, words: Words, draws: Draws) -> str:
-    line, bare, both = _COLLAPSE[stage]
-    letter = _LETTERS[side][next(draws) % len(_LETTERS[side])]
-    form = next(draws) % 1000
-    if form < line:
-        return option(letter, words)
-    if form < line + bare:
-        return letter
-    argued = brief(side, dossier, words, draws)
-    return f"{option(letter, words)}\n\n{argued}" if form < line + bare + both else argued
-
-
-class _Transcript:
-    """The events of one row, each with plausible costs: a prompt of a thousand tokens, some reasoning, the text."""
-
-    def __init__(self, draws: Draws) -> None:
-        self._draws = draws
-        self._events: list[TraceEvent] = []
-        self._tokens = 0
-
-    def add(self, stage: Stage, role: str, kind: str, content: str, meta: Mapping[str, Any] | None = None) -> None:
-        written = len(content) // 4 + next(self._draws) % 500
-        tokens, latency_ms = 1_050 + written, round(350 + 9.1 * written, 1)
-        self._events.append(TraceEvent(stage, role, kind, content, tokens, latency_ms, meta or {}))
-        self._tokens += tokens
-
-    def row(self, dossier: Dossier, p_de: float, p_up: float, flags: tuple[Flag, ...] = ()) -> RowResult:
-        prediction = Prediction(
-            pair_id=f"{dossier.pert}_{dossier.gene}",
-            prediction_up=round(p_de * p_up, 6),
-            prediction_down=round(p_de * (1 - p_up), 6),
-            p_de=p_de,
-            p_up_given_de=p_up,
-            p_source="trace",
-            flags=flags,
-            tokens=self._tokens,
-            prompt_tokens=PROMPT_TOKENS,
-            tool_calls=len(dossier.evidence),
+def _debate(dossier: Dossier, verdict: Sequence[float], fallbacks: Sequence[str], collapsed: bool) -> RowResult:
+    """Return a row; a stage in `fallbacks` has no readable verdict, and the base rate in view for a number."""
+    rng, words = Random(f"{collapsed} {dossier.pert} {dossier.gene}"), dossier.words
+    events: list[TraceEvent] = []
+    numbers = [dossier.base[i] if stage in fallbacks else verdict[i] for i, stage in enumerate(SIDES)]
+    for stage, p in zip(SIDES, numbers, strict=True):
+        for side in SIDES[stage]:
+            text = _collapsed_brief(stage, side, dossier, rng) if collapsed else brief(side, dossier, rng)
+            events.append(_event(stage, side, "brief", text, rng))
+        if not collapsed and stage == "de" and rng.random() < 1 / 6:
+            rebuttals = ((side, _say(f"{side} rebuttal", words, rng)) for side in SIDES[stage])
+            events += [_event(stage, side, "rebuttal", text, rng, {"round": 1}) for side, text in rebuttals]
+        band = "high" if p >= BANDS[stage][1] else "low" if p < BANDS[stage][0] else "middle"
+        reason = "" if collapsed else _say(f"{stage} {band}", words, rng) + "\n"
+        text = (
+            _say(f"option {rng.choice('ABCC')}", words, rng) if stage in fallbacks else f"{reason}<prob>{round(100 * p)}</prob>"
         )
-        return RowResult(prediction, tuple(self._events), dossier.evidence)
+        events.append(_event(stage, "JUDGE", "verdict", text, rng, {"p": p, "fallback": stage in fallbacks}))
+    return _row(dossier, numbers, events, tuple(FLAGS[stage] for stage in fallbacks))
 
 
-def words_of(dossier: Dossier) -> Words:
-    """Return the words that fill in phrases, all from the dossier's evidence."""
-    partner = dossier.partner or {}
-    return {
-        "pert": dossier.pert,
-        "gene": dossier.gene,
-        "topic": dossier.topic or "program in question",
-        "program": dossier.program or "unlisted",
-        "verb": "raises" if dossier.link > 0 else "lowers",
-        "ref": dossier.passage or "",
-        "cite": _most_citable(dossier),
-        "base": f"{dossier.base_de:.0%}",
-        "base_up": f"{dossier.base_up:.0%}",
-        "near": f"{dossier.near_de or 0:.0%}",
-        "partner": str(partner.get("symbol")),
-        "score": str(partner.get("score")),
-        "n": str(partner.get("n")),
-        "de": str(partner.get("de")),
-    }
+def agent_rows(dossiers: Sequence[Dossier], rng: np.random.Generator) -> tuple[RowResult, ...]:
+    """Return the rows of an agent that asks three tools, one after the other, and answers."""
+    answers = judge(dossiers, 0.8, (0.6, 0.9), rng).tolist()
+    return tuple(_agent_row(dossier, answer) for dossier, answer in zip(dossiers, answers, strict=True))
 
 
-def _most_citable(dossier: Dossier) -> str:
-    if dossier.passage:
-        return f"passage {dossier.passage}"
-    if dossier.program:
-        return f"the {dossier.program} program"
-    return f"the record of {dossier.partner['symbol']}" if dossier.partner else "the base rate"
+def _agent_row(dossier: Dossier, answer: Sequence[float]) -> RowResult:
+    rng, spoken = Random(f"agent {dossier.pert} {dossier.gene}"), []
+    for step, item in enumerate((dossier.evidence[1], *dossier.evidence[5:])):
+        arguments = {"gene": dossier.gene} if step == 0 else {"pert": dossier.pert, "gene": dossier.gene}
+        observation = json.dumps(dict(item.body)) if item.status == "ok" else f"{item.tool}: {item.status}"
+        spoken.append((step, "AGENT", "thought", _say(item.tool, dossier.words, rng)))
+        spoken += [(step, item.tool, "tool_call", json.dumps(arguments)), (step, item.tool, "observation", observation)]
+    spoken.append((3, "AGENT", "thought", _say("conclude", dossier.words, rng)))
+    spoken.append((3, "AGENT", "answer", "P(DE) {:.2f}, P(up given DE) {:.2f}".format(*answer)))
+    events = [_event("react", role, kind, text, rng, {"step": step}) for step, role, kind, text in spoken]
+    return _row(dossier, answer, events)
 
 
-def brief(side: Side, dossier: Dossier, words: Words, draws: Draws) -> str:
-    """Return three to six sentences that argue for `side`: both genes, one to four points from the dossier, a conclusion."""
-    if side in ("EFFECT", "NULL"):
-        phrases, points = PHRASES[side], _effect_points(dossier)
-    else:
-        phrases, points = PHRASES["DIRECTION"], _direction_points(dossier, 1 if side == "UP" else -1)
-        words = words | _direction_words(side, dossier)
-    count, turn = 1 + next(draws) % 4, next(draws) % 4
-    if not points[0].startswith("link"):  # what is known of this very pair comes first; else any point may
-        points = points[turn:] + points[:turn]
-    opening, *middle, closing = (
-        phrases[slot][next(draws) % len(phrases[slot])].format_map(words) for slot in ("open", *points[:count], "close")
-    )
-    return _format_brief(opening, middle, closing, words["gene"], next(draws) % 8)
-
-
-def _effect_points(dossier: Dossier) -> list[str]:
-    link = "link" if dossier.link else "nolink" if dossier.papers in ("ok", "empty") else "nopapers"
-    kind = "clone" if dossier.clone else "program" if dossier.program else "unlisted"
-    near = {None: "none", 0: "level", 1: "high", -1: "low"}[_compare_rates(dossier.near_de, dossier.base_de)]
-    return [link, kind, f"near_{near}", "rates"]
-
-
-def _direction_points(dossier: Dossier, sign: int) -> list[str]:
-    near = _compare_rates(dossier.near_up, dossier.base_up)
-    rates = 1 if dossier.base_up >= 0.5 else -1
-    return [
-        f"link_{_STANDS[dossier.link * sign]}" if dossier.link else "nolink",
-        f"expect_{_STANDS[_SIGNS[dossier.expected] * sign]}",
-        "near_none" if near is None else "near_level" if near == 0 else f"near_{_STANDS[near * sign]}",
-        f"rates_{_STANDS[rates * sign]}",
-    ]
-
-
-def _compare_rates(rate: float | None, base: float) -> int | None:
-    """1, 0 or −1 if a rate among the analogues is above, near or below the base rate; None without a rate."""
-    return None if rate is None else 0 if abs(rate - base) < 0.03 else 1 if rate > base else -1
-
-
-def _direction_words(side: Side, dossier: Dossier) -> Words:
-    up = side == "UP"
-    near_up = dossier.near_up or 0.0
-    return {
-        "rise": "rise" if up else "fall",
-        "rises": "rises" if up else "falls",
-        "higher": "higher" if up else "lower",
-        "base_side": f"{dossier.base_up if up else 1 - dossier.base_up:.0%}",
-        "near_side": f"{near_up if up else 1 - near_up:.0%}",
-    }
-
-
-def _format_brief(opening: str, middle: list[str], closing: str, gene: str, style: int) -> str:
-    """Return a brief's text: mostly plain, sometimes with bold and bullets, as models write."""
+def brief(side: str, dossier: Dossier, rng: Random) -> str:
+    """Return three to six sentences that argue for `side`: both genes, points of the dossier, a conclusion."""
+    table, words, points = side, dossier.words, list(dossier.points[side])
+    if side in SIDES["dir"]:
+        up = side == "UP"
+        own = {key: words[f"{side} {key}"] for key in ("base_side", "near_side")}
+        table, words = "DIRECTION", {**words, **own, "rise": "rise" if up else "fall", "higher": "higher" if up else "lower"}
+    if not points[0].startswith("link"):  # what is known of this very pair comes first
+        rng.shuffle(points)
+    keys = ("open", *points[: rng.randint(1, 4)], "close")
+    opening, *middle, closing = (_say(f"{table} {key}", words, rng) for key in keys)
+    style = rng.randrange(8)  # mostly plain, sometimes with bold and bullets, as models write
     if style == 0:
-        opening = opening.replace(gene, f"**{gene}**", 1)
-    if style == 1:
-        return f"**{opening}** " + " ".join([*middle, closing])
-    if style == 2 and len(middle) > 1:
-        return opening + "\n\n" + "\n".join(f"- {sentence}" for sentence in middle) + f"\n\n{closing}"
-    return " ".join([opening, *middle, closing])
+        opening = f"**{opening}**"
+    if style == 1 and len(middle) > 1:
+        return "\n".join((opening, "", *(f"- {sentence}" for sentence in middle), "", closing))
+    return " ".join((opening, *middle, closing))
 
 
-def rebuttal(side: Side, words: Words, draws: Draws) -> str:
-    """Return two sentences that answer the other side's brief."""
-    answer, point = REBUTTALS[side]
-    return " ".join(options[next(draws) % len(options)].format_map(words) for options in (answer, point))
+def _collapsed_brief(stage: str, side: str, dossier: Dossier, rng: Random) -> str:
+    letter, form = rng.choice(LETTERS[side]), rng.randrange(1000)
+    line, bare, both = COLLAPSE[stage]
+    if line <= form < line + bare:
+        return letter
+    option, argued = _say(f"option {letter}", dossier.words, rng), brief(side, dossier, rng)
+    return option if form < line else f"{option}\n\n{argued}" if form < line + bare + both else argued
 
 
-def verdict(stage: Stage, p: float, words: Words, draws: Draws) -> str:
-    """Return a judge's reason and its number."""
-    low, high = _BANDS[stage]
-    band = "high" if p >= high else "low" if p < low else "middle"
-    reasons = REASONS[stage, band]
-    return f"{reasons[next(draws) % len(reasons)].format_map(words)}\n<prob>{round(100 * p)}</prob>"
+def _say(key: str, words: Mapping[str, str], rng: Random) -> str:
+    return rng.choice(PHRASES[key]).format_map(words)
 
 
-def option(letter: str, words: Words) -> str:
-    """Return the text of an advocate who answers the multiple-choice question instead of arguing."""
-    return f"{letter}) {OPTIONS[letter].format_map(words)}"
+def _event(stage: str, role: str, kind: str, text: str, rng: Random, meta: Mapping[str, Any] | None = None) -> TraceEvent:
+    """Return an event with plausible costs: a prompt of a thousand tokens, some reasoning, the text."""
+    written = len(text) // 4 + rng.randrange(500)
+    return TraceEvent(stage, role, kind, text, 1_050 + written, round(350 + 9.1 * written, 1), meta or {})
+
+
+def _row(dossier: Dossier, numbers: Sequence[float], events: Sequence[TraceEvent], flags: tuple[Flag, ...] = ()) -> RowResult:
+    (p_de, p_up), tokens = numbers, sum(event.tokens or 0 for event in events)
+    up, down = round(p_de * p_up, 6), round(p_de * (1 - p_up), 6)
+    prediction = Prediction(
+        *(f"{dossier.pert}_{dossier.gene}", up, down),
+        p_de=p_de,
+        p_up_given_de=p_up,
+        p_source="trace",
+        flags=flags,
+        tokens=tokens,
+        prompt_tokens=1_012,
+        tool_calls=len(dossier.evidence),
+    )
+    return RowResult(prediction, tuple(events), dossier.evidence)

@@ -30,7 +30,7 @@ def of_split(demo: Demo, split: str) -> list[Pair]:
 
 def runs_of(demo: Demo) -> tuple[DemoRun, DemoRun, DemoRun]:
     """The argued debate, the collapsed one, and the one on test rows."""
-    argued, collapsed, test = demo.runs
+    argued, collapsed, test, _ = demo.runs
     return argued, collapsed, test
 
 

@@ -29,11 +29,14 @@ def test_runs_are_named_and_cover_their_rows(demo: Demo) -> None:
         "simulated debate",
         "simulated collapsed debate",
         "simulated debate test",
+        "simulated react",
     ]
-    assert {(run.method, "imulated" in run.note) for run in demo.runs} == {("debate", True)}
+    assert [run.method for run in demo.runs] == ["debate", "debate", "debate", "react"]
+    assert all("imulated" in run.note for run in demo.runs)
     ids = [[row.prediction.pair_id for row in run.rows] for run in demo.runs]
     assert len(argued.rows) == 2_400
     assert ids[0] == ids[1]
+    assert ids[0][::4] == ids[3]
     assert len(set(ids[0])) == 2_400
     assert set(ids[0]) <= {pair.pair_id for pair in of_split(demo, "train")}
     assert ids[2] == [pair.pair_id for pair in of_split(demo, "test")]
@@ -41,7 +44,7 @@ def test_runs_are_named_and_cover_their_rows(demo: Demo) -> None:
 
 
 def test_predictions_follow_from_the_verdicts(demo: Demo) -> None:
-    for run in demo.runs:
+    for run in runs_of(demo):
         for row in run.rows:
             found = row.prediction
             verdicts = {event.stage: event for event in row.events if event.kind == "verdict"}
@@ -71,12 +74,12 @@ def test_only_the_collapsed_run_has_fallbacks_and_they_are_the_base_rates_in_vie
 
 
 def test_p_de_takes_a_few_dozen_values(demo: Demo) -> None:
-    assert all(24 <= len({row.prediction.p_de for row in run.rows}) <= 60 for run in demo.runs)
+    assert all(24 <= len({row.prediction.p_de for row in run.rows}) <= 60 for run in runs_of(demo))
 
 
 def test_events_are_those_of_an_imported_debate(demo: Demo) -> None:
     """Written as a published trace and read back, a row has the same events (less what a trace does not hold)."""
-    for run in demo.runs:
+    for run in runs_of(demo):
         for row in run.rows[::40]:
             said: dict[str, dict[str, str]] = {"brief": {}, "rebuttal": {}, "verdict": {}}
             for event in row.events:
@@ -93,12 +96,14 @@ def test_events_are_those_of_an_imported_debate(demo: Demo) -> None:
 
 
 def test_events_cost_something(demo: Demo) -> None:
-    events = [event for run in demo.runs for row in run.rows for event in row.events]
+    events = [event for run in runs_of(demo) for row in run.rows for event in row.events]
     assert all(1_000 <= (event.tokens or 0) <= 3_000 and 300 <= (event.latency_ms or 0) <= 20_000 for event in events)
 
 
 def test_some_rows_of_the_argued_runs_have_rebuttals(demo: Demo) -> None:
-    share = [sum(event.kind == "rebuttal" for row in run.rows for event in row.events) / 2 / len(run.rows) for run in demo.runs]
+    share = [
+        sum(event.kind == "rebuttal" for row in run.rows for event in row.events) / 2 / len(run.rows) for run in runs_of(demo)
+    ]
     assert 0.1 < share[0] < 0.25
     assert 0.1 < share[2] < 0.25
     assert share[1] == 0
@@ -139,7 +144,7 @@ def test_argued_briefs_name_both_genes_in_three_to_six_sentences(demo: Demo) -> 
 
 
 def test_phrases_are_filled_from_the_rows_own_dossier(demo: Demo) -> None:
-    for run in demo.runs:
+    for run in runs_of(demo):
         for row in run.rows:
             dossier = json.dumps([dict(item.body) for item in row.evidence])
             for event in row.events:
@@ -148,3 +153,21 @@ def test_phrases_are_filled_from_the_rows_own_dossier(demo: Demo) -> None:
                 cited = set(re.findall(r"SIM-\d+|\bSim\w+|\b00000\w+", event.content))
                 own = set(row.prediction.pair_id.split("_"))
                 assert not [name for name in cited - own if f'"{name}"' not in dossier]
+
+
+def test_the_agent_asks_three_tools_and_answers(demo: Demo) -> None:
+    for row in demo.runs[3].rows[::40]:
+        steps = [(event.meta["step"], event.kind) for event in row.events]
+        assert steps[:3] == [(0, "thought"), (0, "tool_call"), (0, "observation")]
+        assert [kind for _, kind in steps] == ["thought", "tool_call", "observation"] * 3 + ["thought", "answer"]
+        trace: dict[str, str] = {}
+        for event in row.events[:-1]:
+            trace[f"{event.kind}_{event.meta['step']}"] = event.content
+            if event.kind == "tool_call":
+                trace[f"tool_name_{event.meta['step']}"] = event.role
+                trace[f"tool_args_{event.meta['step']}"] = trace.pop(f"tool_call_{event.meta['step']}")
+        read = parse_trace(json.dumps(trace))
+        assert [(e.stage, e.role, e.kind, e.content, dict(e.meta)) for e in read.events] == [
+            (e.stage, e.role, e.kind, e.content, dict(e.meta)) for e in row.events[:-1]
+        ]
+        assert row.events[-1].content == f"P(DE) {row.prediction.p_de:.2f}, P(up given DE) {row.prediction.p_up_given_de:.2f}"

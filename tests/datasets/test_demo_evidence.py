@@ -38,7 +38,7 @@ def test_only_tools_that_read_labels_name_a_view(demo: Demo) -> None:
 def test_labels_in_a_dossier_come_from_rows_without_the_folds_perturbations_and_genes(demo: Demo) -> None:
     """Counted again from the pairs: per view, nothing that shares a perturbation or a gene with a row that saw it."""
     pairs = {pair.pair_id: pair for pair in demo.pairs}
-    for run in demo.runs:
+    for run in runs_of(demo):
         seen_by: dict[str, list[RowResult]] = defaultdict(list)
         for row in run.rows:
             (view,) = {item.view for item in row.evidence} - {""}
