@@ -18,7 +18,12 @@ def test_the_demo_is_made_once_and_can_be_taken_away(demo_copy: Workspace) -> No
     made = make_demo(workspace)
     assert make_demo(workspace) == made
     assert all(run.name.startswith("simulated") for run in made)
-    assert {run.method: run.origin for run in made} == {"debate": "simulated", "react": "simulated", "knn": "run here", "fusion": "run here"}
+    assert {run.method: run.origin for run in made} == {
+        "debate": "simulated",
+        "react": "simulated",
+        "knn": "run here",
+        "fusion": "run here",
+    }
     with workspace.store.read() as db:
         [space] = spaces.list_all(db)
     assert (space.name, space.kind, space.built_from) == ("simulated", "simulated", None)
