@@ -6,12 +6,12 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.label_marks import UNMARKED, LabelMarks
-from core.report.build import Finders, build_report
+from core.report.build import build_report
 from core.report.selection import select
 from core.store import changes
 from core.store.connection import Cursor
 from tests.commands import core, core_json
-from tests.report.test_report import LABELLED, RUNS, no_vectors
+from tests.report.test_report import LABELLED, RUNS
 
 MARKED = LabelMarks(0.34, 0.05, 2)
 SCORED = (
@@ -64,5 +64,5 @@ def test_it_stands_beside_every_score_that_a_command_prints(marked: Workspace) -
 def test_it_stands_in_a_report(marked: Workspace, slides: bool) -> None:
     with marked.store.read() as db:
         selection = select(db, RUNS)
-    content = build_report(marked.store, "ours", selection, Finders(no_vectors), slides=slides).content.decode()
+    content = build_report(marked.store, "ours", selection, slides=slides).content.decode()
     assert content.count(MARKED.sentence) == 1

@@ -192,18 +192,6 @@ def answers(
         return rubrics.readings(db, chosen.id), chosen.id
 
 
-def find_answers(workspace: Workspace, run: Run, rubric: Rubric) -> tuple[pd.DataFrame, str] | None:
-    """Return `answers` and what gave them, in words; None where no rule answers and no reading is finished."""
-    try:
-        found, made_by = answers(workspace, rubric, run)
-    except NotFound:
-        return None
-    if made_by == RULE:
-        return found, "its rule"
-    with workspace.store.read() as db:
-        return found, runs.find(db, made_by).name
-
-
 def answer_by_rule_of(workspace: Workspace, rubric: Rubric, run: Run) -> pd.DataFrame:
     """Return `answer_by_rule` of all texts of a run, which are read some at a time; raises what that and `load_knowledge` do."""
     import pandas as pd

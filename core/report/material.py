@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from core.audit.debate_audit import DebateAudit
-from core.audit.rubric import Rubric
-from core.experiments.contamination import Contamination
 from core.experiments.ledger import LedgerLine, LookedAt, ledger_lines
 from core.experiments.reproduce import Reproduced
 from core.explorer.component import ExplorerData
@@ -26,19 +24,27 @@ from core.stats.arrays import Floats
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.imports import Import
-from core.store.rubrics import MarkedPassage, Sample, TextLabel
+from core.store.rubrics import MarkedPassage
 from core.store.runs import Run
 
-# What a kNN's run scores on some rows with permuted vectors, if that was computed before.
-FindVectors = Callable[[Run, Sequence[str]], Floats | None]
-# What answers a rubric about a run's texts, as of `core.store.rubrics.readings`, and its name; None if nothing does.
-FindAnswers = Callable[[Run, Rubric], tuple[pd.DataFrame, str] | None]
-# The explorer of a fusion; None for a run that is none, or whose parts are gone. labels: whether its rows' labels are in it.
-FindExplorer = Callable[[Run, bool], ExplorerData | None]
-Reproduce = Callable[[], tuple[Reproduced, ...]]
-# What genes are like in the control cells of a dataset (id), see `add_expression`; None for one that was not made of cells.
-FindExpression = Callable[[str], pd.DataFrame | None]
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Finders:
+    """What a report reads besides the store; by default nothing.
+
+    vectors: what a kNN's run scores on some rows with permuted vectors, if that was computed before. reproduce: computes
+    the published numbers again. explorer: of a fusion; None for a run that is none, or whose parts are gone; the flag says
+    whether the labels of its rows are in it. expression: statistics of genes in the control cells of a dataset (id), see
+    `add_expression`; None if it was not made from cells. looked: comparisons of runs made, by dataset.
+    """
+
+    vectors: Callable[[Run, Sequence[str]], Floats | None] = lambda _run, _rows: None
+    reproduce: Callable[[], tuple[Reproduced, ...]] = tuple
+    explorer: Callable[[Run, bool], ExplorerData | None] = lambda _run, _labels: None
+    expression: Callable[[str], pd.DataFrame | None] = lambda _dataset: None
+    looked: Callable[[], LookedAt] = dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,30 +59,13 @@ class ChosenRow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AskedRubric:
-    """A rubric that is the user's own, or that people gave labels for, with a run's texts that it asks about.
-
-    texts: `rubrics.texts`; labels, samples: of the run's texts.
-    """
-
-    rubric: Rubric
-    texts: pd.DataFrame
-    labels: Sequence[TextLabel]
-    samples: Sequence[Sample]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Material:
     """What a report shows.
 
     runs: those that were chosen; ancestors: what they were made from. counts: `datasets.counts` of the dataset; dataset_rows:
     `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that have
-    it. files: what was imported. ledger: every hypothesis. rubrics, outcomes: by run, if a figure shows rubrics; outcomes:
-    `rubric_worth.load_outcomes`, always of the first run. find_vectors: what permuted vectors score, if that was computed before.
-    find_answers: what a rule or a model answers to a rubric. reproduce: recomputes the published numbers. explorers: of the
-    fusions among `runs`, by run, if they are shown. expression: what genes are like in control cells, None for a dataset that was
-    not made of cells. contaminations: by run, of those that were asked with other names, if that is shown. looked:
-    comparisons that were looked at here.
+    it. files: what was imported. ledger: every hypothesis. outcomes: hit or miss of each row of the first run. explorers: of
+    the fusions among `runs`, by run, if they are shown.
     """
 
     dataset: Dataset
@@ -90,15 +79,9 @@ class Material:
     chosen_rows: Mapping[str, Sequence[ChosenRow]]
     files: Sequence[Import]
     ledger: Sequence[Entry]
-    rubrics: Mapping[str, Sequence[AskedRubric]]
-    outcomes: Mapping[str, pd.Series]
-    find_vectors: FindVectors
-    find_answers: FindAnswers
-    reproduce: Reproduce
+    outcomes: pd.Series
+    find: Finders
     explorers: Mapping[str, ExplorerData] = field(default_factory=dict)
-    contaminations: Mapping[str, Sequence[Contamination]] = field(default_factory=dict)
-    expression: pd.DataFrame | None = None
-    looked: LookedAt = field(default_factory=dict)
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
     @property
@@ -108,7 +91,11 @@ class Material:
 
     def say_unlabelled(self, title: str) -> list[CaptionedFigure]:
         """Return a sentence for each run that has no row with a label, instead of the figure that is called so."""
-        return [self.without_labels(run, title) for run in self.runs if run not in self.labelled_runs]
+        return [
+            CaptionedFigure(title, run.name, f"{run.name}: no labels here, none of its {len(self.rows[run.id]):,} rows has one.")
+            for run in self.runs
+            if run not in self.labelled_runs
+        ]
 
     def score(self, run: str) -> RunScore:
         """Return a run's score."""
@@ -137,33 +124,23 @@ class Material:
         rows = self.rows[run]
 
         def compute() -> RunControls:
-            found = control_run(rows, splits, self.find_vectors(rows.run, rows.frame["pair_id"].tolist()))
-            return add_expression(found, rows, self.expression)
+            found = control_run(rows, splits, self.find.vectors(rows.run, rows.frame["pair_id"].tolist()))
+            return add_expression(found, rows, self.find.expression(self.dataset.id))
 
         return self._once(("controls", run), compute)
 
     @property
     def ledger_lines(self) -> list[LedgerLine]:
         """The lines of the ledger, their p corrected for all tests and comparisons."""
-        return ledger_lines(self.ledger, self.looked)
+        return self._once(("ledger",), lambda: ledger_lines(self.ledger, self.find.looked()))
 
     def published_numbers(self) -> tuple[Reproduced, ...]:
         """Return the published numbers, computed again."""
-        return self._once(("published",), self.reproduce)
+        return self._once(("published",), self.find.reproduce)
 
     def comparison(self, a: str, b: str) -> RunComparison:
         """Run b against run a."""
         return self._once(("comparison", a, b), lambda: compare_runs(self.rows[a], self.rows[b]))
-
-    def answers(self, run: Run, rubric: Rubric) -> tuple[pd.DataFrame, str] | None:
-        """Return the answers to a rubric about a run's texts, and the judge's name; None without answers."""
-        return self._once(("answers", run.id, rubric.name), lambda: self.find_answers(run, rubric))
-
-    def without_labels(self, run: Run, title: str) -> CaptionedFigure:
-        """Return the replacement for a figure that needs labels."""
-        return CaptionedFigure(
-            title, run.name, f"{run.name}: no labels here, none of its {len(self.rows[run.id]):,} rows has one."
-        )
 
     def _once(self, key: tuple[str, ...], compute: Callable[[], R]) -> R:
         if key not in self._known:

@@ -6,11 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from core.audit.debate_audit import audit_debate
-from core.audit.rubric import Rubric
-from core.audit.rules.registry import built_in_rubrics
 from core.errors import NotFound
-from core.experiments.contamination import Contamination, list_finished, report_contamination
-from core.report.material import AskedRubric, ChosenRow, FindAnswers, FindVectors, Material, Reproduce
+from core.report.material import ChosenRow, Finders, Material
 from core.report.selection import ReportSelection
 from core.scoring import rubric_worth, run_scores
 from core.store import (
@@ -28,26 +25,11 @@ from core.store import (
 )
 from core.store.runs import Run
 
-RUBRIC_FIGURES = frozenset({"rubric_rates", "rubric_worth"})  # those that need what was asked of them
-CONTAMINATION = "contamination"  # the figure that alone needs what was asked with other names
+NOTHING = Finders()
 
 
-def answers_nothing(_run: Run, _rubric: Rubric) -> None:
-    """No answer to any rubric."""
-
-
-def knows_no_cells(_dataset: str) -> None:
-    """No dataset was made of cells."""
-
-
-def load_material(
-    db: Cursor,
-    selection: ReportSelection,
-    find_vectors: FindVectors,
-    reproduce: Reproduce = tuple,
-    find_answers: FindAnswers = answers_nothing,
-) -> Material:
-    """Return the material of a selection, except its explorers, which `build_report` adds.
+def load_material(db: Cursor, selection: ReportSelection, find: Finders = NOTHING) -> Material:
+    """Return the material of a selection, except its explorers, which `load_parts` adds.
 
     Raise NotFound for runs that were deleted since it was saved.
     """
@@ -57,7 +39,6 @@ def load_material(
     ancestors = _ancestors_of(db, shown)
     counts = datasets.counts(db)
     rows = {key: run_scores.load_scored_rows(db, key) for key in shown}
-    shows_rubrics = not RUBRIC_FIGURES.isdisjoint(selection.figure_names)
     return Material(
         dataset=datasets.find(db, selection.dataset),
         runs=chosen,
@@ -70,27 +51,9 @@ def load_material(
         chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
         ledger=hypotheses.list_all(db),
-        rubrics={run.id: _find_rubrics(db, run) for run in chosen} if shows_rubrics else {},
-        outcomes={run.id: rubric_worth.load_outcomes(db, rows[run.id]) for run in (chosen if shows_rubrics else chosen[:1])},
-        find_vectors=find_vectors,
-        find_answers=find_answers,
-        reproduce=reproduce,
-        contaminations=_contaminations_of(db, chosen) if CONTAMINATION in selection.figure_names else {},
+        outcomes=rubric_worth.load_outcomes(db, rows[chosen[0].id]),
+        find=find,
     )
-
-
-def _find_rubrics(db: Cursor, run: Run) -> list[AskedRubric]:
-    found = []
-    for rubric in (*rubrics.list_own(db), *built_in_rubrics()):
-        labels = rubrics.labels(db, rubric, run.id)
-        if labels or not rubric.rule:
-            texts = rubrics.texts(db, run.id, rubric)
-            found.append(AskedRubric(rubric, texts, labels, rubrics.samples(db, rubric, run.id)))
-    return [asked for asked in found if len(asked.texts)]
-
-
-def _contaminations_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, list[Contamination]]:
-    return {run.id: [report_contamination(db, one) for one in list_finished(db, run.id)] for run in chosen}
 
 
 def _ancestors_of(db: Cursor, shown: Mapping[str, Run]) -> tuple[Run, ...]:

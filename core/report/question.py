@@ -59,15 +59,15 @@ def _draft_title(material: Material, question: Question) -> str:
         a, b = material.comparisons[0]
         return verdict_title(material.comparison(a.id, b.id), a.name, b.name)
     run = material.runs[0]
-    misses = _count_misses(material, run)
+    misses = _count_misses(material)
     if question == "wrong" and misses is not None:
         return f"{run.name} calls {misses[0]:,} of {misses[1]:,} rows wrong"
     return headline({run.name: material.standing(run.id) for run in material.runs}).partition(": ")[0].removesuffix(".")
 
 
-def _count_misses(material: Material, run: Run) -> tuple[int, int] | None:
-    """Return how many rows a run calls wrong, of how many that have a call and a label; None if there is none."""
-    called = material.outcomes[run.id].dropna()
+def _count_misses(material: Material) -> tuple[int, int] | None:
+    """Return how many rows the first run calls wrong, of how many that have a call and a label; None if there is none."""
+    called = material.outcomes.dropna()
     return None if called.empty else (int((called == "miss").sum()), len(called))
 
 
@@ -79,7 +79,7 @@ def answer_sentences(material: Material, question: Question) -> list[str]:
         found = ((comparison_sentences(material.comparison(a.id, b.id), a.name, b.name)) for a, b in material.comparisons)
         return [sentence for sentences in found for sentence in sentences]
     run = material.runs[0]
-    misses = _count_misses(material, run) if question == "wrong" else None
+    misses = _count_misses(material) if question == "wrong" else None
     counted = [] if misses is None else [f"{run.name} calls {misses[0]:,} of {misses[1]:,} rows wrong, by its likeliest label."]
     return [*counted, *_score_sentences(material, run)]
 

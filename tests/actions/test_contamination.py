@@ -19,8 +19,8 @@ from core.errors import InputError, MissingPackage, StateError
 from core.experiments.contamination import Contamination, list_finished
 from core.experiments.contamination_words import contamination_json, contamination_lines
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED
-from core.report.figures.contamination import of_run
 from core.store import calls, predictions, traces
+from core.ui.experiments.names_panel import table_of
 from tests import worlds
 from tests.commands import core, core_json
 from tests.fakes import scripted as scripted_server
@@ -115,9 +115,7 @@ def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path
     assert [arm["score"] for arm in again["arms"]] == [each.mean.b.value for each in found.arms]
     assert again["runs"] == contamination_json(found)["runs"]
     assert again["verdict"].startswith("judged: no change has an interval")  # on six rows
-    figure = of_run(found)
-    assert list(figure.table["score"]) == [arm["score"] for arm in again["arms"]]
-    assert figure.finding == again["verdict"]
+    assert list(table_of(found)["score"]) == [arm["score"] for arm in again["arms"]]
     assert "aliases that no imported pack lists" in again["limits"]
     estimate = core(workspace.settings.workspace, "contamination", "judged", "--arms", "coded,alone", "--estimate")
     assert "no new calls" in estimate.out

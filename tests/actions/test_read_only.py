@@ -441,7 +441,6 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "readings.answer_by_rule_of": lambda s: readings.answer_by_rule_of(s.crashed, RUBRIC, run_of(s)),
     "readings.answers": lambda s: readings.answers(s.crashed, RUBRIC, "r"),
     "readings.find_reading": lambda s: find_reading(s),
-    "readings.find_answers": lambda s: readings.find_answers(s.crashed, run_of(s), RUBRIC),
     "report_finders.finders_of": lambda s: report_finders.finders_of(s.plain),
     "reports.find_report": lambda s: reports.find_report(s.plain, "r"),
     "reports.author_and_day": lambda s: reports.author_and_day(s.plain, "r"),

@@ -54,11 +54,3 @@ def test_differences_that_are_left_after_the_correction_have_the_chosen_colour()
     assert chart.layout.yaxis2.ticktext[0] == "900 rows yes, 1,600 no"
     assert chart.layout.yaxis2.ticktext[1] == "−0.070 [−0.110, −0.020]  Holm p 0.02"
     assert [note.text for note in chart.layout.annotations] == ["no difference"]
-
-
-def test_several_runs_stand_below_each_rubric_and_measure() -> None:
-    both = pd.concat([WORTH.assign(run="one"), WORTH.assign(run="<b>two", p_holm=0.01)])
-    chart = rubric_worth.runs_figure(both)
-    assert list(chart.layout.yaxis.ticktext[:3]) == ["<i>&lt;b&gt;names&lt;/b&gt;: hit rate</i>", "<b>one</b>", "&lt;b&gt;two"]
-    dots = {trace.marker.color: list(trace.x) for trace in chart.data if trace.mode == "markers"}
-    assert dots == {theme.CHOSEN: [-0.07, -0.03], theme.BASELINE: [-0.07, -0.03]}  # by run, no more by what is left

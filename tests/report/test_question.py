@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 
 from core.actions.workspace import Workspace
-from core.report.build import Finders, build_report
+from core.report.build import build_report
 from core.report.figures.registry import KINDS
 from core.report.material import Material
 from core.report.question import MOST_FIGURES, find_abstract, find_title
 from core.report.selection import ReportSelection, select
 from core.scoring.comparison_words import comparison_sentences
-from tests.report.test_report import COLLAPSED, LABELLED, material_of, no_vectors
+from tests.report.test_report import COLLAPSED, LABELLED, material_of
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_several_runs_are_in_one_figure_with_the_numbers_of_each(little_demo: Wo
 def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
     little_demo: Workspace, selection: ReportSelection, material: Material
 ) -> None:
-    report = build_report(little_demo.store, "ours", selection, Finders(no_vectors)).content.decode()
+    report = build_report(little_demo.store, "ours", selection).content.decode()
     verdict = comparison_sentences(material.comparison(*selection.compare[0]), COLLAPSED, LABELLED)[0]
     title = find_title(material, selection)
     assert verdict.startswith(title.partition(" on ")[0])
@@ -69,7 +69,7 @@ def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
     assert first.count('class="chart"') == MOST_FIGURES
     assert places[0] < places[1]
     edited = replace(selection, title="Ours", abstract="One.\n\nTwo <b>.", authors="Ada", question="wrong")
-    page = build_report(little_demo.store, "ours", edited, Finders(no_vectors)).content.decode()
+    page = build_report(little_demo.store, "ours", edited).content.decode()
     assert "<h1>Ours</h1>" in page
     assert "<p>One.</p><p>Two &lt;b&gt;.</p>" in page
     assert "Draft, made" not in page

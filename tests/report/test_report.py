@@ -16,7 +16,7 @@ from core.actions.workspace import Workspace
 from core.errors import InputError, NotFound
 from core.plots import macro_scores
 from core.records import from_json, to_json
-from core.report.build import Finders, build_report, make_sections
+from core.report.build import build_report, make_sections
 from core.report.captioned import CaptionedFigure
 from core.report.figures.registry import KINDS, kind_named
 from core.report.markup import data, element
@@ -36,13 +36,9 @@ LABELLED, COLLAPSED, TEST = "simulated debate", "simulated collapsed debate", "s
 RUNS = (LABELLED, COLLAPSED, TEST)
 
 
-def no_vectors(*_: object) -> None:
-    return None
-
-
 def material_of(workspace: Workspace, selection: ReportSelection) -> Material:
     with workspace.store.read() as db:
-        return load_material(db, selection, no_vectors)
+        return load_material(db, selection)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +61,7 @@ def material(little_demo: Workspace, selection: ReportSelection) -> Material:
 
 @pytest.fixture(scope="module")
 def report(little_demo: Workspace, selection: ReportSelection) -> str:
-    return build_report(little_demo.store, "ours", selection, Finders(no_vectors)).content.decode()
+    return build_report(little_demo.store, "ours", selection).content.decode()
 
 
 class Words(HTMLParser):
@@ -155,16 +151,16 @@ def test_a_run_without_labels_has_sentences_instead_of_empty_axes(little_demo: W
     drawn = {kind for kind, figures in sections.items() for _, one in figures if one.chart is not None}
     assert drawn == {"labels", "gene_rows", "brief_lengths"}  # of the dataset, and of what was said
     assert all("o labels here" in figures[0][1].sentence for kind, figures in sections.items() if kind in ("ladder", "slices"))
-    text = " ".join(Words(build_report(little_demo.store, "x", alone, Finders(no_vectors)).content.decode()).words)
+    text = " ".join(Words(build_report(little_demo.store, "x", alone).content.decode()).words)
     assert "no labels" in text
     assert not re.search(r"\bnan\b", text)
 
 
 @pytest.mark.soak
 def test_the_same_input_gives_the_same_bytes(little_demo: Workspace, selection: ReportSelection, report: str) -> None:
-    again = build_report(little_demo.store, "ours", from_json(ReportSelection, to_json(selection), "report"), Finders(no_vectors))
+    again = build_report(little_demo.store, "ours", from_json(ReportSelection, to_json(selection), "report"))
     assert again.content.decode() == report
-    slides = [build_report(little_demo.store, "ours", selection, Finders(no_vectors), slides=True).content for _ in range(2)]
+    slides = [build_report(little_demo.store, "ours", selection, slides=True).content for _ in range(2)]
     assert slides[0] == slides[1]
     assert again.rows == 2
     assert again.figures == report.count('class="chart"') > slides[0].count(b'class="chart"') == MOST_FIGURES
@@ -230,14 +226,14 @@ def test_a_run_that_was_deleted_is_named(small_workspace: Workspace, tmp_path: P
     del tmp_path
     with small_workspace.store.read() as db:
         found = select(db, ["debate"], rows=["Pa_Gb"])
-    built = build_report(small_workspace.store, "x", found, Finders(no_vectors))
+    built = build_report(small_workspace.store, "x", found)
     text = " ".join(Words(built.content.decode()).words)
     assert "3 of 4 advocates argued" in text
     assert "opens with A), B) or C) against its own side" in text
     assert "This file has no dossier" in text
     undo.undo(small_workspace, "debate.csv")
     with pytest.raises(NotFound, match="not in this workspace"):
-        build_report(small_workspace.store, "x", found, Finders(no_vectors))
+        build_report(small_workspace.store, "x", found)
 
 
 def test_a_figure_may_be_a_sentence() -> None:

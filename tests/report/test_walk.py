@@ -12,7 +12,7 @@ import pytest
 from core.actions import runs as run_actions
 from core.actions import walks
 from core.actions.workspace import Workspace
-from core.report.build import Finders, build_report
+from core.report.build import build_report
 from core.report.figures import labels
 from core.report.selection import select
 from core.report.walk import Links, keep_figure, walk_file
@@ -86,7 +86,7 @@ def test_a_report_has_the_stops_of_its_walk_through(walked: Workspace) -> None:
     with walked.store.read() as db:
         chosen = replace(select(db, ["debate"], figures=["labels"]), walk="Monday")
     for slides in (False, True):
-        built = build_report(walked.store, "r", chosen, Finders(lambda *_: None), slides=slides)
+        built = build_report(walked.store, "r", chosen, slides=slides)
         assert built.figures == 2
         text = built.content.decode()
         assert text.count('class="chart"') == 2

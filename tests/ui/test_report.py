@@ -13,7 +13,7 @@ from core.actions.workspace import Workspace
 from core.jobs.state import NO_REASON
 from core.plots import printed
 from core.report import printing
-from core.report.build import Finders, build_report
+from core.report.build import build_report
 from core.report.figures.registry import KINDS
 from core.report.selection import select
 from core.store import changes, pairs, predictions, runs
@@ -130,7 +130,7 @@ def written(tmp_path: Path) -> tuple[Path, Path, hostile.Listener]:
         name = f"<img src={listener.address}/name.png onerror='{hostile.CANARY}'>"
         files = [tmp_path / "report.html", tmp_path / "slides.html"]
         for file in files:
-            built = build_report(workspace.store, name, found, Finders(lambda *_: None), slides=file.stem == "slides")
+            built = build_report(workspace.store, name, found, slides=file.stem == "slides")
             file.write_bytes(built.content)
             assert len(built.content) < 15e6
         yield (*files, listener)
@@ -194,7 +194,7 @@ def test_a_report_is_printed_as_pdf(little_demo: Workspace) -> None:
         pytest.skip("needs Chromium on the path")
     with little_demo.store.read() as db:
         found = select(db, [LABELLED], figures=["labels"])
-    page = build_report(little_demo.store, "ours", found, Finders(lambda *_: None)).content
+    page = build_report(little_demo.store, "ours", found).content
     assert printing.as_pdf(page).startswith(b"%PDF")
 
 

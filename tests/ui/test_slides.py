@@ -10,7 +10,7 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.report import printing
-from core.report.build import Finders, build_report
+from core.report.build import build_report
 from core.report.selection import select
 from tests.ui.conftest import OpenTab
 
@@ -26,7 +26,7 @@ STAGES = """() => [...document.querySelectorAll(".slide")].map((slide) => {
 def slides_of(workspace: Workspace) -> bytes:
     with workspace.store.read() as db:
         chosen = select(db, [LABELLED, COLLAPSED], [(COLLAPSED, LABELLED)])
-    return build_report(workspace.store, "ours", chosen, Finders(lambda *_: None), slides=True).content
+    return build_report(workspace.store, "ours", chosen, slides=True).content
 
 
 def pages_of(pdf: bytes) -> list[np.ndarray]:

@@ -8,7 +8,5 @@ slices           the slices that cost most        roc_curves       ROC of DE and
 macro_scores     means over genes, perturbations  score_spread     a score by label
 reliability      calibration of probabilities     brief_lengths    lengths of each role's briefs
 published        published numbers, computed again
-rubric_rates     rates of the answers to rubrics rubric_worth     what arguments are worth
-contamination    without gene names
 paired_changes   paired differences of two runs   rank_scatter     ranks in two runs
 """

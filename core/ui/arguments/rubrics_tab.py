@@ -12,12 +12,11 @@ from core.actions.job_kinds.reading import KIND as READING
 from core.audit.brief_checks import FINDINGS
 from core.audit.rubric import YES_NO, Rubric
 from core.plots import theme
-from core.report.figures import rubric_rates
 from core.scoring.rubric_rates import RubricRates
 from core.scoring.rubric_words import kappa_sentence, quality_sentence, rates_table
 from core.store.runs import Run
 from core.texts import cell_text
-from core.ui.arguments import choices, numbers, rubric_forms
+from core.ui.arguments import choices, numbers, rates_figure, rubric_forms
 from core.ui.shared import filters, links, loaders, tables
 from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import choose_one
@@ -77,7 +76,7 @@ def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str) -
         )
         return
 
-    captioned = rubric_rates.of_run(run, rubric, found, choices.judges_of(run, rubric)[judged_by])
+    captioned = rates_figure.of_run(run, rubric, found, choices.judges_of(run, rubric)[judged_by])
     st.markdown(f"**{as_text(captioned.sentence)}**")
     _show_what_labels_say(found)
     _show_rates(run, rubric, found, answer)

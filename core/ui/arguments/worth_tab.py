@@ -9,12 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from core.audit.rubric import YES_NO, Rubric
-from core.report.figures import rubric_worth
 from core.scoring.rubric_worth import MEASURES, RubricWorth
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
 from core.texts import number_text
-from core.ui.arguments import choices, numbers
+from core.ui.arguments import choices, numbers, worth_figure
 from core.ui.shared import links, loaders, run_browser, tables
 from core.ui.shared.linked import choose_several
 from core.ui.shared.shell import PageContext
@@ -47,7 +46,7 @@ def show(context: PageContext, run: Run) -> None:
         return
     found = numbers.worth(run.id, tuple(judged[name] for name in tried))
 
-    captioned = rubric_worth.of_run(run, found, loaders.scored_rows(run.id).scored)
+    captioned = worth_figure.of_run(run, found, loaders.scored_rows(run.id).scored)
     st.markdown(f"**{as_text(captioned.sentence)}**")
     _show_table(found)
     show_captioned(captioned, "rubric-worth")

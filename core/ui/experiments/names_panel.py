@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from core.actions.contamination import ContaminationRequest, plan_contamination, start_apart
 from core.actions.workspace import Workspace
 from core.errors import InputError, StateError
 from core.experiments.attribution_words import cost_sentence
-from core.experiments.contamination import PAGE, TITLES, choose_arms
-from core.experiments.contamination_words import LIMITS, arm_sentence, unknown_lines, verdict_sentence
+from core.experiments.contamination import PAGE, TITLES, Contamination, choose_arms
+from core.experiments.contamination_words import (
+    LIMITS,
+    arm_sentence,
+    method_sentence,
+    unknown_lines,
+    verdict_sentence,
+)
 from core.fields.record import make, option_of
-from core.report.figures.contamination import of_run
+from core.plots import contamination as plot
 from core.store.runs import Run
 from core.ui.shared import loaders
 from core.ui.shared.confirmation import confirm
@@ -42,13 +49,29 @@ def show(workspace: Workspace, run: Run) -> None:
     found = loaders.contamination_reports(run.id)
     for i, each in enumerate(found):
         st.markdown(f"**{as_text(verdict_sentence(each))}**")
-        figure = of_run(each)
-        show_figure(figure.chart, figure.table, f"contamination {i}", f"Memory or reasoning of {run.name}", figure.caption)
+        table, title = table_of(each), f"Memory or reasoning of {run.name}"
+        show_figure(plot.figure(table), table, f"contamination {i}", title, method_sentence(each))
         st.markdown("\n".join(f"- {as_text(arm_sentence(arm))}" for arm in each.arms))
         st.caption(as_text(LIMITS))
     if not workspace.settings.read_only:
         with st.expander("Ask with other gene names"):
             _show_form(workspace, run)
+
+
+def table_of(found: Contamination) -> pd.DataFrame:
+    """Return one row for each arm: the columns of the figure."""
+    lines = [
+        {
+            "name": TITLES[each.arm],
+            "score": each.mean.b.value,
+            **each.mean.change.shown.columns,
+            "n": each.found.covered.n_labelled,
+            "p_holm": each.p_holm,
+            "falls": each.falls,
+        }
+        for each in found.arms
+    ]
+    return pd.DataFrame(lines, columns=list(plot.COLUMNS))
 
 
 def _show_form(workspace: Workspace, run: Run) -> None:

@@ -19,7 +19,8 @@ from core.explorer.component import ExplorerData, make_file
 from core.explorer.content import METRICS, FusionRows, make_content
 from core.explorer.prepare import Mix, starters, state_of_file
 from core.explorer.travel import Fusion, data_of_file
-from core.report.build import Finders, build_report
+from core.report.build import build_report
+from core.report.material import Finders
 from core.report.selection import Explorers, select
 from core.scoring import run_scores
 from core.transfer.fusion import Component
@@ -101,7 +102,7 @@ def test_report_and_slides_hold_it_as_their_author_wants(
 ) -> None:
     with fused_demo.store.read() as db:
         selection = select(db, [LABELLED, FUSED], figures=["ladder"], explorers=wanted)
-    find = Finders(lambda *_: None, explorer=partial(fusion_files.find_explorer, fused_demo))
+    find = Finders(explorer=partial(fusion_files.find_explorer, fused_demo))
     for slides in (False, True):
         file = build_report(fused_demo.store, "r", selection, find, slides=slides).content
         assert [data["content"]["outcome"] is not None for data in data_in(file)] == has_labels
