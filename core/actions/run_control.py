@@ -160,7 +160,7 @@ def pause(workspace: Workspace, run: str) -> Run:
     """Let the worker finish the rows in flight and wait. Raise StateError if no worker is on the run."""
     found, folder, status = _find_with_folder(workspace, run)
     if not status.has_worker:
-        raise StateError(f"pause {run}: it is {status.state}, expected a run that is running")
+        raise StateError(f"pause {found.name}: it is {status.state}, expected a run that is running")
     return _send_command(workspace, found, folder, "pause")
 
 
@@ -168,7 +168,7 @@ def cancel(workspace: Workspace, run: str) -> Run:
     """End the work on a run and keep its finished rows. Raise StateError if it is done or cancelled."""
     found, folder, status = _find_with_folder(workspace, run)
     if status.state in ("done", "cancelled"):
-        raise StateError(f"cancel {run}: it is {status.state} already, expected a run that is not")
+        raise StateError(f"cancel {found.name}: it is {status.state} already, expected a run that is not")
     if status.has_worker:
         return _send_command(workspace, found, folder, "cancel")
     with workspace.change("cancel", found.name) as (_, detail), exclusive_lock(folder, "run"):
@@ -187,9 +187,9 @@ def resume(workspace: Workspace, run: str, *, settings: ExecutionSettings | None
     found, folder, status = _find_with_folder(workspace, run)
     if status.state == "done":
         again = f"; {status.counts.failed:,} failed; retry repeats them" if status.counts.failed else ""
-        raise StateError(f"resume {run}: every row is finished{again}")
+        raise StateError(f"resume {found.name}: every row is finished{again}")
     if status.state == "running":
-        raise StateError(f"resume {run}: process {status.pid} is working on it, expected a run that is not running")
+        raise StateError(f"resume {found.name}: process {status.pid} is working on it, expected a run that is not running")
     workspace.refuse_if_read_only("resume", found.name)
     refuse_unlisted(workspace, settings or folder.execution_settings())
     if settings is not None:
@@ -210,7 +210,7 @@ def retry(workspace: Workspace, run: str, *, settings: ExecutionSettings | None 
     found, folder, status = _find_with_folder(workspace, run)
     if status.state in LIVE_STATES:
         doing = f"process {status.pid} is working on it" if status.has_worker else "its worker is starting"
-        raise StateError(f"retry {run}: {doing}, expected a run that is not running")
+        raise StateError(f"retry {found.name}: {doing}, expected a run that is not running")
     workspace.refuse_if_read_only("retry", found.name)
     refuse_unlisted(workspace, settings or folder.execution_settings())
     if settings is not None:
@@ -218,7 +218,7 @@ def retry(workspace: Workspace, run: str, *, settings: ExecutionSettings | None 
     with workspace.change("retry", found.name) as (_, detail), exclusive_lock(folder, "run"):
         failed = list(read_progress(folder.rows).failed)
         if not failed:
-            raise StateError(f"retry {run}: no row failed, expected one at least")
+            raise StateError(f"retry {found.name}: no row failed, expected one at least")
         mark_for_retry(folder, failed)
         folder.done.unlink(missing_ok=True)
         _prepare(folder, settings)
