@@ -1,8 +1,7 @@
 """Predicts the rows of a run on a Ray cluster: batches of rows are Ray tasks, and this process is Ray's driver.
 
-Each batch has a client of its own and its share of the calls and tokens; it reads no cache. The driver gathers dossiers
-from public sources, picks the model server of a batch, counts what its calls cost, and puts their answers into the reply
-cache. Rows of a task or node that dies are sent again, in ever smaller batches.
+Each batch has a client of its own and its share of the calls and tokens; it reads no cache. The driver gathers dossiers,
+picks the server of a batch, counts its calls, and caches their answers. Rows of a task that dies are sent again.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from core.engine.backend import Reports
@@ -43,10 +41,7 @@ Work = tuple[RowMethod, Context, str]  # of all batches, without a client; and t
 
 
 class Batch(NamedTuple):
-    """Rows of one task, with its share of the limits. endpoint: None without a model. tokens: None for any number.
-
-    has_others: whether the rows may be sent to another server if this one does not answer.
-    """
+    """Rows of one task, with its share of the limits. has_others: whether other servers may answer if this one does not."""
 
     pairs: tuple[Pair, ...]
     dossiers: Mapping[str, tuple[Evidence, ...]]
@@ -58,19 +53,16 @@ class Batch(NamedTuple):
 
 @dataclass(slots=True)
 class Returned:
-    """A row that comes back, with what the calls of its batch cost and answered since the last one.
-
-    errors: pair id, kind, text and traceback of each that nobody foresaw. `get` and `put` are those of a reply cache.
-    """
+    """A row that comes back, with what the calls of its batch cost and answered since the last one."""
 
     row: RowResult | Failed | None = None
     costs: list[Outcome] = field(default_factory=list)
     replies: list[tuple[str, Reply]] = field(default_factory=list)
     other_models: Counter[str] = field(default_factory=Counter)
-    errors: list[tuple[str, str, str, str]] = field(default_factory=list)
+    errors: list[tuple[str, str, str, str]] = field(default_factory=list)  # unforeseen: pair id, kind, text, traceback
 
     def get(self, _key: str) -> None:
-        """Return no reply: the cache is the driver's."""
+        """Return no reply, as an empty reply cache does."""
 
     def put(self, key: str, reply: Reply) -> None:
         """Keep a reply for the driver's cache."""
@@ -171,7 +163,7 @@ class RayBackend:
             self._senders.append(sender)
         return self
 
-    async def __aexit__(self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for sender in self._senders:
             sender.cancel()
         await asyncio.gather(*self._senders, return_exceptions=True)

@@ -1,7 +1,6 @@
 """The connection to a Ray cluster: who may use it, how one starts here, and calls on its nodes. Ray is imported when needed.
 
-A cluster started here ends with this process, listens on the loopback interface only, and has neither dashboard nor usage
-statistics.
+A cluster started here ends with this process, listens on the loopback interface only, and has no dashboard.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from textwrap import shorten
-from typing import Any, TypeVar
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -38,10 +37,6 @@ OWN_STORE_BYTES = 200_000_000  # of shared memory, for the data that all rows ne
 _PURPOSE = "the backend ray"
 _PREFIX = "perturbdesk-ray-"  # of folders in /tmp: a socket's path has at most 107 bytes
 _LOCK = "driver.lock"  # held as long as the driver of such a folder lives
-
-Item = TypeVar("Item")
-Shared = TypeVar("Shared")
-Result = TypeVar("Result")
 
 
 def check_ray(settings: ExecutionSettings, method: Method, options: Mapping[str, Any]) -> None:
@@ -98,10 +93,9 @@ def remove_left_folders(temporary: Path = Path("/tmp")) -> None:
 
 
 class Cluster:
-    """The connection of this process to a Ray cluster; a process can have one only.
+    """The connection to a cluster, one in a process: at HOST:PORT, "auto" for that of this machine, or "" to start one.
 
-    address: HOST:PORT, "auto" for the one that runs on this machine, or "" to start one. Raises MissingPackage without Ray,
-    and Unreachable if the cluster cannot be joined or started. It takes seconds: call it in a thread.
+    It takes seconds: call it in a thread. Raises MissingPackage without Ray, Unreachable if it can't be joined or started.
     """
 
     def __init__(self, address: str) -> None:
@@ -172,7 +166,7 @@ class Cluster:
         options = {"num_cpus": 1, "max_retries": 0, "num_returns": "streaming", "scheduling_strategy": "SPREAD"}
         return self.ray.remote(**options)(function).remote(*arguments)
 
-    def call_each(self, function: Callable[[Item, Shared], Result], items: Iterable[Item], shared: Shared) -> Iterator[Result]:
+    def call_each(self, function: Callable[[Any, Any], Any], items: Iterable[Any], shared: Any) -> Iterator[Any]:
         """Yield function(item, shared) for each item, in order; few items are held at a time.
 
         A call whose process dies is made again, three times at most. Raise the function's DeskError, StateError for all else.
@@ -199,6 +193,6 @@ class Cluster:
         return StateError(f"ray: {what}")
 
 
-def _call_checked(version: str, function: Callable[[Item, Shared], Result], item: Item, shared: Shared) -> Result:
+def _call_checked(version: str, function: Callable[[Any, Any], Any], item: Any, shared: Any) -> Any:
     refuse_other_version(version)
     return function(item, shared)

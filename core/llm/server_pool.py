@@ -1,7 +1,7 @@
 """Several model servers behind one client: each request goes to the one with the fewest in flight.
 
-A server that fails rests, from 1 to 30 s, and is checked before it is used again. What a server serves has to be what
-the first usable one in the list serves; one that differs is refused by name. While none can be used, requests wait.
+A server that fails rests, and is checked before it is used again. It has to serve what the first usable one in the list
+serves; one that differs is refused by name. While none can be used, requests wait.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Literal
 
 from core.errors import AddressRefused, InputError
-from core.llm.answers import Answer, cost_of
+from core.llm.answers import Answer
 from core.llm.endpoint import Endpoint, ModelTransport, ServerState
 from core.llm.health import Health, check_health, describe_difference
 from core.llm.messages import Outcome, Usage
@@ -23,8 +23,7 @@ from core.net.retry import Fault
 
 Say = Callable[[str], object]
 REST_S, LONGEST_REST_S = 1.0, 30.0  # the first rest of a server; each after it is twice as long
-CHECK_S = 20.0  # for each request of a check
-WATCH_S = 0.25  # between two looks at the servers and the file of addresses
+CHECK_S, WATCH_S = 20.0, 0.25  # for each request of a check; between two looks at the servers and the file of addresses
 MAX_FAULTS = 3  # in succession, before a server that answers rests
 OWN_REFUSALS = frozenset({401, 403, 404})  # a wrong key, no such model: another server may answer
 
@@ -35,27 +34,24 @@ class PooledServer(ModelTransport):
     def __init__(self, endpoint: Endpoint, connections: int, say: Say) -> None:
         super().__init__(endpoint, connections)
         self.now, self._say = ServerState(endpoint.base_url), say
-        self._faults = self._rests = 0  # in succession
+        self.faults = self._rests = 0  # in succession
         self.rests_until = 0.0
         self.check: asyncio.Task[None] | None = None
 
-    @property
-    def check_is_due(self) -> bool:
-        """Whether its rest is over and no check is under way."""
-        return (self.check is None or self.check.done()) and time.monotonic() >= self.rests_until
-
     def record(self, outcome: Answer | Fault) -> Answer | Fault:
         """Count what came of a request. Return a fault that other servers may not have as one worth a retry."""
-        self.count(cost_of(outcome))
         if isinstance(outcome, Answer):
+            self.count(outcome.usage)
             return outcome
+        self.count("failed")
         status = outcome.status
-        self._faults += outcome.retryable and status != 429
+        self.faults += outcome.retryable and status != 429
         no_answer = status is None and outcome.kind == "unanswered"
         is_own = no_answer or status in OWN_REFUSALS or 300 <= (status or 0) < 400
-        if self.now.state == "ready" and (is_own or self._faults >= MAX_FAULTS):
-            how_often = f"{self._faults} faults in succession, the last: " if not is_own else ""
-            self.rest(f"{how_often}{outcome.message}")
+        if self.now.state == "ready" and is_own:
+            self.rest(outcome.message)
+        elif self.now.state == "ready" and self.faults >= MAX_FAULTS:
+            self.rest(f"{self.faults} faults in succession, the last: {outcome.message}")
         return replace(outcome, retryable=outcome.retryable or is_own)
 
     def count(self, cost: Outcome) -> None:
@@ -63,7 +59,7 @@ class PooledServer(ModelTransport):
         if isinstance(cost, Usage):
             self.now.done += 1
             self.now.tokens += cost.prompt_tokens + cost.completion_tokens
-            self._faults = self._rests = 0
+            self.faults = self._rests = 0
         elif cost == "failed":
             self.now.failed += 1
 
@@ -75,20 +71,10 @@ class PooledServer(ModelTransport):
         self.rests_until = time.monotonic() + min(LONGEST_REST_S, REST_S * 2 ** min(self._rests, 30))
         self._rests += 1
 
-    def begin(self) -> None:
-        """Take requests from now on."""
-        if self.now.problem or not self.now.done:
-            self._say(f"server {self.address}: ready{self.now.problem and f', after {self.now.problem}'}")
-        self.now.state, self.now.problem, self._faults = "ready", "", 0
-
 
 class ServerPool:
-    """The servers of a run, for one event loop.
-
-    servers: addresses, or the file that is read again while the run goes on. endpoint: key, limits and retries of each.
-    model: what each has to serve. connections: the most to each. say: takes a line about each event. Raises InputError if
-    there is no usable address, AddressRefused if one may not be asked.
-    """
+    """The servers of a run. servers: addresses, or the file that lists them. endpoint: key and limits of each. say: takes a
+    line about each event. Raises InputError without a usable address, AddressRefused if one may not be asked."""
 
     def __init__(self, servers: str, endpoint: Endpoint, model: str, connections: int, say: Say) -> None:
         self._text, self._endpoint, self._model = servers, endpoint, model
@@ -118,26 +104,23 @@ class ServerPool:
             self._watcher.cancel()
             await asyncio.gather(self._watcher, return_exceptions=True)
         for server in (*self._servers.values(), *self._left):
-            now = server.now
-            self._say(f"server {now.address}: {now.done:,} answers, {now.failed:,} faults, {now.tokens:,} tokens")
+            self._say(f"server {server.address}: {server.now.done:,} answers, {server.now.failed:,} faults")
             await server.close()
 
     @property
     def states(self) -> tuple[ServerState, ...]:
-        """The present state of each server."""
         return tuple(replace(server.now) for server in self._servers.values())
 
     @property
     def waited_s(self) -> float:
-        """The time that requests have waited for a server, in seconds; 0 if none waits."""
+        """Seconds for which requests have waited for a server; 0 if none waits."""
         return time.monotonic() - self._waiting_since if self._waiting_since else 0.0
 
     @property
     def notice(self) -> str:
         """The reason why requests wait; "" if they do not."""
         problems = "; ".join(f"{now.address}: {now.problem}" for now in self.states)
-        what = f"waiting for a server, none of {len(self._servers)} can be used"
-        return f"{what}: {problems}" if self._waiting_since else ""
+        return f"waiting for a server, none of {len(self._servers)} can be used: {problems}" if self._waiting_since else ""
 
     @asynccontextmanager
     async def choose(self) -> AsyncIterator[PooledServer]:
@@ -169,11 +152,13 @@ class ServerPool:
                 while True:
                     earlier = None
                     for server in self._servers.values():
-                        if server.now.state != "ready" and server.check_is_due:
+                        is_over = server.now.state != "ready" and time.monotonic() >= server.rests_until
+                        if is_over and (server.check is None or server.check.done()):
                             server.check = earlier = checks.create_task(self._check(server, earlier))
                     self._note_waiting()
                     await asyncio.sleep(WATCH_S)
-                    await self._read_file_again()
+                    if names_file(self._text):
+                        await self._read_file_again()
         finally:
             self._some_ready.set()
 
@@ -183,20 +168,21 @@ class ServerPool:
         if earlier is not None and self._first is None:
             await asyncio.wait({earlier})  # the first in the list decides, whichever answers faster
         address, first = self._first or ("", health)
-        differs = describe_difference(health, self._model, first, address) if health.models else ""
-        if differs and health.reachable:
+        differs = health.reachable and health.models and describe_difference(health, self._model, first, address)
+        if differs:
             server.rest(differs, "refused")
         elif health.problem:
             server.rest(health.problem.removeprefix(f"{server.address}: ").partition(", expected a list")[0])
         else:
             self._first = self._first or (server.address, health)
-            server.begin()
+            if server.now.problem or not server.now.done:
+                self._say(f"server {server.address}: ready{server.now.problem and f', after {server.now.problem}'}")
+            server.now.state, server.now.problem, server.faults = "ready", "", 0
             self._some_ready.set()
 
     def _note_waiting(self) -> None:
         """Say when requests begin to wait for a server, and when they go on."""
-        states = [now.state for now in self.states]
-        if "ready" in states or not self._n_waiting:
+        if not self._n_waiting or any(now.state == "ready" for now in self.states):
             if self._waiting_since:
                 self._say(f"goes on after {self.waited_s:,.0f} s without a server")
             self._waiting_since = 0.0
@@ -205,8 +191,6 @@ class ServerPool:
             self._say(self.notice)
 
     async def _read_file_again(self) -> None:
-        if not names_file(self._text):
-            return
         try:
             self._use(await asyncio.to_thread(read_addresses, self._text))
             self._unreadable = ""

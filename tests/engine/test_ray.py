@@ -9,6 +9,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -215,7 +216,7 @@ def slow_square(number: int, plus: int) -> int:
 @pytest.mark.soak
 def test_calls_come_back_in_order_though_a_node_dies(nodes: Nodes) -> None:
     nodes.add()
-    with Cluster(nodes.address) as tasks:
+    with closing(Cluster(nodes.address)) as tasks:
         results = tasks.call_each(slow_square, range(1, 25), 100)
         found = [next(results)]
         nodes.kill()
@@ -230,7 +231,7 @@ def test_calls_come_back_in_order_though_a_node_dies(nodes: Nodes) -> None:
 def test_other_code_on_a_node_is_refused(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_cluster, "describe_version", lambda: "0.0.1")
     with (
-        Cluster(nodes.address) as tasks,
+        closing(Cluster(nodes.address)) as tasks,
         pytest.raises(StateError, match=r"a node has PerturbDesk .*, expected 0\.0\.1"),
     ):
         list(tasks.call_each(slow_square, [1], 3))

@@ -176,9 +176,9 @@ def test_a_run_waits_while_every_server_is_gone_and_goes_on_when_one_is_back(tmp
                 stop()
             until(lambda: "waiting for a server, none of 2" in status(workspace, run).notice, "the run to say that it waits")
             assert status(workspace, run).state == "running"
-            log = commands.core_json(tmp_path, "log", "r")
+            log = commands.core_json(tmp_path, "jobs", "log", "r")
             assert log["notice"].startswith("waiting for a server, none of 2")
-            assert log["notice"] in commands.core(tmp_path, "log", "r").out.splitlines()
+            assert "waiting for a server, none of 2" in commands.core(tmp_path, "jobs", "log", "r").out
             at = finished(workspace, run)
             time.sleep(0.3)
             assert finished(workspace, run) == at < 60

@@ -78,7 +78,7 @@ def test_the_server_with_the_fewest_requests_is_asked() -> None:
     assert all(isinstance(reply, Reply) for reply in replies)
     done = {status.address: status.done for status in statuses}
     assert sum(done.values()) == 60
-    assert done[fast] > 2 * done[slow] > 0
+    assert done[fast] > done[slow] > 0
     assert sum(s.tokens for s in statuses) == sum(r.usage.prompt_tokens + r.usage.completion_tokens for r in replies)
 
 
