@@ -24,7 +24,7 @@ from core.store.runs import Run
 from tests.commands import core_json
 from tests.engine.cases import fast, stored_rows, wish, workspace_with
 from tests.engine.methods import Counting, here
-from tests.fakes.scripted import MODEL, serving
+from tests.fakes.scripted import MODEL
 
 ROWS = 6
 EDGES = [["Qb0", "Hb0", 900], ["Qb1", "Pa1", 800], ["Qb2", "Pa2", 700]]
