@@ -1,5 +1,4 @@
-"""Many model servers at full strength: 10,000 rows over three servers, one of which dies and comes back.
-tests/engine/test_servers.py has the short form."""
+"""Many model servers at full strength: 10,000 rows over three servers, one of which dies and comes back."""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ import pytest
 from typer.main import get_command
 
 from core.cells.anndata_file import open_cells
-from core.cells.columns import Columns
 from core.cells.conditions import ReadingSettings, compare_within, read_conditions
 from core.cells.confounders import refuse_mixed_lines
 from core.cells.groups import GroupSettings, group_cells
@@ -95,23 +94,6 @@ def test_lines_are_told_by_their_names(cells_file: WriteCells, values: tuple[str
     assert (one.column, one.is_line) == ("background", True)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("name", ["patient_id", "stim", "orig.ident", "genotype", "clone", "site"])
-def test_columns_of_any_name_that_differ_are_named(cells_file: WriteCells, name: str) -> None:
-    columns = {
-        "gene": ["NT"] * 6 + ["A"] * 6,
-        name: list("aaaaab" + "abbbbb"),
-        "kind": ["control"] * 6 + ["gene"] * 6,  # says what was done
-        "leiden": list("000001011111"),  # comes of what was done
-        "even": list("ab" * 6),
-        "cell": [f"c{i}" for i in range(12)],
-    }
-    with open_cells(cells_file(np.ones((12, 1), dtype=np.float32), columns, ["A"])) as file:
-        found = read_conditions(file, ReadingSettings())
-    assert [(each.column, each.is_line) for each in found.confounders] == [(name, False)]
-    assert "even" not in " ".join(found.lines())
-
-
 def test_batches_that_differ_are_named_and_even_ones_are_said_to_be_pooled(cells_file: WriteCells) -> None:
     labels = ["NT"] * 4 + ["A"] * 4
     columns = {"gene": labels, "donor": ["d1"] * 4 + ["d1", "d2"] * 2, "lane": ["1", "2"] * 4, "phase": ["G1"] * 4 + ["S"] * 4}
@@ -122,14 +104,6 @@ def test_batches_that_differ_are_named_and_even_ones_are_said_to_be_pooled(cells
         assert found.lines()[-1] == said
         assert "even between" not in " ".join(compare_within(file, found, ("lane",)).lines())
         assert "even between" not in " ".join(read_conditions(file, ReadingSettings(where={"lane": "1"})).lines())
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("name", ["donor", "time", "treatment"])
-def test_cells_without_controls_have_no_even_columns(cells_file: WriteCells, name: str) -> None:
-    path = cells_file(np.ones((4, 1), dtype=np.float32), {"gene": ["A"] * 4, name: ["1", "2"] * 2}, ["A"])
-    with open_cells(path) as file:
-        assert read_conditions(file, ReadingSettings(), columns=Columns("gene", "")).even == ()
 
 
 @pytest.mark.parametrize(

@@ -69,16 +69,6 @@ def test_rarely_expressed_genes_are_not_taken_for_whole_numbers() -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("sparse", [True, False])
-def test_backed_equals_in_memory(screen_file: Callable[..., Path], sparse: bool) -> None:
-    path = screen_file(sparse=sparse)
-    (backed, _), (whole, _) = changes_of(path), changes_of(path, backed=False)
-    for name in ("p", "fdr", "log2_fc", "control_mean"):
-        np.testing.assert_array_equal(getattr(backed, name), getattr(whole, name))
-    assert backed.guides == whole.guides
-
-
-@pytest.mark.soak
 def test_parts_do_not_change_the_result(screen_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     path = screen_file()
     (whole, _) = changes_of(path)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-import pytest
-
-from core.cells.calibration import Calibration
 from core.cells.design import DesignSettings
 from core.cells.label_record import marks_of, record_of
 from core.cells.sampling import SamplingSettings
@@ -46,26 +42,6 @@ def test_clones_are_no_effects_beside_guides(tmp_path: Path) -> None:
     assert f"  {marks_of(record).sentence}" in label_lines("d", record)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize(("bins", "even"), [(4, True), (1, False)])
-def test_depth_is_no_effect(tmp_path: Path, bins: int, even: bool) -> None:
-    screen = NullScreen(**{**vars(SMALL), "depth": 1.5, "changed": 0.02})
-    found = label_null(tmp_path, screen, 0, LabelSettings(design=DesignSettings(bins), sampling=EVERY_PAIR))
-    assert found.labels is not None
-    p = found.labels.changes.p
-    assert (np.nanmean(p < 0.05) < 0.09) == even
-
-
 def test_one_cell_that_strays_into_the_controls_batch_makes_no_comparison(tmp_path: Path) -> None:
     screen = NullScreen(**{**vars(SMALL), "batch_sd": 0.5, "alone": True, "stray": 1})
     assert label_null(tmp_path, screen, 0, LabelSettings(sampling=EVERY_PAIR)).confounded == 8
-
-
-@pytest.mark.soak
-def test_batches_are_compared_across_if_asked(tmp_path: Path) -> None:
-    screen = NullScreen(**{**vars(SMALL), "batch_sd": 0.5, "alone": True})
-    found = label_null(tmp_path, screen, 0, LabelSettings(batch="none", sampling=EVERY_PAIR))
-    assert found.labels is not None
-    assert (found.labels.compared_within, found.confounded) == ((), 0)
-    assert found.effects > 100
-    assert isinstance(found.labels.calibration, Calibration)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from core.cells.groups import GroupSettings
@@ -18,30 +16,6 @@ from core.cells.simulator import ScreenSettings, simulate_screen, write_screen
 from core.errors import InputError
 from tests.cells.cases import LABELLED, write_case
 from tests.cells.truth import calls_of, measure_calls
-
-
-@pytest.mark.soak
-def test_a_file_is_described_before_anything_is_computed(tmp_path: Path) -> None:
-    screen = write_case(tmp_path / "screen.h5ad")
-    found = describe_cells(tmp_path / "screen.h5ad")
-    assert (found.n_cells, found.n_genes, found.batches) == (2_000, 160, 2)
-    assert (found.columns.perturbation, found.columns.control, found.columns.others) == (
-        "perturbation",
-        "non-targeting",
-        ("condition",),
-    )
-    assert (found.n_control, len(found.cells), len(found.multiple)) == (200, 20, 1)
-    assert found.cells == {
-        name: n for name, n in screen.obs["perturbation"].value_counts().items() if "+" not in name and name != "non-targeting"
-    }
-
-
-@pytest.mark.soak
-def test_a_description_tells_what_labels_would_refuse(cells_file: Callable[..., Path]) -> None:
-    path = cells_file(np.ones((5, 1), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "Z"]}, ["A"])
-    found = describe_cells(path)
-    assert found.cells == {"A": 2}  # a single cell cannot be compared
-    assert describe_cells(path, LabelSettings(perturbation="gene", control=("NT",))).columns.given == ("perturbation", "control")
 
 
 @pytest.mark.soak
@@ -107,15 +81,6 @@ def test_a_perturbation_that_shares_no_batch_with_controls_has_no_labels(tmp_pat
     left_out = record_of(labels, LabelSettings())["left_out"]
     assert left_out["confounded perturbations"] == [alone]
     assert alone not in left_out["perturbations with few effects"]
-
-
-@pytest.mark.soak
-def test_a_screen_with_controls_in_batches_of_their_own_is_refused(tmp_path: Path) -> None:
-    screen = simulate_screen(LABELLED, 0)
-    batch = screen.obs["perturbation"].astype(object)
-    write_screen(replace(screen, obs=screen.obs.assign(batch=pd.Categorical(batch))), tmp_path / "screen.h5ad")
-    with pytest.raises(InputError, match=r"no perturbation shares values of batch with enough control cells.*--batch none"):
-        label_screen(tmp_path / "screen.h5ad", LabelSettings(), lambda _: None)
 
 
 @pytest.mark.soak

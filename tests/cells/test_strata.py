@@ -67,14 +67,6 @@ def test_tests_are_pooled_by_van_elterens_weights(screen: Path) -> None:
 
 
 @pytest.mark.soak
-def test_one_stratum_is_no_stratum(cells_file: WriteCells) -> None:
-    path = cells_file(COUNTS, {"gene": LABELS, "plate": ["x"] * 160}, [*GENES, "rest"])
-    plain, within = changes_of(path, ()), changes_of(path, ("plate",))
-    np.testing.assert_allclose(within.p, plain.p, rtol=1e-6)
-    np.testing.assert_allclose(within.log2_fc, plain.log2_fc, rtol=1e-6)
-
-
-@pytest.mark.soak
 def test_cells_of_strata_without_controls_are_left_out(cells_file: WriteCells) -> None:
     path = cells_file(COUNTS, {"gene": LABELS, "batch": ["1"] * 140 + ["3"] * 20}, [*GENES, "rest"])
     with open_cells(path) as file:

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from pyarrow import parquet
 from safetensors.numpy import save_file
 
@@ -225,30 +224,6 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
 
 
 SYMBOL = st.from_regex(r"[A-Za-z0-9.-]{1,8}", fullmatch=True).filter(lambda text: not spreadsheet_damage(text))
-
-
-@pytest.mark.soak
-@given(
-    symbols=st.lists(SYMBOL, min_size=1, max_size=5, unique=True),
-    columns=st.integers(1, 4),
-    data=st.data(),
-)
-def test_word2vec_and_csv_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, symbols: list[str], columns: int, data: st.DataObject
-) -> None:
-    numbers = st.floats(-100, 100, width=32).filter(lambda number: abs(number) >= 2)  # of one scale
-    vectors = data.draw(arrays(np.float32, (len(symbols), columns), elements=numbers))
-    rows = [[symbol, *map(repr, row)] for symbol, row in zip(symbols, vectors.tolist(), strict=True)]
-    head = ["symbol", *(f"d{i}" for i in range(columns))]
-    path = tmp_path_factory.mktemp("round") / "file"
-    for text in (
-        "\n".join([f"{len(symbols)} {columns}", *map(" ".join, rows)]),
-        "\n".join(map(",".join, [head, *rows])),
-    ):
-        path.write_text(text, "utf-8")
-        space = load_space(path, "x")
-        assert space.symbols == tuple(symbols)
-        np.testing.assert_array_equal(space.vectors, vectors)
 
 
 @pytest.mark.soak

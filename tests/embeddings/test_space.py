@@ -80,25 +80,6 @@ def test_what_is_no_space_is_refused(symbols: list[str], vectors: np.ndarray, me
     assert str(caught.value).startswith("here.npz: ")
 
 
-@pytest.mark.soak
-@given(
-    vectors=arrays(np.float32, (6, 3), elements=st.floats(-8, 8, width=32)),
-    labels=st.lists(st.sampled_from("ABCD"), min_size=6, max_size=6),
-)
-def test_every_vector_is_a_mean_that_is_not_zero(vectors: np.ndarray, labels: list[str]) -> None:
-    means = {
-        label: np.mean([v for v, x in zip(vectors.astype(float), labels, strict=True) if x == label], axis=0) for label in labels
-    }
-    expected = {label: mean for label, mean in means.items() if mean.astype(np.float32).any()}
-    if not expected:
-        with pytest.raises(InputError):
-            make_space("s", labels, vectors, "here")
-        return
-    space = make_space("s", labels, vectors, "here")
-    assert space.symbols == tuple(expected)
-    np.testing.assert_allclose(space.vectors, list(expected.values()), rtol=1e-6, atol=1e-30)
-
-
 def test_saved_and_loaded_again_nothing_is_lost(tmp_path: Path) -> None:
     raw = np.array([[1, 2], [3, 4], [0.1, 7]])
     space = make_space("co", ["A", "A", "b c"], raw, "rows", built_from_labels="challenge, all rows")

@@ -73,17 +73,6 @@ def test_rows_and_failures_arrive_with_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_the_same_journal_is_folded_once_however_often_it_is_tried(tmp_path: Path) -> None:
-    workspace, folder = begun(tmp_path)
-    for i, pair_id in enumerate(IDS):
-        append(folder, row(pair_id, 10, (call(f"k{i}"),)))
-        for _ in range(2):
-            ingest_journal(workspace.store, folder, "running")
-    run, rows = found(workspace)
-    assert (list(rows), run.tokens, run.spent_tokens) == (IDS, 60, 90)
-
-
-@pytest.mark.soak
 @pytest.mark.parametrize("at", range(6))
 def test_a_crash_between_two_transactions_costs_nothing(at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace, folder = begun(tmp_path)
@@ -105,17 +94,6 @@ def test_a_crash_between_two_transactions_costs_nothing(at: int, tmp_path: Path,
     ingest_journal(workspace.store, folder, "done")
     run, rows = found(workspace)
     assert (list(rows), run.done, run.tokens, run.spent_tokens) == (IDS, 6, 60, 90)
-
-
-@pytest.mark.soak
-def test_only_what_is_on_disk_for_sure_arrives(tmp_path: Path) -> None:
-    """Of a journal of two rows, the second of which may be taken back since its fsync has not ended."""
-    workspace, folder = begun(tmp_path)
-    append(folder, row(IDS[0]))
-    sure = folder.rows.stat().st_size
-    append(folder, row(IDS[1]))
-    assert ingest_journal(workspace.store, folder, "running", until=sure) == 1
-    assert (list(found(workspace)[1]), found(workspace)[0].folded_bytes) == (IDS[:1], sure)
 
 
 @pytest.mark.soak
@@ -161,15 +139,6 @@ def test_failures_that_do_not_count_any_more_go_and_what_follows_replaces_them(t
     assert (run.done, run.failed, run.spent_tokens) == (3, 0, 30)  # the call that led to the failure was paid for too
     with workspace.store.read() as db:
         assert predictions.row(db, run.id, IDS[2])["tokens"] == 11
-
-
-def test_a_run_that_the_store_lost_is_said_to_be_gone(tmp_path: Path) -> None:
-    workspace, folder = begun(tmp_path)
-    append(folder, row(IDS[0]))
-    with workspace.store.write() as db:
-        runs.delete(db, folder.run)
-    with pytest.raises(NotFound, match="not in the store"):
-        ingest_journal(workspace.store, folder, "done")
 
 
 @pytest.mark.soak
@@ -248,7 +217,6 @@ def test_the_store_follows_until_it_is_over_whatever_is_in_its_way_meanwhile(
     assert "somebody else has it" in run_control.log_tail(workspace, run.id)[-1]
 
 
-@pytest.mark.soak
 def test_a_run_that_the_store_lost_is_told_or_only_said_at_the_end(waiting: tuple[Workspace, Run]) -> None:
     workspace, run = waiting
     with Journal(workspace.run_folder(run.id)) as journal:

@@ -24,7 +24,7 @@ from core.store.runs import Run
 from tests.commands import core_json
 from tests.engine.cases import fast, stored_rows, wish, workspace_with
 from tests.engine.methods import Counting, here
-from tests.fakes.scripted import MODEL, serving
+from tests.fakes.scripted import MODEL
 
 ROWS = 6
 EDGES = [["Qb0", "Hb0", 900], ["Qb1", "Pa1", 800], ["Qb2", "Pa2", 700]]
@@ -221,20 +221,6 @@ def test_a_pack_that_went_between_asking_and_starting_is_refused_before_anything
     assert core_json(workspace.settings.workspace, "runs")["runs"] == []
 
 
-@pytest.mark.soak
-def test_a_method_that_reads_no_packs_does_not_depend_on_them(workspace: Workspace) -> None:
-    """Neither its identity nor its work."""
-    with serving() as url:
-        asked = {"model": MODEL, "endpoint": url}
-        before = launch.resolve(workspace, RunRequest("prompt_only", "bmdm", rows="split=test", **asked))
-        run = run_control.start(workspace, before, "a", fast(url), begin=lambda *_: None)
-        replace_and_take_back_all(workspace)
-        bring_other_kinds(workspace)
-        assert before.packs == {}
-        assert launch.resolve(workspace, RunRequest("prompt_only", "bmdm", rows="split=test", **asked)).key == before.key
-        assert carried_out(workspace, run).done == ROWS
-
-
 @pytest.mark.few(14)
 @pytest.mark.parametrize("name", sorted(methods()))
 def test_a_method_names_the_packs_of_its_tools_and_no_others(name: str) -> None:
@@ -268,17 +254,6 @@ def test_a_pack_of_another_organism_never_answers(workspace: Workspace) -> None:
 
 
 @pytest.mark.soak
-def test_a_human_dataset_reads_human_packs_alone(workspace: Workspace, tmp_path: Path) -> None:
-    rows = "".join(f"STAT{i}_IRF{i},STAT{i},IRF{i},{label}\n" for i, label in enumerate(("up", "down", "none", "up")))
-    (tmp_path / "train.csv").write_text(f"id,pert,gene,label\n{rows}")
-    core_json(workspace.settings.workspace, "import", str(tmp_path / "train.csv"), "--dataset", "people")
-    request = RunRequest("evidence_rules", "people")
-    assert launch.resolve(workspace, request).packs == {}
-    bring(workspace, HUMAN_EDGES, "human.json")
-    assert launch.resolve(workspace, request).packs == {"edges": pack_files.read(workspace.settings, "human").sha256}
-
-
-@pytest.mark.soak
 def test_a_method_that_finds_genes_by_their_orthologs_reads_the_packs_of_another_organism_where_there_are_none(
     workspace: Workspace, tmp_path: Path
 ) -> None:
@@ -299,16 +274,6 @@ def test_a_method_that_finds_genes_by_their_orthologs_reads_the_packs_of_another
 def test_the_demo_whose_genes_are_of_no_organism_reads_any(workspace: Workspace) -> None:
     assert set(packs.pack_hashes(workspace, "none")) == set(packs.pack_hashes(workspace, "mouse")) == {"edges", "signs"}
     assert packs.pack_hashes(workspace, "human") == {}
-
-
-@pytest.mark.soak
-def test_a_spec_without_packs_reads_none_that_came_later(tmp_path: Path) -> None:
-    workspace = workspace_with(tmp_path / "workspace", ROWS)
-    run = planned(workspace)
-    bring(workspace, EDGES, "edges.json")
-    carried_out(workspace, run)
-    seen = [one for row in results(workspace, run)[1] for one in row if one[0] == "protein_interactions"]
-    assert {status for _, _, status, _, _ in seen} == {"offline"}
 
 
 def test_where_nobody_knows_packs_a_plan_with_some_is_refused() -> None:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.actions import launch
-from core.actions.imports import ImportOptions, import_upload
-from core.actions.packs import read_packs
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
 from core.engine.spec import RunSpec
 from core.errors import InputError, NotFound, SettingError
 from core.llm.call_settings import CallSettings
 from core.methods.base import Option
-from tests.engine.cases import wish, workspace_with
+from tests.engine.cases import workspace_with
 from tests.engine.methods import Counting
 
 
@@ -51,21 +47,6 @@ def test_what_a_person_asks_for_is_specified(workspace: Workspace) -> None:
         specify(workspace, method, {"rounds": "3"})
     with pytest.raises(NotFound, match="dataset 'x'"):
         specify(workspace, method, {}, dataset="x")
-
-
-@pytest.mark.soak
-def test_the_packs_that_a_method_reads_are_part_of_the_specification(workspace: Workspace) -> None:
-    method = Counting(reads=("descriptions", "edges"))
-    before = wish(workspace, method)
-    assert before.packs == {}
-    texts = json.dumps({"Qb0": "A kinase.", "Hb0": "Binds things."}).encode()
-    assert import_upload(workspace, texts, "gene_desc.json", ImportOptions()).kind == "descriptions"
-    after = wish(workspace, method)
-    assert after.key != before.key
-    assert after.packs == {"descriptions": hashlib.sha256(texts).hexdigest()}
-    packs = read_packs(workspace, after.packs)
-    assert packs.description_table.entries["Qb0"] == "A kinase."
-    assert wish(workspace, Counting()).packs == {}
 
 
 @pytest.mark.parametrize(

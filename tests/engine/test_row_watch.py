@@ -174,25 +174,6 @@ def test_a_watcher_reads_on_when_its_file_is_begun_anew(tmp_path: Path) -> None:
     assert watcher.read() == []
 
 
-@pytest.mark.soak
-def test_two_markers_of_one_row_are_both_served(tmp_path: Path) -> None:
-    workspace = workspace_with(tmp_path, 1)
-    heard: list[list[Any]] = [[], []]
-    ends: list[Callable[[], None]] = []
-
-    def watch(run: str) -> None:
-        for pair_id, events in zip(("", "Qb0_Hb0"), heard, strict=True):
-            ends.append(ask.listen(ask.watch(workspace, run, pair_id), events.append, every_s=0.005))
-
-    with serving(Script(delay_s=0.05)) as url:
-        argue(workspace, url, watch)
-    for end in ends:
-        end()
-    assert heard[0][0]["kind"] == "row"
-    assert heard[0][-1]["kind"] == "ended"
-    assert heard[0][1:] == heard[1][1:]
-
-
 def test_an_event_that_a_full_disk_cuts_short_is_lost_alone(tmp_path: Path) -> None:
     class FullOnce(FileIO):
         def write(self, data: Any, /) -> int:

@@ -73,34 +73,6 @@ def log_of(workspace: Workspace, run: Run) -> str:
     return "\n".join(run_control.log_tail(workspace, run.id, 1_000))
 
 
-@pytest.mark.soak
-def test_a_server_that_dies_is_replaced_by_the_others_until_it_is_back(tmp_path: Path) -> None:
-    workspace = workspace_with(tmp_path, ROWS)
-    script, port = Script(delay_s=0.02), free_port()
-    with serving(script) as one, serving(script) as two, ExitStack() as third:
-        dying = f"http://127.0.0.1:{port}/v1"
-        stop = third.enter_context(_stoppable(script, port))
-        with working(workspace, f"{one},{two},{dying}") as run:
-            wait_for(workspace, run, ROWS // 3)
-            first = request_counts(dying)["answers"]
-            stop()
-            at = finished(workspace, run)
-            wait_for(workspace, run, max(2 * ROWS // 3, at + 10))
-            until(
-                lambda: {s.address for s in status(workspace, run).servers} == {one, two, dying}, "a heartbeat with its servers"
-            )
-            third.enter_context(_stoppable(script, port))
-        second = request_counts(dying)["answers"]
-    now = assert_whole(workspace, run, ROWS)
-    assert first > 10
-    assert second > 0
-    log = log_of(workspace, run)
-    assert f"server {dying}: resting: the connection failed" in log
-    assert f"server {dying}: ready, after the connection failed" in log
-    assert {s.address for s in now.servers} == {one, two, dying}
-    assert min(s.done for s in now.servers if s.address != dying) > ROWS // 3
-
-
 @contextmanager
 def _stoppable(script: Script, port: int) -> Iterator[Any]:
     """A scripted server on this port; gives the function that ends it at once."""
@@ -120,26 +92,6 @@ def test_the_identity_and_the_cache_do_not_depend_on_the_servers(tmp_path: Path)
     now = assert_whole(workspace, run, 12)
     assert sum(asked) == 24 + 2  # the checks ask one each
     assert now.counts.spent == now.counts.cost  # what the checks cost is no part of the run
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize(
-    ("other", "difference"),
-    [
-        (Script(max_model_len=4096), "has a longest context of 4,096 tokens, expected 131,072 tokens as at"),
-        (Script(logprobs="left out"), "gives no log-probabilities, but"),
-    ],
-)
-def test_a_server_that_differs_is_refused_by_name(tmp_path: Path, other: Script, difference: str) -> None:
-    workspace = workspace_with(tmp_path, 12)
-    with serving() as one, serving(other) as two:
-        with working(workspace, f"{one},{two}") as run:
-            pass
-        asked = request_counts(two)
-    assert_whole(workspace, run, 12)
-    assert f"server {two}: refused: {difference} " in log_of(workspace, run)
-    assert one in log_of(workspace, run)
-    assert asked["/v1/chat/completions"] <= 2  # those of its check
 
 
 def test_servers_join_and_leave_by_the_file(tmp_path: Path) -> None:

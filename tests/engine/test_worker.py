@@ -14,39 +14,18 @@ import pytest
 from core import log
 from core.actions import run_control
 from core.actions import runs as run_actions
-from core.engine.journal import read_entries, read_progress
-from core.engine.row_codec import RetryMark, pair_id_of
+from core.engine.journal import read_progress
 from core.engine.spec import LabelViewSpec
 from core.errors import StateError
 from core.evidence.label_view import LabelView
 from core.methods.base import Context
-from core.store import calls, evidence, predictions, traces
+from core.store import calls, predictions
 from core.types import Pair, RowResult
 from tests.engine.cases import fast, keyed, status, stored_rows, wish, workspace_with
 from tests.engine.methods import Asking, Base, Counting, Whole, constant, here
-from tests.fakes.scripted import Script, request_counts, serving
+from tests.fakes.scripted import request_counts, serving
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
-
-
-@pytest.mark.soak
-def test_a_run_from_plan_to_store(tmp_path: Path) -> None:
-    workspace = workspace_with(tmp_path, 12)
-    method = Asking()
-    with serving(Script(api_key="sk-very-secret")) as url:
-        spec = wish(workspace, method, model="scripted")
-        run = run_control.start(keyed(workspace, url, "sk-very-secret"), spec, "asked", fast(url), begin=here(method), calls=24)
-    assert (run.status, run.total, run.done, run.failed, run.expected_calls) == ("done", 12, 12, 0, 24)
-    with workspace.store.read() as db:
-        frame = predictions.frame(db, run.id)
-        first = frame["pair_id"][0]
-        events, seen, made = traces.of_row(db, run.id, first), evidence.of_row(db, run.id, first), calls.of_row(db, run.id, first)
-    assert len(frame) == 12
-    assert [event["stage"] for event in events] == ["de", "dir"]
-    assert seen[0]["body"] == {"n": 100, "de": 60}  # 3 + 3 of 10 genes are up or down
-    assert [(call.stage, call.cached, call.error) for call in made] == [("de", False, ""), ("dir", False, "")]
-    assert frame["tokens"][0] == sum(call.prompt_tokens + call.completion_tokens for call in made)
-    assert run.tokens == run.spent_tokens == frame["tokens"].sum()
 
 
 @pytest.mark.soak
@@ -139,19 +118,6 @@ def test_an_answer_for_another_row_is_a_failure(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 3)
     run = run_control.start(workspace, wish(workspace, Confused()), "r", fast(), begin=here(Confused()))
     assert (run.done, run.failed) == (2, 1)
-
-
-@pytest.mark.soak
-def test_all_rows_at_once_are_journalled_in_order(tmp_path: Path) -> None:
-    workspace = workspace_with(tmp_path, 300)
-    method = Whole()
-    spec = wish(workspace, method)
-    run = run_control.start(workspace, spec, "r", fast(), begin=here(method))
-    assert (run.status, run.done) == ("done", 300)
-    rows = [pair_id_of(entry) for entry, _ in read_entries(workspace.run_folder(run.id).rows) if not isinstance(entry, RetryMark)]
-    assert tuple(rows) == spec.rows
-    with workspace.store.read() as db:
-        assert tuple(predictions.frame(db, run.id)["pair_id"]) == spec.rows
 
 
 def test_too_few_rows_at_once_stop_the_run(tmp_path: Path) -> None:

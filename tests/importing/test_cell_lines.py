@@ -49,31 +49,6 @@ def content(workspace: Workspace) -> dict[str, object]:
     return {name: sorted(json.dumps(row) for row in frame.astype(str).to_dict("records")) for name, frame in kept.items()}
 
 
-@pytest.fixture(scope="module")
-def both_orders(tmp_path_factory: pytest.TempPathFactory) -> list[Workspace]:
-    made = []
-    for names in (("de", "dir"), ("dir", "de")):
-        workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("line"), author="tester"))
-        for name in names:
-            bring(workspace, DE if name == "de" else DIR, f"k562-{name}.csv")
-        made.append(workspace)
-    return made
-
-
-@pytest.mark.soak
-def test_both_orders_make_one_dataset(both_orders: list[Workspace]) -> None:
-    assert content(both_orders[0]) == content(both_orders[1])
-    for workspace in both_orders:
-        with workspace.store.read() as db:
-            [line] = datasets.list_all(db)
-            frame = pairs.frame(db, line.id)
-        assert (line.name, line.kind, line.organism, line.headline) == ("k562", "ternary", "human", "macro")
-        assert line.context == "K562, chronic myeloid leukaemia; CRISPRi"
-        assert frame["pair_id"].tolist() == ["A_X", "A_Y", "B_X", "B_Y"]
-        assert frame["label"].tolist() == ["up", "none", "down", "none"]
-        assert frame["split"].tolist() == ["train", "train", "test", "test"]
-
-
 def test_one_file_alone(workspace: Workspace) -> None:
     assert bring(workspace, DIR, "K562-dir.csv").name == "k562"
     assert labels(workspace) == {"A_X": "up", "B_X": "down"}

@@ -9,19 +9,16 @@ from pathlib import Path
 import pytest
 
 from core.actions.imports import ImportOptions, import_paths, import_upload, import_uploads
-from core.actions.undo import undo
 from core.actions.workspace import Workspace
 from core.datasets import ScoreTable, SubmissionTable, read
 from core.errors import InputError
 from core.importing.external_scores import MOST_RUNS, choose_columns, run_of
-from core.methods.fusion_settings import FusionSettings
 from core.scoring import sentences
 from core.scoring.compare_runs import compare_runs
 from core.scoring.comparison_words import comparison_sentences
 from core.scoring.run_scores import RunRows, load_scored_rows, score_run
-from core.store import runs
 from core.types import Flag, RowResult
-from tests import cases, derived, worlds
+from tests import cases, worlds
 from tests.datasets.test_external_scores import table
 
 
@@ -70,21 +67,6 @@ def loaded(workspace: Workspace, name: str) -> RunRows:
 
 
 @pytest.mark.soak
-def test_every_column_becomes_a_run_that_can_be_undone(here: Workspace) -> None:
-    outcomes = import_uploads(here, [("tools/graph.csv", content())])
-    assert [(each.kind, each.name, each.rows) for each in outcomes] == [
-        ("external_score", "graph change", 70),
-        ("external_score", "graph rise", 70),
-    ]
-    again = import_uploads(here, [("other.csv", content())])
-    assert [each.new for each in again] == [False, False]
-    undo(here, "graph.csv [rise]")
-    with here.store.read() as db:
-        assert "graph rise" not in [run.name for run in runs.list_all(db)]
-        assert runs.find(db, "graph change").has_rank_scores
-
-
-@pytest.mark.soak
 def test_a_question_that_is_not_answered_has_no_score(here: Workspace) -> None:
     import_upload(here, content(), "graph.csv", ImportOptions(name="by effect", de="change"))
     import_upload(here, content(), "graph.csv", ImportOptions(name="by direction", dir="rise"))
@@ -102,15 +84,6 @@ def test_they_are_compared_in_the_question_that_both_answer(here: Workspace) -> 
     assert words[1].startswith("Only DE can be compared")
     [nothing] = comparison_sentences(compare_runs(loaded(here, "by effect"), loaded(here, "by direction")), "a", "b")
     assert "no comparison" in nothing
-
-
-@pytest.mark.soak
-def test_they_are_components_of_fusions(here: Workspace) -> None:
-    import_upload(here, content(), "graph.csv", ImportOptions(name="by direction", dir="rise"))
-    derived.save_fusion(here, FusionSettings("llm train", ("by direction",), (1.0,), (1.0,)), "fused")
-    alone, fused = score_run(loaded(here, "llm train")).whole, score_run(loaded(here, "fused")).whole
-    assert fused.de.value == alone.de.value  # for which the score says nothing: the LLM counts alone
-    assert fused.dir.value == 1.0
 
 
 def test_options_and_names_that_fit_nothing_are_refused(here: Workspace, tmp_path: Path) -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.plots import cumulative_share
-from tests.strength import examples
 
 WHAT = "prior of P(DE)"
 
@@ -56,25 +53,6 @@ def test_thousands_are_counted_on_a_logarithmic_axis() -> None:
     assert half == (pytest.approx(np.log10(2500)), 50, "2,500 genes hold half")
     assert most == (pytest.approx(np.log10(4500)), 90, "4,500 genes hold 90%")
     assert cumulative_share.figure(table_of([0.01] * 100, ["none"]), WHAT, "gene").layout.xaxis.type is None
-
-
-@pytest.mark.soak
-@examples(30)
-@given(st.lists(st.integers(1, 1000), min_size=1, max_size=130))
-def test_notes_stand_where_the_curve_is_not(weights: list[int]) -> None:
-    shares = np.sort(np.array(weights))[::-1] / sum(weights)
-    table = table_of(shares.tolist(), ["none"])
-    chart = cumulative_share.figure(table, WHAT, "gene")
-    for note, part in zip(chart.layout.annotations, (0.5, 0.9), strict=False):
-        k = int(note.text.split(" ")[0])
-        running = np.array([sum(sorted(weights, reverse=True)[:n]) for n in range(len(weights) + 1)]) / sum(weights)
-        assert running[k] >= part - 1e-9
-        assert running[k - 1] < part
-        # Below the curve right of it, above the curve left of it: it only rises.
-        assert (note.ax > 0, note.ay > 0, note.xanchor, note.yanchor) in {
-            (True, True, "left", "top"),
-            (False, False, "right", "bottom"),
-        }
 
 
 def test_a_wrong_table_is_refused() -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.plots import gene_row_counts
-from core.types import Label
 
 # x and y have one row, z has three, of which one is unlabelled.
 LABELS = ["none", "none", "up", "de", None]
@@ -32,20 +27,6 @@ def test_genes_of_many_rows_are_counted_together() -> None:
     genes = ["a"] * 20 + ["b"] * 31 + ["c"] * 19
     table = gene_row_counts.table(["up"] * 70, genes)
     assert table[["rows_per_gene", "genes", "rows"]].to_numpy().tolist() == [["19", 1, 19], ["20+", 2, 51]]
-
-
-@pytest.mark.soak
-@given(st.lists(st.tuples(st.sampled_from([*Label, None]), st.integers(0, 5)), max_size=150))
-def test_equals_counting_one_by_one(rows: list[tuple[Label | None, int]]) -> None:
-    labels, genes = [label for label, _ in rows], [gene for _, gene in rows]
-    size = {gene: min(n, 20) for gene, n in Counter(genes).items()}
-    table = gene_row_counts.table(labels, genes).set_index("rows_per_gene")
-    assert set(table.index) == {f"{n}+" if n == 20 else str(n) for n in size.values()}
-    for name, found in table.iterrows():
-        mine = [label for label, gene in rows if size[gene] == int(str(name).rstrip("+"))]
-        assert found["rows"] == len(mine)
-        assert found["labelled"] == sum(label is not None for label in mine)
-        assert found["with_effect"] == sum(label in {"up", "down", "de"} for label in mine)
 
 
 def test_shares_with_whiskers_beside_the_overall_share() -> None:

@@ -26,15 +26,6 @@ def test_shares_of_each_label_by_hand() -> None:
     assert up.hovertext[30] == "0.97 to 1.00: 2 of 4 rows, 50.0%"
 
 
-@pytest.mark.soak
-@given(st.lists(st.tuples(st.sampled_from(["up or down", "none"]), st.floats(-5, 5)), min_size=1, max_size=50))
-def test_every_row_is_counted(rows: list[tuple[str, float]]) -> None:
-    chart = score_histograms.figure(pd.DataFrame(rows, columns=["label", "value"]), "score")
-    for trace in chart.data:
-        assert sum(trace.y) == pytest.approx(100)
-    assert len(chart.data) == len({label for label, _ in rows})
-
-
 def test_names_lead_to_the_bin_where_a_label_stands_out() -> None:
     down, up = score_histograms.figure(TABLE, "P(up | DE)").layout.annotations
     assert up.text.endswith("▲</span> up, 4 rows")

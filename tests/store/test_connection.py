@@ -74,18 +74,6 @@ def test_the_stores_of_other_workspaces_are_closed_in_time(tmp_path: Path) -> No
 
 
 @pytest.mark.soak
-def test_what_is_written_is_read(tmp_path: Path) -> None:
-    store = store_at(tmp_path)
-    with store.write() as db:
-        changes.bump(db, "runs", "runs", "datasets")
-        assert bumps(db) == 2  # a write sees its own changes
-        with store.read() as inner:
-            assert bumps(inner) == 2
-    with store.read() as db:
-        assert changes.versions(db) == {"runs": 2, "datasets": 1}
-
-
-@pytest.mark.soak
 def test_a_thread_takes_the_lock_that_it_made_and_a_forked_process_makes_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pytest
 
 from core.actions import runs as actions
@@ -12,7 +11,6 @@ from core.importing import run_writer
 from core.importing.audited_rows import audit_rows
 from core.store import predictions, runs, traces
 from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, MOST_ARGUED, RowFilter
-from core.store.queries import data_frame
 from core.types import RANK_METHODS, Prediction, RowResult, TraceEvent
 
 
@@ -169,20 +167,3 @@ def test_a_change_of_unknown_direction_is_hit_by_either_direction(small_workspac
             )
     assert found(small_workspace, RowFilter(outcome="hit")) == ["Pa_Ga"]
     assert found(small_workspace, RowFilter(outcome="miss")) == ["Pa_Gb", "Pb_Ga"]
-
-
-@pytest.mark.soak
-def test_a_data_frame_is_the_one_that_the_database_gives(small_workspace: Workspace) -> None:
-    query = """SELECT 'P' || (i % 3) AS pert, CASE WHEN i % 2 = 0 THEN 'up' END AS label, i::INTEGER AS whole, i / 4.0 AS number,
-                 CASE WHEN i % 2 = 0 THEN i::INTEGER END AS tokens, CASE WHEN i > 2 THEN i::DOUBLE END AS p,
-                 [['a', 'b'], ['a'], []][i % 3 + 1]::VARCHAR[] AS flags FROM range(7) t(i) WHERE i >= ? ORDER BY i"""
-    with small_workspace.store.read() as db:
-        found, expected = data_frame(db, query, [1]), db.execute(query, [1]).df()
-        run = runs.find(db, "debate").id
-        whole, scored = predictions.frame(db, run), predictions.scored_columns(db, run)
-    pd.testing.assert_frame_equal(found, expected)
-    assert found["flags"][0] is found["flags"][3]
-    by_id = scored.set_index("pair_id").loc[whole["pair_id"]].reset_index()
-    pd.testing.assert_frame_equal(by_id, whole[scored.columns])
-    rest = {"pert", "gene", "label", "split", "p_source", "error", "tokens", "prompt_tokens", "tool_calls"}
-    assert set(whole.columns) - set(scored.columns) == rest

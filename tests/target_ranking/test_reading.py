@@ -12,12 +12,9 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from core.cells.simulator import simulate_screen, write_screen
 from core.errors import InputError
-from core.target_ranking import reading
 from core.target_ranking.expression import normalise
 from core.target_ranking.reading import CellSource, read_source
-from tests.target_ranking import cases
 
 CONDITIONS = ["ctrl"] * 20 + ["A+ctrl"] * 12 + ["B+A"] * 12
 
@@ -48,16 +45,6 @@ def test_a_file_is_read_as_counts_per_10_000(tmp_path: Path, *, sparse: bool) ->
     assert set(found.cells.batches) == {"b1", "b2"}
     assert found.facts["columns"] == {"perturbation": "condition", "control": "ctrl", "batch": "batch"}
     assert found.notes == ()
-
-
-@pytest.mark.soak
-def test_a_file_and_the_simulator_agree(tmp_path: Path) -> None:
-    with cases.registered():
-        write_screen(simulate_screen(reading.SIMULATED, 0), tmp_path / "s.h5ad")
-        from_file, simulated = read_source(CellSource(file=str(tmp_path / "s.h5ad"))), read_source(CellSource())
-    assert np.array_equal(from_file.cells.x, simulated.cells.x)
-    assert from_file.cells.conditions.tolist() == simulated.cells.conditions.tolist()
-    assert from_file.cells.genes == simulated.cells.genes
 
 
 def test_of_many_cells_some_are_kept_and_those_without_a_condition_left_out(tmp_path: Path) -> None:
