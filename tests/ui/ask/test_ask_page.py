@@ -242,7 +242,7 @@ def test_no_link_leads_to_a_label_that_is_hidden(
     app = visit(small_workspace, "ask", asked=argued(small_workspace), again="true")
     assert not app.exception
     assert not [name for frame in app.dataframe for name in frame.value.columns if "debate" in name]
-    assert "debates?" not in str([element.proto for element in app.main])
+    assert "rows?" not in str([element.proto for element in app.main])
     app.button(key="expect-shown").click().run()
     assert hidden == [True, False]
 

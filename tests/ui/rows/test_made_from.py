@@ -43,7 +43,7 @@ def covered_row(workspace: Workspace, run: Run) -> str:
 def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, fused_copy: Workspace, dataset: Dataset) -> None:
     run = the_run(fused_copy, KNN)
     pair_id = covered_row(fused_copy, run)
-    app = visit(fused_copy, "debates", run=run.id, row=pair_id)
+    app = visit(fused_copy, "rows", run=run.id, row=pair_id)
     [table] = [each.value for each in app.dataframe if "similarity" in each.value]
     why = derived_runs.neighbours_of(fused_copy, dataset, pair_id, FOLDS).why
     assert f"{len(why.neighbours):,} labelled rows have a weight" in text_of(app)
@@ -67,7 +67,7 @@ def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, fused_copy
     base, knn = (the_run(fused_copy, name) for name in (LABELLED, KNN))
     fused = save_fusion(fused_copy, FusionSettings(base.id, (knn.id,), (0.25,), (0.5,)), "fused")
     pair_id = covered_row(fused_copy, fused)
-    app = visit(fused_copy, "debates", run=fused.id, row=pair_id)
+    app = visit(fused_copy, "rows", run=fused.id, row=pair_id)
     [table] = [each.value for each in app.dataframe if "weight DE" in each.value]
     with fused_copy.store.read() as db:
         row = predictions.row(db, fused.id, pair_id)
@@ -81,11 +81,11 @@ def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, fused_copy
     ]
     assert "has no dossier" not in text_of(app)
     recovered = save_recovered(fused_copy, base.id, fused.id, (0.25, 0.5), "recovered")
-    again = visit(fused_copy, "debates", run=recovered.id, row=pair_id)
+    again = visit(fused_copy, "rows", run=recovered.id, row=pair_id)
     [parents] = [each.value for each in again.dataframe if "component" in each.value]
     assert parents["P(DE)"].tolist() == [table["P(DE)"][0], row["p_de"]]
     run_actions.delete(fused_copy, knn.id)
-    without = visit(fused_copy, "debates", run=fused.id, row=pair_id)
+    without = visit(fused_copy, "rows", run=fused.id, row=pair_id)
     assert "cannot be shown" in text_of(without)
     assert next(each for each in without.expander if each.label == "As the run recorded it").proto.expanded
     assert not without.exception
@@ -97,7 +97,7 @@ def test_a_row_of_a_knn_that_failed_is_made_from_nothing(visit: Visit, fused_cop
     pair_id = covered_row(fused_copy, run)
     with fused_copy.store.write() as db:
         db.execute("UPDATE prediction SET error = 'Timeout', p_de = NULL WHERE run = ? AND pair_id = ?", [run.id, pair_id])
-    app = visit(fused_copy, "debates", run=run.id, row=pair_id)
+    app = visit(fused_copy, "rows", run=run.id, row=pair_id)
     assert not app.exception
     assert not [each for each in app.dataframe if "similarity" in each.value]
 

@@ -109,7 +109,7 @@ def write_brief(workspace: Workspace) -> None:
 @pytest.mark.soak
 def test_a_row_shows_texts_with_what_was_searched_for(visit: Visit, small_workspace: Workspace) -> None:
     write_brief(small_workspace)
-    app = visit(small_workspace, "debates", run="debate", row="Pa_Ga", q="SURE")
+    app = visit(small_workspace, "rows", run="debate", row="Pa_Ga", q="SURE")
     assert any("\n\n**:orange-background[Sure]**" in text.value for text in app.markdown)
 
 
@@ -120,7 +120,7 @@ def test_links_leave_the_machine_on_a_click_only(open_tab: OpenTab, small_worksp
     page, asked = open_tab(), list[str]()
     page.context.route("https://**", lambda route: (asked.append(route.request.url), route.fulfill(body="an article")))
     with serving(small_workspace.settings.workspace) as server:
-        page.goto(server.url("debates", run="debate", row="Pa_Ga", q="does it"))
+        page.goto(server.url("rows", run="debate", row="Pa_Ga", q="does it"))
         settle(page)
         brief = page.get_by_test_id("stMarkdown").filter(has_text="probability given: 18").first
         assert brief.locator("strong").all_inner_texts() == ["EFFECT", "Sure"]

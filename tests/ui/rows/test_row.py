@@ -16,7 +16,7 @@ def test_runs_side_by_side_each_show_dossier_and_trace(glance: Visit, demo_works
         run = runs.find(db, "simulated debate").id
         other = runs.find(db, "simulated collapsed debate").id
         pair_id = predictions.find_pair_ids(db, run, predictions.RowFilter())[0]
-    app = glance(demo_workspace, "debates", **{"run": run, "with": other, "row": pair_id})
+    app = glance(demo_workspace, "rows", **{"run": run, "with": other, "row": pair_id})
     assert not app.exception
     assert {"id-card", f"id-card-{other}"} <= {each.key for each in app.pills}
     assert len([text for text in app.markdown if "Does it change at all?" in text.value]) == 2
@@ -26,7 +26,7 @@ def test_runs_side_by_side_each_show_dossier_and_trace(glance: Visit, demo_works
 def test_small_numbers_are_read_in_a_sentence(visit: Visit, small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         db.execute("UPDATE prediction SET prediction_up = 5.49e-11, prediction_down = 0.25 WHERE pair_id = 'Pa_Ga'")
-    app = visit(small_workspace, "debates", run="debate", row="Pa_Ga")
+    app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
     shown = "\n".join(text.value for text in app.text)
     assert "submitted: up 5.49 × 10⁻¹¹, down 0.2500, so none 0.7500" in shown
     assert "e-11" not in text_of(app) + shown
@@ -36,7 +36,7 @@ def test_small_numbers_are_read_in_a_sentence(visit: Visit, small_workspace: Wor
 def test_tokens_are_shown_where_no_step_knows_its_seconds(visit: Visit, small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         db.execute("UPDATE trace_event SET tokens = 30, latency_ms = NULL WHERE pair_id = 'Pa_Ga'")
-    app = visit(small_workspace, "debates", run="debate", row="Pa_Ga")
+    app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
     assert not app.exception
     [table] = [each.value for each in app.dataframe if "tokens" in each.value]
     assert set(table["tokens"]) == {30}

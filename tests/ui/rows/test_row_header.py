@@ -42,7 +42,7 @@ def test_a_row_is_a_hit_where_its_list_says_so(small_workspace: Workspace) -> No
 def test_a_row_that_failed_has_a_header_without_numbers(visit: Visit, small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         db.execute("UPDATE prediction SET error = 'Timeout: <b>late</b>' WHERE pair_id = 'Pa_Ga'")
-    app = visit(small_workspace, "debates", run="debate", row="Pa_Ga")
+    app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
     assert pair_of(app) == "### *Pa* ⟶ *Ga*"
     assert not app.metric
     assert "Timeout" in app.error[0].value
@@ -53,7 +53,7 @@ def test_a_row_that_failed_has_a_header_without_numbers(visit: Visit, small_work
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.soak)])
 def test_the_header_stays_in_sight(open_tab: OpenTab, demo_server: Server, scheme: str) -> None:
     page = open_tab(color_scheme=scheme)
-    page.goto(demo_server.url("debates", run="simulated debate"))
+    page.goto(demo_server.url("rows", run="simulated debate"))
     settle(page)
     pane, header = page.locator(".st-key-row-pane"), page.locator(".st-key-row-header")
     brief = pane.get_by_test_id("stColumn").first.bounding_box()

@@ -42,7 +42,7 @@ def next_row(app: AppTest) -> AppTest:
 
 @pytest.mark.soak
 def test_the_next_row_opens_no_store(visit: Visit, demo_workspace: Workspace, attachments: list[str]) -> None:
-    app = visit(demo_workspace, "debates")
+    app = visit(demo_workspace, "rows")
     for _ in range(3):
         before = app.query_params.get("row")
         attachments.clear()
@@ -57,7 +57,7 @@ def test_the_next_row_beside_another_run_opens_no_store(visit: Visit, demo_works
     with demo_workspace.store.read() as db:
         run = runs.find(db, "simulated debate").id
         other = next(key for key in predictions.shared_row_counts(db, run) if key != run)
-    app = visit(demo_workspace, "debates", **{"run": run, "with": other})
+    app = visit(demo_workspace, "rows", **{"run": run, "with": other})
     attachments.clear()
     next_row(app)
     assert len([text for text in app.markdown if text.value.startswith("#### ")]) == 2
@@ -69,7 +69,7 @@ def test_a_row_that_was_not_read_ahead_opens_the_store_once(
     visit: Visit, demo_workspace: Workspace, attachments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rows._AHEAD, "submit", lambda *_: None)
-    app = visit(demo_workspace, "debates")
+    app = visit(demo_workspace, "rows")
     attachments.clear()
     app.button(key="go-right").click().run()
     assert attachments == ["READ_ONLY"]
@@ -87,13 +87,13 @@ def test_nothing_is_drawn_while_the_store_is_held(
         show(*arguments)
 
     monkeypatch.setattr(row, "show", watched)
-    next_row(visit(small_workspace, "debates", run="debate", row="Pa_Ga"))
+    next_row(visit(small_workspace, "rows", run="debate", row="Pa_Ga"))
     assert readers == [0, 0]
 
 
 @pytest.mark.soak
 def test_a_row_that_changed_meanwhile_is_shown_as_it_is_now(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "debates", run="debate", row="Pa_Ga")
+    app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
     actions.add_note(small_workspace, "debate", "Pa_Gb", "written while another row was on screen")
     assert "written while another row was on screen" in [text.value for text in next_row(app).text]
 
@@ -103,6 +103,6 @@ def test_a_row_that_changed_meanwhile_is_shown_as_it_is_now(visit: Visit, small_
 def test_an_address_that_names_nothing_opens_the_page(
     visit: Visit, small_workspace: Workspace, parameters: dict[str, str | Sequence[str]]
 ) -> None:
-    app = visit(small_workspace, "debates", **parameters)
+    app = visit(small_workspace, "rows", **parameters)
     assert not app.exception
     assert pair_of(app) == "### *Pa* ⟶ *Ga*"

@@ -104,6 +104,6 @@ def test_examples_stand_where_nothing_is_searched_for(visit: Visit, small_worksp
 
 
 def test_debates_leads_from_its_search_to_all_runs(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "debates", run="debate", q="does not")
+    app = visit(small_workspace, "rows", run="debate", q="does not")
     [link] = [each.proto for each in app.get("page_link") if each.proto.label == "in all runs"]
     assert "phrase=does+not" in link.query_string

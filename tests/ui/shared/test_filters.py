@@ -26,17 +26,17 @@ def test_rows_that_another_run_ranks_otherwise_come_first(glance: Visit, little_
         ids = predictions.find_pair_ids(db, run, RowFilter())
         frames = [predictions.frame(db, each).set_index("pair_id")["p_de"].reindex(ids).to_numpy() for each in (run, other)]
     moved = np.abs(np.round(rankdata(frames[1]) - rankdata(frames[0]), 6))
-    app = glance(little_demo, "debates", run=run, order=UNLIKE, **{"with": other})
+    app = glance(little_demo, "rows", run=run, order=UNLIKE, **{"with": other})
     assert not app.exception
     assert listed(app) == [ids[i] for i in np.argsort(-moved, kind="stable")]
 
 
 @pytest.mark.soak
 def test_an_order_is_offered_where_it_means_something(visit: Visit, little_demo: Workspace, small_workspace: Workspace) -> None:
-    orders = visit(little_demo, "debates", run=RUN).selectbox(key="order").options
+    orders = visit(little_demo, "rows", run=RUN).selectbox(key="order").options
     assert {CONFIDENTLY_WRONG, MOST_ARGUED, ADVOCATES_DISAGREE} <= set(orders)
     assert UNLIKE not in orders  # no other run is chosen
-    app = visit(small_workspace, "debates", run="debate", order=CONFIDENTLY_WRONG)
+    app = visit(small_workspace, "rows", run="debate", order=CONFIDENTLY_WRONG)
     assert listed(app) == ["Pb_Ga", "Pa_Ga", "Pa_Gb", "Pc_Gc"]
     assert (drawn(app)["name"], drawn(app)["meaning"]) == ("wrong by", COUNTED[CONFIDENTLY_WRONG].meaning)
     assert drawn(app)["values"][:3] == [0.8, 0.7, 0.4]  # of the label it says .2, .3 and .6
@@ -46,7 +46,7 @@ def test_an_order_is_offered_where_it_means_something(visit: Visit, little_demo:
 
 @pytest.mark.soak
 def test_active_filters_are_buttons_that_take_them_off(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "debates", run="debate", call="miss", label="up", p_de=["0.2", "0.8"])
+    app = visit(small_workspace, "rows", run="debate", call="miss", label="up", p_de=["0.2", "0.8"])
     labels = {button.key: button.label for button in app.button if str(button.key).startswith("off-")}
     assert {key: label.replace("\\", "") for key, label in labels.items()} == {
         "off-label": "label: up ✕",
@@ -77,14 +77,14 @@ def test_a_run_that_says_0_or_1_is_sorted_by_what_tells_its_rows_apart(visit: Vi
         ("Pb_Ga", 0, 0, trace(2, "Error querying STRING DB: HTTP Error 404")),
     ]
     assert import_upload(small_workspace, cases.submission(rows), "agent.csv").kind != "failed"
-    app = visit(small_workspace, "debates", run="agent")
+    app = visit(small_workspace, "rows", run="agent")
     assert (listed(app), drawn(app)["name"], drawn(app)["values"]) == (["Pa_Gb", "Pb_Ga", "Pa_Ga"], "steps", [3, 2, 1])
-    app = visit(small_workspace, "debates", run="agent", order=MOST_ERRORS)
+    app = visit(small_workspace, "rows", run="agent", order=MOST_ERRORS)
     assert (listed(app)[0], drawn(app)["name"], drawn(app)["values"]) == ("Pb_Ga", "errors", [2, 0, 0])
-    assert MOST_ERRORS not in visit(small_workspace, "debates", run="debate").selectbox(key="order").options
+    assert MOST_ERRORS not in visit(small_workspace, "rows", run="debate").selectbox(key="order").options
     assert import_upload(small_workspace, cases.submission([*rows[1:], ("Pb_Gb", 1, 0, trace(1))]), "quiet.csv").kind != "failed"
     with small_workspace.store.write() as db:  # as a log in which no agent called a tool
         db.execute("UPDATE trace_event SET kind = 'text' WHERE kind = 'tool_call' AND run = ?", [runs.find(db, "quiet").id])
-    app = visit(small_workspace, "debates", run="quiet")
+    app = visit(small_workspace, "rows", run="quiet")
     assert (drawn(app)["name"], listed(app)[0]) == ("length", "Pb_Ga")  # where all have 0 steps, these tell nothing
     assert MOST_ERRORS not in app.selectbox(key="order").options

@@ -81,7 +81,7 @@ def tab(browser: Browser) -> Iterator[Page]:
 def page(tab: Page, demo_server: Server, demo_workspace: Workspace) -> Page:
     with demo_workspace.store.read() as db:
         run = runs.find(db, RUN)
-    tab.goto(demo_server.url("debates", run=run.id))
+    tab.goto(demo_server.url("rows", run=run.id))
     tab.get_by_role("option").first.wait_for()
     settle(tab)
     return tab
