@@ -383,23 +383,3 @@ def test_wrong_input_and_wrong_usage(furnished: Path, arguments: list[str], stat
     assert "Traceback" not in done.err
     if status == 1:
         assert len(done.err.strip().splitlines()) == 1
-
-
-@pytest.mark.soak
-def test_read_only_from_the_environment(place: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    import_upload(workspace, worlds.pack("lps_response"), "lps.json")
-    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    for arguments in (
-        ["embed", "response", "--name", "s"],
-        ["embed", "load", str(place), "--name", "s"],
-        ["embed", "delete", "near"],
-        ["knn", "--space", "near", "--name", "knn"],
-        [*FUSE, "0.5"],
-        ["fuse", "--from", "llm train", "--base", "llm train", "--w-de", "1", "--w-dir", "1", "--name", "x"],
-        ["undo", "lps.json"],
-    ):
-        done = core(place, *arguments)
-        assert (done.status, done.out) == (1, ""), arguments
-        assert "reading only" in done.err
-    assert core_json(place, "knn", "--space", "near")["coverage"] > 0
-    assert set(core_json(place, "neighbours", "Q0_H0", "--space", "near")) == NEIGHBOURS
