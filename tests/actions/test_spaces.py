@@ -42,8 +42,7 @@ MORE_ROWS = cases.as_csv(["id", "pert", "gene", "label"], [["Pz_Ga", "Pz", "Ga",
 
 def fill(workspace: Workspace) -> None:
     """Six rows, and one pack of each kind, called by its kind."""
-    for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (cases.DEBATES, "debate.csv")):
-        assert import_upload(workspace, content, name).new
+    worlds.import_small(workspace)
     for kind in worlds.PACKS:
         assert import_upload(workspace, worlds.pack(kind), f"{kind}.json").kind == kind
 
