@@ -18,10 +18,10 @@ import pytest
 from filelock import FileLock
 
 from core.actions.demo import make_demo
-from core.actions.imports import import_paths, import_upload
+from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from tests import cases, strength, worlds
+from tests import strength, worlds
 from tests.experiments.benchmark_baselines import cases as lines
 from tests.little_demo import make_little_demo
 
@@ -172,21 +172,28 @@ def workspace(tmp_path: Path, empty_store: Path) -> Workspace:
     return made
 
 
-def _fill_small(workspace: Workspace) -> None:
-    for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (cases.DEBATES, "debate.csv")):
-        assert import_upload(workspace, content, name).kind != "failed"
-
-
 @pytest.fixture(scope="session")
 def small_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that `small_workspace` is a copy of."""
-    return worlds.template(tmp_path_factory.mktemp("small"), _fill_small)
+    return worlds.template(tmp_path_factory.mktemp("small"), worlds.import_small)
 
 
 @pytest.fixture
 def small_workspace(small_template: Path, workspace: Workspace) -> Workspace:
     """A workspace with six rows, four of them labelled, and a debate over four of them, called "debate"."""
     return worlds.copied(small_template, workspace)
+
+
+@pytest.fixture(scope="session")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `screen` is a copy of: the small screen with its space "near" and the runs "llm train" and "llm test"."""
+    return worlds.template(tmp_path_factory.mktemp("furnished"), worlds.furnish)
+
+
+@pytest.fixture
+def screen(furnished: Path, workspace: Workspace) -> Workspace:
+    """That, to change."""
+    return worlds.copied(furnished, workspace)
 
 
 def make_once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Workspace], object]) -> Workspace:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,38 +84,6 @@ def test_every_table_comes_back_and_so_do_the_bytes(made: Path, fresh: Path, tmp
 
 
 @pytest.mark.soak
-def test_a_folder_of_bundles_and_then_all_of_it_again(made: Path, fresh: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "sent"
-    folder.mkdir()
-    for name in RUNS[:2]:
-        core_json(made, "export", name, "--format", "bundle", "--out", str(folder / f"{name}.zip"))
-    assert [record["new"] for record in core_json(fresh, "import", str(folder))["imported"]] == [True, True]
-    before = everything(desk_at(fresh))
-    done = core(fresh, "import", str(folder))
-    assert done.status == 0
-    assert done.err.count("nothing changed") == 2
-    assert everything(desk_at(fresh)) == before
-    # Where it was made, nothing changes either.
-    before = everything(desk_at(made))
-    done = core(made, "import", str(folder / "argued.zip"))
-    assert "exists already as argued, with the same content; nothing changed" in done.err
-    assert everything(desk_at(made)) == before
-
-
-def test_an_imported_run_is_known_by_its_id_and_cannot_be_resumed(made: Path, fresh: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run.zip"
-    core_json(made, "export", "argued", "--format", "bundle", "--out", str(out))
-    core_json(fresh, "import", str(out))
-    with desk_at(made).store.read() as db:
-        key = runs.find(db, "argued").id
-    core_json(fresh, "score", key)
-    for command in ("resume", "retry", "pause", "cancel"):
-        done = core(fresh, command, key)
-        assert done.status == 1
-        assert "imported, not made by a worker of this workspace" in done.err
-
-
-@pytest.mark.soak
 def test_undo_leaves_the_workspace_as_it_was(made: Path, fresh: Path, tmp_path: Path) -> None:
     core_json(made, "export", "argued", "--format", "bundle", "--out", str(tmp_path / "run.zip"))
     before = everything(desk_at(fresh))
@@ -140,34 +107,3 @@ def test_read_only_lets_a_bundle_out_and_none_in(
     assert done.status == 1
     assert "reading only" in done.err
     assert everything(desk_at(fresh)) == before
-
-
-@pytest.mark.soak
-def test_where_no_dataset_knows_its_rows_it_says_which_is_expected(made: Path, tmp_path: Path) -> None:
-    core_json(made, "export", "ruled", "--format", "bundle", "--out", str(tmp_path / "run.zip"))
-    empty = desk_at(tmp_path / "empty")
-    before = everything(empty)
-    done = core(empty.settings.workspace, "import", str(tmp_path / "run.zip"))
-    assert done.status == 1
-    assert len(done.err.strip().splitlines()) == 1
-    assert "expected simulated (none, simulated by rules" in done.err
-    assert everything(empty) == before
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("damage", ["cut", "flipped", "text"])
-def test_a_damaged_bundle_changes_nothing(made: Path, fresh: Path, tmp_path: Path, damage: str) -> None:
-    out = tmp_path / "run.zip"
-    core_json(made, "export", "argued", "--format", "bundle", "--out", str(out))
-    content = bytearray(out.read_bytes())
-    if damage == "flipped":
-        content[len(content) // 2] ^= 0xFF
-    out.write_bytes({"cut": content[:-200], "flipped": content, "text": b"PK\x03\x04 and no more"}[damage])
-    before = everything(desk_at(fresh))
-    files = sorted(os.listdir(tmp_path))
-    done = core(fresh, "import", str(out))
-    assert done.status == 1
-    assert "Traceback" not in done.err
-    assert "damaged zip" in done.err
-    assert everything(desk_at(fresh)) == before
-    assert sorted(os.listdir(tmp_path)) == files

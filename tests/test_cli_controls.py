@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.actions.workspace import Workspace
-from tests import cases, worlds
+from tests import worlds
 from tests.commands import core, core_json
 
 CONTROLS = ["base rate", "gene mean", "perturbation mean", "count-only", "rarer gene"]
@@ -50,35 +50,3 @@ def test_a_knn_has_permuted_vectors_from_the_cache_of_its_space(place: Path) -> 
     [vectors] = [each for each in found["controls"] if each["name"] == "permuted vectors"]
     assert vectors["intervals"]["de"]["low"] <= vectors["de"] <= vectors["intervals"]["de"]["high"]
     assert found["scored"] == "inside 2×2 cells, cut 0"
-
-
-@pytest.mark.soak
-def test_baselines_of_a_split(place: Path, tmp_path: Path) -> None:
-    rows = [
-        (f"P{i}", gene, int(gene == "A" or i % 3 == 0), "train" if i < 6 else "test")
-        for i in range(12)
-        for gene in ("A", "B", "C")
-    ]
-    rows += [("P12", "A", 0, "test")]
-    path = tmp_path / "k562-de.csv"
-    path.write_bytes(cases.as_csv(["pert", "gene", "label", "split"], rows))
-    core_json(place, "import", str(path))
-    found = core_json(place, "baselines", "--dataset", "k562")
-    assert found["split"] == "test"
-    by_name = {each["name"]: each for each in found["baselines"]}
-    of_gene = by_name["gene's training mean"]
-    assert (of_gene["de"]["macro"], of_gene["de"]["genes"], of_gene["dir"]) == (0.5, 3, None)
-    assert of_gene["de"]["micro"] > 0.6
-    assert of_gene["note"] == "base rate per gene, no skill"
-    assert by_name["constant"]["de"] | {"intervals": None} == {"macro": 0.5, "micro": 0.5, "genes": 3, "intervals": None}
-    out = core(place, "baselines", "--dataset", "k562").out
-    [line] = [line for line in out.splitlines() if line.startswith("gene's training mean")]
-    assert line.split()[3] == "0.500"
-
-
-@pytest.mark.soak
-def test_a_split_without_labels_has_no_baselines(place: Path) -> None:
-    done = core(place, "baselines", "--dataset", "bmdm")
-    assert done.status == 1
-    assert "split 'test': got no labelled row in it; expected one of train" in done.err
-    assert core_json(place, "baselines", "--dataset", "bmdm", "--split", "train")["baselines"][0]["dir"]["micro"] == 0.5

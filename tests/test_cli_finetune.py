@@ -30,16 +30,6 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.soak
-def test_without_torch_it_names_the_file_that_brings_it(here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job_folder, "PACKAGES", ("torch_that_is_not_there",))
-    done = core(here.settings.workspace, "finetune", *OPTIONS)
-    assert (done.status, done.out) == (1, "")
-    assert "fine-tuning needs torch_that_is_not_there" in done.err
-    assert "requirements-train.txt" in done.err
-    assert len(done.err.splitlines()) == 1
-
-
-@pytest.mark.soak
 def test_what_cannot_be_is_refused_in_one_line(here: Workspace) -> None:
     for words, said in (
         (("--resume",), "not in this workspace"),

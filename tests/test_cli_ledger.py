@@ -34,22 +34,6 @@ def test_a_hypothesis_from_registration_to_verdict(place: Path) -> None:
     assert "registered after its result was seen" in core(place, "ledger", "list").out
 
 
-def test_the_published_ladder_by_one_command(place: Path) -> None:
-    found = core_json(place, "ledger", "import", "--published")
-    assert (found["imported"], len(found["hypotheses"])) == (9, 9)
-    assert [line["name"] for line in found["hypotheses"] if line["survives_holm"]] == ["kNN fusion"]
-    again = core(place, "ledger", "import", "--published")
-    assert (again.status, "nothing new" in again.err) == (0, True)
-
-
-@pytest.mark.soak
-def test_a_file_is_imported(place: Path, tmp_path: Path) -> None:
-    file = tmp_path / "mine.csv"
-    file.write_text("name,hypothesis,dataset,estimate,se\nours,h,d,0.03,0.01\n", "utf-8")
-    [line] = core_json(place, "ledger", "import", str(file))["hypotheses"]
-    assert (line["source"], line["verdict"]) == ("published elsewhere", "confirmed")
-
-
 @pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("words", "said"),

@@ -145,18 +145,14 @@ def everything(made: Workspace, tmp_path: Path) -> Workspace:
     [
         ("score recov", ["recovered"]),
         ("score knn", []),  # names are as they are written
-        ("note list recov", ["recovered"]),
-        ("compare recov", ["recovered"]),
         ("compare kNN fused,recov", ["fused,recovered"]),
         ("compare kNN fused,asked", ["fused,asked"]),  # no name with a comma, which a list cannot hold
-        ("seeds kNN recov", ["recovered"]),
         ("rubric rate short argued --reading commits", ["commits-itself of argued by scripted"]),
         ("report new paper --runs fused,recov", ["fused,recovered"]),
         ("fuse --base recov", ["recovered"]),
         ("fuse --with kNN,recov", ["kNN,recovered"]),
         ("fuse --reference-run kNN=recov", ["kNN=recovered"]),
         ("search kinase --dataset sim", ["simulated"]),
-        ("run debate --dataset sim", ["simulated"]),
         ("knn --space simulated,te", ["simulated,text"]),
         ("embed delete te", ["text"]),
         ("jobs log kil", ["killed"]),
@@ -211,15 +207,9 @@ FUSION = ("--with", "kNN", "--w-de", "0.5", "--w-dir", "0.5", "--name", "new")
     "command",
     [
         ("score", "fusd"),
-        ("score", "use"),
-        ("compare", "kNN", "fusd"),
         ("compare", "kNN", "asked,fusd"),
         ("audit", "debate", "fusd"),
         ("rubric", "rate", "short", "argued", "--reading", "fusd"),
-        ("seeds", "fusd"),
-        ("note", "list", "fusd"),
-        ("runs", "delete", "fusd"),
-        ("resume", "fusd"),
         ("export", "fusd"),
         ("report", "new", "paper 2", "--runs", "kNN,fusd"),
         ("fuse", "--base", "fusd", *FUSION),
@@ -231,9 +221,3 @@ def test_a_run_that_is_not_there_is_answered_with_runs_like_it(everything: Works
     done = core(everything.settings.workspace, *command)
     assert done.status == 1
     assert re.search("did you mean .*fused", done.err)
-
-
-@pytest.mark.soak
-def test_hypotheses_and_target_rankings_are_answered_likewise(everything: Workspace) -> None:
-    assert "did you mean kNN helps?" in core(everything.settings.workspace, "ledger", "result", "helps").err
-    assert "did you mean screen?" in core(everything.settings.workspace, "targets", "table", "--name", "scren").err

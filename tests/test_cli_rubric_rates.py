@@ -35,14 +35,3 @@ def test_rates_and_worth_of_a_pattern(asked: Workspace) -> None:
     assert len(core_json(place, "rubric", "worth", "program,genes", "debate")["rubrics"]) == 2
     lines = core(place, "rubric", "rate", "program", "debate").out.splitlines()
     assert lines[-1].split()[:4] == ["all", "12", "11", "0.917"]
-
-
-@pytest.mark.soak
-def test_what_is_not_there_is_one_error(asked: Workspace) -> None:
-    place = asked.settings.workspace
-    unknown = core(place, "rubric", "rate", "nothing", "debate")
-    assert (unknown.status, unknown.err.count("\n")) == (1, 1)
-    assert "rubric 'nothing': not known" in unknown.err
-    assert (
-        "answer 'maybe', expected one of yes, no" in core(place, "rubric", "rate", "program", "debate", "--answer", "maybe").err
-    )

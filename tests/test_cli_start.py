@@ -15,7 +15,6 @@ from core.actions.workspace import Workspace
 from core.cli.base import app
 from core.cli.commands import PANELS, Command, Group
 from core.cli.lazy_group import app_of
-from core.store import runs
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = {"numpy", "pandas", "pyarrow", "scipy", "sklearn", "plotly", "streamlit", "openai", "dspy"}
@@ -104,23 +103,3 @@ def test_a_mistyped_command_is_named_with_the_one_it_resembles() -> None:
     done = CliRunner().invoke(app, ["rnus"])
     assert done.exit_code == 2
     assert "'runs'" in done.output
-
-
-def complete(line: str, place: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the shell offers for the word at a place of a line."""
-    for name, value in {"_PERTURBDESK_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(place)}.items():
-        monkeypatch.setenv(name, value)
-    return CliRunner().invoke(app, [], prog_name="perturbdesk").output.split("\n")[:-1]
-
-
-@pytest.mark.soak
-def test_the_shell_completes_commands_options_and_runs(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert complete("perturbdesk ru", 1, monkeypatch) == ["runs", "run", "rubric"]
-    assert complete("perturbdesk cells de", 2, monkeypatch) == ["describe"]
-    assert "--bootstrap" in complete("perturbdesk score --", 2, monkeypatch)
-    with small_workspace.store.read() as db:
-        names = [run.name for run in runs.list_all(db)]
-    line = f"perturbdesk --workspace {small_workspace.settings.workspace} score "
-    assert complete(line, 4, monkeypatch) == names
-    assert complete(f"{line}{names[0]}", 4, monkeypatch) == [name for name in names if name.startswith(names[0])]
-    assert complete("perturbdesk --workspace /nowhere score ", 4, monkeypatch) in ([], [""])

@@ -103,18 +103,6 @@ def test_an_agents_run_comes_back_as_it_was_and_is_the_same_again(made: Path, tm
     assert second.read_bytes() == first.read_bytes()
 
 
-@pytest.mark.soak
-def test_the_package_of_an_import_is_the_same_again(made: Path, tmp_path: Path) -> None:
-    """All but the number of distinct tools, which belongs to the evidence and not to the row."""
-    first, second = tmp_path / "first.zip", tmp_path / "second.zip"
-    packaged(made, "debate", "C", first)
-    fresh = workspace_with(tmp_path / "fresh", ROWS).settings.workspace
-    core_json(fresh, "import", str(first), "--name", "back")
-    (tmp_path / "prompt.txt").write_bytes(member(first, "prompt.txt"))
-    packaged(fresh, "back", "C", second, "--prompt", str(tmp_path / "prompt.txt"))
-    assert second.read_bytes() == first.read_bytes()
-
-
 def member(file: Path, name: str) -> bytes:
     with zipfile.ZipFile(file) as archive:
         return archive.read(name)
@@ -123,14 +111,6 @@ def member(file: Path, name: str) -> bytes:
 def tools_in(file: Path) -> set[str]:
     with zipfile.ZipFile(file) as archive:
         return {name.removeprefix("tools/") for name in archive.namelist() if name.startswith("tools/")}
-
-
-@pytest.mark.soak
-def test_a_rule_set_comes_back_as_it_was(made: Path, tmp_path: Path, given: tuple[str, ...]) -> None:
-    packaged(made, "rules", "B", tmp_path / "rules.zip", *given)
-    fresh = workspace_with(tmp_path / "fresh", ROWS).settings.workspace
-    core_json(fresh, "import", str(tmp_path / "rules.zip"), "--name", "back")
-    assert rows_of(fresh, "back") == rows_of(made, "rules")
 
 
 @pytest.mark.soak
@@ -163,13 +143,6 @@ def test_a_run_without_a_prompt_is_not_packaged(made: Path, tmp_path: Path) -> N
     assert words.startswith("rules: not packaged\n1 error\n  prompt_missing: prompt.txt: not in the zip")
 
 
-@pytest.mark.soak
-def test_a_prompt_that_was_not_run_is_refused(made: Path, tmp_path: Path, given: tuple[str, ...]) -> None:
-    done = core(made, "package", "debate", "--track", "B", "--out", str(tmp_path / "x.zip"), "--json", *given)
-    assert rules(json.loads(done.out), "error") == {"prompt_differs"}
-    assert done.status == 1
-
-
 def test_texts_that_have_changed_since_are_no_longer_the_prompt(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,17 +172,6 @@ def test_a_fusion_of_runs_with_prompts_has_theirs_and_their_tools(made: Path, tm
     [first, *_] = rows_of(place, "all")
     core_json(place, "import", str(out), "--name", "back")
     assert rows_of(place, "back")[first].events[0] == rows_of(place, "debate")[first].events[0]
-
-
-@pytest.mark.soak
-def test_another_file_is_not_written_over(made: Path, tmp_path: Path) -> None:
-    out = tmp_path / "d.zip"
-    out.write_bytes(b"something else")
-    done = core(made, "package", "debate", "--track", "B", "--out", str(out))
-    assert (done.status, done.out) == (1, "")
-    assert done.err == f"error: {out}: another file lies there; choose another name, or use --replace\n"
-    first = packaged(made, "debate", "B", out, "--replace")
-    assert packaged(made, "debate", "B", out) == first  # the same again is no other file
 
 
 @pytest.mark.soak

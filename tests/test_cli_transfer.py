@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.imports import ImportOptions, import_upload
+from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
 from core.stats.official_score import score_with_intervals
 from core.stats.scores_and_labels import ranked_scores
@@ -18,7 +18,6 @@ from core.store import predictions, runs
 from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
 from tests import cases, test_cli, worlds
 from tests.commands import core, core_json
-from tests.embeddings.test_encoders import by_length, serving
 
 EMBED = {"space", "genes", "columns", "coverage"}
 KNN = {"coverage", "de", "dir", "de_covered", "dir_covered", "cuts", "saved", "null_de", "null_dir", "permuted", "seconds"}
@@ -26,13 +25,6 @@ KNN |= {"n", "n_covered", "intervals"}
 NEIGHBOURS = {"prior_de", "prior_up", "neighbours"}
 NEIGHBOUR = {"pair_id", "weight", "share", "label"}
 MADE = {"run", "rows", "uncovered"}
-IMPORTED = {"path", "kind", "name", "rows", "rejected"}
-
-
-@pytest.fixture(scope="module")
-def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small screen with its space "near" and the runs "llm train" and "llm test"; nobody changes it."""
-    return worlds.template(tmp_path_factory.mktemp("furnished"), worlds.furnish)
 
 
 @pytest.fixture
@@ -51,22 +43,6 @@ def test_from_a_process_of_its_own(furnished: Path) -> None:
     wrong = test_cli.core(furnished, "knn", "--space", "far")
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert wrong.stderr == "error: space 'far': not in this workspace, which has near\n"
-
-
-@pytest.mark.soak
-def test_every_pack_and_an_embedding_are_imported(workspace: Workspace, tmp_path: Path) -> None:
-    folder = tmp_path / "files"
-    folder.mkdir()
-    for kind in worlds.PACKS:
-        file_of(folder, f"{kind}.json", worlds.pack(kind))
-    file_of(folder, "near.csv", worlds.table_of({"Ga": [1, 0]}))
-    file_of(folder, "readme.md", b"# words")
-    imported = core_json(workspace.settings.workspace, "import", str(folder))["imported"]
-    assert all(set(record) >= IMPORTED for record in imported)
-    kinds = {record["name"]: record["kind"] for record in imported}
-    assert kinds == {**{kind: kind for kind in worlds.PACKS}, "near": "embedding", None: "unknown"}
-    assert core_json(workspace.settings.workspace, "undo", "near.csv") == {"undone": "near.csv", "kind": "embedding", "rows": 1}
-    assert core_json(workspace.settings.workspace, "embed", "list") == {"spaces": []}
 
 
 def test_spaces_are_built_loaded_listed_and_deleted(workspace: Workspace, tmp_path: Path) -> None:
@@ -109,16 +85,6 @@ def test_spaces_are_built_loaded_listed_and_deleted(workspace: Workspace, tmp_pa
     assert core_json(place, "embed", "text", "--name", "words", "--columns", "1", "--replace")["columns"] == 1
     assert core_json(place, "embed", "delete", "mine") == {"deleted": "mine"}
     assert core_json(place, "embed", "load", file, "--name", "again")["space"] == "again"
-
-
-def test_vectors_from_a_server(workspace: Workspace) -> None:
-    import_upload(workspace, worlds.pack("descriptions"), "desc.json")
-    with serving(by_length) as (url, asked):
-        made = core_json(workspace.settings.workspace, "embed", "text", "--name", "e", "--endpoint", url, "--model", "m")
-        assert (made["genes"], made["columns"], made["coverage"]) == (3, 2, None)  # there are no rows to cover
-        lacking = core(workspace.settings.workspace, "embed", "text", "--name", "f", "--endpoint", url)
-    assert (lacking.status, "expected --model too" in lacking.err) == (1, True)
-    assert len(asked) == 1
 
 
 def test_a_space_that_cannot_be_loaded_does_not_hide_the_others(place: Path, workspace: Workspace) -> None:
@@ -206,24 +172,6 @@ def test_the_saved_run_scores_what_knn_calls_saved(place: Path, workspace: Works
 
 
 @pytest.mark.soak
-def test_knobs_of_knn_change_what_it_gives(place: Path) -> None:
-    plain = core_json(place, "knn", "--space", "near", "--protocol", "loo")
-    for knob in (
-        ["--centre"],
-        ["--power", "4"],
-        ["--de-power", "1"],
-        ["--k", "2"],
-        ["--axis", "pert"],
-        ["--axis", "both"],
-        ["--support-aware", "1"],
-    ):
-        assert core_json(place, "knn", "--space", "near", "--protocol", "loo", *knob)["de"] != plain["de"], knob
-    folds = [core_json(place, "knn", "--space", "near", "--permutations", "0", "--seed", seed) for seed in "01"]
-    assert folds[0]["saved"]["de"] != folds[1]["saved"]["de"]
-    assert folds[0]["de"] == folds[1]["de"]
-
-
-@pytest.mark.soak
 def test_a_run_is_named_once(place: Path) -> None:
     first = core_json(place, "knn", "--space", "near", "--name", "knn")
     again = core_json(place, "knn", "--space", "near", "--name", "knn")
@@ -234,23 +182,6 @@ def test_a_run_is_named_once(place: Path) -> None:
     core_json(place, "knn", "--space", "near", "--name", "knn", "--power", "3", "--replace")
     named = [run for run in core_json(place, "runs")["runs"] if run["name"] == "knn"]
     assert [(run["method"], run["status"], run["total"]) for run in named] == [("knn", "done", 70)]
-
-
-@pytest.mark.soak
-def test_a_run_of_another_space_is_another_run(place: Path, workspace: Workspace) -> None:
-    """The same command after its space was replaced: refused under the same name, made anew with --replace."""
-    command = ("run", "knn", "--set", "spaces=near", "--set", "protocol=test", "--name", "lent")
-    first = core_json(place, *command)
-    assert core_json(place, *command)["id"] == first["id"]
-    vectors = {symbol: vector[::-1] for symbol, vector in worlds.screen().vectors.items()}
-    import_upload(workspace, worlds.table_of(vectors), "near.csv", ImportOptions(replace=True))
-    refused = core(place, *command)
-    assert (refused.status, refused.out) == (1, "")
-    assert "run 'lent' exists with another specification" in refused.err
-    again = core_json(place, *command, "--replace")
-    assert (again["status"], again["done"]) == ("done", first["done"])
-    assert again["id"] != first["id"]
-    assert [path.name for path in (place / "data" / "runs").iterdir()] == [again["id"]]
 
 
 def test_neighbours_print_shares_and_what_is_left_without_some(place: Path) -> None:
@@ -336,42 +267,25 @@ TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
     ("arguments", "status", "words"),
     [
         (["embed", "text", "--name", "s"], 1, "a pack of descriptions: not in this workspace"),
-        (["embed", "network", "--name", "s"], 1, "a pack of network: not in this workspace"),
-        (["embed", "coresponse", "--name", "s", "--of", "row"], 1, "of: got 'row', expected gene, pert"),
-        (["embed", "coresponse", "--name", "s", "--columns", "0"], 1, "columns: got 0, expected 1 or more"),
         (["embed", "coresponse", "--name", "a,b"], 1, "without commas"),
         (["embed", "load", "absent.npz", "--name", "s"], 1, "no such file"),
         (["embed", "load", "pyproject.toml", "--name", "s"], 1, "expected safetensors"),
         (["embed", "delete", "far"], 1, "space 'far': not in this workspace, which has near"),
         (["knn", "--space", ","], 1, "--space: got none"),
-        (["knn", "--space", "near,near"], 1, "each once"),
-        (["knn", "--space", "near", "--power", "0"], 1, "power: got 0"),
-        (["knn", "--space", "near", "--power", "nan"], 1, "power: got nan"),
-        (["knn", "--space", "near", "--k", "0"], 1, "k: got 0"),
-        (["knn", "--space", "near", "--folds", "1"], 1, "folds: got 1"),
         (["knn", "--space", "near", "--support-aware", "2"], 1, "--support-aware: got 2"),
         (["knn", "--space", "near", "--dataset", "other"], 1, "dataset 'other'"),
         (["neighbours", "P0_nobody", "--space", "near"], 1, "row 'P0_nobody': not in this dataset"),
         (["neighbours", "Q0_H0", "--space", "near", "--without", "x"], 1, "row 'x'"),
         (["neighbours", "P0_G0", "--space", "near", "--protocol", "test"], 1, "with its own label"),
-        ([*FUSE, "half"], 1, "got 'half', expected numbers"),
-        ([*FUSE, "0.5,0.1"], 1, "--w-de: got 2 weights for 1 runs"),
-        ([*FUSE, "1.5"], 1, "--w-de: got '1.5', expected numbers with commas between them, each 0 to 1"),
         ([*TRAIN, "llm train"], 1, "--reference-run llm train: expected B=RUN"),
         ([*TRAIN, "llm test=llm train"], 1, "reference run of llm test: it is not fused here"),
         ([*TRAIN, "llm train=nobody"], 1, "run 'nobody'"),
         ([*FUSE, "0.5", "--reference-run", "llm train=llm train"], 1, "under population; expected train"),
         (["fuse", "--from", "b", "--base", "a", "--w-de", "1", "--w-dir", "1", "--name", "x"], 1, "run 'a'"),
-        (["undo", "near"], 1, "import 'near': not in this workspace"),
         (["embed", "text"], 2, "--name"),
         (["embed", "fold", "--name", "s"], 2, "fold"),
-        (["knn", "--space", "near", "--protocol", "all"], 2, "all"),
-        (["knn", "--space", "near", "--axis", "row"], 2, "row"),
-        (["knn", "--space", "near", "--k", "few"], 2, "--k"),
-        (["knn", "--space", "near", "--permutations", "-1"], 2, "--permutations"),
         (["neighbours", "--space", "near"], 2, "PAIR"),
         (["fuse", "--base", "llm train", "--with", "llm train", "--w-de", "0.5", "--w-dir", "0.5"], 2, "--name"),
-        ([*FUSE, "0.5", "--reference", "all"], 2, "all"),
         (["fuse", "--base", "a", "--w-de", "1", "--w-dir", "1", "--name", "x"], 2, "--with"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -383,23 +297,3 @@ def test_wrong_input_and_wrong_usage(furnished: Path, arguments: list[str], stat
     assert "Traceback" not in done.err
     if status == 1:
         assert len(done.err.strip().splitlines()) == 1
-
-
-@pytest.mark.soak
-def test_read_only_from_the_environment(place: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    import_upload(workspace, worlds.pack("lps_response"), "lps.json")
-    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    for arguments in (
-        ["embed", "response", "--name", "s"],
-        ["embed", "load", str(place), "--name", "s"],
-        ["embed", "delete", "near"],
-        ["knn", "--space", "near", "--name", "knn"],
-        [*FUSE, "0.5"],
-        ["fuse", "--from", "llm train", "--base", "llm train", "--w-de", "1", "--w-dir", "1", "--name", "x"],
-        ["undo", "lps.json"],
-    ):
-        done = core(place, *arguments)
-        assert (done.status, done.out) == (1, ""), arguments
-        assert "reading only" in done.err
-    assert core_json(place, "knn", "--space", "near")["coverage"] > 0
-    assert set(core_json(place, "neighbours", "Q0_H0", "--space", "near")) == NEIGHBOURS

@@ -17,11 +17,10 @@ from unittest import mock
 import pytest
 
 from core.actions import runs
-from core.actions.imports import import_upload
 from core.actions.workspace import open_workspace
 from core.cli import progress
 from core.config import Settings
-from tests import cases, commands
+from tests import commands, worlds
 from tests.attacks import ATTACKS, Attack
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,8 +32,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small workspace, which no attack may change."""
     place = tmp_path_factory.mktemp("hostile") / "workspace"
     workspace = open_workspace(Settings(workspace=place, author="tester"))
-    for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (cases.DEBATES, "debate.csv")):
-        assert import_upload(workspace, content, name).kind != "failed"
+    worlds.import_small(workspace)
     return place
 
 

@@ -112,6 +112,12 @@ def llm(ids: Sequence[str], seed: int = 1, tokens: int = 100) -> bytes:
     return cases.submission(rows, tokens)
 
 
+def import_small(workspace: Workspace) -> None:
+    """Import six rows, four of them labelled, and a debate over four of them, called "debate"."""
+    for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (cases.DEBATES, "debate.csv")):
+        assert import_upload(workspace, content, name).kind != "failed"
+
+
 def furnish(workspace: Workspace) -> Screen:
     """Bring the screen with its space "near" and an LLM's runs "llm train" (labelled rows) and "llm test" (the others); an empty
     workspace gets a copy of what was imported once."""

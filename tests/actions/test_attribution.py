@@ -11,7 +11,6 @@ import pytest
 from core.actions import ask, attribution, launch, run_control, studies
 from core.actions.ask import Question
 from core.actions.attribution import AttributionPlan, AttributionRequest
-from core.actions.model_servers import ENDPOINT_FILE
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
@@ -20,7 +19,6 @@ from core.experiments.attribution import report_attribution
 from core.experiments.attribution_arms import EVERY_TOOL, FIRST, ArmKey, refuse_meeting_seeds
 from core.experiments.attribution_words import attribution_json, attribution_lines
 from core.experiments.benchmark_report import ArmLoader
-from core.llm.call_settings import CallSettings
 from core.scoring.run_scores import RunRows
 from core.store import runs
 from core.types import Flag
@@ -220,17 +218,3 @@ def test_what_cannot_be_asked_again_is_refused(asked: tuple[Workspace, Asked]) -
     wrong = core(workspace.settings.workspace, "attribute", "judged 0", "--rows", "sample=1000")
     assert wrong.status == 1
     assert wrong.err.strip().endswith(f"expected at most the {ROWS} rows there are")
-
-
-@pytest.mark.soak
-def test_arms_are_asked_as_the_run_was_unless_other_settings_are_chosen(asked: tuple[Workspace, Asked]) -> None:
-    workspace, run = asked[0], asked[1].found.spec.run
-    file = workspace.settings.data / ENDPOINT_FILE
-    file.write_text(f'[[endpoint]]\naddress = "{workspace.settings.endpoint}"\ntemperature = 0.3\n')
-    try:
-        plan = attribution.plan_attribution(workspace, AttributionRequest(run, "sample=4"))
-        assert [arm.spec.calls for arm in plan.arms] == [{}] * len(plan.arms)
-        cold = AttributionRequest(run, "sample=4", calls=CallSettings(temperature=0.0))
-        assert {str(arm.spec.calls) for arm in attribution.plan_attribution(workspace, cold).arms} == {"{'temperature': 0.0}"}
-    finally:
-        file.unlink()

@@ -108,16 +108,16 @@ def test_everything_that_is_precious_comes_back(tmp_path: Path, demo_workspace: 
         run = runs.list_all(db)[0]
     add_note(workspace, run.id, None, "keep this")
     save_preset(workspace, "debates", "mine", {"a": 1})
-    for name in ("embeddings/s.safetensors", "knowledge/kept/p.json", "knowledge/.p.json.7.part", "fetched/x", "secrets.toml"):
-        (here_ / "data" / name).parent.mkdir(parents=True, exist_ok=True)
-        (here_ / "data" / name).write_bytes(b"content of " + name.encode())
+    kept = {f"data/{folder}/kept/x" for folder in ("knowledge", "embeddings", "prompts", "cells", "comparisons")}
+    for name in (*kept, "data/knowledge/.p.json.7.part", "data/cells/.a.1.part/x", "data/fetched/x", "data/secrets.toml"):
+        (here_ / name).parent.mkdir(parents=True, exist_ok=True)
+        (here_ / name).write_bytes(b"content of " + name.encode())
     out = tmp_path / "b.tar"
     made = commands.core_json(here_, "backup", "--out", str(out))
     assert made == {"path": str(out), "sha256": sha256_of_file(out)}
     members = members_of(out)
     names = list(members)
     assert [line[66:] for line in members[names[-1]].decode().splitlines()] == names[:-1]
-    kept = {"data/embeddings/s.safetensors", "data/knowledge/kept/p.json"}
     assert {n for n in names if "duckdb" not in n and "/runs/" not in n} >= kept | {"SHA256SUMS"}
     assert not [n for n in names if any(word in n for word in ("cache", "lock", "desk.log", "fetched", "secrets", ".part"))]
 

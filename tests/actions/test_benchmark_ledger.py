@@ -26,16 +26,6 @@ ABOUT = '[hypothesis]\nclaim = "Similar genes respond alike"\nprediction = "the 
 CLAIMED = FUSED + ABOUT
 
 
-@pytest.fixture(scope="module")
-def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return worlds.template(tmp_path_factory.mktemp("furnished"), worlds.furnish)
-
-
-@pytest.fixture
-def screen(workspace: Workspace, furnished: Path) -> Workspace:
-    return worlds.copied(furnished, workspace)
-
-
 Run = tuple[Workspace, benchmarks.SavedBenchmark]
 
 

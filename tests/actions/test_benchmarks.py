@@ -100,16 +100,6 @@ def methods_with(voting: Voting) -> benchmarks.FindMethod:
     return find
 
 
-@pytest.fixture(scope="module")
-def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return worlds.template(tmp_path_factory.mktemp("furnished"), worlds.furnish)
-
-
-@pytest.fixture
-def screen(workspace: Workspace, furnished: Path) -> Workspace:
-    return worlds.copied(furnished, workspace)
-
-
 def report(workspace: Workspace, saved: benchmarks.SavedBenchmark) -> BenchmarkReport:
     with workspace.store.read() as db:
         return report_benchmark(db, saved.spec, saved.dataset, saved.rows, saved.runs)

@@ -15,7 +15,6 @@ from core.actions.job_kinds.base import Job
 from core.actions.label_request import LabelRequest
 from core.actions.workspace import Workspace
 from core.cells.groups import GroupSettings
-from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
 from core.errors import InputError, StateError
@@ -24,7 +23,6 @@ from core.jobs.folder import write_json
 from core.jobs.process import identify_process
 from core.jobs.state import NO_REASON
 from tests.cells.cases import write_case
-from tests.commands import core
 
 HERE = "127.0.0.1"
 WAIT_S = 300
@@ -127,25 +125,3 @@ def test_one_that_a_command_began_says_how_it_is_resumed(
     )
     job_control.resume(workspace, job)
     assert [list(command) for command in started] == [arguments]
-
-
-@pytest.mark.soak
-def test_all_settings_reach_the_command(workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = LabelSettings(
-        perturbation="condition",
-        control=("ctrl",),
-        batch="batch",
-        guide="guide",
-        groups=GroupSettings(35, leave_out_small=True, keep_unknown=True),
-        thresholds=Thresholds(0.04, 0.7, 0.06, 0.2),
-        sampling=SamplingSettings(True, 7, 3, (0.6, 0.2, 0.2), (0.5, 0.25, 0.25), 4),
-        most_remaining=0.6,
-        in_memory=True,
-    )
-    started: list[tuple[str, ...]] = []
-    monkeypatch.setattr(jobs, "start", lambda _workspace, _folder, _kind, arguments, **_about: started.append(tuple(arguments)))
-    cells.start_labels(workspace, str(screen), LabelRequest("screen", settings, "K562 cells"), HERE)
-    seen: list[object] = []
-    monkeypatch.setattr("core.actions.cells.label_cells", lambda *given: seen.extend(given) or 1 / 0)
-    core(workspace.settings.workspace, *started[0])
-    assert seen[2] == LabelRequest("screen", settings, "K562 cells")

@@ -130,17 +130,11 @@ def test_bad_rows_are_rejected_and_listed(small: Workspace, tmp_path: Path) -> N
         assert imports.rejected_rows(db)["line"].tolist() == [5]
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return worlds.template(tmp_path_factory.mktemp("screen"), worlds.furnish)
-
-
 @pytest.mark.soak
-def test_a_stand_in_never_enters_a_fusion(made: Path, workspace: Workspace, tmp_path: Path) -> None:
+def test_a_stand_in_never_enters_a_fusion(screen: Workspace, tmp_path: Path) -> None:
     """The rows that the model lacks are ranked by the base alone, as if the run were not there."""
-    here = worlds.copied(made, workspace)
-    screen = worlds.screen()
-    known = list(zip(screen.ids, screen.labels, strict=True))[: screen.n_train]
+    here, world = screen, worlds.screen()
+    known = list(zip(world.ids, world.labels, strict=True))[: world.n_train]
     change = {"up": 1.0, "down": -1.0, "none": 0.0}
     values = {tuple(key.split("_", 1)): change[str(label)] + i / 1000 for i, (key, label) in enumerate(known) if i % 5}
     import_predictions(here, table(tmp_path / "model.csv", values), PredictionOptions(name="model"))

@@ -8,17 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.actions import backups, cells, doctor
+from core.actions import cells, doctor
 from core.actions.imports import import_upload
 from core.actions.label_request import LabelRequest
 from core.actions.undo import undo
-from core.actions.workspace import Workspace, open_workspace
+from core.actions.workspace import Workspace
 from core.cells.groups import GroupSettings
 from core.cells.label_record import marks_of
 from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
-from core.config import Settings
 from core.errors import InputError, StateError
 from core.hashes import sha256_of_file
 from core.store import changes, datasets, imports, pairs
@@ -108,18 +107,6 @@ def test_undo_removes_rows_and_tables(workspace: Workspace, screen: Path) -> Non
     with workspace.store.read() as db:
         assert datasets.list_all(db) == []
     assert make(workspace, screen).new
-
-
-@pytest.mark.soak
-def test_a_backup_holds_the_tables(workspace: Workspace, screen: Path, tmp_path: Path) -> None:
-    made = make(workspace, screen)
-    (workspace.settings.data / "cells" / ".abc.1.part").mkdir()
-    (workspace.settings.data / "cells" / ".abc.1.part" / "effects.parquet").write_bytes(b"being written")
-    backups.back_up(workspace, tmp_path / "b.zip")
-    restored = open_workspace(Settings(workspace=tmp_path / "restored"))
-    backups.restore(restored, tmp_path / "b.zip")
-    assert cells.screen_folder(restored, dataset_of(restored)).record() == made.record
-    assert not any(".part" in name for name in files_of(restored))
 
 
 @pytest.mark.soak

@@ -6,8 +6,6 @@ soak/test_job_kills.py kills it, soak/test_faulty.py reads 300 debates on server
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,36 +14,11 @@ from core.actions.clash import clash_of_run
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.clash import SPEECHES
-from core.errors import NotFound
 from core.store import predictions
 from core.types import Flag
-from tests.actions.test_readings import copy_of
-from tests.fakes.scripted import Script, ScriptedPrompt, request_counts, serving, write_reply
+from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply
 
 ROWS, DEBATES = 3, 6
-
-
-def points_of(workspace: Workspace) -> list[dict[str, object]]:
-    found = clash_of_run(workspace, "debate")
-    return found.points.sort_values(list(found.points), ignore_index=True).to_dict("records")
-
-
-@pytest.mark.soak
-def test_interrupted_it_goes_on_and_asks_nothing_twice(small_workspace: Workspace, tmp_path: Path) -> None:
-    whole = copy_of(small_workspace, tmp_path)
-    with serving() as url:
-        settings = ReadingSettings(concurrency=1, token_budget=1)
-        part = readings.start_reading(small_workspace, SPEECHES, "debate", replace(settings, endpoint=url))
-        assert (part.status, part.done) == ("budget", 1)
-        with pytest.raises(NotFound, match="is budget"):
-            clash_of_run(small_workspace, "debate")
-        execution = replace(run_control.settings_of(small_workspace, part.id), token_budget=None)
-        resumed = run_control.resume(small_workspace, part.id, settings=execution, begin=run_control.work_on)
-        assert (resumed.status, resumed.done) == ("done", ROWS)
-        assert request_counts(url)["/v1/chat/completions"] == DEBATES + 1  # one of the health check
-        undisturbed = readings.start_reading(whole, SPEECHES, "debate", ReadingSettings(endpoint=url))
-    assert undisturbed.id == resumed.id
-    assert points_of(small_workspace) == points_of(whole)
 
 
 BAD = {

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from core.actions import component_loader, derived_runs, launch, run_control, spaces
-from core.actions import runs as run_actions
 from core.actions.component_loader import WorkspaceComponents
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace, open_workspace
@@ -40,11 +39,6 @@ from tests.worlds import Screen
 
 NAN = float("nan")
 TEST, LOO, FOLDS = EvaluationProtocol("test"), EvaluationProtocol("loo"), EvaluationProtocol("folds", 3, 1)
-
-
-@pytest.fixture(scope="module")
-def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return worlds.template(tmp_path_factory.mktemp("furnished"), worlds.furnish)
 
 
 @pytest.fixture
@@ -147,22 +141,6 @@ def test_a_knn_run_holds_the_priors_of_its_plan(
 
 
 @pytest.mark.soak
-def test_a_row_that_nothing_covers_has_the_base_rates_and_says_so(workspace: Workspace, world: Screen) -> None:
-    run = knn(workspace, "knn")
-    found = rows_of(workspace, "knn")
-    assert flags_of(found) == {"Q0_H2": ["uncovered"]}  # H2 has no vector
-    n, up, down = (sum(map(world.labels.count, labels)) for labels in (("up", "down", "none"), ("up",), ("down",)))
-    assert (n, up, down) == (70, 19, 23)
-    np.testing.assert_allclose(probabilities(found.loc[["Q0_H2"]])[0], [42 / 70, 19 / 42, 19 / 70, 23 / 70], atol=1e-15)
-    event = trace_of(workspace, run, "Q0_H2")
-    assert event["content"].startswith("No labelled row is similar to H2 (near · by target gene · power 2")
-    assert event["content"].endswith(
-        "the base rates of the labelled rows that it may see stand in, P(DE) 0.6000 and P(up | DE) 0.4524."
-    )
-    assert event["meta"] == {"prior_de": None, "prior_up": None, "support": 0.0}
-
-
-@pytest.mark.soak
 def test_priors_by_hand(small_workspace: Workspace) -> None:
     """Gc at cosines 0.8 and 0.96 to Ga and Gb, of two rows each: prior 0.64·2 / (0.64·2 + 0.9216·2) with power 2."""
     import_upload(small_workspace, worlds.table_of({"Ga": [1, 0], "Gb": [0.6, 0.8], "Gc": [0.8, 0.6]}), "axes.csv")
@@ -177,16 +155,6 @@ def test_priors_by_hand(small_workspace: Workspace) -> None:
         "Ga: similarity 0.800, 41.0% of the weight; 1 up, 1 down, 0 none",
     ]
     assert trace_of(small_workspace, run, "Pc_Gc")["role"] == "NEIGHBOURS"
-
-
-@pytest.mark.soak
-def test_without_an_effect_there_is_no_direction_to_ask_for(small_workspace: Workspace) -> None:
-    """Gc is like Gb alone, whose rows are none: P(DE) is 0 and nothing stands in for the direction."""
-    import_upload(small_workspace, worlds.table_of({"Ga": [1, 0], "Gb": [0, 1], "Gc": [0, 2]}), "axes.csv")
-    knn(small_workspace, "knn", space="axes")
-    row = rows_of(small_workspace, "knn").loc["Pc_Gc"]
-    assert (row["p_de"], row["prediction_up"], row["prediction_down"], list(row["flags"])) == (0, 0, 0, [])
-    assert np.isnan(row["p_up_given_de"])
 
 
 @pytest.mark.soak
@@ -486,17 +454,6 @@ def test_a_fusion_is_weighted_percentiles_of_its_parents(workspace: Workspace) -
 
 
 @pytest.mark.soak
-def test_flags_say_what_fell_back_and_what_is_partly_covered(workspace: Workspace, world: Screen) -> None:
-    knn(workspace, "knn", LOO)
-    fuse(workspace, "fused", "llm train", "knn")
-    base, other, found = (flags_of(rows_of(workspace, name)) for name in ("llm train", "knn", "fused"))
-    assert base
-    assert other
-    expected = {key: [*base.get(key, []), *(["partly_covered"] if key in other else [])] for key in world.ids}
-    assert found == {key: flags for key, flags in expected.items() if flags}
-
-
-@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_a_partly_covered_row_keeps_the_bases_percentile_whatever_the_weight(workspace: Workspace) -> None:
     run = knn(workspace, "knn", LOO)
@@ -779,19 +736,6 @@ def test_what_is_no_fusion_of_that_base_is_refused(workspace: Workspace) -> None
     assert everything(workspace) == before
 
 
-@pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_the_same_decomposition_is_the_same_run(workspace: Workspace) -> None:
-    knn(workspace, "knn", LOO)
-    fuse(workspace, "fused", "llm train", "knn")
-    made = save_recovered(workspace, "llm train", "fused", (0.5, 0.5), "back")
-    assert save_recovered(workspace, "llm train", "fused", (0.5, 0.5), "back") == made
-    with pytest.raises(StateError, match="run 'back' exists with another specification"):
-        save_recovered(workspace, "llm train", "fused", (0.4, 0.5), "back")
-    run_actions.delete(workspace, "back")
-    assert save_recovered(workspace, "llm train", "fused", (0.5, 0.5), "back").id == made.id
-
-
 # --- runs of chosen rows, and other contents ----------------------------------------------------------------------------
 
 
@@ -813,38 +757,6 @@ def test_a_knn_of_some_rows_gives_them_the_same_predictions(workspace: Workspace
 def knn_spec(workspace: Workspace, **more: object) -> RunSpec:
     options = {"spaces": "near", "protocol": "test", **more}
     return launch.resolve(workspace, RunRequest("knn", options=options, rows="split=test"))
-
-
-@pytest.mark.soak
-def test_a_knn_of_the_engine_whose_space_changed_has_no_priors_of_its_own_any_more(workspace: Workspace, world: Screen) -> None:
-    launched(workspace, "knn", "engine", "split=test", spaces="near", protocol="test")
-    references = {"llm test": "llm train"}
-    more = cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]])
-    for change, what in (
-        (lambda: other_vectors(workspace, world), "spaces"),
-        (lambda: import_upload(workspace, more, "more.csv"), "labels"),
-    ):
-        change()
-        with pytest.raises(StateError, match=f"engine: its {what} have changed since it was made"):
-            fuse(workspace, "fused", "llm test", "engine", reference="train", references=references)
-        if what == "spaces":
-            request = RunRequest("knn", options={"spaces": "near", "protocol": "test"}, rows="split=test", name="engine")
-            launch.start(workspace, request, replace=True)
-            fuse(workspace, "between", "llm test", "engine", reference="train", references=references)
-
-
-@pytest.mark.soak
-def test_spaces_are_part_of_what_a_run_is(workspace: Workspace, world: Screen) -> None:
-    before = knn_spec(workspace)
-    assert knn_spec(workspace) == before
-    other_vectors(workspace, world)
-    after = knn_spec(workspace)
-    assert set(before.sources) == set(after.sources) == {"near"}
-    assert before.key != after.key
-    with pytest.raises(NotFound, match="space 'far': not in this workspace, which has near"):
-        knn_spec(workspace, spaces="near, far")
-    fused = RunRequest("fusion", options={"base": "llm test", "with": "llm train"})
-    assert launch.resolve(workspace, fused).sources == {}
 
 
 def test_a_worker_refuses_another_space_than_planned(workspace: Workspace, world: Screen) -> None:

@@ -11,7 +11,7 @@ from core.actions import imports as actions
 from core.actions.imports import ImportOptions, import_paths, import_upload
 from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
-from core.errors import InputError, NotFound, ReadOnly, StateError
+from core.errors import InputError, NotFound, StateError
 from core.store import changes, datasets, imports, pairs, predictions, runs
 from core.types import Flag
 from tests import cases
@@ -210,14 +210,6 @@ def test_an_import_that_breaks_half_way_leaves_nothing(small_workspace: Workspac
     with pytest.raises(ZeroDivisionError):
         import_upload(small_workspace, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "x.csv")
     assert everything(small_workspace) == before
-
-
-def test_read_only_refuses_before_it_reads(small_workspace: Workspace) -> None:
-    reader = open_workspace(dataclasses.replace(small_workspace.settings, read_only=True))
-    with pytest.raises(ReadOnly):
-        import_upload(reader, cases.TRAIN, "train.csv")
-    with pytest.raises(ReadOnly):
-        undo(reader, "train.csv")
 
 
 def test_every_import_is_in_the_trail(small_workspace: Workspace) -> None:

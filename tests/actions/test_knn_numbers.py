@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from core.actions import knn_numbers
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.knn_numbers import find_null, numbers_of, read_null, write_null
-from core.actions.workspace import Workspace, open_workspace
+from core.actions.workspace import Workspace
 from core.methods.fusion_components import DatasetPriors
 from core.transfer.cuts import cut_values
 from core.transfer.knn_settings import KnnSettings
@@ -59,12 +58,6 @@ def test_a_damaged_file_is_written_anew(workspace: Workspace, found: DatasetPrio
     assert read_null(kept) is None
     np.testing.assert_array_equal(find_null(workspace, found.inputs, found.labels, 2, 3).values, null.values)
     assert kept.read_bytes() == whole
-
-
-def test_nothing_is_written_where_a_workspace_is_open_for_reading_only(workspace: Workspace, found: DatasetPriors) -> None:
-    reader = open_workspace(replace(workspace.settings, read_only=True))
-    assert numbers_of(reader, found, FOLDS, 2).null is not None
-    assert files(workspace) == []
 
 
 def test_a_null_without_a_direction_reads_back(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from core import log
 from core.actions.page_imports import import_path
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings, default_import_roots, import_folders
-from core.errors import InputError, ReadOnly, StateError
+from core.errors import InputError, StateError
 from core.importing.import_target import DEFAULT_OPTIONS, Imported
 from tests import cases, worlds
 
@@ -163,9 +163,3 @@ def test_what_is_a_table_is(confined: Workspace, allowed: Path) -> None:
     assert "sideways" in outcome.rejected[0].detail
     (allowed / "orthologs.json").write_bytes(worlds.pack("orthologs"))
     assert import_here(confined, allowed / "orthologs.json")[0].kind == "orthologs"
-
-
-def test_read_only(confined: Workspace, allowed: Path) -> None:
-    closed = Workspace(replace(confined.settings, read_only=True))
-    with pytest.raises(ReadOnly):
-        import_here(closed, allowed)

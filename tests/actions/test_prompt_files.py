@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from core.actions import launch, prompt_files, run_control
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
+from core.actions.workspace import Workspace
 from core.datasets.prompt_files import PromptFile, read_prompts
 from core.engine.journal import read_progress
 from core.engine.request import RunRequest
@@ -255,15 +254,6 @@ def test_without_the_kept_file_a_run_stops_and_says_so(workspace: Workspace, ser
 def test_a_hash_leads_nowhere_else(workspace: Workspace) -> None:
     with pytest.raises(StateError, match="expected a SHA-256"):
         prompt_files.read_kept(workspace, "../desk.duckdb")
-
-
-@pytest.mark.soak
-def test_a_backup_holds_what_was_asked(workspace: Workspace, tmp_path: Path, server: str) -> None:
-    run = started(workspace, server, csv_of(ASKED))
-    core_json(workspace.settings.workspace, "backup", "--out", str(tmp_path / "b.zip"))
-    core_json(tmp_path / "there", "restore", str(tmp_path / "b.zip"))
-    there = open_workspace(Settings(workspace=tmp_path / "there"))
-    assert prompt_files.read_kept(there, run.spec["options"]["prompts"]) == ASKED
 
 
 def test_a_submission_holds_the_prompts_that_were_asked(workspace: Workspace, tmp_path: Path, server: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,8 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 import pytest
 
-from core.actions import ablations, bundles, export, launch, readings, run_control, site
-from core.actions.component_loader import WorkspaceComponents, default_dataset
+from core.actions import ablations, bundles, export, launch, readings, run_control
 from core.actions.imports import import_upload
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace, open_workspace
@@ -25,15 +24,13 @@ from core.engine.request import RunRequest
 from core.errors import InputError, NotFound, StateError
 from core.methods.base import method_named
 from core.methods.judge_rubric import JudgeRubric, dossier_of, messages_of, reading_options
-from core.report import selection
-from core.scoring import run_scores
 from core.store import evidence, predictions, rubrics, runs, text_search
 from core.store.runs import Run
 from core.store.text_search import TextQuery
 from core.types import READING_METHODS
-from tests import commands
+from tests import commands, worlds
 from tests.bundled import stored
-from tests.cases import DEBATES, TEST, TRAIN, submission
+from tests.cases import submission
 from tests.fakes.scripted import Script, request_counts, serving
 from tests.jobs.crashed import as_if_killed
 
@@ -51,8 +48,7 @@ def server() -> Iterator[str]:
 def read(tmp_path_factory: pytest.TempPathFactory, server: str) -> Workspace:
     """A debate on four rows and its reading, "reading", shared: tests only look at it."""
     workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("read") / "workspace", author="tester"))
-    for content, name in ((TRAIN, "train.csv"), (TEST, "test.csv"), (DEBATES, "debate.csv")):
-        assert import_upload(workspace, content, name).kind != "failed"
+    worlds.import_small(workspace)
     readings.start_reading(workspace, RUBRIC, "debate", ReadingSettings("reading", endpoint=server))
     return workspace
 
@@ -280,22 +276,6 @@ def test_every_command_on_predictions_says_that_it_has_none(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.few(3)
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda _, db: run_scores.load_scored_rows(db, "reading"),
-        lambda _, db: selection.select(db, ["debate"], [["debate", "reading"]]),
-        lambda workspace, _: WorkspaceComponents(workspace, default_dataset(workspace, None)).run("reading"),
-        lambda workspace, _: site.build_site(workspace, "reading"),
-    ],
-    ids=["scores", "report", "components", "site"],
-)
-def test_nothing_that_predicts_or_scores_is_made_from_it(read: Workspace, use: Callable[..., object]) -> None:
-    with read.store.read() as db, pytest.raises(InputError, match="without predictions"):
-        use(read, db)
-
-
 def test_it_is_started_with_a_rubric_alone(read: Workspace, server: str) -> None:
     options = reading_options(RUBRIC, "debate")
     with pytest.raises(InputError, match="start it with `rubric run NAME RUN --judge model`"):
@@ -344,8 +324,7 @@ def test_a_reading_goes_and_comes_as_a_bundle_and_as_tables(read: Workspace, tmp
     built = bundles.build_bundle(read, "reading")
     assert [problem.rule for problem in built.problems] == ["parents"]
     other = open_workspace(Settings(workspace=tmp_path / "other", author="tester"))
-    for content, name in ((TRAIN, "train.csv"), (TEST, "test.csv"), (DEBATES, "debate.csv")):
-        import_upload(other, content, name)
+    worlds.import_small(other)
     assert import_upload(other, built.content, "reading.bundle.zip").kind == "bundle"
     assert stored(other, "reading") == stored(read, "reading")
     pd.testing.assert_frame_equal(readings.answers(other, RUBRIC, "debate")[0], readings.answers(read, RUBRIC, "debate")[0])

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.actions import jobs, run_control
-from core.actions.workspace import Workspace, open_workspace
+from core.actions.workspace import Workspace
 from core.engine.journal import Journal
-from core.engine.spec import ExecutionSettings, RunSpec
-from core.errors import ReadOnly, StateError
+from core.errors import StateError
 from core.store import changes, runs
 from core.types import Failed
 from tests.engine.cases import fast, status, wish, workspace_with
@@ -115,21 +113,3 @@ def test_runs_of_other_origins_have_no_worker(small_workspace: Workspace) -> Non
     ):
         with pytest.raises(StateError, match="run debate: imported, not made by a worker"):
             refused(small_workspace, "debate")
-
-
-@pytest.mark.soak
-def test_read_only_refuses_every_change(workspace: Workspace) -> None:
-    method = Counting()
-    spec: RunSpec = wish(workspace, method)
-    run_control.start(workspace, spec, "r", fast(), begin=nobody)
-    reader = open_workspace(dataclasses.replace(workspace.settings, read_only=True))
-    for change in (
-        lambda: run_control.start(reader, spec, "other", ExecutionSettings(), begin=nobody),
-        lambda: run_control.resume(reader, "r", begin=nobody),
-        lambda: run_control.cancel(reader, "r"),
-        lambda: run_control.work_on(reader, "r"),
-    ):
-        with pytest.raises(ReadOnly, match="reading only"):
-            change()
-    assert not workspace.run_folder("other").exists
-    assert run_control.states(reader)[next(iter(run_control.states(reader)))].state == "waiting"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import pytest
 
 from core.actions import runs as actions
 from core.actions.imports import import_upload
-from core.actions.workspace import Workspace, open_workspace
-from core.errors import InputError, NotFound, ReadOnly, StateError
+from core.actions.workspace import Workspace
+from core.errors import InputError, NotFound, StateError
 from core.store import changes, notes, runs
 from tests import cases
 
@@ -109,18 +108,3 @@ def test_deleting_a_run_keeps_its_notes_in_the_trail_and_its_file_can_come_again
     assert last["action"] == "delete"
     assert json.loads(last["detail"])["notes"][0]["text"] == "worth keeping"
     assert import_upload(small_workspace, cases.DEBATES, "debate.csv").new
-
-
-@pytest.mark.soak
-def test_read_only_refuses_every_change(small_workspace: Workspace) -> None:
-    reader = open_workspace(dataclasses.replace(small_workspace.settings, read_only=True))
-    for change in (
-        lambda: actions.rename(reader, "debate", "x"),
-        lambda: actions.set_values(reader, "debate", {"note": "x"}),
-        lambda: actions.delete(reader, "debate"),
-        lambda: actions.add_note(reader, "debate", None, "x"),
-        lambda: actions.add_figure_note(reader, "debate", "ROC curves", "./breakdown", "x"),
-        lambda: actions.delete_note(reader, "x"),
-    ):
-        with pytest.raises(ReadOnly, match="reading only"):
-            change()

@@ -29,17 +29,6 @@ def settings_of(weighting: Weighting = DEFAULT, protocol: EvaluationProtocol = T
     return KnnSettings(("near",), protocol, SimilaritySettings(weighting))
 
 
-@pytest.fixture(scope="module")
-def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return worlds.template(tmp_path_factory.mktemp("furnished"), worlds.furnish)
-
-
-@pytest.fixture
-def screen(workspace: Workspace, furnished: Path) -> Workspace:
-    worlds.copied(furnished, workspace)
-    return workspace
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize("axis", ["gene", "pert"])
 def test_rows_are_those_of_a_run(screen: Workspace, tmp_path: Path, axis: str) -> None:

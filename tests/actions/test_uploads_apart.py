@@ -21,7 +21,7 @@ from core.actions.upload_process import TASKS
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.errors import InputError, ReadOnly, SettingError, SystemFailure, UnsafeFile
+from core.errors import InputError, SettingError, SystemFailure, UnsafeFile
 from core.importing.import_target import Imported, ImportOptions
 from core.records import from_json, to_json
 from core.store import changes
@@ -87,12 +87,6 @@ def test_what_takes_too_long_is_ended(shared: Workspace) -> None:
     hurried = replace(shared, settings=replace(shared.settings, upload_time_s=0.05))
     with pytest.raises(InputError, match=r"x\.csv: not read within 0\.05 s"):
         read_apart(hurried, "import", [("x.csv", cases.TRAIN)], asdict(ImportOptions()))
-
-
-def test_a_reader_uploads_nothing(shared: Workspace) -> None:
-    reader = replace(shared, settings=replace(shared.settings, read_only=True))
-    with mock.patch.object(uploads_apart.subprocess, "Popen", side_effect=AssertionError("started")), pytest.raises(ReadOnly):
-        imports.import_uploads(reader, [("train.csv", cases.TRAIN)])
 
 
 def test_its_environment_holds_no_setting_and_no_key(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.actions import walks
-from core.actions.workspace import Workspace, open_workspace
-from core.errors import InputError, NotFound, ReadOnly
+from core.actions.workspace import Workspace
+from core.errors import InputError, NotFound
 from core.store import changes, runs
 from core.store import walks as stored
 from core.store.walks import Stop
@@ -66,19 +66,3 @@ def test_what_cannot_be_a_stop_is_refused(small_workspace: Workspace, stop: Stop
     with pytest.raises(InputError, match=words):
         walks.add_stop(small_workspace, replace(stop, **changed))
     assert sentences(small_workspace, stop) == []
-
-
-@pytest.mark.soak
-def test_a_reader_changes_nothing(small_workspace: Workspace, stop: Stop) -> None:
-    key = walks.add_stop(small_workspace, stop)
-    reader = open_workspace(replace(small_workspace.settings, read_only=True))
-    for change in (
-        lambda: walks.add_stop(reader, stop),
-        lambda: walks.set_sentence(reader, key, "x"),
-        lambda: walks.move_stop(reader, key, 1),
-        lambda: walks.delete_stop(reader, key),
-        lambda: walks.delete_walk(reader, stop.dataset, stop.walk),
-    ):
-        with pytest.raises(ReadOnly, match="reading only"):
-            change()
-    assert sentences(reader, stop) == [""]

@@ -264,13 +264,6 @@ def test_a_note_is_kept(visit: Visit, small_workspace: Workspace) -> None:
     assert found[["author", "text"]].to_numpy().tolist() == [["Ada", "is *this* an argument?"]]
 
 
-@pytest.mark.soak
-def test_an_empty_note_is_none(visit: Visit, small_workspace: Workspace) -> None:
-    press(visit(small_workspace, "rows", run="debate"), "Add note")
-    with small_workspace.store.read() as db:
-        assert notes.of_run(db, the_run(small_workspace).id).empty
-
-
 def test_a_run_is_renamed_scored_and_remarked_on(visit: Visit, small_workspace: Workspace) -> None:
     run = the_run(small_workspace)
     app = visit(small_workspace, "data", tab="Runs and notes")
@@ -282,23 +275,6 @@ def test_a_run_is_renamed_scored_and_remarked_on(visit: Visit, small_workspace: 
     after = the_run(small_workspace, "another name")
     assert (after.id, after.public_score, after.note) == (run.id, 0.569, "base")
     assert app.sidebar.selectbox(key="choose_run").options == ["another name"]
-
-
-@pytest.mark.soak
-def test_a_wrong_score_is_explained_and_nothing_is_changed(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "data", tab="Runs and notes")
-    app.text_input(key=f"score-{the_run(small_workspace).id}").input("high")
-    press(app, "Save")
-    assert "expected a number between 0 and 1" in app.error[0].value
-    assert the_run(small_workspace).public_score is None
-
-
-def test_a_run_is_deleted(visit: Visit, small_workspace: Workspace) -> None:
-    app = press(visit(small_workspace, "data", tab="Runs and notes"), "Delete")
-    assert not app.exception
-    assert not app.warning
-    with small_workspace.store.read() as db:
-        assert runs.list_all(db) == []
 
 
 @pytest.mark.soak

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
 from core.store import changes, runs
-from tests import cases
+from tests import worlds
 from tests.ui.conftest import OpenTab, settle, then
 from tests.ui.provider import providing, sign_in
 from tests.ui.serving import Server, serving
@@ -45,8 +44,7 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """A workspace that the tests of this file change."""
     workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("shared") / "workspace", author="whoever runs it"))
-    for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (cases.DEBATES, "debate.csv")):
-        assert import_upload(workspace, content, name).kind != "failed"
+    worlds.import_small(workspace)
     return workspace
 
 

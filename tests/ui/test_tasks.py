@@ -23,7 +23,7 @@ from core.store.text_search import TextQuery
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from tests.derived import save_knn
-from tests.ui.conftest import OpenTab, button, heading, settle, then
+from tests.ui.conftest import OpenTab, button, heading, settle
 from tests.ui.serving import Server, serving
 
 if TYPE_CHECKING:
@@ -203,36 +203,6 @@ def test_the_same_row_in_three_runs(open_tab: OpenTab, table: list[str], demo_co
             person.page.get_by_test_id("stMain").get_by_text(name, exact=True).filter(visible=True).first.wait_for()
         table.append(line_of("the same row in three runs", person))
     assert person.clicks == 3
-
-
-@pytest.mark.soak
-def test_a_link_opened_elsewhere(person: Person, open_tab: OpenTab, demo_workspace: Workspace) -> None:
-    run = the_run(demo_workspace)
-    person.begin_at("rows", run=run.id)
-    person.page.get_by_role("option").first.wait_for()
-    person.press("j")
-    person.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    person.click(person.page.get_by_role("button", name="Copy link"))
-    person.page.get_by_text("Link copied").wait_for()
-    link = person.page.evaluate("navigator.clipboard.readText()")
-    shown = heading(person.page).inner_text()
-    elsewhere = open_tab()
-    elsewhere.goto(link.strip())
-    heading(elsewhere).get_by_text(shown, exact=True).wait_for()
-    assert (person.clicks, person.keys) == (1, 1)
-
-
-@pytest.mark.soak
-def test_a_weight_moved(person: Person, demo_workspace: Workspace) -> None:
-    person.begin_at("fuse", run=the_run(demo_workspace).id)
-    settle(person.page)
-    main, mean = person.page.get_by_test_id("stMain"), person.page.locator(".fusion .scores .mean .number").first
-    before, height = mean.inner_text(), main.evaluate("page => page.scrollHeight")
-    person.page.locator(".fusion input[data-key=w_de_knn]").focus()
-    for _ in range(4):
-        then(person.page, lambda: person.press("PageDown"))
-        assert main.evaluate("page => page.scrollHeight") == height
-    assert mean.inner_text() != before
 
 
 @pytest.mark.soak

@@ -64,12 +64,6 @@ def test_a_link_to_an_unknown_row_says_so(glance: Visit, little_demo: Workspace)
     assert "does not have the linked row" in app.warning[0].value
 
 
-@pytest.mark.soak
-def test_without_a_space_it_says_what_to_do(visit: Visit, small_workspace: Workspace) -> None:
-    assert "Build one from a knowledge pack" in text_of(visit(small_workspace, "neighbours"))
-    assert "Build one from a knowledge pack" in text_of(visit(small_workspace, "fuse"))
-
-
 def test_a_space_from_these_labels_is_not_offered(visit: Visit, little_copy: Workspace) -> None:
     spaces.embed(little_copy, "coresponse", "co", {"dataset": "simulated", "of": "gene", "columns": 4, "seed": 0})
     for page in ("neighbours", "fuse"):

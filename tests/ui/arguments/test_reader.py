@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from core.actions import labels, readings, rubrics
-from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.store import changes, runs
 from core.store.rubrics import Sample, TextLabel
 from core.ui.arguments import reader
 from core.ui.arguments.reader import Progress, Reading
-from tests import cases
+from tests import worlds
 from tests.ui.arguments.reading import CONTENT, RUBRIC, stored, wait_for_text, wait_until_stored
 from tests.ui.conftest import OpenTab, Visit, settle
 from tests.ui.serving import Server, chromium, serving
@@ -125,8 +124,7 @@ def test_a_reader_without_the_right_to_write_cannot_label(
 def own(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """A workspace in which this file labels."""
     workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("labels") / "workspace", author="tester"))
-    for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (cases.DEBATES, "debate.csv")):
-        assert import_upload(workspace, content, name).kind != "failed"
+    worlds.import_small(workspace)
     drawn(workspace)
     return workspace
 

@@ -76,16 +76,6 @@ def test_undo_says_what_went(visit: Visit, small_workspace: Workspace) -> None:
 
 
 @pytest.mark.soak
-def test_an_undo_that_is_refused_confirms_nothing(visit: Visit, small_workspace: Workspace) -> None:
-    app = visit(small_workspace, "data", tab="History")
-    chosen = next(key for key in app.selectbox(key="undo_which").options if "train.csv" in key)
-    app.selectbox(key="undo_which").select(chosen).run()
-    press(app, "Undo import")
-    assert "runs predict its rows" in app.error[0].value
-    assert confirmation_of(app) == ("", [])
-
-
-@pytest.mark.soak
 @pytest.mark.parametrize(("name", "links"), [("again.csv", ["Errors of again"]), ("test2.csv", ["Open the dataset"])])
 def test_an_import_leads_to_what_came_of_it(visit: Visit, small_workspace: Workspace, name: str, links: list[str]) -> None:
     files = {
