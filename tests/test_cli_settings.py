@@ -43,7 +43,6 @@ HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
         ((*LABELS, "--most-effects", "-1"), "--most-effects: got -1, expected 1 or more"),
         ((*LABELS, "--seed", "-1"), "--seed: got -1, expected 0 or more"),
         ((*LABELS, "--fdr", "0"), "--fdr: got 0.0, expected more than 0, at most 1"),
-        (("claims", "S", "--relation", "eats"), "--relation: got 'eats', expected activates, represses"),
         ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "foo"), "--metric: got 'foo', expected de, dir, mean, hit_rate"),
         ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "hit_rate"), "--metric: got 'hit_rate', expected de, dir, mean"),
         ((*HYPOTHESIS, "--smallest", "1"), "--smallest: got 1.0, expected more than 0, less than 1"),
@@ -76,7 +75,6 @@ def test_a_value_beyond_a_range_names_its_option(tmp_path: Path, words: tuple[st
         (("knn", "--space", "x", "--power", "high"), "--power: got 'high', expected a number, more than 0"),
         ((*FUSE, "--w-de", "1", "--reference", "foo"), "--reference: got 'foo', expected population, train"),
         ((*LABELS, "--pert-shares", "1", "0", "all"), "3 numbers with commas between them, each 0 to 1"),
-        (("clash", "S", "--status", "x"), "--status: got 'x', expected answered, ignored, unclear"),
     ],
 )
 def test_wrong_usage_says_the_same_and_whose_help_says_more(tmp_path: Path, words: tuple[str, ...], said: str) -> None:

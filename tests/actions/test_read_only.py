@@ -89,7 +89,6 @@ from core.actions.readings import ReadingPlan
 from core.actions.studies import Arm
 from core.actions.submissions import PackageOptions
 from core.actions.workspace import Person, Workspace, open_workspace
-from core.audit.claim_checks import ClaimsRequest
 from core.audit.rubric import Rubric
 from core.cells.screen import LabelSettings
 from core.config import REPOSITORY, Settings
@@ -373,7 +372,7 @@ READERS: Mapping[str, Callable[[Stage], object]] = {
     "benchmarks.find_benchmark": lambda s: benchmarks.find_benchmark(s.plain, parse_benchmark(BENCHMARK)),
     "cells.describe_typed": lambda s: cells.describe_typed(s.plain, "p.h5ad", LabelSettings(), "127.0.0.1"),
     "claim_knowledge.load_knowledge": lambda s: claim_knowledge.load_knowledge(s.plain, None),
-    "claims.claims_of_run": lambda s: claims.claims_of_run(s.crashed, "r", ClaimsRequest()),
+    "claims.claims_of_run": lambda s: claims.claims_of_run(s.crashed, "r"),
     "clash.clash_of_run": lambda s: clash.clash_of_run(s.crashed, "r"),
     "cells.control_expression_of": lambda s: cells.control_expression_of(s.plain, "d"),
     "cells.find_problems": lambda s: with_cursor(s.plain, lambda db: cells.find_problems(s.plain, db)),
