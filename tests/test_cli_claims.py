@@ -27,9 +27,9 @@ def import_regulation(workspace: Workspace) -> None:
 
 def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
-    assert "no pack" in core(place, "claims", "debate").out
+    assert "no pack" in core(place, "rubric", "run", "claims", "debate").out
     import_regulation(small_workspace)
-    found = core_json(place, "claims", "debate")
+    found = core_json(place, "rubric", "run", "claims", "debate")
     # Each brief says "Pa regulates Ga", which in the row Pa_Ga is the question itself; one says what is no claim.
     assert {count["role"]: (count["texts"], count["claiming"], count["answers"]) for count in found["counts"]} == {
         "EFFECT": (3, 3, 1),
@@ -44,19 +44,17 @@ def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspac
     assert {(each["pack"], each["entry"]) for each in found["claims"]} == {("collectri", "Pa activates Ga")}
     statuses = [each["rubric"].removeprefix("claim that is ") for each in found["worth"]]
     assert statuses == ["supported", "contradicted", "not known"]
-    chosen = core_json(place, "claims", "debate", "--role", "UP", "--subject", "PA", "--relation", "regulates")
-    assert [(each["pair_id"], each["subject"], each["object"], each["is_answer"]) for each in chosen["claims"]] == [
+    of_up = [each for each in found["claims"] if each["role"] == "UP"]
+    assert [(each["pair_id"], each["subject"], each["object"], each["is_answer"]) for each in of_up] == [
         ("Pa_Ga", "Pa", "Ga", True),
         ("Pb_Ga", "Pa", "Ga", False),
     ]
-    assert core_json(place, "claims", "debate", "--status", "contradicted")["claims"] == []
 
 
 def test_a_model_reads_claims_and_is_held_against_the_rules(small_workspace: Workspace) -> None:
     """The scripted reader finds "Pa regulates Ga" as the rules do; in the row of Gb it invents a quotation as well."""
     place = small_workspace.settings.workspace
     import_regulation(small_workspace)
-    assert "no finished reading" in core(place, "claims", "debate", "--reader", "model").err
     invented = '{"subject": "Pa", "relation": "binds", "object": "Ga", "quote": "They bind each other."}'
     script = Script(
         answer=lambda prompt: (
@@ -64,27 +62,27 @@ def test_a_model_reads_claims_and_is_held_against_the_rules(small_workspace: Wor
         )
     )
     with serving(script) as url:
-        reading = core_json(place, "rubric", "run", "claims", "debate", "--judge", "model", "--endpoint", url)
-    assert reading["roles"]["all"]["answers"] == {"yes": 7, "no": 5}  # four briefs only answer the question, one says nothing
-    found, by_rules = core_json(place, "claims", "debate", "--reader", "model"), core_json(place, "claims", "debate")
+        found = core_json(place, "rubric", "run", "claims", "debate", "--judge", "model", "--endpoint", url)
+    assert found["roles"]["all"]["answers"] == {"yes": 7, "no": 5}  # four briefs only answer the question, one says nothing
+    by_rules = core_json(place, "rubric", "run", "claims", "debate")
     assert found["counts"] == by_rules["counts"]
-    assert (found["reading"], found["unread"], found["not_found"]) == (reading["reading"], 0, 3)
+    assert (found["unread"], found["not_found"], by_rules["reading"]) == (0, 3, None)
     assert found["agreement"] == {"both": 7, "rules_alone": 0, "model_alone": 0, "total": 7}
     assert all("Pa regulates Ga" in each["quote"] for each in found["claims"])
-    said = core(place, "claims", "debate", "--reader", "model", "--reading", reading["reading"]).out
+    said = core(place, "rubric", "run", "claims", "debate", "--reading", found["reading"]).out
     assert "3 of its claims have quotations or names that are not in the text" in said
     assert "both find 7 (100%)" in said
-    assert "--reader model" in core(place, "claims", "debate", "--reading", "newest").err
-    assert "a model reads no others" in core(place, "claims", "debate", "--reader", "model", "--texts", "verdict").err
 
 
 @pytest.mark.parametrize("judge", ["rule", "model"])
 def test_labels_of_people_correct_the_reader(small_workspace: Workspace, judge: str) -> None:
     """By the labels one brief with a claim lies among those without: of 8 that have one the reader finds 7."""
     place = small_workspace.settings.workspace
+    shown = ("rubric", "run", "claims", "debate")
     if judge == "model":
         with serving() as url:
-            readings.start_reading(small_workspace, RUBRIC, "debate", ReadingSettings(endpoint=url))
+            reading = readings.start_reading(small_workspace, RUBRIC, "debate", ReadingSettings(endpoint=url))
+        shown = (*shown, "--reading", reading.id)
     answers = readings.answers(small_workspace, RUBRIC, "debate", judge)[0]  # type: ignore[arg-type]
     said = {(each.pair_id, each.seq): str(each.answer) for each in answers.itertuples()}
     missed = next(key for key, answer in said.items() if answer == "no")
@@ -95,14 +93,10 @@ def test_labels_of_people_correct_the_reader(small_workspace: Workspace, judge: 
         if (key := (text.pair_id, text.seq))
     ]
     labels.give_labels(small_workspace, RUBRIC, "debate", given)
-    reader = "rules" if judge == "rule" else "model"
-    rates = core_json(place, "claims", "debate", "--reader", reader)["rates"]["roles"]["all"]
+    rates = core_json(place, *shown)["rates"]["roles"]["all"]
     assert (rates["n"], rates["yes"], rates["labels"], rates["missing_labels"]) == (12, 7, 12, 38)
     assert (rates["sensitivity"]["estimate"], rates["specificity"]["estimate"]) == (7 / 8, 1)
-    assert (
-        "the reader finds a claim in 0.875"
-        in core(place, "claims", "debate", "--reader", "rules" if judge == "rule" else "model").out
-    )
+    assert "the reader finds a claim in 0.875" in core(place, *shown).out
 
 
 def test_labels_of_claims_say_how_many_are_right(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +104,8 @@ def test_labels_of_claims_say_how_many_are_right(small_workspace: Workspace, mon
     place = small_workspace.settings.workspace
     with serving() as url:
         reading = readings.start_reading(small_workspace, RUBRIC, "debate", ReadingSettings(endpoint=url))
-    assert "Nobody has labelled its claims" in core(place, "claims", "debate", "--reader", "model").out
+    shown = ("rubric", "run", "claims", "debate", "--reading", reading.id)
+    assert "Nobody has labelled its claims" in core(place, *shown).out
     right = RIGHT_CLAIM.rubric
     sample = labels.draw_sample(small_workspace, right, reading.id, 20)
     given = [
@@ -118,15 +113,9 @@ def test_labels_of_claims_say_how_many_are_right(small_workspace: Workspace, mon
         for number, text in enumerate(sample.texts)
     ]
     labels.give_labels(small_workspace, right, reading.id, given)
-    assert "39 more are missing" in core(place, "claims", "debate", "--reader", "model").out
+    assert "39 more are missing" in core(place, *shown).out
     monkeypatch.setattr(rubric_rates, "FEWEST_LABELS", 10)
-    precision = core_json(place, "claims", "debate", "--reader", "model")["precision"]["roles"]["all"]
+    precision = core_json(place, *shown)["precision"]["roles"]["all"]
     assert (precision["n"], precision["labels"], precision["corrected"]["estimate"]) == (11, 11, pytest.approx(10 / 11))
     assert core_json(place, "rubric", "rate", "right_claim", reading.id)["roles"]["all"]["labels"] == 11
-    assert core_json(place, "claims", "debate")["precision"] is None
-
-
-def test_a_run_without_texts_is_said(small_workspace: Workspace) -> None:
-    done = core(small_workspace.settings.workspace, "claims", "debate", "--texts", "thought")
-    assert (done.status, done.out) == (1, "")
-    assert "no texts of the kind thought" in done.err
+    assert core_json(place, "rubric", "run", "claims", "debate")["precision"] is None

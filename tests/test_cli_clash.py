@@ -9,11 +9,11 @@ from tests.fakes.scripted import Script, serving, write_reply
 
 def test_points_are_counted_by_side_and_outcome_and_chosen(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
-    assert "no finished reading" in core(place, "clash", "debate", "--reading", "newest").err
+    assert "neither rule nor pattern" in core(place, "rubric", "run", "clash", "debate", "--judge", "rule").err
     with serving() as url:
-        found = core_json(place, "clash", "debate", "--endpoint", url)
+        found = core_json(place, "rubric", "run", "clash", "debate", "--endpoint", url)
         assert (
-            core_json(place, "clash", "debate", "--endpoint", url)["reading"] == found["reading"]
+            core_json(place, "rubric", "run", "clash", "debate", "--endpoint", url)["reading"] == found["reading"]
         )  # the same is not asked twice
     # Three rows, each with two debates; the scripted reader has the second side answer the first.
     assert (found["debates"], found["judged"], found["not_found"], found["replies"]) == (6, 0, 0, False)
@@ -28,19 +28,19 @@ def test_points_are_counted_by_side_and_outcome_and_chosen(small_workspace: Work
     assert by_outcome["right"] + by_outcome["wrong"] == 3
     assert found["worth"] == []  # every row has an ignored point, and none one that decides
     assert "judge gives no reason" in found["sentences"][0]
-    chosen = core_json(place, "clash", "debate", "--reading", found["reading"], "--side", "DOWN", "--status", "ignored")["points"]
-    assert [(each["pair_id"], each["stage"]) for each in chosen] == [(row, "dir") for row in ("Pa_Ga", "Pa_Gb", "Pb_Ga")]
+    again = core_json(place, "rubric", "run", "clash", "debate", "--reading", found["reading"])
+    ignored = [each for each in again["points"] if each["side"] == "DOWN" and each["status"] == "ignored"]
+    assert [(each["pair_id"], each["stage"]) for each in ignored] == [(row, "dir") for row in ("Pa_Ga", "Pa_Gb", "Pb_Ga")]
 
 
 def test_a_finished_reading_refuses_the_options_for_asking_a_model(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
     with serving() as url:
-        reading = core_json(place, "clash", "debate", "--endpoint", url)["reading"]
+        reading = core_json(place, "rubric", "run", "clash", "debate", "--endpoint", url)["reading"]
         for option, *value in (("--endpoint", url), ("--seed", "3"), ("--no-cache",), ("--name", "again"), ("--detach",)):
-            refused = core(place, "clash", "debate", "--reading", reading, option, *value)
+            refused = core(place, "rubric", "run", "clash", "debate", "--reading", reading, option, *value)
             assert (refused.status, option in refused.err, "asks no model" in refused.err) == (2, True, True)
-    assert core_json(place, "clash", "debate", "--reading", reading, "--seed", "0")["points"]
-    assert core(place, "clash", "debate", "--reading", reading, "--status", "loud").status == 2
+    assert core_json(place, "rubric", "run", "clash", "debate", "--reading", reading, "--seed", "0")["points"]
 
 
 def test_invented_quotations_are_counted_and_none_is_shown(small_workspace: Workspace) -> None:
@@ -49,7 +49,8 @@ def test_invented_quotations_are_counted_and_none_is_shown(small_workspace: Work
     invented = '{"points": [{"side": "UP", "point": "It was shown in 2019.", "answer": "", "verdict": ""}]}'
     script = Script(answer=lambda prompt: write_reply(prompt) if "Target gene: Gb" in prompt.text else invented)
     with serving(script) as url:
-        found = core_json(place, "clash", "debate", "--endpoint", url)
+        found = core_json(place, "rubric", "run", "clash", "debate", "--endpoint", url)
     assert ({each["pair_id"] for each in found["points"]}, found["quotes"], found["not_found"]) == ({"Pa_Gb"}, 6, 4)
     assert [(each["rubric"], each["yes"]["n"], each["no"]["n"]) for each in found["worth"]] == [("ignored point", 1, 2)]
-    assert "4 of 10 quotations are not in the text" in core(place, "clash", "debate", "--reading", "newest").out
+    shown = core(place, "rubric", "run", "clash", "debate", "--reading", found["reading"]).out
+    assert "4 of 10 quotations are not in the text" in shown

@@ -30,7 +30,6 @@ HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
         ((*FUSE, "--w-de", "0.5,0.5"), "--w-de: got 2 weights for 1 runs"),
         ((*LABELS, "--pert-shares", "2", "-1", "0"), "--pert-shares: got ('2', '-1', '0'), expected 3 numbers"),
         ((*LABELS, "--pert-shares", "0.5", "0.1", "0.1"), "--pert-shares: got (0.5, 0.1, 0.1), expected those of train"),
-        (("claims", "S", "--relation", "eats"), "--relation: got 'eats', expected activates, represses"),
         ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "hit_rate"), "--metric: got 'hit_rate', expected de, dir, mean"),
         (
             ("knn", "--space", "x", "--protocol", "loo", "--folds", "3"),

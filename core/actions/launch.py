@@ -113,9 +113,7 @@ def start(
     """
     workspace.refuse_if_read_only("run", request.name or request.method)
     if request.method in READING_METHODS:
-        raise InputError(
-            f"method {request.method}: reads a run's texts; start it with `rubric run NAME RUN --judge model` or `clash RUN`"
-        )
+        raise InputError(f"method {request.method}: reads a run's texts; start it with `rubric run NAME RUN --judge model`")
     spec = spec or resolve(workspace, request, components=components, method=method)
     loader = components or WorkspaceComponents(workspace, default_dataset(workspace, spec.dataset))
     found = method(spec.method)

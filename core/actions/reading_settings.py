@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.audit.clash import PointsRequest
 from core.engine.shared_settings import (
     cached_answers,
     calls_at_once,
@@ -19,8 +18,9 @@ from core.methods.prompts import EFFORTS
 
 
 @dataclass(frozen=True, slots=True)
-class ModelReading:
-    """How a model is asked to read texts. endpoint: by default that of the settings."""
+class ReadingSettings:
+    """The settings of a reading. endpoint: by default that of the workspace; passage makes another run, and is for no reading
+    that quotes anyway."""
 
     name: str | None = setting(
         None,
@@ -38,13 +38,6 @@ class ModelReading:
     cached: bool = cached_answers()
     endpoint: str | None = one_server()
     model: str | None = one_model()
-    calls: CallSettings = field(default_factory=CallSettings)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingSettings(ModelReading):
-    """The settings of a reading for a rubric. passage makes another run."""
-
     passage: bool = setting(
         False,
         "The model also copies the sentence on which its answer rests. If the text contains it word for word, it is stored and "
@@ -52,14 +45,4 @@ class ReadingSettings(ModelReading):
         title="Copy the sentence that decides",
         command_help="Also copy the deciding sentence; such a reading is a separate run.",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ClashRequest:
-    """The clash of a run's debates as a person asks for it: how a model reads them, and which points are shown.
-
-    A model always copies what the debaters say about a point, so there is no `ReadingSettings.passage`.
-    """
-
-    points: PointsRequest = field(default_factory=PointsRequest)
-    reading: ModelReading = field(default_factory=ModelReading)
+    calls: CallSettings = field(default_factory=CallSettings)

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from core.audit.claims import Claim, Relation
-from core.fields.record import setting
 
-TextKind = Literal["", "brief", "rebuttal", "answer", "thought", "text", "verdict"]
 Status = Literal["supported", "contradicted", "not known"]
 STATUSES: Final[tuple[Status, ...]] = ("supported", "contradicted", "not known")
 LEAST_SCORE: Final = 400  # the least score of an interaction that counts: STRING's medium confidence
@@ -28,32 +26,6 @@ DECIDES: Final[Mapping[str, str]] = {
     "network": f"binds: supports, with a score of {LEAST_SCORE} or more; never contradicts",
     "pathways": "acts with: supports, by a pathway or set of both genes; never contradicts",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimFilter:
-    """The claims to show: about which genes, of which relation, and with which verdict."""
-
-    subject: str = setting("", "Only claims that this gene acts.", title="Gene that acts", key="acts", missing="any")
-    relation: Literal["", "activates", "represses", "regulates", "binds", "acts with"] = setting(
-        "", "Only this relation.", title="Relation", words={"": "any"}
-    )
-    object: str = setting("", "Only claims that this gene is acted on.", title="Gene acted on", key="acted_on", missing="any")
-    status: Literal["", "supported", "contradicted", "not known"] = setting(
-        "", "Only claims with this verdict.", title="Known as", words={"": "any"}
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimsRequest:
-    """The claims of a run's texts as a person asks for them: from which texts, by which reader, and which are shown."""
-
-    texts: TextKind = setting(
-        "", "By default, the first stage of the run.", metavar="brief|rebuttal|answer|thought|text|verdict", key="texts"
-    )
-    role: str = setting("", "Only texts of this role.", key="of_role")
-    reader: Literal["rules", "model"] = setting("rules", "Who finds the claims; a model's claims come from a finished reading.")
-    shown: ClaimFilter = field(default_factory=ClaimFilter)
 
 
 class Verdict(NamedTuple):

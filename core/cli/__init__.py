@@ -23,8 +23,6 @@ ask         ask
 attribute   attribute
 contamination  contamination: names coded, swapped, hidden or alone
 audit       audit: debates, leakage
-claims      claims
-clash       clash: which points of debates are answered
 ablation    ablation: list, run
 cells       cells: describe, labels, predictions, evaluate
 embed       embed: gene spaces

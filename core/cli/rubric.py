@@ -10,18 +10,17 @@ import typer
 
 from core.actions import rubrics
 from core.actions.reading_settings import ReadingSettings
+from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric
+from core.audit.rules.claims import RULE as CLAIMS
 from core.cli import names
 from core.cli.base import Detach, Json, say_progress, show
-from core.cli.label import label
 from core.cli.names import RubricName, RunName
 from core.cli.reading_options import refuse_model_options
 from core.cli.settings import takes
 from core.fields.record import make
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.actions.workspace import Workspace
     from core.scoring.rubric_rates import RateTexts
 
@@ -33,6 +32,19 @@ class Judge(StrEnum):
 
     RULE = "rule"
     MODEL = "model"
+
+
+JudgedBy = Annotated[Judge | None, typer.Option("--judge", help="By default the rubric's rule if it has one, else a model.")]
+ReadingName = Annotated[
+    str | None,
+    typer.Option(
+        "--reading",
+        metavar="RUN",
+        help="A model's finished reading by name or id; rate and worth take the newest by default.",
+        autocompletion=names.complete_run,
+    ),
+]
+Answer = Annotated[str | None, typer.Option(help="The answer that counts; by default the rubric's first.")]
 
 
 @app.command("list")
@@ -69,56 +81,43 @@ def run_(
     name: RubricName,
     run: RunName,
     chosen: dict[str, Any],
-    judge: Annotated[Judge | None, typer.Option(help="By default the rubric's rule if it has one, else a model.")] = None,
+    judge: JudgedBy = None,
+    reading: ReadingName = None,
     detach: Detach = False,
     as_json: Json = False,
 ) -> None:
-    """Answer a rubric for every text of a run that it asks about; the counts by role."""
-    rubric = rubrics.find(context.obj, name)
-    if (judge or (Judge.RULE if rubric.is_answered_by_rule else Judge.MODEL)) is Judge.RULE:
-        refuse_model_options(chosen, f"{name} is answered by its rule; use it with --judge model", detach=detach)
-        _show_counts(context, rubric, run, as_json)
-    else:
-        _read_by_model(context, rubric, run, make(ReadingSettings, chosen), detach, as_json)
+    """Answer a rubric for every text of a run that it asks about; the counts by role.
 
-
-def _show_counts(context: typer.Context, rubric: Rubric, run: str, as_json: bool) -> None:
-    from core.actions.readings import answer_by_rule_of
-    from core.store import runs
-
-    with context.obj.store.read() as db:
-        found = runs.find(db, run)
-    answers = answer_by_rule_of(context.obj, rubric, found)
-    _show_answers(rubric, answers, {"rubric": rubric.name, "run": found.name, "judge": Judge.RULE}, as_json)
-
-
-def _show_answers(rubric: Rubric, answers: pd.DataFrame, what: dict[str, Any], as_json: bool) -> None:
-    from core.audit.rubric import count_answers
-
-    counts = count_answers(rubric, answers)
-    lines = [rubric.question, *(_describe(role, found, rubric.unit) for role, found in counts.items())]
-    show({**what, "question": rubric.question, "roles": counts}, as_json, "\n".join(lines))
-
-
-def _describe(role: str, found: dict[str, Any], unit: str) -> str:
-    """Return a role, its texts, and of each answer how many there are and their share."""
-    total = found["n"]
-    answers = [f"{answer} {n:,}" + (f" ({n / total:.0%})" if total else "") for answer, n in found["answers"].items()]
-    unanswered = f"; {found['unanswered']:,} without an answer" if found["unanswered"] else ""
-    return f"{role:8} {total:>7,} {unit}s: {', '.join(answers)}{unanswered}"
-
-
-def _read_by_model(
-    context: typer.Context,
-    rubric: Rubric,
-    run: str,
-    settings: ReadingSettings,
-    detach: bool,
-    as_json: bool,
-) -> None:
-    """Say what the reading costs, starts it, and shows its answers, or, if it has not ended, the run that reads."""
+    NAME claims: what briefs claim about genes, checked against knowledge packs. NAME clash: which points of debates are answered,
+    ignored, or decide the judge.
+    """
     from core.actions import readings
-    from core.cli.runs import list_records, progress_line
+
+    rubric = SPEECHES if name == SPEECHES.name else rubrics.find(context.obj, name)
+    by_rule = reading is None and (judge or (Judge.RULE if rubric.is_answered_by_rule else Judge.MODEL)) is Judge.RULE
+    what: dict[str, Any] = {"rubric": rubric.name, "run": run, "judge": Judge.RULE if by_rule else Judge.MODEL}
+    if by_rule:
+        refuse_model_options(chosen, f"{name} is answered by its rule; use it with --judge model", detach=detach)
+    elif reading is not None:
+        why = "a finished reading is shown, which asks no model; leave out this option, or --reading"
+        refuse_model_options(chosen, why, detach=detach)
+        what |= {"reading": readings.answers(context.obj, rubric, run, "model", reading)[1], "status": "done"}
+    else:
+        record = _read_by_model(context, rubric, run, make(ReadingSettings, chosen), detach)
+        what |= {"reading": record["id"], "status": record["status"]}
+        if record["status"] != "done":
+            from core.cli.runs import progress_line
+
+            show({**what, "roles": {}}, as_json, progress_line(record))
+            return
+    lines, shape = _counts_of(context.obj, rubric, run, what.get("reading"))
+    show({**what, **shape}, as_json, "\n".join(lines))
+
+
+def _read_by_model(context: typer.Context, rubric: Rubric, run: str, settings: ReadingSettings, detach: bool) -> dict[str, Any]:
+    """Say what a reading costs and start it; return its record."""
+    from core.actions import readings
+    from core.cli.runs import list_records
     from core.store import runs
 
     plan = readings.plan_reading(context.obj, rubric, run, settings)
@@ -127,29 +126,35 @@ def _read_by_model(
     say_progress(f"{rubric.name}: {expected.texts:,} texts, about {n_calls:,} calls and {tokens:,.0f} tokens of prompts")
     started = readings.start_reading(context.obj, rubric, run, plan=plan, detach=detach)
     with context.obj.store.read() as db:
-        reading = runs.find(db, started.id)
-    [record] = list_records(context.obj, [reading])
-    what = {"rubric": rubric.name, "run": run, "judge": Judge.MODEL, "reading": reading.id, "status": record["status"]}
-    if record["status"] == "done":
-        _show_answers(rubric, readings.answers(context.obj, rubric, run, "model", reading.id)[0], what, as_json)
-    else:
-        show({**what, "roles": {}}, as_json, progress_line(record))
+        [record] = list_records(context.obj, [runs.find(db, started.id)])
+    return record
 
 
-app.command()(label)
+def _counts_of(workspace: Workspace, rubric: Rubric, run: str, reading: str | None) -> tuple[list[str], dict[str, Any]]:
+    """Return the answers of a rule, or of a finished reading, as lines and as JSON."""
+    from core.actions import claims, clash, readings
+    from core.audit.rubric import count_answers
+    from core.scoring import claim_words, clash_counts
 
-# What the answers are worth: rubric rate, rubric worth.
-JudgedBy = Annotated[Judge | None, typer.Option("--judge", help="By default the rubric's rule if it has one, else a model.")]
-ReadingName = Annotated[
-    str | None,
-    typer.Option(
-        "--reading",
-        metavar="RUN",
-        help="A model's reading by name or id; by default the newest finished one.",
-        autocompletion=names.complete_run,
-    ),
-]
-Answer = Annotated[str | None, typer.Option(help="The answer that counts; by default the rubric's first.")]
+    answers, _ = readings.answers(workspace, rubric, run, "model" if reading else "rule", reading)
+    if rubric == SPEECHES:
+        found = clash.clash_of_run(workspace, run, reading)
+        return clash_counts.describe_points(found), clash_counts.as_json(found)
+    counts = count_answers(rubric, answers)
+    lines = [rubric.question, *(_describe(role, found, rubric.unit) for role, found in counts.items())]
+    shape = {"question": rubric.question, "roles": counts}
+    if rubric == CLAIMS.rubric:
+        made = claims.claims_of_run(workspace, run, "model" if reading else "rule", reading)
+        return [*lines, "", *claim_words.list_claims(made)], shape | claim_words.as_json(made)
+    return lines, shape
+
+
+def _describe(role: str, found: dict[str, Any], unit: str) -> str:
+    """Return a role, its texts, and of each answer how many there are and their share."""
+    total = found["n"]
+    answers = [f"{answer} {n:,}" + (f" ({n / total:.0%})" if total else "") for answer, n in found["answers"].items()]
+    unanswered = f"; {found['unanswered']:,} without an answer" if found["unanswered"] else ""
+    return f"{role:8} {total:>7,} {unit}s: {', '.join(answers)}{unanswered}"
 
 
 @app.command()

@@ -11,6 +11,7 @@ summer           summaries of both genes, labelled pairs like the row, guided qu
 evidence_rules   a table of weights over typed evidence, without a model
 knn              the labels of similar genes  fusion         rank-percentile fusion of runs
 recovered        a component recovered from a fusion
+text_reading     what judge_rubric, claims and clash share: a question about each text or debate
 judge_rubric     a rubric answered about the texts of another run: it predicts nothing (marked_passage: what decided)
 claims           the claims of another run's briefs, with quotations; it predicts nothing
 clash            the clash of another run's debates: points answered, ignored, decisive; it predicts nothing

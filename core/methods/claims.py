@@ -10,31 +10,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from core.audit.claims import RELATIONS, SYMMETRIC, Claim, is_answer
 from core.audit.rubric import Rubric
 from core.audit.rules.claims import RULE
 from core.audit.rules.registry import yes_if
-from core.errors import InputError
 from core.hashes import sha256_of
 from core.llm.json_objects import find_list
 from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed
-from core.methods.base import Context, Option, RowMethod, RowText, TextsOfRun
-from core.methods.conversation import (
-    CallSpec,
-    ConversationMethod,
-    Messages,
-    ReadAnswer,
-    RowConversation,
-    event_of,
-    gather_all,
-)
+from core.methods.base import Option, RowMethod, RowText, TextsOfRun
+from core.methods.conversation import CallSpec, Messages, ReadAnswer, event_of
 from core.methods.marked_passage import QUOTES, find_passage
 from core.methods.prompts import EFFORT, LONGEST_ANSWER, fill, prompt_text
-from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
+from core.methods.text_reading import TextReading
+from core.types import Pair, TraceEvent
 
 _PROMPTS = ("claims", "claims_task", "reask_claims")
 _FIELDS: Final = ("subject", "relation", "object", "quote")
@@ -54,11 +46,12 @@ class ReadClaims(NamedTuple):
     not_found: int
 
 
-class Claims(ConversationMethod):
+class Claims(TextReading[RowText, ReadClaims]):
     """One question about each brief of a row, all asked concurrently."""
 
     name = "claims"
     version = 1
+    reask = "reask_claims"
     about = "A model reads what another run's briefs claim about two genes, with quotations; it predicts nothing."
     options: tuple[Option, ...] = (
         Option("run", "run", "", "The run whose briefs are read."),
@@ -75,10 +68,6 @@ class Claims(ConversationMethod):
         """Return every text of a prompt, apart from the pair and the brief."""
         return "\n\n".join([*map(prompt_text, _PROMPTS), *RELATIONS])
 
-    def parent(self, options: Mapping[str, Any]) -> str:
-        """Return the name or id of the run whose briefs are read."""
-        return str(options["run"])
-
     def rubric(self, _options: Mapping[str, Any]) -> Rubric:
         """Return the rubric that is answered, which says which texts are read."""
         return RULE.rubric
@@ -87,49 +76,40 @@ class Claims(ConversationMethod):
         """Return a text about as long as an answer, reasoning left out."""
         return self.form
 
-    def row_prompts(self, texts: TextsOfRun, pair: Pair, _options: Mapping[str, Any]) -> list[Messages]:
-        """Return the questions about a row's briefs."""
-        return [messages_of(pair, text) for text in texts.of_row[pair.pair_id]]
+    def items(self, texts: Sequence[RowText]) -> Sequence[RowText]:
+        """Return the briefs of a row."""
+        return texts
 
-    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Ask about every brief of the row. One whose answer cannot be read has a reading without one, and flags the row."""
-        if context.texts is None:
-            raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
-        texts = context.texts.of_row[pair.pair_id]
-        found = await gather_all(*(_ask(conversation, pair, text, context) for text in texts))
-        events = [event for text, answer in zip(texts, found, strict=True) for event in _events(pair, text, answer, context)]
-        unread = any(isinstance(answer.value, Unparsed) for answer in found)
-        row = row_of_reading(pair.pair_id, (Flag.UNREAD,) if unread else (), conversation.tokens)
-        return RowResult(row, tuple(events), (), conversation.calls)
+    def question(self, _texts: TextsOfRun, pair: Pair, item: RowText, _options: Mapping[str, Any]) -> Messages:
+        """Return the question about a brief, which stands between marks made from a hash of it, so that it cannot end itself."""
+        task = fill(
+            prompt_text("claims_task"),
+            pert=pair.pert,
+            gene=pair.gene,
+            relations=", ".join(RELATIONS),
+            mark=sha256_of(item.content)[:8],
+            content=item.content,
+        )
+        return Message("system", prompt_text("claims")), Message("user", task)
+
+    def read_reply(self, reply: Reply, pair: Pair, item: RowText, _options: Mapping[str, Any]) -> ReadClaims | Unparsed:
+        """Return the claims of a reply."""
+        return read_claims(reply, item.content, pair)
+
+    def events(self, pair: Pair, item: RowText, spec: CallSpec, found: ReadAnswer[ReadClaims]) -> Iterator[TraceEvent]:
+        """Yield the reading of a brief, and its claims."""
+        value = found.value
+        if isinstance(value, Unparsed):
+            yield event_of(spec, "reading", found.reply, of_seq=item.seq, unread=value.reason)
+            return
+        others = any(not is_answer(each.claim, pair.pert, pair.gene) for each in value.claims)
+        yield event_of(spec, "reading", found.reply, of_seq=item.seq, answer=yes_if(others), not_found=value.not_found)
+        for claim, quote in value.claims:
+            said = f"{' '.join(claim)}: “{' '.join(quote.split())}”"
+            yield TraceEvent(item.stage, item.role, "claim", said, meta={"of_seq": item.seq, **claim._asdict(), "quote": quote})
 
 
 METHOD: RowMethod = Claims()
-
-
-def messages_of(pair: Pair, text: RowText) -> Messages:
-    """Return the question about a brief, which stands between marks made from a hash of it, so that it cannot end itself."""
-    task = fill(
-        prompt_text("claims_task"),
-        pert=pair.pert,
-        gene=pair.gene,
-        relations=", ".join(RELATIONS),
-        mark=sha256_of(text.content)[:8],
-        content=text.content,
-    )
-    return Message("system", prompt_text("claims")), Message("user", task)
-
-
-async def _ask(conversation: RowConversation, pair: Pair, text: RowText, context: Context) -> ReadAnswer[ReadClaims]:
-    return await conversation.read(
-        _call_of(text, context),
-        messages_of(pair, text),
-        lambda reply: read_claims(reply, text.content, pair),
-        lambda problem: fill(prompt_text("reask_claims"), reason=problem.reason),
-    )
-
-
-def _call_of(text: RowText, context: Context) -> CallSpec:
-    return CallSpec(text.stage, text.role, context.seed, context.options["max_tokens"], context.options["effort"])
 
 
 def read_claims(reply: Reply, text: str, pair: Pair) -> ReadClaims | Unparsed:
@@ -162,17 +142,3 @@ def _spell(gene: str, text: str, pair: Pair) -> str:
     if stands is None:
         return ""
     return next((known for known in (pair.pert, pair.gene) if known.casefold() == name.casefold()), stands[0])
-
-
-def _events(pair: Pair, text: RowText, found: ReadAnswer[ReadClaims], context: Context) -> Iterator[TraceEvent]:
-    """Yield the events of a brief: a rejected answer, if any, the reading, and the claims."""
-    yield from (event._replace(stage=text.stage, role=text.role) for event in found.rejected)
-    spec, value = _call_of(text, context), found.value
-    if isinstance(value, Unparsed):
-        yield event_of(spec, "reading", found.reply, of_seq=text.seq, unread=value.reason)
-        return
-    others = any(not is_answer(each.claim, pair.pert, pair.gene) for each in value.claims)
-    yield event_of(spec, "reading", found.reply, of_seq=text.seq, answer=yes_if(others), not_found=value.not_found)
-    for claim, quote in value.claims:
-        said = f"{' '.join(claim)}: “{' '.join(quote.split())}”"
-        yield TraceEvent(text.stage, text.role, "claim", said, meta={"of_seq": text.seq, **claim._asdict(), "quote": quote})

@@ -14,24 +14,16 @@ from typing import Any, Final, NamedTuple
 
 from core.audit.clash import SPEECHES, Point, Status
 from core.audit.rubric import Rubric
-from core.errors import InputError
 from core.hashes import sha256_of
 from core.llm.json_objects import find_list
 from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed
-from core.methods.base import Context, Option, RowMethod, RowText, TextsOfRun
-from core.methods.conversation import (
-    CallSpec,
-    ConversationMethod,
-    Messages,
-    ReadAnswer,
-    RowConversation,
-    event_of,
-    gather_all,
-)
+from core.methods.base import Option, RowMethod, RowText, TextsOfRun
+from core.methods.conversation import CallSpec, Messages, ReadAnswer, event_of
 from core.methods.marked_passage import QUOTES, find_passage
 from core.methods.prompts import EFFORT, LONGEST_ANSWER, fill, prompt_text
-from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
+from core.methods.text_reading import TextReading
+from core.types import Pair, TraceEvent
 
 JUDGE: Final = "JUDGE"
 _PROMPTS = ("clash", "clash_task", "reask_clash")
@@ -47,6 +39,7 @@ class DebateSpeeches(NamedTuple):
     sides: Mapping[str, str]
     verdict: str
     speeches: tuple[RowText, ...]
+    role: str = "READER"
 
 
 class ReadPoints(NamedTuple):
@@ -56,11 +49,12 @@ class ReadPoints(NamedTuple):
     not_found: int
 
 
-class Clash(ConversationMethod):
+class Clash(TextReading[DebateSpeeches, ReadPoints]):
     """One question about each debate of a row, all asked concurrently. A row without a debate of two sides has no event."""
 
     name = "clash"
     version = 1
+    reask = "reask_clash"
     about = "A model reads another run's debates: which points are answered, ignored, or decide the judge; it predicts nothing."
     options: tuple[Option, ...] = (
         Option("run", "run", "", "The run whose debates are read."),
@@ -77,10 +71,6 @@ class Clash(ConversationMethod):
         """Return every text of a prompt, apart from the pair and the debate."""
         return "\n\n".join(map(prompt_text, _PROMPTS))
 
-    def parent(self, options: Mapping[str, Any]) -> str:
-        """Return the name or id of the run whose debates are read."""
-        return str(options["run"])
-
     def rubric(self, _options: Mapping[str, Any]) -> Rubric:
         """Return which texts are read."""
         return SPEECHES
@@ -89,20 +79,26 @@ class Clash(ConversationMethod):
         """Return a text about as long as an answer, reasoning left out."""
         return self.form
 
-    def row_prompts(self, texts: TextsOfRun, pair: Pair, _options: Mapping[str, Any]) -> list[Messages]:
-        """Return the questions about a row's debates."""
-        return [messages_of(pair, debate) for debate in split_debates(texts.of_row[pair.pair_id])]
+    def items(self, texts: Sequence[RowText]) -> list[DebateSpeeches]:
+        """Return the debates of a row."""
+        return split_debates(texts)
 
-    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Ask about every debate of the row. An answer that cannot be read gives an event without points, and flags the row."""
-        if context.texts is None:
-            raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
-        debates = split_debates(context.texts.of_row[pair.pair_id])
-        found = await gather_all(*(_ask(conversation, pair, debate, context) for debate in debates))
-        events = [event for debate, answer in zip(debates, found, strict=True) for event in _events(debate, answer, context)]
-        unread = any(isinstance(answer.value, Unparsed) for answer in found)
-        row = row_of_reading(pair.pair_id, (Flag.UNREAD,) if unread else (), conversation.tokens)
-        return RowResult(row, tuple(events), (), conversation.calls)
+    def question(self, _texts: TextsOfRun, pair: Pair, item: DebateSpeeches, _options: Mapping[str, Any]) -> Messages:
+        """Return the question about a debate."""
+        return messages_of(pair, item)
+
+    def read_reply(self, reply: Reply, _pair: Pair, item: DebateSpeeches, _options: Mapping[str, Any]) -> ReadPoints | Unparsed:
+        """Return the points of a reply."""
+        return read_points(reply, item)
+
+    def events(self, _pair: Pair, item: DebateSpeeches, spec: CallSpec, found: ReadAnswer[ReadPoints]) -> tuple[TraceEvent, ...]:
+        """Return the points of a debate as one event."""
+        meta: dict[str, object] = {"debate": item.debate, "sides": list(item.sides), "has_verdict": bool(item.verdict)}
+        if isinstance(found.value, Unparsed):
+            meta |= {"unread": found.value.reason}
+        else:
+            meta |= {"points": [asdict(point) for point in found.value.points], "not_found": found.value.not_found}
+        return (event_of(spec, "clash", found.reply, **meta),)
 
 
 METHOD: RowMethod = Clash()
@@ -156,19 +152,6 @@ def messages_of(pair: Pair, debate: DebateSpeeches) -> Messages:
     return Message("system", prompt_text("clash")), Message("user", task)
 
 
-async def _ask(conversation: RowConversation, pair: Pair, debate: DebateSpeeches, context: Context) -> ReadAnswer[ReadPoints]:
-    return await conversation.read(
-        _call_of(debate, context),
-        messages_of(pair, debate),
-        lambda reply: read_points(reply, debate),
-        lambda problem: fill(prompt_text("reask_clash"), reason=problem.reason),
-    )
-
-
-def _call_of(debate: DebateSpeeches, context: Context) -> CallSpec:
-    return CallSpec(debate.stage, "READER", context.seed, context.options["max_tokens"], context.options["effort"])
-
-
 def read_points(reply: Reply, debate: DebateSpeeches) -> ReadPoints | Unparsed:
     """Return the points of a reply whose quotations stand in the debate, each once."""
     listed = find_list(reply.content, "points")
@@ -198,13 +181,3 @@ def _read_point(said: Mapping[str, str], debate: DebateSpeeches) -> tuple[Point 
     status: Status = "answered" if answer else "unclear" if said["answer"] else "ignored"
     not_found = (said["answer"] != "" and not answer) + (said["verdict"] != "" and not verdict)
     return Point(side, point, status, answer, answered_by, verdict), not_found
-
-
-def _events(debate: DebateSpeeches, found: ReadAnswer[ReadPoints], context: Context) -> Sequence[TraceEvent]:
-    """Return the events of a debate: a rejected answer, if any, and the points."""
-    meta: dict[str, object] = {"debate": debate.debate, "sides": list(debate.sides), "has_verdict": bool(debate.verdict)}
-    if isinstance(found.value, Unparsed):
-        meta |= {"unread": found.value.reason}
-    else:
-        meta |= {"points": [asdict(point) for point in found.value.points], "not_found": found.value.not_found}
-    return (*found.rejected, event_of(_call_of(debate, context), "clash", found.reply, **meta))

@@ -14,29 +14,19 @@ from string import ascii_uppercase
 from typing import Any, NamedTuple
 
 from core.audit.rubric import Rubric
-from core.errors import InputError
 from core.evidence.render import dossier
 from core.fields.record import identity_of
 from core.hashes import sha256_of
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed, choice
-from core.methods.base import Context, Option, RowMethod, RowText, TextsOfRun
-from core.methods.conversation import (
-    CallSpec,
-    ConversationMethod,
-    Messages,
-    ReadAnswer,
-    Reader,
-    RowConversation,
-    ask_letter_again,
-    event_of,
-    gather_all,
-)
+from core.methods.base import Option, RowMethod, RowText, TextsOfRun
+from core.methods.conversation import CallSpec, Messages, ReadAnswer, Reader, ask_letter_again, event_of
 from core.methods.marked_passage import find_passage, take_passage
 from core.methods.prompts import EFFORT, LONGEST_ANSWER, fill, prompt_text
+from core.methods.text_reading import TextReading
 from core.records import parse
-from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
+from core.types import Pair, TraceEvent
 
 _PROMPTS = ("rubric", "rubric_task", "rubric_dossier", "rubric_example", "reask_letter")
 _PASSAGE = "rubric_passage"
@@ -57,7 +47,7 @@ class RubricAnswer(NamedTuple):
     passage: str = ""
 
 
-class JudgeRubric(ConversationMethod):
+class JudgeRubric(TextReading[RowText, RubricAnswer]):
     """One question about each text of a row, all asked concurrently; texts that make the same prompt are asked about once."""
 
     name = "judge_rubric"
@@ -80,10 +70,6 @@ class JudgeRubric(ConversationMethod):
         """Return every text of a prompt, apart from the pair, the rubric and the text that is read."""
         return "\n\n".join(map(prompt_text, (*_PROMPTS, _PASSAGE) if asks_for_passage(options) else _PROMPTS))
 
-    def parent(self, options: Mapping[str, Any]) -> str:
-        """Return the name or id of the run whose texts are read."""
-        return str(options["run"])
-
     def rubric(self, options: Mapping[str, Any]) -> Rubric:
         """Return the rubric that is answered. Raise InputError if the options hold none."""
         return parse(Rubric, str(options["rubric"]), "rubric")
@@ -92,25 +78,30 @@ class JudgeRubric(ConversationMethod):
         """Return a text about as long as an answer, reasoning left out."""
         return _FORM_WITH_PASSAGE if asks_for_passage(options) else _FORM
 
-    def row_prompts(self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]) -> list[Messages]:
-        """Return the question about each text of a row."""
-        rubric, evidence = self.rubric(options), dossier_of(texts, pair)
-        of_row, passage = texts.of_row[pair.pair_id], asks_for_passage(options)
-        return [messages_of(rubric, pair, text, evidence, passage=passage) for text in of_row]
+    def items(self, texts: Sequence[RowText]) -> Sequence[RowText]:
+        """Return the texts of a row."""
+        return texts
 
-    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Ask about every text of the row. A text whose answer cannot be read has an event without one, and flags the row."""
-        if context.texts is None:
-            raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
-        rubric, texts = self.rubric(context.options), context.texts.of_row[pair.pair_id]
-        prompts = self.row_prompts(context.texts, pair, context.options)
-        distinct = dict(zip(prompts, texts, strict=True))
-        found = await gather_all(*(_ask(conversation, rubric, text, prompt, context) for prompt, text in distinct.items()))
-        answers = dict(zip(distinct, found, strict=True))
-        events = [event for text, prompt in zip(texts, prompts, strict=True) for event in _events(text, answers[prompt], context)]
-        unread = any(isinstance(answer.value, Unparsed) for answer in found)
-        row = row_of_reading(pair.pair_id, (Flag.UNREAD,) if unread else (), conversation.tokens)
-        return RowResult(row, tuple(events), (), conversation.calls)
+    def question(self, texts: TextsOfRun, pair: Pair, item: RowText, options: Mapping[str, Any]) -> Messages:
+        """Return the question about a text."""
+        return messages_of(self.rubric(options), pair, item, dossier_of(texts, pair), passage=asks_for_passage(options))
+
+    def read_reply(self, reply: Reply, _pair: Pair, item: RowText, options: Mapping[str, Any]) -> RubricAnswer | Unparsed:
+        """Return the answer of a reply."""
+        return read_answer(self.rubric(options), item.content if asks_for_passage(options) else None)(reply)
+
+    def ask_again(self, problem: Unparsed, options: Mapping[str, Any]) -> str:
+        """Return the second request for a letter."""
+        return ask_letter_again(problem, list(letters_of(self.rubric(options))))
+
+    def events(self, _pair: Pair, item: RowText, spec: CallSpec, found: ReadAnswer[RubricAnswer]) -> tuple[TraceEvent, ...]:
+        """Return the reading of a text."""
+        value = found.value
+        said: dict[str, object] = {"unread": value.reason} if isinstance(value, Unparsed) else {"answer": value.answer}
+        if isinstance(value, RubricAnswer):
+            said |= {"p": value.p} if value.p is not None else {}
+            said |= {"passage": value.passage} if value.passage else {}
+        return (event_of(spec, "reading", found.reply, of_seq=item.seq, **said),)
 
 
 METHOD: RowMethod = JudgeRubric()
@@ -178,21 +169,6 @@ def _describe_source(rubric: Rubric, text: RowText) -> str:
     return f"a {rubric.unit} of {text.role}, in the part {text.stage!r}" if text.stage else f"a {rubric.unit} of {text.role}"
 
 
-async def _ask(
-    conversation: RowConversation, rubric: Rubric, text: RowText, prompt: Messages, context: Context
-) -> ReadAnswer[RubricAnswer]:
-    spec = _call_of(text, context)
-    letters = list(letters_of(rubric))
-    reader = read_answer(rubric, text.content if asks_for_passage(context.options) else None)
-    return await conversation.read(spec, prompt, reader, lambda problem: ask_letter_again(problem, letters))
-
-
-def _call_of(text: RowText, context: Context) -> CallSpec:
-    options = context.options
-    by_logprobs = options["answers"] == "logprobs"
-    return CallSpec(text.stage, text.role, context.seed, options["max_tokens"], options["effort"], by_logprobs)
-
-
 def read_answer(rubric: Rubric, text: str | None = None) -> Reader[RubricAnswer]:
     """Return a reader of the answer where it is marked as the answer, by its letter or in its own words.
 
@@ -217,15 +193,3 @@ def _first_probability(reply: Reply, letters: Mapping[str, str], answer: str) ->
     if isinstance(found, Unparsed) or letters[found.answered] != answer:
         return None
     return found.probabilities[next(iter(letters))]
-
-
-def _events(text: RowText, found: ReadAnswer[RubricAnswer], context: Context) -> Sequence[TraceEvent]:
-    """Return what was said about a text: an answer that was rejected, if one was, and the reading."""
-    value = found.value
-    said = {"unread": value.reason} if isinstance(value, Unparsed) else {"answer": value.answer}
-    odds: dict[str, object] = {} if isinstance(value, Unparsed) or value.p is None else {"p": value.p}
-    if not isinstance(value, Unparsed) and value.passage:
-        odds["passage"] = value.passage
-    spec = _call_of(text, context)
-    rejected = (event._replace(stage=text.stage, role=text.role) for event in found.rejected)
-    return (*rejected, event_of(spec, "reading", found.reply, of_seq=text.seq, **said, **odds))

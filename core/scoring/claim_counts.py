@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from core.audit.claim_checks import STATUSES, ClaimFilter, Knowledge
+from core.audit.claim_checks import STATUSES, Knowledge
 from core.audit.claims import SYMMETRIC, Claim, find_claims, is_answer
 from core.audit.rubric import Rubric
 from core.audit.rules.claims import RIGHT_CLAIM, RULE
@@ -208,18 +208,3 @@ def _count(role: str, texts: pd.DataFrame, claims: pd.DataFrame) -> ClaimCount:
     own = claims[claims["role"] == role]
     known = Counter(own.loc[~own["is_answer"], "status"])
     return ClaimCount(role, len(texts), own.index.nunique(), int(own["is_answer"].sum()), *(known[status] for status in STATUSES))
-
-
-def select_claims(found: RunClaims, asked: ClaimFilter) -> pd.DataFrame:
-    """Return the claims about some genes, of a relation and a status; of a relation without direction either gene is first."""
-    claims = found.claims
-    wanted = pd.Series(True, claims.index)
-    symmetric = claims["relation"].isin(SYMMETRIC)
-    subject, object_ = (claims[name].str.casefold() for name in ("subject", "object"))
-    for value, own, other in ((asked.subject, subject, object_), (asked.object, object_, subject)):
-        if value:
-            wanted &= (own == value.casefold()) | (symmetric & (other == value.casefold()))
-    for name in ("relation", "status"):
-        if value := getattr(asked, name):
-            wanted &= claims[name] == value
-    return claims[wanted]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from core.audit.claim_checks import DECIDES, ClaimFilter
-from core.scoring.claim_counts import RunClaims, select_claims
-from core.scoring.rubric_words import missing_text, quality_sentence, rates_shape, worth_shape
+from core.audit.claim_checks import DECIDES
+from core.scoring.claim_counts import RunClaims
+from core.scoring.rubric_words import missing_text, quality_sentence, rates_shape, worth_sentences, worth_shape
 from core.scoring.sentences import interval_text
+from core.texts import table_lines
+
+MOST_LISTED = 20  # claims in the lines; the JSON has all
 
 
-def as_json(found: RunClaims, asked: ClaimFilter) -> Mapping[str, Any]:
-    """Return the numbers, and every requested claim."""
-    claims = select_claims(found, asked).astype(object)
+def as_json(found: RunClaims) -> dict[str, Any]:
+    """Return the numbers, and every claim."""
+    claims = found.claims.astype(object)
     claims = claims.where(claims.notna(), None)
     agreement = None if found.agreement is None else {**asdict(found.agreement), "total": found.agreement.total}
     return {
@@ -34,6 +36,20 @@ def as_json(found: RunClaims, asked: ClaimFilter) -> Mapping[str, Any]:
         "rates": None if found.rates is None else rates_shape(found.rates),
         "precision": None if found.precision is None else rates_shape(found.precision),
     }
+
+
+def list_claims(found: RunClaims) -> list[str]:
+    """Return what is found as lines: sentences, the counts by role, the worth, and the first claims."""
+    claims = found.claims[~found.claims["is_answer"]]
+    shown = claims.head(MOST_LISTED)
+    lines = [*describe(found), "", *table_lines(counts_table(found))]
+    lines += ["", *(sentence for each in found.worth for sentence in worth_sentences(each))] if found.worth else []
+    lines += ["", f"{len(shown):,} of {len(claims):,} claims:"] if len(claims) else []
+    row: Any
+    for row in shown.itertuples():
+        by = f", {row.pack}: {row.entry}" if row.pack else ""
+        lines.append(f"  {row.pair_id} {row.role}: {row.subject} {row.relation} {row.object} ({row.status}{by})")
+    return lines
 
 
 def counts_table(found: RunClaims) -> list[dict[str, str | int]]:

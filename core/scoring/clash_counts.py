@@ -10,16 +10,18 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from core.audit.clash import STATUSES, Point, PointsRequest
+from core.audit.clash import STATUSES, Point
 from core.audit.rubric import Rubric
-from core.scoring.rubric_words import worth_shape
+from core.scoring.rubric_words import worth_sentences, worth_shape
 from core.scoring.rubric_worth import RubricWorth, load_outcomes, rubric_worth
 from core.scoring.run_scores import load_scored_rows
 from core.store import Cursor, predictions, rubrics, traces
 from core.store.runs import Run
+from core.texts import table_lines
 
 OUTCOMES: Final[Mapping[str | None, str]] = {"hit": "right", "miss": "wrong", None: "not known"}
 _POINT = tuple(field.name for field in fields(Point))
+MOST_LISTED = 20  # points in the lines; the JSON has all
 _OF_DEBATE = ("pair_id", "stage", "debate")
 
 
@@ -176,17 +178,23 @@ def describe_clash(found: RunClash) -> str:
     return " ".join(words)
 
 
-def select_points(points: pd.DataFrame, asked: PointsRequest) -> pd.DataFrame:
-    """Return the points that are asked for, out of `RunClash.points`."""
-    wanted = pd.Series(True, points.index)
-    for name, value in (("side", asked.side), ("status", asked.status)):
-        if value:
-            wanted &= points[name] == value
-    return points[wanted & (points["verdict"] != "")] if asked.decisive else points[wanted]
+def describe_points(found: RunClash) -> list[str]:
+    """Return what is found as lines: a sentence, the counts by side, the worth, and the first points."""
+    counts = table_lines([asdict(count) for count in found.counts])
+    lines = [describe_clash(found), "", *counts] if counts else [describe_clash(found)]
+    lines += ["", *(sentence for each in found.worth for sentence in worth_sentences(each))] if found.worth else []
+    shown = found.points.head(MOST_LISTED)
+    lines += ["", f"{len(shown):,} of {len(found.points):,} points:"] if len(shown) else []
+    row: Any
+    for row in shown.itertuples():
+        lines.append(f"  {row.pair_id} {row.side}, {row.status}{', decisive' if row.verdict else ''}: {row.point}")
+        lines += [f"    {row.answered_by}: {row.answer}"] if row.answer else []
+        lines += [f"    JUDGE: {row.verdict}"] if row.verdict else []
+    return lines
 
 
-def as_json(found: RunClash, shown: pd.DataFrame) -> Mapping[str, Any]:
-    """Return the numbers, and the chosen points."""
+def as_json(found: RunClash) -> dict[str, Any]:
+    """Return the numbers, and every point."""
     return {
         "run": found.run.name,
         "reading": found.reading.id,
@@ -194,7 +202,7 @@ def as_json(found: RunClash, shown: pd.DataFrame) -> Mapping[str, Any]:
         **{name: getattr(found, name) for name in ("debates", "judged", "unread", "quotes", "not_found", "replies")},
         "counts": [asdict(count) for count in found.counts],
         "worth": worth_shape(found.worth)["rubrics"],
-        "points": shown.to_dict("records"),
+        "points": found.points.to_dict("records"),
         "sentences": [describe_clash(found)],
     }
 

@@ -247,11 +247,10 @@ def stages(cursor: Cursor, run: str) -> list[str]:
     return [stage for (stage,) in found]
 
 
-def texts(cursor: Cursor, run: str, kind: str, role: str = "") -> tuple[pd.DataFrame, Sequence[str]]:
-    """Whose the texts of one kind are, rows in file order, and the texts: pair_id, pert, gene, seq, stage, role. role: "" for
-    all."""
+def texts(cursor: Cursor, run: str, kind: str) -> tuple[pd.DataFrame, Sequence[str]]:
+    """Whose the texts of one kind are, rows in file order, and the texts: pair_id, pert, gene, seq, stage, role."""
     order: EventOrder = "p.position, e.seq"
-    where, values = "e.run = ? AND e.kind = ? AND ? IN ('', e.role)", [run, kind, role]
+    where, values = "e.run = ? AND e.kind = ?", [run, kind]
     columns = "e.pair_id, p.pert, p.gene, e.seq, e.stage, e.role"
     found = cursor.execute(f"SELECT {columns} FROM {OF_PAIRS} WHERE {where} ORDER BY {order}", values).df()
     contents = (

@@ -35,7 +35,6 @@ from core.actions.readings import ReadingPlan
 from core.actions.studies import Arm, Asking
 from core.actions.submissions import PackageOptions
 from core.actions.workspace import Person, Workspace, open_workspace
-from core.audit.claim_checks import ClaimsRequest
 from core.audit.rubric import Rubric
 from core.cells.screen import LabelSettings
 from core.config import REPOSITORY, Settings
@@ -113,8 +112,8 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "count_finished find_unsettled folder_of list_folders settle_crashed settle_ended unsettled_runs with_present_states",
     ),
     "knn_numbers": ("", "find_null kept_null kept_vectors null_of_run numbers_of space_to_scramble"),
-    "label_files": ("import_csv", "export_csv export_frame"),
-    "labels": ("draw_sample give_label give_labels take_back", "answers_by_judge"),
+    "label_files": ("import_csv", "export_csv"),
+    "labels": ("draw_sample give_labels take_back", ""),
     "launch": ("health start", "describe_not_asked estimate execution_settings price_of rate_of resolve settings_to_resume"),
     "ledger": ("add_once import_file import_published_ladder record_result register", "list_entries list_lines"),
     "lineage": ("", "prompts_of"),
@@ -125,12 +124,11 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "pack_texts": ("", "list_with_texts read"),
     "packs": (
         "",
-        "list_with_organisms name_of_latest names_of_kind organism_of_pack pack_hashes read_latest read_orthologs read_packs "
-        "read_symbol_tables",
+        "name_of_latest names_of_kind pack_hashes read_latest read_orthologs read_packs read_symbol_tables",
     ),
     "page_imports": ("describe_predictions import_path import_predictions", ""),
     "prompt_files": ("check_lengths keep", "check describe_unknown read_kept rows_of"),
-    "readings": ("estimate plan_reading start_reading", "answer_by_rule_of answers find_answers find_reading"),
+    "readings": ("estimate plan_reading start_reading", "answer_by_rule_of answers find_reading"),
     "report_finders": ("", "finders_of"),
     "report_pdfs": ("print_pdfs start", "find_job find_pdfs has_pdfs"),
     "reports": ("delete_report save_report", "author_and_day find_report saved_reports"),
@@ -247,7 +245,6 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "PredictionOptions": PredictionOptions(),
         "LabelRequest": LabelRequest("s"),
         "LabelSettings": LabelSettings(),
-        "ClaimsRequest": ClaimsRequest(),
         "CallSettings": CallSettings(),
         "Question": Question("Pa", "Ga"),
         "Entry": Entry(kind="result", name="h", hypothesis="it helps", source="here"),

@@ -40,12 +40,10 @@ from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.finetunes import FinetuneRequest
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.label_request import LabelRequest
-from core.actions.reading_settings import ClashRequest, ReadingSettings
+from core.actions.reading_settings import ReadingSettings
 from core.actions.space_settings import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
 from core.actions.streamed_knn import predict_file
 from core.actions.workspace import Workspace, open_workspace
-from core.audit.claim_checks import ClaimsRequest
-from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric
 from core.audit.sample_request import SampleRequest
 from core.cells.cell_formats import hash_cells
@@ -58,7 +56,7 @@ from core.engine.dependencies import load_pairs
 from core.engine.request import ModelRequest, RunRequest
 from core.experiments.decision import DecisionRule
 from core.fields.option import Option
-from core.fields.record import identity_of, make, option_of, options_of, values_of, without_effect
+from core.fields.record import identity_of, make, option_of, options_of, without_effect
 from core.finetune.settings import OPTIONS as FINETUNE_OPTIONS
 from core.importing import space_files
 from core.llm.health import Health
@@ -154,10 +152,6 @@ def _plan_reading(world: World, rubric: Rubric, settings: ReadingSettings) -> st
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(launch, "health", answer)
         return readings.plan_reading(world.workspace, rubric, "argued", settings).spec.key
-
-
-def _identify_clash(world: World, request: ClashRequest) -> str:
-    return _plan_reading(world, SPEECHES, make(ReadingSettings, values_of(request.reading)))
 
 
 def _identify_fusion(world: World, request: FusionRequest) -> str:
@@ -273,7 +267,6 @@ MADE: Mapping[type, Made] = {
         lambda world: {"run": "argued", "row": world.row},
     ),
     ReadingSettings: Made(_identify_reading, _of_model, _calls_of),
-    ClashRequest: Made(_identify_clash, _of_model, _calls_of),
     FusionRequest: Made(
         _identify_fusion,
         lambda _: {"name": "fused", "base": "llm train", "with": ("priors",)},
@@ -343,7 +336,6 @@ MADE: Mapping[type, Made] = {
 # Records of commands that make nothing with an identity, and why.
 WITHOUT_IDENTITY: Mapping[type, str] = {
     ChangedSettings: "a run goes on with them; its identity is made from its specification, which has none of them",
-    ClaimsRequest: "claims are read from the texts of a run and shown; nothing of them is kept",
     KnnSettings: "neighbours of one row are shown, not kept; kept kNNs are of KnnRequest, with the same settings",
     LabelSettings: "a file is described, and nothing of it kept; labels of it are of LabelRequest, with the same settings",
     RankingTableRequest: "a table that an evaluation made is printed; nothing is made or kept",

@@ -13,7 +13,7 @@ from core.config import REPOSITORY
 from tests.further_settings import NAME
 
 # Tests that are run with a further setting in each record: of a file, those of these words.
-WALKS = {"tests/ui/test_settings.py": "control_that_says and (RowSelection or ClaimsRequest or LabelSettings)"}
+WALKS = {"tests/ui/test_settings.py": "control_that_says and (RowSelection or LabelSettings)"}
 WHOLE_WALKS = {
     "tests/ui/test_settings.py": "",
     "tests/actions/test_setting_identities.py": NAME,

@@ -25,10 +25,9 @@ from core.actions.contamination import ContaminationRequest
 from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.finetunes import FinetuneRequest
 from core.actions.label_request import LabelRequest
-from core.actions.reading_settings import ClashRequest, ReadingSettings
+from core.actions.reading_settings import ReadingSettings
 from core.actions.space_settings import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
 from core.actions.workspace import Workspace
-from core.audit.claim_checks import ClaimsRequest
 from core.audit.rubric import Rubric
 from core.audit.sample_request import SampleRequest
 from core.cells.screen import LabelSettings
@@ -44,12 +43,10 @@ from core.fields.toml_table import parse_toml
 from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.request import RankingEvaluationRequest, RankingTableRequest, TrainingOptions, TrainingRequest
 from core.transfer.knn_settings import KnnSettings
-from core.ui.arguments import claims_tab, clash_tab
 from core.ui.ask import form as ask_form
 from core.ui.fuse import fusion_controls
 from core.ui.run import run_form
 from tests.target_ranking import cases
-from tests.ui.arguments.test_clash_tab import read_debates
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 
@@ -100,10 +97,6 @@ class Form:
     prepare: Callable[[Workspace], object] = lambda _: None
 
 
-def read_clash(workspace: Workspace) -> None:
-    read_debates(workspace, "simulated debate")
-
-
 def train(workspace: Workspace) -> None:
     target_ranking.create(workspace, TrainingRequest("small", models={"pca_knn": {}}))
 
@@ -113,7 +106,6 @@ def train_at_once(workspace: Workspace) -> None:
         target_ranking.train(workspace, cases.request(), lambda _line: None)
 
 
-IN_CLASH = {"tab": "Clash", "run": "simulated debate"}
 OF_A_METHOD = {"name": "the form of a run has a name for every method"}
 FORMS: Mapping[type, Sequence[Form]] = {
     RunRequest: [Form("run", {"method": "debate", "backend": "ray"}, "", run_form.NOT_HERE, ("endpoint", "backend", "model"))],
@@ -136,8 +128,6 @@ FORMS: Mapping[type, Sequence[Form]] = {
     FinetuneRequest: [Form("run", {"tab": "Fine-tune"}, "finetune_", from_data=("base",))],
     Rubric: [Form("arguments", {"run": "debate"}, "note-rubric-", from_data=("roles", "stages"))],
     SampleRequest: [Form("arguments", {"tab": "Label", "run": "debate"}, "sample_", from_data=("sample", "by"))],
-    ClaimsRequest: [Form("arguments", {"tab": "Claims", "run": "debate"}, "claims", claims_tab.NOT_HERE)],
-    ClashRequest: [Form("arguments", IN_CLASH, "clash_", clash_tab.NOT_HERE, ("side",), prepare=read_clash)],
     DecisionRule: [Form("experiments", {"tab": "Ledger"}, "ledger_")],
     Question: [Form("ask", {"answered_by": "server"}, "ask_", ask_form.NOT_HERE, ("endpoint",))],
     TextSettings: [Form("data", {"tab": "Spaces and leaks"}, "build_")],

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
 from core.actions.claims import BRIEFS, claims_of_run
-from core.actions.job_kinds.reading import KIND as READING
-from core.audit.claim_checks import DECIDES, ClaimFilter, ClaimsRequest
+from core.audit.claim_checks import DECIDES
 from core.audit.rules.claims import RIGHT_CLAIM, RULE
-from core.fields.record import make
-from core.scoring.claim_counts import RunClaims, select_claims
+from core.scoring.claim_counts import RunClaims
 from core.scoring.claim_words import counts_table, describe
 from core.scoring.rubric_words import worth_summary
 from core.store.runs import Run
 from core.ui.arguments import choices, rubric_forms
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.background import Result, background
-from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import choose_one
-from core.ui.shared.option_controls import names_of_rest, show_settings
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext, draw_until_ready
 from core.ui.shared.widgets import as_text, show_empty
 
-# Settings without a control of their own on this page, and why.
-NOT_HERE = {
-    "texts": "the table says of which stage each claim is",
-    "role": "the counts by role are the page's first table",
-    "reader": "readings by several models are offered beside the rules",
-}
 _RULES = "rules"
 _MOST_SHOWN = 1_000  # claims in the table; the command lists all
 
@@ -43,17 +32,10 @@ def show(context: PageContext, run: Run) -> None:
     if not loaders.text_counts(run.id):
         show_empty(f"This run's method is {as_text(method_text(run.method))}, which writes no texts and makes no claims.")
         return
-    asked = make(ClaimsRequest, show_settings(ClaimsRequest, "claims", names_of_rest(ClaimsRequest, NOT_HERE), columns=4))
     read = _choose_reading(run)
-    asked = replace(asked, reader="rules" if read is None else "model")
-    draw_until_ready(lambda: _draw(run, asked, read), lambda: _ask(run, asked, read).ready)
-    if BRIEFS not in loaders.text_counts(run.id):
-        return
-    for reading in choices.unfinished_readings(run, RULE.rubric):
-        watch_job(context.workspace, READING.name, reading.id)
-    if not context.workspace.settings.read_only:
-        with st.expander("Let a model read this run's claims", key="read-by-model"):
-            rubric_forms.show_reading(context, run, RULE.rubric)
+    draw_until_ready(lambda: _draw(run, read), lambda: _ask(run, read).ready)
+    if BRIEFS in loaders.text_counts(run.id):
+        rubric_forms.show_reading(context, run, RULE.rubric)
 
 
 def _choose_reading(run: Run) -> str | None:
@@ -64,25 +46,24 @@ def _choose_reading(run: Run) -> str | None:
     return None if chosen == _RULES else chosen
 
 
-def _ask(run: Run, asked: ClaimsRequest, reading: str | None) -> Result:
+def _ask(run: Run, reading: str | None) -> Result:
     def compute(_progress: Callable[[float], object]) -> RunClaims:
-        return claims_of_run(read_workspace(), run.id, asked, reading)
+        return claims_of_run(read_workspace(), run.id, "model" if reading else "rule", reading)
 
-    unfiltered = replace(asked, shown=ClaimFilter())  # another filter reads no text again
-    return background().ask(("claims", run.id, unfiltered, reading, loaders.label_version(run.id)), compute)
+    return background().ask(("claims", run.id, reading, loaders.label_version(run.id)), compute)
 
 
-def _draw(run: Run, asked: ClaimsRequest, reading: str | None) -> None:
-    found = _ask(run, asked, reading)
+def _draw(run: Run, reading: str | None) -> None:
+    found = _ask(run, reading)
     if not found.ready:
         st.caption("Reading the texts. Some thousand texts take some seconds.")
     elif found.value is None:
         st.error("The texts could not be read: the log says why.")
     else:
-        _show(run, found.value, asked.shown)
+        _show(run, found.value)
 
 
-def _show(run: Run, found: RunClaims, asked: ClaimFilter) -> None:
+def _show(run: Run, found: RunClaims) -> None:
     st.markdown(as_text(" ".join(describe(found))))
     labelled = (("Label briefs", RULE.name, found.rates), ("Label claims", RIGHT_CLAIM.name, found.precision))
     with st.container(horizontal=True):
@@ -97,10 +78,8 @@ def _show(run: Run, found: RunClaims, asked: ClaimFilter) -> None:
     )
     for worth in found.worth:
         st.caption(as_text(worth_summary(worth)))
-    claims = select_claims(found, asked)
-    claims = claims[~claims["is_answer"]]
+    claims = found.claims[~found.claims["is_answer"]]
     if claims.empty:
-        st.caption("No claim matches the filters.")
         return
     shown = claims.head(_MOST_SHOWN)
     st.caption(f"{len(shown):,} of {len(claims):,} claims. Claims that only answer their own row's question are left out.")

@@ -8,26 +8,18 @@ import pandas as pd
 import streamlit as st
 
 from core.actions.clash import clash_of_run
-from core.actions.job_kinds.reading import KIND as READING
-from core.actions.reading_settings import ClashRequest, ModelReading
 from core.audit.clash import SPEECHES
-from core.fields.record import make, option_of, options_of
-from core.scoring.clash_counts import RunClash, describe_clash, list_counts, select_points
+from core.scoring.clash_counts import RunClash, describe_clash, list_counts
 from core.scoring.rubric_words import worth_summary
 from core.store.runs import Run
 from core.ui.arguments import choices, rubric_forms
 from core.ui.shared import links, loaders, tables
-from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import choose_one
 from core.ui.shared.loaders.cache import cache_by
-from core.ui.shared.option_controls import choose_setting, show_more, show_settings
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
 
-_OWNER = "clash_"  # the beginning of keys and query parameters of the choice of points
-# Settings of `ClashRequest` without a control beside the points, and why.
-NOT_HERE = {option.name: "the form of a reading has it" for option in options_of(ModelReading)}
 _MOST_SHOWN = 1_000  # points in the table; the command gives all
 _COLUMNS = ("side", "point", "status", "answered_by", "answer", "verdict")
 
@@ -48,11 +40,7 @@ def show(context: PageContext, run: Run) -> None:
             "No model has read these debates yet. A reading lists each side's points and quotes the other side's answers and "
             "the judge. Quotations that are not in the text are counted but not shown."
         )
-    for reading in choices.unfinished_readings(run, SPEECHES):
-        watch_job(context.workspace, READING.name, reading.id)
-    if not context.workspace.settings.read_only:
-        with st.expander("Let a model read this run's debates", key="read-by-model"):
-            rubric_forms.show_reading(context, run, SPEECHES)
+    rubric_forms.show_reading(context, run, SPEECHES)
 
 
 @cache_by("run:{0}", "run:{1}", entries=8)
@@ -84,18 +72,8 @@ def _column(name: str) -> Any:
 
 
 def _show_points(run: Run, found: RunClash) -> None:
-    sides = {side: side for side in dict.fromkeys(found.points["side"])}
-    left, middle, right = st.columns(3, vertical_alignment="bottom")
-    of_side = option_of(ClashRequest, "side")
-    side = choose_setting(left.selectbox, of_side, _OWNER, sides, None, index=None, placeholder=of_side.missing)
-    with middle:
-        chosen = show_settings(ClashRequest, _OWNER, ["status"])
-    with right:
-        chosen |= show_settings(ClashRequest, _OWNER, ["decisive"])
-    chosen |= show_more(ClashRequest, _OWNER, (*NOT_HERE, "side", *chosen))
-    points = select_points(found.points, make(ClashRequest, {"side": side or "", **chosen}).points)
+    points = found.points
     if points.empty:
-        st.caption("No point matches the filters.")
         return
     shown = points.head(_MOST_SHOWN)
     st.caption(f"{len(shown):,} of {len(points):,} points")

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from core.actions import readings, rubrics
+from core.actions.job_kinds.reading import KIND as READING
 from core.actions.reading_settings import ReadingSettings
 from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric
@@ -17,8 +18,10 @@ from core.fields.record import make, option_of
 from core.methods.judge_rubric import asks_for_passage
 from core.store.runs import Run
 from core.texts import describe_duration
+from core.ui.arguments import choices
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.job_panel import watch_job
 from core.ui.shared.option_controls import key_of, names_of_rest, show_calls, show_more, show_settings, title_of
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
@@ -32,10 +35,10 @@ _OWNER = "reading_"  # the beginning of keys and query parameters of a reading's
 def show(context: PageContext, run: Run, rubric: Rubric | None) -> None:
     """Show both forms, folded."""
     if rubric is not None:
-        with st.expander("Let a model read this run", key="read-by-model"):
-            show_reading(context, run, rubric)
-    with st.expander("Add a rubric", key="add-rubric"):
-        _show_rubric(context, run)
+        show_reading(context, run, rubric)
+    if not context.workspace.settings.read_only:
+        with st.expander("Add a rubric", key="add-rubric"):
+            _show_rubric(context, run)
 
 
 def _show_rubric(context: PageContext, run: Run) -> None:
@@ -66,7 +69,15 @@ def _choose(name: str, known: list[str]) -> tuple[str, ...]:
 
 
 def show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
-    """Show the form that plans and starts a reading for a rubric, or for the clash of debates."""
+    """Show the unfinished readings for a rubric, or for the clash of debates, and, folded, the form that starts another."""
+    for reading in choices.unfinished_readings(run, rubric):
+        watch_job(context.workspace, READING.name, reading.id)
+    if not context.workspace.settings.read_only:
+        with st.expander("Let a model read this run", key="read-by-model"):
+            _show_reading(context, run, rubric)
+
+
+def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
     chosen = show_settings(
         ReadingSettings, _OWNER, ["endpoint", "model"], columns=2, defaults={"endpoint": context.workspace.settings.endpoint}
     )

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.actions.job_kinds.reading import KIND as READING
 from core.audit.brief_checks import FINDINGS
 from core.audit.rubric import YES_NO, Rubric
 from core.plots import theme
@@ -18,7 +17,6 @@ from core.store.runs import Run
 from core.texts import cell_text
 from core.ui.arguments import choices, numbers, rates_figure, rubric_forms
 from core.ui.shared import filters, links, loaders, tables
-from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import choose_one
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_captioned, show_empty
@@ -49,10 +47,7 @@ def show(context: PageContext, run: Run) -> None:
         titles = {answer: answer for answer in rubric.answers}
         answer = choose_one(answer_place.selectbox, "answer", "Answer", titles, rubric.answers[0]) or rubric.answers[0]
         _show_rubric(run, rubric, judged_by, answer)
-        for reading in choices.unfinished_readings(run, rubric):
-            watch_job(context.workspace, READING.name, reading.id)
-    if not context.workspace.settings.read_only:
-        rubric_forms.show(context, run, rubric)
+    rubric_forms.show(context, run, rubric)
     _show_list(run, choices.all_rubrics(context.workspace))
 
 
@@ -72,7 +67,7 @@ def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str) -
         show_empty(
             f"{as_text(rubric.question)} {choices.judges_of(run, rubric)[judged_by].capitalize()} says nothing of "
             f"{as_text(run.name)}: of its {texts.frame.shape[0]:,} texts none could be read, and nobody has labelled one. Add a "
-            "rubric of your own below, or see the tab Kinds."
+            "rubric of your own below."
         )
         return
 

@@ -1,0 +1,109 @@
+"""What all methods share that read another run's texts: a question about each item of a row, all asked concurrently.
+
+An item is a text, or a debate of several. Such a method predicts nothing: its rows hold only events.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from core.errors import InputError
+from core.llm.messages import Reply
+from core.llm.parsing import Unparsed
+from core.methods.base import Context, RowText, TextsOfRun
+from core.methods.conversation import (
+    CallSpec,
+    ConversationMethod,
+    Messages,
+    ReadAnswer,
+    RowConversation,
+    gather_all,
+)
+from core.methods.prompts import fill, prompt_text
+from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
+
+
+class Item(Protocol):
+    """What one question is about. stage, role: of the call and its events."""
+
+    @property
+    def stage(self) -> str: ...
+
+    @property
+    def role(self) -> str: ...
+
+
+ItemT = TypeVar("ItemT", bound=Item)
+ValueT = TypeVar("ValueT")
+
+
+class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
+    """One question about each item of a row; items that make the same prompt are asked about once.
+
+    reask: the name of the prompt that asks again.
+    """
+
+    reask: str
+
+    @abstractmethod
+    def items(self, texts: Sequence[RowText]) -> Sequence[ItemT]:
+        """Return what is asked about, out of the texts of a row."""
+
+    def parent(self, options: Mapping[str, Any]) -> str:
+        """Return the name or id of the run whose texts are read."""
+        return str(options["run"])
+
+    @abstractmethod
+    def question(self, texts: TextsOfRun, pair: Pair, item: ItemT, options: Mapping[str, Any]) -> Messages:
+        """Return the question about an item."""
+
+    @abstractmethod
+    def read_reply(self, reply: Reply, pair: Pair, item: ItemT, options: Mapping[str, Any]) -> ValueT | Unparsed:
+        """Return what a reply says about an item."""
+
+    def ask_again(self, problem: Unparsed, _options: Mapping[str, Any]) -> str:
+        """Return the second request, with the reason why the first answer was rejected."""
+        return fill(prompt_text(self.reask), reason=problem.reason)
+
+    @abstractmethod
+    def events(self, pair: Pair, item: ItemT, spec: CallSpec, found: ReadAnswer[ValueT]) -> Iterable[TraceEvent]:
+        """Return the events of an item, but for a rejected answer."""
+
+    def row_prompts(self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]) -> list[Messages]:
+        """Return the questions about a row's items."""
+        return [self.question(texts, pair, item, options) for item in self.items(texts.of_row[pair.pair_id])]
+
+    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
+        """Ask about every item of the row. One whose answer cannot be read has an event that says so, and flags the row."""
+        if context.texts is None:
+            raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
+        options = context.options
+        items, prompts = self.items(context.texts.of_row[pair.pair_id]), self.row_prompts(context.texts, pair, options)
+        distinct = dict(zip(prompts, items, strict=True))
+
+        async def ask(prompt: Messages, item: ItemT) -> ReadAnswer[ValueT]:
+            return await conversation.read(
+                _call_of(item, context),
+                prompt,
+                lambda reply: self.read_reply(reply, pair, item, options),
+                lambda problem: self.ask_again(problem, options),
+            )
+
+        found = await gather_all(*(ask(prompt, item) for prompt, item in distinct.items()))
+        answers = dict(zip(distinct, found, strict=True))
+        events = list[TraceEvent]()
+        for item, prompt in zip(items, prompts, strict=True):
+            spec, answer = _call_of(item, context), answers[prompt]
+            events += (event._replace(stage=spec.stage, role=spec.role) for event in answer.rejected)
+            events += self.events(pair, item, spec, answer)
+        unread = any(isinstance(answer.value, Unparsed) for answer in found)
+        row = row_of_reading(pair.pair_id, (Flag.UNREAD,) if unread else (), conversation.tokens)
+        return RowResult(row, tuple(events), (), conversation.calls)
+
+
+def _call_of(item: Item, context: Context) -> CallSpec:
+    options = context.options
+    by_logprobs = options.get("answers") == "logprobs"
+    return CallSpec(item.stage, item.role, context.seed, options["max_tokens"], options["effort"], by_logprobs)
