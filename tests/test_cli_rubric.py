@@ -47,7 +47,7 @@ def test_what_is_not_there_or_cannot_be_is_said(small_workspace: Workspace, tmp_
     for arguments, expected in (
         (("run", "long", "debate"), "rubric 'long': not known"),
         (("run", "short", "nowhere"), "run 'nowhere': not in this workspace"),
-        (("run", "mechanism", "debate", "--judge", "rule"), "rubric mechanism: has no rule and no pattern"),
+        (("run", "mechanism", "debate", "--judge", "rule"), "neither rule nor pattern"),
         (("add", str(tmp_path / "none.toml")), "none.toml"),
     ):
         done = core(place, "rubric", *arguments)

@@ -257,7 +257,7 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "Sequence[TextLabel]": [LABEL],
         "Design": "stratified",
         "Expected | None": "up",
-        "PackRecord": PackRecord("p", "descriptions", "0", 0, "here", "p.json"),
+        "PackRecord": PackRecord("p", "descriptions", "0", 0, "here", "p.json", ""),
         "SpaceRecord": SpaceRecord("s", "s", "loaded", {}, "here", "0", 0, 0, (), None, None, "tester"),
         "Space": make_space("s", ["Pa"], np.ones((1, 2)), "x"),
         "Spec": {"dataset": "bmdm"},
