@@ -110,7 +110,7 @@ def _text(content: str) -> Callable[[Path], bytes]:
     return lambda _: content.encode()
 
 
-_TOML = "[[hypothesis]]\nname = 'x'\nhypothesis = 'h'\ndataset = 'd'\nz = 1.5\n"
+_LEDGER = "name,hypothesis,dataset,z\nx,h,d,1.5\n"
 _PACK = json.dumps({"A": "first words of it", "B": "second words of it", "C": "third words of it"})
 KINDS = {
     "cells": FileKind(".h5ad", _cells, _read_cells),
@@ -126,7 +126,7 @@ KINDS = {
     "zip": FileKind(".zip", _zip, _recognise),
     "eval": FileKind(".eval", _log, _recognise),
     "csv": FileKind(".csv", lambda _: cases.DEBATES, _recognise),
-    "toml": FileKind(".toml", _text(_TOML), lambda path: read_ledger_file(path.read_bytes(), path.name)),
+    "ledger": FileKind(".csv", _text(_LEDGER), lambda path: read_ledger_file(path.read_bytes(), path.name)),
     "pack": FileKind(".json", _text(_PACK), _recognise),
     "word2vec": FileKind(".txt", _text("2 2\nA 1 2\nB 3 4\n"), lambda path: load_space(path, "x")),
 }

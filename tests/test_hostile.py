@@ -143,7 +143,7 @@ def test_an_error_that_nobody_foresaw_is_one_line(desk: Path, monkeypatch: pytes
         raise ZeroDivisionError("planted\nin two lines")
 
     monkeypatch.setattr(runs, "rename", fail)
-    done = commands.core(desk, "rename", "debate", "other")
+    done = commands.core(desk, "runs", "rename", "debate", "other")
     assert (done.status, len(done.err.splitlines())) == (1, 1)
     assert done.err.startswith("error: ZeroDivisionError: planted in two lines; this is a bug")
     assert "Traceback" in (desk / "data" / "desk.log").read_text("utf-8")

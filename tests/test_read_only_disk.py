@@ -32,8 +32,8 @@ READING = [
 WRITING = [
     ["import", "ELSEWHERE"],
     ["runs", "rename", RUN, "other"],
-    ["set", RUN, "note=x"],
-    ["delete", RUN],
+    ["runs", "set", RUN, "note=x"],
+    ["runs", "delete", RUN],
     ["undo", "debate.csv"],
     ["run", "evidence_rules"],
     ["export", RUN, "--out", "HERE/rows.csv"],

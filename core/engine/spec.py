@@ -179,10 +179,7 @@ class ExecutionSettings:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data. `records.from_json` makes an equal record from it."""
-        values = to_json(self)
-        if self.calls == CallSettings():  # the same as before this setting existed
-            del values["calls"]
-        return values
+        return to_json(self)
 
     @property
     def has_several(self) -> bool:

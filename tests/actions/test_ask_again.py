@@ -269,10 +269,10 @@ def test_a_row_is_asked_again_as_its_run_was_unless_other_settings_are_chosen(wo
     file.write_text(f'[[endpoint]]\naddress = "{world.url}"\ntemperature = 0.3\nlimit_name = "max_tokens"\n')
     try:
         request = AgainRequest(world.run.id, world.row, endpoint=world.url, judge_only=True, repeats=1)
-        assert ask_again.plan_again(world.workspace, request).arms[0].spec.calls == {}
+        assert ask_again.plan_again(world.workspace, request).arms[0].spec.calls == CallSettings().identity
         cold = replace(request, calls=CallSettings(temperature=0.0))
         plan = ask_again.plan_again(world.workspace, cold)
-        assert plan.arms[0].spec.calls == {"temperature": 0.0}
+        assert plan.arms[0].spec.calls == CallSettings(temperature=0.0).identity
         [made] = ask_again.ask_again(world.workspace, plan)
     finally:
         file.unlink()

@@ -542,11 +542,9 @@ def test_weights_by_agreement_fall_with_the_distance_of_ranks(workspace: Workspa
 
 
 @pytest.mark.usefixtures("world")
-def test_a_fusion_without_weights_by_support_is_what_it_was_before_there_were_any(workspace: Workspace) -> None:
+def test_weights_by_support_are_off_unless_they_are_chosen(workspace: Workspace) -> None:
     knn(workspace, "knn", LOO)
     made = fuse(workspace, "fused", "llm train", "knn")
-    assert set(made.spec["options"]) == {"base", "with", "w_de", "w_dir", "reference", "reference_runs"}
-    assert made.spec["version"] == 2
     assert fuse(workspace, "fused", "llm train", "knn", by_support="no") == made
     with pytest.raises(InputError, match="weights by support: none of the runs fused with the base is a kNN"):
         fuse(workspace, "x", "llm train", "fused", by_support="more")

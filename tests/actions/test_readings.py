@@ -102,7 +102,6 @@ def test_the_same_reading_is_found_and_another_seed_is_another(read: Workspace, 
         readings.plan_reading(read, replace(RUBRIC, question="Does it?"), "debate", ReadingSettings(endpoint=server)),
     ]
     assert len({same.id, *(other.spec.key for other in others)}) == 5
-    assert "passage" not in plan("debate").spec.options  # as in readings that were made before passages
     assert plan("debate").request.name == "names-a-program of debate by scripted"
 
 

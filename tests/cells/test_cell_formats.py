@@ -279,4 +279,3 @@ def test_the_table_is_part_of_what_labels_depend_on(tmp_path: Path) -> None:
     first = LabelSettings(obs=path).identity()
     path.write_text("cell,gene\nc1,B\n")
     assert first != LabelSettings(obs=path).identity()
-    assert "obs" not in LabelSettings().identity()

@@ -45,12 +45,12 @@ def test_the_log_has_the_sums_after_each_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize("torn", [b"[3, 9", b"\0\0\0", b"\0\0\n\0"])
 def test_what_a_crash_left_behind_the_last_line_is_cut_off(tmp_path: Path, torn: bytes) -> None:
     file = tmp_path / "spending.jsonl"
-    file.write_bytes(b"[1, 10]\n[2, 15]\n" + torn)  # as versions wrote it that did not count what waits
+    file.write_bytes(b"[1, 10, 0]\n[2, 15, 0]\n" + torn)
     assert read_spending(file) == Spending(2, 15)
     with SpendingLog(file) as log:
         log.count("asked")
         log.count(cost(2))
-    assert file.read_text() == "[1, 10]\n[2, 15]\n[2, 15, 1]\n[3, 17, 0]\n"
+    assert file.read_text() == "[1, 10, 0]\n[2, 15, 0]\n[2, 15, 1]\n[3, 17, 0]\n"
 
 
 def test_a_run_begun_without_a_log_counts_on_from_its_rows(tmp_path: Path) -> None:

@@ -10,12 +10,13 @@ from core.fields.record import make, values_of
 from core.llm.call_settings import CallSettings
 from core.llm.messages import Message, Request
 
+DEFAULTS = {"temperature": None, "top_p": None, "top_logprobs": None, "extra_body": "", "leave_out": []}
 ASK = Request("m", (Message("user", "?"),), seed=1, max_completion_tokens=9, top_logprobs=20)
 
 
 def test_by_default_nothing_changes() -> None:
     assert CallSettings().apply(ASK) == ASK
-    assert CallSettings().identity == {}
+    assert CallSettings().identity == DEFAULTS
     assert CallSettings().apply(ASK).key == ASK.key
 
 
@@ -40,7 +41,8 @@ def test_what_can_change_an_answer_is_identity_and_what_a_server_calls_things_is
     settings = CallSettings(
         temperature=0.5, extra_body='{"b": 1, "a": 2}', leave_out=("top_p", "seed"), limit_name="max_tokens", api_version="1"
     )
-    assert settings.identity == {"temperature": 0.5, "extra_body": '{"a": 2, "b": 1}', "leave_out": ["seed", "top_p"]}
+    chosen = {"temperature": 0.5, "extra_body": '{"a": 2, "b": 1}', "leave_out": ["seed", "top_p"]}
+    assert settings.identity == DEFAULTS | chosen
     assert CallSettings(limit_name="max_tokens").apply(ASK).key == ASK.key
     assert CallSettings(extra_body='{"a": 2}').apply(ASK).key != ASK.key
     # A run that goes on keeps its identity, whatever else was chosen since.
