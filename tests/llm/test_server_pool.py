@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from core.llm.endpoint import Endpoint
 from core.llm.errors import ModelError, Refused
 from core.llm.messages import Message, Outcome, Reply, Request
 from core.llm.server_pool import ServerPool
+from core.net.server_access import ServerAccess
 from tests.fakes.http_server import Answer, ReceivedRequest, ServerResponse, json_response, serve_in_thread
 from tests.fakes.scripted import MODEL, Script, request_counts, serving
 from tests.llm.test_serve import free_port
@@ -171,3 +174,32 @@ def test_a_pool_without_an_address_is_refused() -> None:
     with pytest.raises(InputError, match="holds no address"):
         ServerPool(",", LIMITS, MODEL, 1, print)
     assert issubclass(Refused, ModelError)
+
+
+def test_an_unlisted_server_in_a_file_that_is_read_again_is_never_asked(tmp_path: Path) -> None:
+    file = tmp_path / "servers.txt"
+    asked: list[str] = []
+
+    async def count(received: ReceivedRequest, _reader: object) -> ServerResponse:
+        asked.append(received.path)
+        return json_response(200, {"data": []})
+
+    async def use(pool: ServerPool, said: list[str], stranger: str) -> tuple[str, ...]:
+        async with Client(LIMITS, servers=pool) as client:
+            await client.complete(request(1))
+            file.write_text(f"{listed}\n{stranger}\n")
+            while not any(f"{stranger}: is not among the model servers" in line for line in said):
+                await asyncio.sleep(0.01)
+            await client.complete(request(2))
+            return tuple(state.address for state in pool.states)
+
+    with serving(Script()) as listed, serve_in_thread(count, "stranger") as stranger:
+        file.write_text(f"{listed}\n")
+        endpoint = replace(LIMITS, access=ServerAccess(listed=(listed,), only_listed=True))
+        said: list[str] = []
+
+        async def run() -> tuple[str, ...]:
+            return await use(ServerPool(str(file), endpoint, MODEL, 2, said.append), said, f"{stranger}/v1")
+
+        assert asyncio.run(asyncio.wait_for(run(), 30)) == (listed,)
+    assert asked == []
