@@ -169,8 +169,6 @@ def everything(made: Workspace, tmp_path: Path) -> Workspace:
         ("run fusion --backend r", ["ray"]),
         ("run fusion --labels a", ["auto", "all"]),
         ("run fusion --leave-out temperature,top", ["temperature,top_p"]),
-        ("claims fused --relation act", ["activates", "acts with"]),
-        ("clash fused --status un", ["unclear"]),
         ("knn --protocol l", ["loo"]),
         ("ledger add x --metric me", ["mean"]),
     ],

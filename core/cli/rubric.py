@@ -15,6 +15,7 @@ from core.audit.rubric import Rubric
 from core.audit.rules.claims import RULE as CLAIMS
 from core.cli import names
 from core.cli.base import Detach, Json, say_progress, show
+from core.cli.label import label
 from core.cli.names import RubricName, RunName
 from core.cli.reading_options import refuse_model_options
 from core.cli.settings import takes
@@ -155,6 +156,9 @@ def _describe(role: str, found: dict[str, Any], unit: str) -> str:
     answers = [f"{answer} {n:,}" + (f" ({n / total:.0%})" if total else "") for answer, n in found["answers"].items()]
     unanswered = f"; {found['unanswered']:,} without an answer" if found["unanswered"] else ""
     return f"{role:8} {total:>7,} {unit}s: {', '.join(answers)}{unanswered}"
+
+
+app.command()(label)
 
 
 @app.command()
