@@ -9,8 +9,6 @@ anndata_file             a file opened in memory or backed, read in blocks and c
 cell_formats             the formats that are read: AnnData, and what is copied into that first
 zarr_walk                a store of Zarr is read only if it holds what it says, and all of it lies in its folder
 zarr_copy                such a store as HDF5
-tenx                     matrices of 10x Genomics as HDF5
-cell_table               a table of what was done to each cell, joined to obs
 other_cells              what files of cells in other formats are, and how to make .h5ad of them
 transforms               what was done to values that are not counts: roots, logarithms, arcsinh tell themselves
 value_facts              what the values of a file are like: their sums, their largest, what they are for certain

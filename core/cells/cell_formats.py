@@ -1,5 +1,5 @@
-"""The formats in which cells are read: AnnData as HDF5, and formats that are first copied into it: Zarr stores (a folder, or
-zipped) and 10x Genomics' matrices. The temporary copy is deleted when the file is closed.
+"""The formats in which cells are read: AnnData as HDF5, and Zarr stores (a folder, or zipped), which are first copied into it.
+The temporary copy is deleted when the file is closed.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from core.cells.hdf5_walk import Hdf5File, open_hdf5
-from core.cells.other_cells import describe_hdf5, describe_other_cells, is_hdf5, is_zarr, list_zipped_zarr, tenx_group
-from core.cells.tenx import copy_tenx_folder, copy_tenx_hdf5, list_tenx, tenx_folder
+from core.cells.other_cells import describe_hdf5, describe_other_cells, is_hdf5, is_zarr, list_zipped_zarr
 from core.cells.zarr_copy import copy_zarr
 from core.cells.zarr_walk import list_store
 from core.compressed import DAMAGE, open_archive
@@ -24,49 +23,30 @@ _COPY: Final = "cells.h5ad"
 
 
 def is_cell_file(path: Path) -> bool:
-    """Return whether a file is AnnData by its name, HDF5 by its first bytes, or a Zarr store or a matrix of 10x."""
-    return path.suffix.lower() == ".h5ad" or is_hdf5(path) or _is_other(path)
-
-
-def _is_other(path: Path) -> bool:
-    return is_zarr(path) or tenx_folder(path) is not None or bool(list_zipped_zarr(path))
+    """Return whether a file is AnnData by its name, HDF5 by its first bytes, or a Zarr store."""
+    return path.suffix.lower() == ".h5ad" or is_hdf5(path) or is_zarr(path) or bool(list_zipped_zarr(path))
 
 
 def open_stored(path: Path, layer: str | None = None) -> Hdf5File:
     """Open cells as the HDF5 of AnnData. layer: that will be read, instead of X.
 
-    Raise UnknownFormat for another kind of file, with what to do; UnsafeFile and InputError as `open_hdf5`, `list_store`,
-    `copy_zarr` and `copy_tenx_hdf5`; MissingPackage.
+    Raise UnknownFormat for another kind of file, with what to do; UnsafeFile and InputError as `open_hdf5`, `list_store` and
+    `copy_zarr`; MissingPackage.
     """
     try:
         if is_zarr(path):
             return _open_copy(path, lambda target: _copy_store(path, target, layer))
-        if folder := tenx_folder(path):
-            return _open_copy(path, lambda target: copy_tenx_folder(folder, target))
         if list_zipped_zarr(path):
             return _open_copy(path, lambda target: _copy_zipped(path, target, layer))
         words = "" if is_hdf5(path) else describe_other_cells(path) or "no HDF5 file, expected cells as .h5ad (AnnData)"
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    if words:
-        raise UnknownFormat(f"{path}: {words}")
-    return _open_hdf5(path)
-
-
-def _open_hdf5(path: Path) -> Hdf5File:
-    """Open AnnData, or a matrix of 10x in HDF5."""
-    file = open_hdf5(path)
-    try:
-        if {"obs", "var", "mod"} & set(file.root) or tenx_group(file) is None:
-            if words := describe_hdf5(file):
-                raise UnknownFormat(f"{path}: {words}")
-            return file
-        copied = _open_copy(path, lambda target: copy_tenx_hdf5(file, target))
-    except BaseException:
-        file.close()
-        raise
-    file.close()
-    return copied
+    with ExitStack() as stack:
+        file = None if words else stack.enter_context(open_hdf5(path))
+        if file is None or (words := describe_hdf5(file)):
+            raise UnknownFormat(f"{path}: {words}")
+        stack.pop_all()
+        return file
 
 
 def _open_copy(path: Path, copy: Callable[[Path], None]) -> Hdf5File:
@@ -98,19 +78,15 @@ def _copy_zipped(path: Path, target: Path, layer: str | None) -> None:
 
 
 def hash_cells(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the names and contents of the files that make up a store or a matrix.
+    """Return the SHA-256 of a file, or of the names and contents of the files of a Zarr store.
 
     Raise InputError if one cannot be read, and UnsafeFile as `list_store`.
     """
     try:
-        if is_zarr(path):
-            files = {name: path / name for name in list_store(path)}
-        elif folder := tenx_folder(path):
-            files = {file.name: file for file in list_tenx(folder)}
-        else:
+        if not is_zarr(path):
             refuse_special(path)
             return sha256_of_file(path)
-        lines = [f"{sha256_of_file(file)}  {name}\n" for name, file in files.items()]
+        lines = [f"{sha256_of_file(path / name)}  {name}\n" for name in list_store(path)]
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     return sha256_of("".join(lines))

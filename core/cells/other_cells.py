@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from core.cells.anndata_frames import is_group
 from core.cells.hdf5_walk import Hdf5File
@@ -23,10 +23,6 @@ _WRITE: Final = "`cells.write_h5ad('cells.h5ad')`"
 _ADD: Final = (
     "it does not say what was done to each cell. Add that as `cells.obs['perturbation']`, with one value for controls, and "
     f"write it with {_WRITE}"
-)
-TENX: Final = (
-    "a matrix of 10x Genomics. It needs a table of what was done to each cell: `cells labels FILE --name D "
-    "--obs TABLE`. Its files lie in one folder: matrix.mtx, features.tsv and barcodes.tsv, packed by gzip or not"
 )
 
 
@@ -54,7 +50,7 @@ def describe_other_cells(path: Path) -> str:
     if list_zipped_zarr(path):
         return f"cells as Zarr (zipped): {USE}"
     if head.startswith(_TEXT):
-        return TENX
+        return _describe_tenx("read_10x_mtx('.')", ", in its folder")
     kind = packing_of(head)
     if not kind:
         return ""
@@ -63,7 +59,7 @@ def describe_other_cells(path: Path) -> str:
         inside = b"" if plain is None else plain.read(len(_TEXT)) or b""
     if inside.startswith(HDF5):
         return f"cells (HDF5) packed by {kind}: unpack the file, with `{_UNPACK[kind]} -c {path.name} > cells.h5ad`; then {USE}"
-    return TENX if inside.startswith(_TEXT) else ""
+    return _describe_tenx("read_10x_mtx('.')", ", in its folder") if inside.startswith(_TEXT) else ""
 
 
 def describe_hdf5(file: Hdf5File) -> str:
@@ -77,22 +73,20 @@ def describe_hdf5(file: Hdf5File) -> str:
     if {"row_attrs", "col_attrs"} <= found:
         read = f"`cells = anndata.io.read_loom('{file_name}')`"
         return f"cells as loom: read it with {read}, which needs loompy ({WITH_PANDAS_3}); {_ADD}"
-    if tenx_group(file) is not None:
-        return TENX
+    if any(is_group(node) and {"barcodes", "indptr"} <= set(node) for node in file.root.values()):
+        return _describe_tenx(f"read_10x_h5('{file_name}')")
     return f"HDF5 with {', '.join(sorted(found)[:5]) or 'nothing'} in it; expected cells as AnnData (.h5ad): obs, var and X"
 
 
-def tenx_group(file: Hdf5File) -> Any | None:
-    """Return the group of a 10x matrix: `matrix`, or named after the genome before Cell Ranger 3; None without one."""
-    groups = [node for node in file.root.values() if is_group(node) and {"barcodes", "indptr"} <= set(node)]
-    return groups[0] if len(groups) == 1 else None
+def _describe_tenx(call: str, where: str = "") -> str:
+    return f"a matrix of 10x Genomics: read it with `cells = scanpy.{call}`{where} ({WITH_PANDAS_3}); {_ADD}"
 
 
 def _describe_folder(path: Path) -> str:
     if is_zarr(path):
         return f"cells as Zarr: {USE}"
     if any(path.glob("*matrix.mtx")) or any(path.glob("*matrix.mtx.gz")):
-        return TENX
+        return _describe_tenx(f"read_10x_mtx('{path.name}')")
     return ""
 
 

@@ -13,8 +13,6 @@ import pandas as pd
 
 from core.cells.anndata_file import CellFile, CountSummary, open_cells
 from core.cells.calibration import Calibration, calibrate
-from core.cells.cell_formats import hash_cells
-from core.cells.cell_table import add_cell_table
 from core.cells.columns import Columns, texts
 from core.cells.comparisons import CompareEach
 from core.cells.conditions import FOUND, READING_VERSION, Conditions, ReadingSettings, compare_within, read_conditions
@@ -32,7 +30,6 @@ from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Threshol
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
 from core.cells.strata import strata_of_batches, within_setting
 from core.cells.transforms import read_counts
-from core.errors import InputError
 from core.fields.record import identity_of, setting
 from core.stats.arrays import Codes, Floats
 
@@ -45,16 +42,10 @@ Say = Callable[[str], None]
 class LabelSettings(ReadingSettings):
     """How labels are made of a file.
 
-    obs: a table whose columns are added to obs. batch, guide: None are found by name (`choose_columns`).
+    batch, guide: None are found by name (`choose_columns`).
     most_remaining: the share of its target's expression that a working guide may leave. in_memory: read the file at once.
     """
 
-    obs: Path | None = setting(
-        None,
-        "A table of what was done to each cell, beside a matrix of 10x Genomics. Its columns are added to obs.",
-        metavar="TABLE",
-        not_on_form="a second file beside a matrix of 10x, which a page does not take",
-    )
     batch: str | None = setting(
         None,
         "A cell's batch, inside of which cells are compared; found by name. none: compare across batches.",
@@ -77,19 +68,11 @@ class LabelSettings(ReadingSettings):
     in_memory: bool = setting(False, "Read the whole file at once.", title="Read the whole file at once", changes_result=False)
 
     def identity(self) -> dict[str, Any]:
-        """Return the inputs of the labels, as plain data. A table of cells is represented by its content."""
-        table = {} if self.obs is None else {"obs": hash_cells(self.obs)}
-        return identity_of(self) | table | VERSIONS
+        """Return the inputs of the labels, as plain data."""
+        return identity_of(self) | VERSIONS
 
     def read_conditions(self, file: CellFile) -> Conditions:
-        """Return the perturbations of the cells of a file.
-
-        Raise InputError as `add_cell_table` and `read_conditions`, and for a file without perturbations.
-        """
-        if self.obs is not None:
-            add_cell_table(file, self.obs)
-        if not len(file.obs.columns):
-            raise InputError(f"{file.path}: says nothing of its cells; give a table of what was done to each with --obs TABLE")
+        """Return the perturbations of the cells of a file. Raise InputError as `read_conditions`."""
         found = compare_within(file, read_conditions(file, self, self.batch, self.guide), self.within)
         pooled = found.even if self.within else tuple(each for each in found.even if each.column != found.columns.batch)
         return replace(found, even=pooled)

@@ -28,9 +28,7 @@ from core.fields.record import make, options_of
 
 app = typer.Typer()
 
-File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Cells with counts in X: AnnData (.h5ad or .zarr), or a matrix of 10x Genomics.")
-]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Cells with counts in X: AnnData (.h5ad or .zarr).")]
 _LABELLING = (GroupSettings, DesignSettings, Thresholds, SamplingSettings)
 _OF_LABELS = [option.name for record in _LABELLING for option in options_of(record)]
 _NOT_DESCRIBED = {

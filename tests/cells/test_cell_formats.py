@@ -1,5 +1,5 @@
-"""Zarr stores and matrices of 10x are read as the .h5ad of the same cells is; stores that lead elsewhere or unpack to more than
-they may are refused unread."""
+"""Zarr stores are read as the .h5ad of the same cells is; stores that lead elsewhere or unpack to more than they may are refused
+unread."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ import pytest
 
 from core.cells.anndata_file import CellFile, open_cells
 from core.cells.cell_formats import hash_cells, is_cell_file
-from core.cells.screen import LabelSettings, describe_cells
 from core.errors import InputError, UnsafeFile
 from core.importing.files import expand
-from tests.cells.conventions import COUNTS, IDS, SCREEN, VALUES, plain
-from tests.cells.test_other_cells import BARCODES, write_10x, write_matrix_market
+from tests.cells.conventions import COUNTS, SCREEN, VALUES, plain
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of anndata, which announces its own future
 
@@ -187,95 +185,3 @@ def test_the_codecs_of_zarr_are_read(tmp_path: Path) -> None:
         chunk.write_bytes(bytes(content) if codec is None else codec.encode(content))
         with open_cells(path) as file:
             np.testing.assert_array_equal(values_of(file), COUNTS)
-
-
-TENX: dict[str, Callable[[Path], object]] = {
-    "filtered.h5": write_10x("matrix", "name"),
-    "before.h5": write_10x("GRCh38", "gene_names"),
-    "filtered": write_matrix_market,
-}
-
-
-def write_calls(path: Path) -> Path:
-    """What Cell Ranger says of each cell: guides joined by |, nothing of cells without any."""
-    guides = [VALUES[i].replace("+", "_g1|") + "_g2" if VALUES[i] != "non-targeting" else "non-targeting_g3" for i in range(900)]
-    table = pd.DataFrame({"cell_barcode": BARCODES, "num_features": 1, "feature_call": guides, "num_umis": 5})
-    table[table.index % 9 != 0].to_csv(path, index=False)
-    return path
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("kind", TENX)
-def test_a_matrix_of_10x_is_read_beside_a_table_of_cells(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / kind
-    TENX[kind](path)
-    assert is_cell_file(path)
-    with open_cells(path) as file:
-        assert file.genes == tuple(IDS)
-        np.testing.assert_array_equal(values_of(file), COUNTS)
-    with pytest.raises(InputError, match=r"says nothing of its cells; .* --obs TABLE"):
-        describe_cells(path)
-    found = describe_cells(path, LabelSettings(obs=write_calls(tmp_path / "protospacer_calls_per_cell.csv")))
-    assert found.columns.perturbation == "feature_call"
-    assert found.unassigned == 100
-    assert found.gene_names.column == "gene_name"
-    assert found.unknown == ()
-    assert set(found.cells) == {value for value in VALUES if "+" not in value} - {"non-targeting"}
-    assert found.n_control == sum(VALUES[i] == "non-targeting" for i in range(900) if i % 9)
-
-
-def test_guides_among_the_features_are_no_genes(tmp_path: Path) -> None:
-    write_matrix_market(tmp_path / "m")
-    features = tmp_path / "m" / "features.tsv.gz"
-    lines = gzip.decompress(features.read_bytes()).decode().splitlines()
-    lines[-1] = lines[-1].replace("Gene Expression", "CRISPR Guide Capture")
-    features.write_bytes(gzip.compress("\n".join(lines).encode()))
-    with open_cells(tmp_path / "m" / "matrix.mtx.gz") as file:
-        assert file.genes == tuple(IDS[:-1])
-        np.testing.assert_array_equal(values_of(file), COUNTS[:, :-1])
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("matrix.mtx.gz", "%%MatrixMarket matrix coordinate integer general\n60 900 999999999\n1 1 1\n", "999,999,999 values"),
-        ("matrix.mtx.gz", "%%MatrixMarket matrix coordinate integer general\n9 900 1\n1 1 1\n", "expected counts .* 60 genes"),
-        ("matrix.mtx.gz", "%%MatrixMarket matrix coordinate integer general\n60 900 1\n99 1 1\n", "cannot be read as Matrix"),
-        ("features.tsv.gz", "ENSG1\n", "features.tsv.gz: line 1: expected an identifier and a symbol"),
-    ],
-)
-def test_damaged_matrices_are_refused(tmp_path: Path, name: str, content: str, words: str) -> None:
-    write_matrix_market(tmp_path / "m")
-    (tmp_path / "m" / name).write_bytes(gzip.compress(content.encode()))
-    with pytest.raises(InputError, match=words):
-        open_cells(tmp_path / "m")
-
-
-def test_a_matrix_without_its_genes_is_refused(tmp_path: Path) -> None:
-    write_matrix_market(tmp_path / "m")
-    (tmp_path / "m" / "features.tsv.gz").unlink()
-    with pytest.raises(InputError, match=r"no features\.tsv or"):
-        open_cells(tmp_path / "m")
-
-
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        ({"cell": ["x", "y"], "gene": ["A", "B"]}, "names none of the 900 cells"),
-        ({"cell": ["c1", "c1"], "gene": ["A", "B"]}, "cell c1 stands in several rows"),
-        ({"cell": ["c1", "c2"], "perturbation": ["A", "B"]}, "has perturbation already"),
-    ],
-)
-def test_tables_of_cells_that_cannot_be_joined(tmp_path: Path, rows: dict[str, list[str]], words: str) -> None:
-    anndata.AnnData(**plain()).write_h5ad(tmp_path / "cells.h5ad")
-    pd.DataFrame(rows).to_csv(tmp_path / "table.csv", index=False)
-    with pytest.raises(InputError, match=words):
-        describe_cells(tmp_path / "cells.h5ad", LabelSettings(obs=tmp_path / "table.csv"))
-
-
-def test_the_table_is_part_of_what_labels_depend_on(tmp_path: Path) -> None:
-    path = tmp_path / "table.csv"
-    path.write_text("cell,gene\nc1,A\n")
-    first = LabelSettings(obs=path).identity()
-    path.write_text("cell,gene\nc1,B\n")
-    assert first != LabelSettings(obs=path).identity()

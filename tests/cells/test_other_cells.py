@@ -83,6 +83,9 @@ KINDS = {
     "x.h5ad.bz2": (packed(bz2.compress), "packed by bz2"),
     "x.h5ad.zst": (packed(lambda content: pa.Codec("zstd").compress(content, asbytes=True)), "packed by zstd"),
     "x.h5mu": (write_modalities, "MuData"),
+    "filtered.h5": (write_10x("matrix", "name"), "a matrix of 10x"),
+    "before.h5": (write_10x("GRCh38", "gene_names"), "a matrix of 10x"),
+    "filtered": (write_matrix_market, "a matrix of 10x"),
 }
 
 

@@ -52,4 +52,4 @@ def test_options_of_a_fusion() -> None:
 def test_rubrics_and_labels() -> None:
     rubric = Rubric("n", "q?", ("a", "b"), "row", ("UP",), (), (Example("t", "a"),), True)
     assert rubric.sha256 == "ee5516b991e125bb18d31ec3ad734964162310a3bbc470f32ec10a78fc2264a8"
-    assert digest(LabelSettings().identity()) == "adde8e1a0e92"
+    assert digest(LabelSettings().identity()) == "0a79530895f8"

@@ -56,7 +56,7 @@ OTHERS = {
     "cells.h5ad": (lambda path: hdf5(path, "obs", "var"), "AnnData .* `cells labels FILE --name D`"),
     "rna.h5mu": (lambda path: hdf5(path, "mod", "obs", "var2"), "MuData"),
     "x.loom": (lambda path: hdf5(path, "row_attrs", "col_attrs", "matrix"), "loom"),
-    "filtered.h5": (lambda path: hdf5(path, "matrix/barcodes", "matrix/indptr"), "a matrix of 10x Genomics.*--obs TABLE"),
+    "filtered.h5": (lambda path: hdf5(path, "matrix/barcodes", "matrix/indptr"), "a matrix of 10x Genomics.*scanpy"),
     "odd.h5": (lambda path: hdf5(path, "weights"), "HDF5 with weights in it"),
     "table.xlsx": (lambda path: zipped(path, "[Content_Types].xml", "xl/workbook.xml"), "damaged workbook"),
     "sheet.xlsx": (lambda path: zipped(path, "[Content_Types].xml", "xl/worksheets/sheet1.xml"), "damaged workbook"),
