@@ -15,7 +15,7 @@ TRAIN = "train"  # the split whose labels a prediction may learn from
 ASKED = "asked"  # the split of pairs that a person typed: rows of ad-hoc runs, which are none of the dataset's own
 ASKED_HERE = "asked here"  # the origin of ad-hoc runs, of one row each
 # The states of runs and other jobs, of any kind, that a process is on or was asked for.
-LIVE_STATES: Final = ("waiting", "running", "pausing", "paused", "loading", "training", "merging")
+LIVE_STATES: Final = ("waiting", "running", "pausing", "paused")
 EvidenceStatus = Literal["ok", "empty", "error", "offline"]
 ProbabilitySource = Literal["trace", "file", "none"]
 

@@ -6,42 +6,41 @@ All but the model is what `core.finetune.train` has: lock, heartbeats, whole che
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from pathlib import Path
 
 from core.finetune import train
 from core.finetune.job_folder import FinetuneFolder, last_whole, mark_whole
 from core.finetune.merge import write_manifest
-from core.finetune.status import Reporter
-from core.jobs.work import describe_early_end
+from core.jobs.state import record_ending
+from core.jobs.work import Reporter, describe_early_end
 
 STEPS, STEP_S = 60, 0.05
 
 
-def work(folder: FinetuneFolder, reporter: Reporter) -> None:
+def work(folder: FinetuneFolder, reporter: Reporter, stopping: threading.Event) -> None:
     """Train: a step adds its number to a sum, which is the model."""
-    reporter.enter("training")
     checkpoint = last_whole(folder.checkpoints)
     step, model = (0, 0) if checkpoint is None else map(int, (checkpoint / "model").read_text().split())
     while step < STEPS:
         time.sleep(STEP_S)
         step, model = step + 1, model + step + 1
-        reporter.update(step=step, steps=STEPS, rows=step, all_rows=STEPS, loss=1 / step)
-        if step % 5 == 0 or reporter.is_to_stop:
+        reporter.update(step=step, share=step / STEPS)
+        if step % 5 == 0 or stopping.is_set():
             place = folder.checkpoints / f"checkpoint-{step}"
             place.mkdir(parents=True, exist_ok=True)
             (place / "model").write_text(f"{step} {model}")
             mark_whole(place)
-        if reporter.is_to_stop:
-            folder.write_ending(*describe_early_end(folder.worker))
+        if stopping.is_set():
+            record_ending(folder.worker, *describe_early_end(folder.worker))
             return
-    reporter.enter("merging")
     out = Path(folder.spec().out)
     out.mkdir(parents=True, exist_ok=True)
     for name, text in (("config.json", "{}"), ("model.safetensors", str(model))):
         (out / name).write_text(text)
     write_manifest(out, folder.spec(), {"steps": STEPS, "loss": 1 / STEPS, "validation_loss": None})
-    folder.write_ending("done", path=str(out), steps=STEPS, loss=1 / STEPS)
+    record_ending(folder.worker, "done", steps=STEPS, loss=1 / STEPS)
 
 
 if __name__ == "__main__":

@@ -401,7 +401,7 @@ def assert_told(kind: Kind, workspace: Workspace) -> None:
     def is_true() -> bool:
         told = [run["status"] for run in commands.core_json(place, "runs")["runs"]]
         told += [job["state"] for job in commands.core_json(place, "jobs", "list", "--all")["jobs"]]
-        return not set(told) & {"running", "waiting", "training", "loading", "merging"}
+        return not set(told) & {"running", "waiting"}
 
     until(is_true, "the truth", STALE_AFTER_S + 5)
     log = commands.core_json(place, "jobs", "log", f"{kind.name}/{key}")

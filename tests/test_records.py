@@ -84,7 +84,7 @@ STORED: Mapping[str, str] = {  # what earlier versions wrote, to the byte
     "fine-tune": (
         '{"base": "m", "dataset": "d1", "dataset_name": "bmdm", "data_sha256": "ab", "train": 3, "validation": 1, '
         '"left_out": 0, "settings": {"rank": 16, "dropout": 0.05, "context": ""}, "out": "/m/out", '
-        '"most_parameters_b": 7.0, "replaces": false}'
+        '"most_parameters_b": 7.0}'
     ),
     "selection of a report": (
         '{"dataset": "d1", "runs": ["r1", "r2"], "compare": [["r1", "r2"]], "rows": ["a_b"], "figures": ["ladder"]}'

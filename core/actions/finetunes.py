@@ -20,8 +20,8 @@ from core.finetune.merge import NAME as MANIFEST
 from core.finetune.merge import refuse_occupied
 from core.finetune.settings import BASE, OPTIONS, read_base
 from core.finetune.spec import FinetuneSpec, short_name
-from core.finetune.status import refuse_live, status_of
 from core.hashes import sha256_of
+from core.jobs.state import read_ending
 from core.methods.base import read_options
 from core.methods.prompts import C_PARAMETERS_B
 
@@ -52,7 +52,7 @@ class FinetunePlan:
     validation: bytes
 
 
-def plan(workspace: Workspace, request: FinetuneRequest, *, replace: bool = False) -> FinetunePlan:
+def plan(workspace: Workspace, request: FinetuneRequest) -> FinetunePlan:
     """Return the plan of a request, without writing anything.
 
     Raise InputError for settings, a base or labelled rows that are wrong.
@@ -74,33 +74,32 @@ def plan(workspace: Workspace, request: FinetuneRequest, *, replace: bool = Fals
         settings=settings,
         out="",
         most_parameters_b=C_PARAMETERS_B,
-        replaces=replace,
     )
     out = request.out or _folder(workspace) / spec.key / f"{short_name(base)}-finetuned"
     return FinetunePlan(replace_in(spec, out=str(out.expanduser().absolute())), train, validation)
 
 
-def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = False) -> FinetuneFolder:
+def start(workspace: Workspace, request: FinetuneRequest) -> FinetuneFolder:
     """Start a fine-tune in a separate process; return an existing finished one with the same settings.
 
-    replace: make it again, instead of an older fine-tune. Raise MissingPackage without what requirements-train.txt pins,
-    StateError if the same is unfinished, if its process lives, or if something else lies at the request's `out`.
+    One whose merged model is gone is made again. Raise MissingPackage without what requirements-train.txt pins, StateError if
+    the same is unfinished, or if something lies at the request's `out`.
     """
     workspace.refuse_if_read_only("finetune", request.base or BASE)
     python = default_python()
     refuse_missing_packages(python)
-    made = plan(workspace, request, replace=replace)
+    made = plan(workspace, request)
     folder = FinetuneFolder(_folder(workspace) / made.spec.key)
-    if folder.exists and not replace:
-        status = status_of(folder)
-        if status.state == "done" and (Path(status.path) / MANIFEST).is_file():
+    if folder.exists:
+        status = folder.status()
+        if status.state != "done":
+            raise StateError(
+                f"fine-tune {folder.key}: the same fine-tune is {status.state} after "
+                f"{status.said.get('step', 0):,} steps, expected --resume to continue it"
+            )
+        if (Path(folder.spec().out) / MANIFEST).is_file():
             return folder
-        raise StateError(
-            f"fine-tune {folder.key}: the same fine-tune is {status.state} after {status.step:,} steps. "
-            "Expected --resume to continue it, or --replace to start again"
-        )
-    refuse_live(folder)
-    refuse_occupied(Path(made.spec.out), replaces=replace)
+    refuse_occupied(Path(made.spec.out))
     with workspace.change("finetune", made.spec.name) as (_, detail):
         detail |= {"finetune": folder.key, "rows": made.spec.train, "base": short_name(made.spec.base)}
         folder.remove()
@@ -116,7 +115,7 @@ def resume(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
     """
     workspace.refuse_if_read_only("resume fine-tune", key or "")
     folder = find(workspace, key)
-    status = status_of(folder)
+    status = folder.status()
     if status.is_live or status.state == "done":
         return folder
     python = default_python()
@@ -131,7 +130,7 @@ def stop(workspace: Workspace, key: str) -> None:
     """Ask a fine-tune's process to write a checkpoint after its step and to end. Raise StateError if none lives."""
     workspace.refuse_if_read_only("stop fine-tune", key)
     folder = find(workspace, key)
-    if not status_of(folder).is_live:
+    if not folder.status().is_live:
         raise StateError(f"fine-tune {key}: not running, expected a running one")
     with workspace.change("stop fine-tune", folder.spec().name) as (_, detail):
         detail |= {"finetune": folder.key}
@@ -149,29 +148,23 @@ def find(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
     if key is not None:
         found = next((folder for folder in known if folder.key == key), None)
     else:
-        found = next((folder for folder in known if status_of(folder).state != "done"), known[0] if known else None)
+        found = next((folder for folder in known if folder.status().state != "done"), known[0] if known else None)
     if found is None:
         keys = ", ".join(folder.key for folder in known) or "none"
         raise NotFound(f"fine-tune{f' {key}' if key else ''}: not in this workspace, which has {keys}")
     return found
 
 
-def find_same(workspace: Workspace, request: FinetuneRequest) -> FinetuneFolder:
-    """Return the fine-tune of a request. Raise NotFound if it was never started."""
-    return find(workspace, plan(workspace, request).spec.key)
-
-
 def result_of(folder: FinetuneFolder) -> dict[str, Any]:
     """Return path, steps, loss and manifest of a fine-tune that is done. Raise StateError, with the cause, for any other."""
-    status, ending = status_of(folder), folder.ending() or {}
+    status, out = folder.status(), Path(folder.spec().out)
     if status.state != "done":
         cause = f": {status.cause}" if status.cause else ""
-        steps = "" if status.steps is None else f", {status.step:,} of {status.steps:,} steps are done"
-        raise StateError(f"fine-tune {folder.key}: {status.state}{cause}{steps}; --resume continues it")
-    if not (Path(status.path) / MANIFEST).is_file():
-        raise InputError(f"{status.path}: has lost its {MANIFEST}; --replace makes it again")
-    manifest = str(Path(status.path) / MANIFEST)
-    return {"path": status.path, "steps": ending["steps"], "loss": ending["loss"], "manifest": manifest}
+        raise StateError(f"fine-tune {folder.key}: {status.state}{cause}; --resume continues it")
+    if not (out / MANIFEST).is_file():
+        raise InputError(f"{out}: has lost its {MANIFEST}; remove the folder and start the fine-tune again")
+    ending = read_ending(folder.worker) or {}
+    return {"path": str(out), "steps": ending["steps"], "loss": ending["loss"], "manifest": str(out / MANIFEST)}
 
 
 def _folder(workspace: Workspace) -> Path:

@@ -16,7 +16,6 @@ from core.cli.settings import takes
 from core.errors import StateError
 from core.fields.record import make
 from core.finetune.job_folder import FinetuneFolder
-from core.finetune.status import FinetuneStatus, status_of
 
 app = typer.Typer()
 
@@ -30,7 +29,6 @@ def finetune(
     context: typer.Context,
     chosen: dict[str, Any],
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last complete checkpoint.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an older fine-tune.")] = False,
     as_json: Json = False,
 ) -> None:
     """Fine-tune an open model on the labelled rows (Track C, LoRA) and merge it into a folder that serve serves.
@@ -41,10 +39,10 @@ def finetune(
     request = make(FinetuneRequest, chosen)
     if resume:
         named = request != FinetuneRequest(out=request.out)
-        key = finetunes.find_same(context.obj, request).key if named else None
+        key = finetunes.plan(context.obj, request).spec.key if named else None
         folder = finetunes.resume(context.obj, key)
     else:
-        folder = finetunes.start(context.obj, request, replace=replace)
+        folder = finetunes.start(context.obj, request)
     spec = folder.spec()
     say_progress(f"{folder.key}: {spec.name}; {_describe_rows(folder)}")
     if request.out is not None and spec.out != str(request.out.expanduser().absolute()):
@@ -67,8 +65,9 @@ def _watch(workspace: Workspace, folder: FinetuneFolder) -> None:
     """Say how far a fine-tune is until its process ends; Ctrl-C stops it."""
     said_at, said = 0.0, ""
     try:
-        while (status := status_of(folder)).is_live:
-            if time.monotonic() - said_at >= _SAY_EVERY_S and (text := _in_words(status)) != said:
+        while (status := folder.status()).is_live:
+            text = status.said.get("what", status.state)
+            if time.monotonic() - said_at >= _SAY_EVERY_S and text != said:
                 say_progress(f"{folder.key}: {text}")
                 said_at, said = time.monotonic(), text
             time.sleep(_POLL_S)
@@ -77,12 +76,3 @@ def _watch(workspace: Workspace, folder: FinetuneFolder) -> None:
             finetunes.stop(workspace, folder.key)
             say(f"{folder.key}: stops after this step with a checkpoint; --resume continues it")
         raise
-
-
-def _in_words(status: FinetuneStatus) -> str:
-    if status.steps is None or status.all_rows is None:
-        return status.state
-    loss = "" if status.loss is None else f", loss {status.loss:.4f}"
-    left = "" if status.left_s is None else f", about {status.left_s:,.0f} s left"
-    rows = f"{status.rows:,} of {status.all_rows:,} rows"
-    return f"{status.state}: step {status.step:,} of {status.steps:,}, {rows}{loss}{left}"

@@ -6,7 +6,6 @@ settings         what can be chosen
 spec             what a fine-tune is made from, which is its identity
 examples         prompts and answers of labelled pairs, and the doubly disjoint cut into training and validation
 job_folder       the files of a fine-tune
-status           how far it is, read from its folder
 train            that process: LoRA SFT, checkpoints, resume
 merge            the merged model with its tokenizer, and behind them the manifest
 """

@@ -24,7 +24,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,12 +31,12 @@ from typing import Any
 from core.config import REPOSITORY, Settings
 from core.engine.run_folder import read_spec
 from core.environment import HUB_VARIABLES, bare_environment, environment_of, keys_needed
-from core.errors import InputError, MissingPackage
+from core.errors import MissingPackage
 from core.file_io import replace_file
 from core.finetune.spec import VERSION, FinetuneSpec
 from core.jobs import start as jobs
 from core.jobs.folder import JobFolder, read_json, write_json
-from core.jobs.state import read_ending, record_ending
+from core.jobs.state import JobStatus, status_of
 from core.records import to_json
 
 WHOLE = "whole"  # written into a checkpoint when everything else is there
@@ -108,16 +107,9 @@ class FinetuneFolder:
         """Write the losses so far."""
         write_json(self.path / "losses.json", {"losses": losses}, durable=False)
 
-    def write_ending(self, state: str, cause: str = "", **values: object) -> None:
-        """Record how the work ended: done, stopped or failed."""
-        record_ending(self.worker, state, cause, **values)
-
-    def ending(self) -> Mapping[str, Any] | None:
-        """Return how the work ended; None while it has not, or if the record was damaged: its state is crashed then."""
-        try:
-            return read_ending(self.worker)
-        except InputError:
-            return None
+    def status(self) -> JobStatus:
+        """Return its state. said: step, the optimizer steps made."""
+        return status_of(self.worker)
 
 
 def list_folders(path: Path) -> list[FinetuneFolder]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,16 +29,12 @@ CONFIG = "tokenizer_config.json"
 _FIELD = "extra_special_tokens"
 
 
-def refuse_occupied(out: Path, *, replaces: bool) -> None:
-    """Raise StateError if something is in the way at `out`: anything but an empty folder or, if it `replaces` one, an older
-    fine-tune."""
-    if out.is_dir() and not any(out.iterdir()):
-        return
-    if (replaces and (out / NAME).is_file()) or not (out.exists() or out.is_symlink()):
+def refuse_occupied(out: Path) -> None:
+    """Raise StateError if anything but an empty folder is in the way at `out`."""
+    if (out.is_dir() and not any(out.iterdir())) or not (out.exists() or out.is_symlink()):
         return
     what = "holds other files" if out.is_dir() else "is a file"
-    older = f"{'' if replaces else ', or --replace for an older fine-tune'}"
-    raise StateError(f"{out}: {what}, expected no such folder or an empty one{older}")
+    raise StateError(f"{out}: {what}, expected no such folder or an empty one")
 
 
 def write_merged(adapted: Any, tokenizer: Any, spec: FinetuneSpec, made: Mapping[str, Any]) -> Path:
@@ -49,15 +44,13 @@ def write_merged(adapted: Any, tokenizer: Any, spec: FinetuneSpec, made: Mapping
     if another file or folder exists there by then.
     """
     out = Path(spec.out)
-    refuse_occupied(out, replaces=spec.replaces)
+    refuse_occupied(out)
     with part_of(out, is_folder=True) as unfinished:
         adapted.merge_and_unload().save_pretrained(unfinished)
         tokenizer.save_pretrained(unfinished)
         make_readable(unfinished)
         write_manifest(unfinished, spec, made)
-        refuse_occupied(out, replaces=spec.replaces)
-        if out.exists():
-            shutil.rmtree(out)
+        refuse_occupied(out)
         unfinished.rename(out)
     sync_folder(out.parent)
     return out

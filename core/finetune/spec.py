@@ -22,7 +22,7 @@ class FinetuneSpec:
     base: a model's name, or a folder by its whole path. dataset: an id; dataset_name: at the start. data_sha256: of prompts and
     answers. train, validation, left_out: numbers of rows. settings: every option of
     core.finetune.settings. out: the folder of the merged
-    model. replaces: whether an older fine-tune there goes. most_parameters_b: billions, which the model must have fewer of.
+    model. most_parameters_b: billions, which the model must have fewer of.
     """
 
     base: str
@@ -35,7 +35,6 @@ class FinetuneSpec:
     settings: Mapping[str, Any]
     out: str
     most_parameters_b: float
-    replaces: bool = False
 
     @property
     def key(self) -> str:

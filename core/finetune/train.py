@@ -7,10 +7,11 @@ Prompts and answers as tokens, as the server of the model will see them: only th
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
+import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Mapping, Sequence
@@ -21,9 +22,9 @@ from core.errors import InputError, NotFound
 from core.finetune.job_folder import FinetuneFolder, last_whole, mark_whole
 from core.finetune.merge import hashes_of, read_manifest, write_merged
 from core.finetune.spec import FinetuneSpec
-from core.finetune.status import Reporter, read_loss
-from core.jobs.state import exclusive_lock
-from core.jobs.work import describe_cause, describe_early_end
+from core.jobs.state import exclusive_lock, record_ending
+from core.jobs.work import Reporter, describe_cause, describe_early_end
+from core.texts import describe_duration
 
 IGNORED = -100  # the label of tokens that do not count
 
@@ -50,41 +51,45 @@ def main(path: str) -> int:
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")  # with several GPUs a batch would be another
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    folder = FinetuneFolder(Path(path))
+    folder, stopping = FinetuneFolder(Path(path)), threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
     with exclusive_lock(folder.worker, "fine-tune"):
         folder.worker.keep_reserve()
         folder.worker.done.unlink(missing_ok=True)
-        with Reporter(folder) as reporter:
+        with Reporter(folder.worker, stopping.set) as reporter:
             try:
-                _work(folder, reporter)
+                _work(folder, reporter, stopping)
             except Exception as error:  # noqa: BLE001
                 traceback.print_exc()
-                folder.write_ending("failed", describe_cause(error, folder.path))
+                record_ending(folder.worker, "failed", describe_cause(error, folder.path))
                 return 1
     return 0
 
 
-def _work(folder: FinetuneFolder, reporter: Reporter) -> None:
+def _work(folder: FinetuneFolder, reporter: Reporter, stopping: threading.Event) -> None:
+    """Train and merge. stopping: set once the end is asked for, by a person or a signal."""
     spec = folder.spec()
     if not _is_merged(folder):
         if Path(spec.base).is_dir():
             os.environ["HF_HUB_OFFLINE"] = "1"
-        reporter.enter("loading")
-        tokenizer, trainer, hardware = _prepare(folder, reporter)
-        reporter.enter("training")
+        reporter.report(0.0, "loading the model")
+        tokenizer, trainer, hardware = _prepare(folder)
+        trainer.add_callback(_callback(folder, reporter, stopping))
+        reporter.update(what="training")
         checkpoint = last_whole(folder.checkpoints)
-        reporter.say(f"from {checkpoint.name if checkpoint else 'the start'}")
+        _log(f"training from {checkpoint.name if checkpoint else 'the start'}")
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-        reporter.write_losses(trainer.state.log_history)
+        folder.write_losses(read_losses(trainer.state.log_history))
         if trainer.state.global_step < trainer.state.max_steps:
-            folder.write_ending(*describe_early_end(folder.worker))
+            record_ending(folder.worker, *describe_early_end(folder.worker))
             return
         trainer.save_model(str(folder.adapter))
-        reporter.enter("merging")
+        reporter.report(1.0, "merging the adapter into the model")
         write_merged(trainer.model, tokenizer, spec, _describe(trainer, spec, hardware))
     made = read_manifest(Path(spec.out))
     results = {name: made[name] for name in ("steps", "loss", "validation_loss")}
-    folder.write_ending("done", path=spec.out, **results)
+    record_ending(folder.worker, "done", **results)
     shutil.rmtree(folder.checkpoints, ignore_errors=True)
 
 
@@ -92,7 +97,7 @@ def _is_merged(folder: FinetuneFolder) -> bool:
     """Return whether the merged model of this fine-tune is complete, so that only its ending was not recorded."""
     spec = folder.spec()
     try:
-        return bool(read_manifest(Path(spec.out))["key"] == spec.key) and not spec.replaces
+        return bool(read_manifest(Path(spec.out))["key"] == spec.key)
     except (NotFound, InputError):
         return False
 
@@ -105,7 +110,11 @@ def _find_hardware() -> Hardware:
     return Hardware(f"cuda:{torch.cuda.get_device_name(0)}", bf16=torch.cuda.is_bf16_supported(including_emulation=False))
 
 
-def _prepare(folder: FinetuneFolder, reporter: Reporter) -> tuple[Any, Any, Hardware]:
+def _log(text: str) -> None:
+    print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}", flush=True)
+
+
+def _prepare(folder: FinetuneFolder) -> tuple[Any, Any, Hardware]:
     """Return the tokenizer, the trainer with the model and its new adapter, and the hardware.
 
     Raise InputError for a model that is too large and for examples that are too long.
@@ -129,7 +138,7 @@ def _prepare(folder: FinetuneFolder, reporter: Reporter) -> tuple[Any, Any, Hard
     size = sum(weights.numel() for weights in model.parameters())
     if size >= spec.most_parameters_b * 1e9:
         raise InputError(f"base {spec.base}: has {size:,} parameters, expected fewer than {spec.most_parameters_b:g} billion")
-    reporter.say(f"{size:,} parameters on {hardware.device}, {'bfloat16' if hardware.bf16 else 'float32'}")
+    _log(f"{size:,} parameters on {hardware.device}, {'bfloat16' if hardware.bf16 else 'float32'}")
     lora = LoraConfig(
         r=settings["rank"],
         lora_alpha=settings["alpha"],
@@ -145,7 +154,6 @@ def _prepare(folder: FinetuneFolder, reporter: Reporter) -> tuple[Any, Any, Hard
         processing_class=tokenizer,
         peft_config=lora,
     )
-    trainer.add_callback(_callback(reporter, len(rows["train"])))
     return tokenizer, trainer, hardware
 
 
@@ -182,7 +190,7 @@ def _arguments(folder: FinetuneFolder, settings: Mapping[str, Any], hardware: Ha
     )
 
 
-def _callback(reporter: Reporter, rows: int) -> Any:
+def _callback(folder: FinetuneFolder, reporter: Reporter, stopping: threading.Event) -> Any:
     """Return what a trainer calls after each step: records progress, marks checkpoints, ends the work if it is to stop."""
     from transformers import TrainerCallback
 
@@ -190,24 +198,18 @@ def _callback(reporter: Reporter, rows: int) -> Any:
         def on_train_begin(self, _args: Any, state: Any, _control: Any, **_others: Any) -> None:
             self.first_step, self.begun = state.global_step, time.monotonic()
 
-        def on_step_end(self, args: Any, state: Any, control: Any, **_others: Any) -> None:
-            made = state.global_step - self.first_step
-            seconds = (time.monotonic() - self.begun) / made
-            reporter.update(
-                step=state.global_step,
-                steps=state.max_steps,
-                rows=round(state.epoch * rows),
-                all_rows=math.ceil(args.num_train_epochs * rows),
-                left_s=seconds * (state.max_steps - state.global_step),
-            )
-            if reporter.is_to_stop:
+        def on_step_end(self, _args: Any, state: Any, control: Any, **_others: Any) -> None:
+            step, steps = state.global_step, state.max_steps
+            left_s = (time.monotonic() - self.begun) / (step - self.first_step) * (steps - step)
+            losses = [entry["loss"] for entry in state.log_history if "loss" in entry]
+            loss = f" · loss {losses[-1]:.3f}" if losses else ""
+            what = f"step {step:,} of {steps:,}{loss} · {describe_duration(left_s)} left"
+            reporter.update(step=step, share=step / steps, what=what)
+            if stopping.is_set():
                 control.should_save = control.should_training_stop = True
 
-        def on_log(self, _args: Any, state: Any, _control: Any, logs: Mapping[str, Any], **_others: Any) -> None:
-            reporter.write_losses(state.log_history)
-            found = read_loss({"step": state.global_step, "epoch": state.epoch, **logs})
-            if found is not None:
-                reporter.update(**{name: found[name] for name in ("loss", "validation_loss") if name in found})
+        def on_log(self, _args: Any, state: Any, _control: Any, **_others: Any) -> None:
+            folder.write_losses(read_losses(state.log_history))
 
         def on_save(self, args: Any, state: Any, _control: Any, **_others: Any) -> None:
             mark_whole(Path(args.output_dir) / f"checkpoint-{state.global_step}")
@@ -215,11 +217,22 @@ def _callback(reporter: Reporter, rows: int) -> Any:
     return Report()
 
 
+def read_losses(log: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return step, epoch, and loss or validation_loss of each entry of a trainer's log that has one."""
+    names = {"loss": "loss", "eval_loss": "validation_loss"}
+    return [
+        {"step": int(entry["step"]), "epoch": float(entry["epoch"]), name: float(entry[key])}
+        for entry in log
+        for key, name in names.items()
+        if key in entry
+    ]
+
+
 def _describe(trainer: Any, spec: FinetuneSpec, hardware: Hardware) -> dict[str, Any]:
     """Return what the manifest holds of the training: steps, the last losses, the base's content, versions and hardware."""
     from importlib.metadata import version
 
-    losses = [loss for entry in trainer.state.log_history if (loss := read_loss(entry)) is not None]
+    losses = read_losses(trainer.state.log_history)
     last = {name: next((each[name] for each in reversed(losses) if name in each), None) for name in ("loss", "validation_loss")}
     return {
         "steps": trainer.state.global_step,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from core.actions.finetunes import FinetuneRequest
 from core.actions.workspace import Workspace
 from core.errors import InputError, MissingPackage, NotFound, StateError
 from core.finetune import job_folder
-from core.finetune.status import status_of
 from core.jobs.folder import log_tail
 from core.jobs.state import beat
 from core.store import changes
@@ -65,14 +65,14 @@ def test_without_torch_nothing_is_begun_and_the_file_that_brings_it_is_named(
 def test_it_is_started_fails_with_its_cause_and_can_be_resumed(here: Workspace) -> None:
     folder = finetunes.start(here, REQUEST)
     assert until_ended(folder) == "failed"
-    assert status_of(folder).cause
+    assert folder.status().cause
     assert any("Traceback" in line for line in log_tail(folder.worker, 200))
     with pytest.raises(StateError, match=r"failed: .*; --resume continues it"):
         finetunes.result_of(folder)
-    with pytest.raises(StateError, match=r"is failed after 0 steps\. Expected --resume"):
+    with pytest.raises(StateError, match=r"is failed after 0 steps, expected --resume"):
         finetunes.start(here, REQUEST)
     again = finetunes.resume(here)
-    assert again == folder == finetunes.find(here, folder.key) == finetunes.find_same(here, REQUEST)
+    assert again == folder == finetunes.find(here, folder.key)
     assert until_ended(again) == "failed"
     name = "no-such-model-1B on bmdm"
     assert log_of(here) == [("resume fine-tune", name), ("finetune", name)]
@@ -80,7 +80,7 @@ def test_it_is_started_fails_with_its_cause_and_can_be_resumed(here: Workspace) 
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("installed")
-def test_one_that_is_done_is_returned_and_made_again_only_if_told_so(here: Workspace, tmp_path: Path) -> None:
+def test_one_that_is_done_is_returned_and_made_again_only_without_its_model(here: Workspace, tmp_path: Path) -> None:
     out = tmp_path / "model"
     request = FinetuneRequest(None, REQUEST.base, REQUEST.options, out)
     folder = finetunes.start(here, request)
@@ -89,13 +89,14 @@ def test_one_that_is_done_is_returned_and_made_again_only_if_told_so(here: Works
     expected = {"path": str(out), "steps": 9, "loss": 0.5, "manifest": str(out / "manifest.json")}
     assert finetunes.result_of(finetunes.start(here, request)) == expected
     assert finetunes.result_of(finetunes.resume(here)) == expected  # nothing to go on with
-    finetunes.start(here, request, replace=True)
-    assert until_ended(folder) == "failed"  # it was begun anew
-    assert (out / "manifest.json").is_file()  # and the older model stays until there is another
-    finish(folder, out)
     (out / "manifest.json").unlink()
-    with pytest.raises(InputError, match="--replace makes it again"):
+    with pytest.raises(InputError, match="remove the folder and start the fine-tune again"):
         finetunes.result_of(folder)
+    with pytest.raises(StateError, match="holds other files"):
+        finetunes.start(here, request)
+    shutil.rmtree(out)
+    finetunes.start(here, request)
+    assert until_ended(folder) == "failed"  # it was begun anew
 
 
 @pytest.mark.soak
@@ -103,9 +104,8 @@ def test_one_that_is_done_is_returned_and_made_again_only_if_told_so(here: Works
 def test_a_folder_with_other_files_is_refused_before_anything_is_begun(here: Workspace, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.txt").write_text("a")
-    for replace in (False, True):
-        with pytest.raises(StateError, match="holds other files"):
-            finetunes.start(here, FinetuneRequest(None, REQUEST.base, REQUEST.options, tmp_path / "notes"), replace=replace)
+    with pytest.raises(StateError, match="holds other files"):
+        finetunes.start(here, FinetuneRequest(None, REQUEST.base, REQUEST.options, tmp_path / "notes"))
     assert not finetunes.list_all(here)
 
 
@@ -118,11 +118,11 @@ def test_a_live_one_is_watched_and_stopped_not_started_twice(here: Workspace) ->
     until_ended(folder)  # its process may need another moment
     with pytest.raises(StateError, match="not running"):
         finetunes.stop(here, folder.key)
-    beat(folder.worker, {"state": "training", "step": 1, "steps": 9})  # this process is on it
+    beat(folder.worker, {"state": "running", "step": 1})  # this process is on it
     assert finetunes.resume(here) == folder
-    assert status_of(folder).state == "training"
-    with pytest.raises(StateError, match="a process is on it"):
-        finetunes.start(here, REQUEST, replace=True)
+    assert folder.status().state == "running"
+    with pytest.raises(StateError, match="is running after 1 steps"):
+        finetunes.start(here, REQUEST)
     finetunes.stop(here, folder.key)
     assert folder.worker.command() == "cancel"
     assert log_of(here)[0] == ("stop fine-tune", "no-such-model-1B on bmdm")

@@ -18,8 +18,8 @@ from core.finetune.job_folder import FinetuneFolder
 from core.finetune.merge import write_manifest
 from core.finetune.settings import OPTIONS
 from core.finetune.spec import FinetuneSpec
-from core.finetune.status import status_of
 from core.hashes import sha256_of
+from core.jobs.state import record_ending
 from core.methods.base import read_options
 from tests.cases import as_csv
 
@@ -72,14 +72,14 @@ def labelled_workspace(place: Path, monkeypatch: pytest.MonkeyPatch) -> Workspac
 def until_ended(folder: FinetuneFolder) -> str:
     """The state that a fine-tune's process leaves it in."""
     deadline = time.monotonic() + 120
-    while status_of(folder).is_live:
+    while folder.status().is_live:
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    return status_of(folder).state
+    return folder.status().state
 
 
 def finish(folder: FinetuneFolder, out: Path) -> None:
     """Leaves a fine-tune as its process does when it is done."""
     write_model(out)
     write_manifest(out, folder.spec(), {"steps": 9, "loss": 0.5, "validation_loss": 0.6})
-    folder.write_ending("done", path=str(out), steps=9, loss=0.5, validation_loss=0.6)
+    record_ending(folder.worker, "done", steps=9, loss=0.5, validation_loss=0.6)

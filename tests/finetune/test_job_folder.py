@@ -17,11 +17,9 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     folder = folder_in(tmp_path)
     assert folder.spec() == spec(tmp_path / "model")
     assert folder.read_examples(folder.train) == [EXAMPLE]
-    assert (folder.losses(), folder.ending()) == ([], None)
+    assert folder.losses() == []
     folder.write_losses([{"step": 1, "epoch": 0.5, "loss": 2.0}])
-    folder.write_ending("stopped", "a person ended it")
     assert folder.losses() == [{"step": 1, "epoch": 0.5, "loss": 2.0}]
-    assert folder.ending() == {"state": "stopped", "cause": "a person ended it"}
 
 
 def test_a_changed_specification_is_refused(tmp_path: Path) -> None:

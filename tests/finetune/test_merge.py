@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from core.errors import StateError
-from core.finetune.merge import NAME, read_manifest, refuse_occupied, write_merged
+from core.finetune.merge import read_manifest, refuse_occupied, write_merged
 from tests.finetune.cases import spec
 
 
@@ -48,21 +48,16 @@ def test_a_failure_leaves_no_folder_of_that_name_and_the_next_try_starts_anew(tm
     assert [entry.name for entry in tmp_path.iterdir()] == ["mine"]
 
 
-def test_only_an_older_fine_tune_is_replaced(tmp_path: Path) -> None:
+def test_another_folder_or_file_is_never_replaced(tmp_path: Path) -> None:
     out = tmp_path / "mine"
     out.mkdir()
-    refuse_occupied(out, replaces=False)  # empty
+    refuse_occupied(out)  # empty
     (out / "notes.txt").write_text("mine")
-    for replaces in (False, True):
-        with pytest.raises(StateError, match="holds other files"):
-            refuse_occupied(out, replaces=replaces)
-    with pytest.raises(StateError, match="is a file"):
-        refuse_occupied(out / "notes.txt", replaces=True)
+    for place, what in ((out, "holds other files"), (out / "notes.txt", "is a file")):
+        with pytest.raises(StateError, match=what):
+            refuse_occupied(place)
     with pytest.raises(StateError, match="holds other files"):
-        write_merged(MODEL, TOKENIZER, spec(out, replaces=True), {})
+        write_merged(MODEL, TOKENIZER, spec(out), {})
     assert (out / "notes.txt").read_text() == "mine"
-    (out / NAME).write_text("{}")
-    with pytest.raises(StateError, match="--replace for an older fine-tune"):
-        refuse_occupied(out, replaces=False)
-    write_merged(MODEL, TOKENIZER, replace(spec(out), replaces=True), {})
-    assert not (out / "notes.txt").exists()
+    (out / "notes.txt").unlink()
+    assert write_merged(MODEL, TOKENIZER, spec(out), {}) == out

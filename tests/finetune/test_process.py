@@ -11,7 +11,6 @@ import pytest
 from core.config import Settings
 from core.errors import MissingPackage
 from core.finetune import job_folder
-from core.finetune.status import status_of
 from core.jobs.folder import log_tail
 from tests.finetune.cases import folder_in
 
@@ -38,9 +37,9 @@ def test_what_goes_wrong_in_it_is_the_cause_and_its_traceback_the_log(tmp_path: 
     folder = folder_in(tmp_path, base=str(tmp_path / "no model"))
     job_folder.start_training(folder, Settings(workspace=tmp_path), Path(sys.executable))
     deadline = time.monotonic() + 120
-    while status_of(folder).is_live and time.monotonic() < deadline:
+    while folder.status().is_live and time.monotonic() < deadline:
         time.sleep(0.05)
-    found = status_of(folder)
+    found = folder.status()
     assert found.state == "failed"
     assert found.cause  # no torch, or no model where there is one
     assert "Traceback" in "\n".join(log_tail(folder.worker, 100))

@@ -142,7 +142,7 @@ def _report(workspace: Workspace) -> JobFolder:
 
 
 def _finetune(workspace: Workspace) -> JobFolder:
-    return leave_dead(folder_in(workspace.settings.data / "finetune").worker, state="training")
+    return leave_dead(folder_in(workspace.settings.data / "finetune").worker)
 
 
 # Kind → leaves one of it in a copy of the small workspace of tests/conftest.py.

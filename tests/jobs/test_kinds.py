@@ -23,7 +23,6 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
 from core.engine.run_state import State as RunState
 from core.errors import InputError, NotFound, ReadOnly, StateError
-from core.finetune.status import State as FinetuneState
 from core.jobs.folder import JobFolder
 from core.jobs.state import NO_REASON, beat, record_ending
 from core.jobs.state import State as JobState
@@ -72,7 +71,7 @@ def of_kind(workspace: Workspace, kind: str) -> Job:
 
 def test_a_new_kind_has_a_maker_here_and_every_state_words() -> None:
     assert set(kinds()) == set(MAKERS)
-    assert {*get_args(RunState), *get_args(JobState), *get_args(FinetuneState)} | {base.UNFINISHED} == set(WORDS)
+    assert {*get_args(RunState), *get_args(JobState)} | {base.UNFINISHED} == set(WORDS)
     assert WORDS["interrupted"] == "interrupted; can be resumed"
 
 

@@ -23,9 +23,8 @@ from core.config import REPOSITORY, Settings
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
 from core.finetune import job_folder
-from core.finetune.job_folder import last_whole
+from core.finetune.job_folder import FinetuneFolder, last_whole
 from core.finetune.merge import read_manifest
-from core.finetune.status import status_of
 from core.jobs.folder import log_tail
 from core.llm.endpoint import Endpoint
 from core.llm.serve import OWN_PYTHON
@@ -74,6 +73,10 @@ def workspace_in(folder: Path) -> Workspace:
     return workspace
 
 
+def step_of(folder: FinetuneFolder) -> int:
+    return int(folder.status().said.get("step", 0))
+
+
 def command(workspace: Workspace, *words: str) -> Any:
     """What the command prints as JSON."""
     arguments = (sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), "finetune", *words, "--json")
@@ -118,19 +121,19 @@ def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
     workspace = workspace_in(tmp_path)
     folder = finetunes.start(workspace, FinetuneRequest(None, str(base), SETTINGS))
     assert folder.key == uninterrupted.key
-    wait_until(lambda: status_of(folder).step >= STOPPED_AT or not status_of(folder).is_live, WAIT_S)
+    wait_until(lambda: step_of(folder) >= STOPPED_AT or not folder.status().is_live, WAIT_S)
     finetunes.stop(workspace, folder.key)
-    wait_until(lambda: not status_of(folder).is_live, WAIT_S)
-    assert status_of(folder).state == "stopped"
-    stopped_at = status_of(folder).step
+    wait_until(lambda: not folder.status().is_live, WAIT_S)
+    assert folder.status().state == "stopped"
+    stopped_at = step_of(folder)
     assert last_whole(folder.checkpoints) == folder.checkpoints / f"checkpoint-{stopped_at}"
     finetunes.resume(workspace, folder.key)
-    wait_until(lambda: status_of(folder).step >= stopped_at + FURTHER or not status_of(folder).is_live, WAIT_S)
-    pid = status_of(folder).pid
+    wait_until(lambda: step_of(folder) >= stopped_at + FURTHER or not folder.status().is_live, WAIT_S)
+    pid = folder.status().pid
     assert pid is not None, log_tail(folder.worker, 20)
     os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: status_of(folder).state == "crashed", WAIT_S)
-    assert stopped_at < status_of(folder).step < trained[1]["steps"]
+    wait_until(lambda: folder.status().state == "crashed", WAIT_S)
+    assert stopped_at < step_of(folder) < trained[1]["steps"]
     half = folder.checkpoints / "checkpoint-9999"  # as if it had been killed in the middle of one
     half.mkdir()
     (half / "trainer_state.json").write_text("{")

@@ -29,9 +29,6 @@ _RESUMABLE = ("stopped", "failed", "interrupted", "crashed", "cancelled", UNFINI
 WORDS: Final[Mapping[str, str]] = {
     "waiting": "waiting to start",
     "running": "running",
-    "loading": "loading the model",
-    "training": "training",
-    "merging": "merging the adapter into the model",
     "pausing": "pausing: rows in flight finish first",
     "paused": "paused",
     "budget": "token budget spent; can be resumed with a larger one",

@@ -12,7 +12,6 @@ from core.fields.record import make
 from core.finetune.job_folder import FinetuneFolder
 from core.finetune.settings import BASE, OPTIONS
 from core.finetune.spec import short_name
-from core.finetune.status import status_of
 from core.plots import training_loss
 from core.store.datasets import Dataset
 from core.ui.shared.confirmation import confirm
@@ -41,14 +40,14 @@ def show(context: PageContext, dataset: Dataset) -> None:
 
 
 def _show_details(folder: FinetuneFolder) -> None:
-    spec, status = folder.spec(), status_of(folder)
+    spec = folder.spec()
     st.caption(
         f"{spec.train:,} training rows · {spec.validation:,} validation rows without a shared perturbation or gene · "
         f"{spec.left_out:,} left out because they share one with both"
     )
-    if status.state == "done":
+    if folder.status().state == "done":
         st.markdown("Serve it, then start a run of `local_model` with it on the tab Runs:")
-        st.code(f"perturbdesk serve {status.path}", language=None, wrap_lines=True)
+        st.code(f"perturbdesk serve {spec.out}", language=None, wrap_lines=True)
     table = training_loss.table(folder.losses())
     if len(table):
         caption = f"{spec.name} · step {table['step'].max():,} · training: the rows of each step, without an interval · "

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from core.actions import finetunes
-from core.actions.job_kinds.finetune import progress_text
 from core.actions.workspace import Workspace
 from core.finetune import job_folder
 from core.finetune.job_folder import FinetuneFolder
-from core.finetune.status import FinetuneStatus
 from core.jobs.state import beat
 from tests.finetune.cases import REQUEST, finish, labelled_workspace, until_ended
 from tests.ui.conftest import Visit
@@ -45,12 +43,6 @@ def begun(workspace: Workspace) -> FinetuneFolder:
 def progress_of(app: Any) -> str:
     """The text beside the bar, without the backslashes that keep it from being read as Markdown."""
     return "".join(element.proto.text for element in app.main.get("progress")).replace("\\", "")
-
-
-def test_how_far_it_is_has_words() -> None:
-    far = FinetuneStatus("training", "", 3, 1200, 48, 19_200, 1.5, left_s=3725.0)
-    assert progress_text(far) == "step 3 of 1,200 · 48 of 19,200 rows · loss 1.500 · 1 h 2 min left"
-    assert progress_text(FinetuneStatus("loading")) == ""
 
 
 @pytest.mark.soak
@@ -90,9 +82,9 @@ def test_it_is_started_from_the_page(visit: Visit, here: Workspace) -> None:
 @pytest.mark.soak
 def test_a_live_one_shows_its_progress_and_can_be_stopped(visit: Visit, here: Workspace) -> None:
     folder = begun(here)
-    beat(folder.worker, {"state": "training", "step": 1, "steps": 4, "rows": 4, "all_rows": 16, "loss": 2.0, "left_s": 9.0})
+    beat(folder.worker, {"state": "running", "share": 0.25, "what": "step 1 of 4 · 9 s left"})
     app = visit(here, "run", tab="Fine-tune")
-    assert "training · step 1 of 4 · 4 of 16 rows · loss 2.000 · 9 s left" in progress_of(app)
+    assert "running · step 1 of 4 · 9 s left" in progress_of(app)
     assert "9 training rows · 9 validation rows" in text_of(app)
     assert len(app.main.get("plotly_chart")) == 1
     assert {"Stop", "Resume"} & {button.label for button in app.button} == {"Stop"}
