@@ -32,7 +32,7 @@ def show_report() -> None:
         parts = replace(parts, selection=choices.write_texts(parts))
         panels.show_save(context.workspace, name, parts.selection)
     with files:
-        panels.show_downloads(context.workspace, parts, preview.content_of(context.workspace, parts))
+        panels.show_downloads(context.workspace, parts)
     with view:
         preview.show(parts)
 

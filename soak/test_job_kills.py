@@ -33,7 +33,6 @@ from core.actions import (
     jobs,
     launch,
     readings,
-    report_pdfs,
     target_ranking,
 )
 from core.actions.attribution import AttributionRequest
@@ -61,7 +60,6 @@ from core.finetune import job_folder as finetune_process
 from core.jobs import start as job_start
 from core.jobs.folder import JobFolder
 from core.jobs.state import STALE_AFTER_S, last_heartbeat
-from core.report.printing import find_browser
 from core.store import datasets, notes, pairs, rubrics, runs
 from core.store.connection import Store
 from core.target_ranking.request import TrainingRequest
@@ -236,21 +234,6 @@ def _clash_result(workspace: Workspace) -> Any:
     return sorted(map(str, clash_of_run(workspace, "argued").points.to_dict("records")))
 
 
-REPORT = {form: f"<!doctype html><title>{form}</title><p>Of mice".encode() for form in report_pdfs.FORMS}
-
-
-def _report(workspace: Workspace, _url: str) -> None:
-    if find_browser() is None:
-        pytest.skip("needs Chromium on the path")
-    report_pdfs.start(workspace, "paper", "d", REPORT)
-
-
-def _report_result(workspace: Workspace) -> Any:
-    return [
-        file.read_bytes()[:5] for file in report_pdfs.find_pdfs(workspace, "paper", report_pdfs.content_of(REPORT)).values()
-    ]  # they hold the time
-
-
 KINDS = [
     Kind("run", _run, lambda w: _rows_of(w, "asked alone"), "asked alone"),
     Kind("reading", _reading, _reading_result, "read"),
@@ -261,7 +244,6 @@ KINDS = [
     Kind("cells", _labels, _labels_result),
     Kind("targets", _targets, _targets_result),
     Kind("finetune", _finetune, _finetune_result),
-    Kind("report", _report, _report_result),
 ]
 
 

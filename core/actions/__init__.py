@@ -16,7 +16,6 @@ reading_settings  how a model is asked to read texts
 readings       readings of a run's texts by a model: plans, estimates, starts and finds them, and their answers
 reports        what reports show, saved under a name
 report_finders what a report reads besides the store
-report_pdfs    the PDFs of a report, which a job prints
 claims         the claims of a run's texts, checked against the knowledge packs: claim_knowledge reads these
 clash          the clash of a run's debates, as a reading has it
 walks          walk-throughs: stops are added, worded, moved, taken out

@@ -130,7 +130,6 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "prompt_files": ("check_lengths keep", "check describe_unknown read_kept rows_of"),
     "readings": ("estimate plan_reading start_reading", "answer_by_rule_of answers find_reading"),
     "report_finders": ("", "finders_of"),
-    "report_pdfs": ("print_pdfs start", "find_job find_pdfs has_pdfs"),
     "reports": ("delete_report save_report", "author_and_day find_report saved_reports"),
     "reproduction": ("", "reproduce_numbers"),
     "rubrics": ("add add_file", "find list_all"),

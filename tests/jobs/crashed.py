@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from core.actions import attribution, benchmarks, contamination, job_control, jobs, launch, run_control, target_ranking
+from core.actions import attribution, benchmarks, contamination, launch, run_control, target_ranking
 from core.actions import runs as run_actions
 from core.actions.attribution import SavedAttribution
 from core.actions.cells import job_of as labels_job
@@ -130,17 +130,6 @@ def _targets(workspace: Workspace) -> JobFolder:
     return leave_dead(target_ranking.job_of(target_ranking.create(workspace, replace(targets.request(), models={"pca_knn": {}}))))
 
 
-def _report(workspace: Workspace) -> JobFolder:
-    with workspace.store.read() as db:
-        dataset = runs.find(db, "debate").dataset
-    key = job_control.key_of("For the meeting")
-    folder = leave_dead(jobs.folder_of(workspace, "report", key), share=0.5, what="printing the slides")
-    wanted = {"name": "For the meeting", "dataset": dataset, "content": "c"}
-    about = {"kind": "report", "arguments": ["jobs", "work", "report", key], "started_at": 1.0, "name": "For the meeting"}
-    write_json(folder.about, {**about, "wanted": wanted})
-    return folder
-
-
 def _finetune(workspace: Workspace) -> JobFolder:
     return leave_dead(folder_in(workspace.settings.data / "finetune").worker)
 
@@ -155,5 +144,4 @@ MAKERS: Mapping[str, Callable[[Workspace], JobFolder]] = {
     "cells": _cells,
     "targets": _targets,
     "finetune": _finetune,
-    "report": _report,
 }

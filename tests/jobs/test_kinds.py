@@ -199,6 +199,22 @@ def test_of_several_who_resume_one_at_once_one_starts_a_process(
     assert set(refused) <= {f"job {job.title}: {why}, expected one that ended early and can be resumed" for why in doing}
 
 
+class Counting(base.JobKind):
+    name, title, page = "counting", "count", "data"
+
+
+def test_a_declared_job_that_works_is_left_alone_and_refuses_other_data(
+    small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_control, "kinds", lambda: {Counting.name: Counting()})
+    with counted(monkeypatch, Counting.name) as processes:
+        for _ in range(2):
+            job_control.start(small_workspace, Counting.name, "labels", {"of": 1})
+        with pytest.raises(StateError, match=r"counting/labels: is running with other data; stop it, or wait"):
+            job_control.start(small_workspace, Counting.name, "labels", {"of": 2})
+        assert len(processes) == 1
+
+
 def test_who_waits_in_vain_for_another_to_resume_is_told(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = MAKERS["targets"](small_workspace)
     monkeypatch.setattr(job_control, "FIRST_HEARTBEAT_S", 0.1)

@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions import job_control, report_pdfs, reports
+from core.actions import reports
 from core.actions.workspace import Workspace
-from core.jobs.state import NO_REASON
 from core.plots import printed
 from core.report import printing
 from core.report.build import build_report
 from core.report.figures.registry import KINDS
 from core.report.selection import select
-from core.store import changes, pairs, predictions, runs
-from tests.jobs.started import counted
+from core.store import pairs, predictions, runs
 from tests.ui import hostile
 from tests.ui.conftest import OpenTab, Visit, settle
 from tests.ui.serving import Server
@@ -75,47 +73,16 @@ def downloads(app: AppTest) -> list[str]:
     return [button.label for button in app.get("download_button") if button.label.startswith("The ")]
 
 
-def test_a_job_prints_the_pdfs_which_are_there_while_the_choice_is_the_same(
-    visit: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("read_only", ["", "1"])
+def test_pages_and_pdfs_are_offered_where_a_browser_prints(
+    visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch, read_only: str
 ) -> None:
+    monkeypatch.setenv("PERTURBDESK_READ_ONLY", read_only)
     monkeypatch.setattr(printed, "why_no_images", lambda: "")
-    app = visit(little_copy, "share", title="Paper")
-    assert downloads(app) == ["The report", "The slides"]
-    with counted(monkeypatch, report_pdfs.KIND) as processes:
-        app.button(key="make-pdfs").click().run()
-        assert not app.exception
-        assert not app.error
-        assert len(processes) == 1
-        assert "make-pdfs" not in {button.key for button in app.button}
-        assert "Stop" in {button.label for button in app.button}
-        [bar] = app.main.get("progress")
-        assert bar.proto.text.startswith("running")
-    job = report_pdfs.find_job(little_copy, "Paper")
-    assert job is not None
-    crashed = visit(little_copy, job.page, **job.view)
-    assert [error.value.split(";")[0] for error in crashed.error] == [NO_REASON]
-    assert "Resume" in {button.label for button in crashed.button}
-    monkeypatch.setattr(printing, "as_pdf", lambda page: b"%PDF" + page[:9])
-    job_control.work(little_copy, job.kind, job.key)  # as its process does
-    app = visit(little_copy, job.page, **job.view)
-    assert downloads(app) == ["The report", "The slides", "The report as PDF", "The slides as PDF"]
-    assert not app.main.get("progress")
-    with little_copy.change("test", "another run goes on") as (db, _):
-        changes.bump(db, "runs")
-    assert downloads(visit(little_copy, job.page, **job.view)) == downloads(app)
-    other = visit(little_copy, "share", title="Paper", finding="Another finding")
-    assert downloads(other) == ["The report", "The slides"]
-    assert "make-pdfs" in {button.key for button in other.button}
-
-
-def test_a_reader_starts_no_job_and_has_the_pdfs_at_once(
-    visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(printed, "why_no_images", lambda: "")
-    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(little_demo, "share")
-    assert downloads(app) == ["The report", "The slides", "The report as PDF", "The slides as PDF"]
-    assert "make-pdfs" not in {button.key for button in app.button}
+    printable = ["The report as PDF", "The slides as PDF"]
+    assert downloads(visit(little_demo, "share")) == ["The report", "The slides", *printable]
+    monkeypatch.setattr(printed, "why_no_images", lambda: "no browser")
+    assert downloads(visit(little_demo, "share")) == ["The report", "The slides"]
 
 
 @pytest.fixture

@@ -130,10 +130,6 @@ class JobKind:
         """
         raise StateError(f"{self.title}: has its own command, expected a kind that `jobs work` supports")
 
-    def view_of(self, _about: Mapping[str, Any], /) -> Mapping[str, str]:
-        """Return the query parameters with which the page shows a job. The argument is the record of the job's start."""
-        return {"tab": self.tab} if self.tab else {}
-
     def job_in(self, folder: JobFolder, name: str = "", **more: Any) -> Job:
         """Return the job of a folder. more: fields of the record that differ."""
         said, about, status = last_heartbeat(folder) or {}, jobs.find_about(folder), status_of(folder)
@@ -155,7 +151,7 @@ class JobKind:
             "begun_at": said.get("begun_at") or about.get("started_at"),
             "pid": status.pid,
             "page": self.page,
-            "view": self.view_of(about),
+            "view": {"tab": self.tab} if self.tab else {},
         }
         return Job(**{**shown, **more})
 

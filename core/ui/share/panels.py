@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from core.actions import machine_names, report_pdfs, reports
+from core.actions import machine_names, reports
 from core.actions.workspace import Workspace
 from core.plots import printed
 from core.report.build import build_file
@@ -19,12 +18,10 @@ from core.report.selection import ReportSelection
 from core.ui.share.choices import apply_saved
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.job_panel import is_live, watch_job
 from core.ui.shared.linked import bind
-from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text
 
-_CONTENT = "_report_content"  # session key: the key of a report's parts, and that of the HTML made from them
 _TITLES = {"report": "The report", "slides": "The slides"}  # of the forms of a report
 
 
@@ -70,31 +67,17 @@ def _link_to_changes() -> None:
     links.to_data("Changes", tab="History")
 
 
-def show_downloads(workspace: Workspace, parts: Parts, key: str) -> None:
-    """Show the files. key: changes with all that they are made from, and with more, such as a run that goes on.
-
-    The HTML is made when its button is pressed, in less than a second. A job prints the PDFs, which takes up to half a minute; in
-    a read-only workspace this process does, since nobody may start a job there.
-    """
+def show_downloads(workspace: Workspace, parts: Parts) -> None:
+    """Show the files, each made when its button is pressed: HTML in less than a second, a PDF in up to half a minute."""
     reason = printed.why_no_images()
-    job = report_pdfs.find_job(workspace, parts.name)
-    pdfs: Mapping[str, Callable[[], bytes]] = {}
-    if not reason and workspace.settings.read_only:
-        pdfs = {form: partial(_make_pdf, workspace, parts, form) for form in _TITLES}
-    elif not reason:
-        pdfs = {form: file.read_bytes for form, file in _find_pdfs(workspace, parts, key).items()}
     with st.container(horizontal=True):
         for form in _TITLES:
             _show_download(parts, form, "html", partial(make_page, workspace, parts, form))
-        for form, make in pdfs.items():
-            _show_download(parts, form, "pdf", make)
-        if not (reason or pdfs or is_live(job)) and st.button("Make the PDFs", key="make-pdfs", icon=":material/print:"):
-            _start_pdfs(workspace, parts)
+        for form in () if reason else _TITLES:
+            _show_download(parts, form, "pdf", partial(_make_pdf, workspace, parts, form))
     st.caption("One file each, with its figures inside. It opens offline and contacts no server.")
     if reason:
         st.caption("PDF needs Chromium, which is not installed here. Open the report in a browser and print it.")
-    if job is not None and job.state != "done":
-        watch_job(workspace, job.kind, job.key)
 
 
 def _show_download(parts: Parts, form: str, end: str, make: Callable[[], bytes]) -> None:
@@ -118,21 +101,3 @@ def make_page(workspace: Workspace, parts: Parts, form: str) -> bytes:
 
 def _make_pdf(workspace: Workspace, parts: Parts, form: str) -> bytes:
     return as_pdf(make_page(workspace, parts, form))
-
-
-def _find_pdfs(workspace: Workspace, parts: Parts, key: str) -> dict[str, Path]:
-    """Return the PDFs of exactly this HTML, which is made anew only when the key has changed."""
-    if not report_pdfs.has_pdfs(workspace, parts.name):
-        return {}
-    kept: tuple[str, str] | None = st.session_state.get(_CONTENT)
-    if kept is None or kept[0] != key:
-        pages = {form: build_file(parts, slides=form == "slides").content for form in _TITLES}
-        kept = st.session_state[_CONTENT] = key, report_pdfs.content_of(pages)
-    return report_pdfs.find_pdfs(workspace, parts.name, kept[1])
-
-
-def _start_pdfs(workspace: Workspace, parts: Parts) -> None:
-    with explain_errors(), st.spinner("Starting …"):
-        pages = {form: make_page(workspace, parts, form) for form in _TITLES}
-        report_pdfs.start(workspace, parts.name, parts.selection.dataset, pages)
-        st.rerun()

@@ -13,7 +13,6 @@ import streamlit as st
 from core.actions.comparison_log import looked_by_dataset
 from core.actions.report_finders import finders_of
 from core.actions.workspace import Workspace
-from core.hashes import KEY_DIGITS, sha256_of
 from core.plots import theme
 from core.records import from_json, to_json
 from core.report.build import load_parts
@@ -25,11 +24,10 @@ from core.report.parts import Parts
 from core.report.question import answer_sentences, find_abstract, question_text
 from core.report.selection import ReportSelection
 from core.ui.shared import loaders, score_box
-from core.ui.shared.loaders.cache import cache_by, version_of
+from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.stop_buttons import links_of_stops
 from core.ui.shared.widgets import as_text
-from core.version import describe as describe_version
 
 _TABLES = ("runs", "datasets", "labels", "rubrics", "ledger", "walks")  # whose rows a report shows
 
@@ -40,13 +38,6 @@ def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
     parts = _load(json.dumps(to_json(replace(selection, title="", abstract="", authors="")), sort_keys=True), versions)
     byline = Byline(workspace.settings.author, date.today())
     return replace(parts, name=name, selection=selection, byline=byline, links=links_of_stops())
-
-
-def content_of(workspace: Workspace, parts: Parts) -> str:
-    """Return a key that changes when anything changes that the files of a report may be made from."""
-    store = (version_of(_TABLES), _versions(workspace, parts.selection))
-    made_from = (parts.name, parts.selection, parts.byline, parts.links, store, describe_version())
-    return sha256_of(repr(made_from))[:KEY_DIGITS]
 
 
 def _versions(workspace: Workspace, selection: ReportSelection) -> tuple[object, ...]:
