@@ -6,6 +6,7 @@ score with scikit-learn, and DeLong's intervals for rows alone by comparing all 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 
 from bench.knn import labels_of, lean_priors, make_table
 from bench.measure import alone, median_s
-from core.stats.arrays import Bools, Floats
+from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.fusion import Component, weights_of
 from core.transfer.knn import Weighting
 from core.transfer.labelled_rows import DIRECTED, EFFECT, UP, Knowledge
@@ -61,16 +62,22 @@ def our_changes() -> tuple[list[float], float, dict[str, dict[str, float]]]:
         protocol = EvaluationProtocol(kind)
         around = live_knn(protocol, known.rows, known, spaces)
         cells = cells_of(protocol, known.rows, parts_of(protocol, known.rows))
-        prepared = live_fusion(labels_of(known), known.rows, [_base(known), _knn(around, SimilaritySettings())], cells=cells)
-        times[kind] = _milliseconds(prepared, around)
+        base = _base(known)
+
+        def prepare(component: Component, base: Component = base, cells: Codes | None = cells) -> LiveFusion:
+            return live_fusion(labels_of(known), known.rows, [base, component], cells=cells)
+
+        times[kind] = _milliseconds(prepare, around)
     found = live_fusion(labels_of(known), known.rows, [_base(known), _other(known)]).score_at(WEIGHTS)
     values = [found.de.after.value, found.dir.after.value, found.de.after.row.se, found.dir.after.row.se]
     return values, found.mean.change.value, times
 
 
-def _milliseconds(prepared: LiveFusion, around: LiveKnn) -> dict[str, float]:
+def _milliseconds(prepare: Callable[[Component], LiveFusion], around: LiveKnn) -> dict[str, float]:
+    prepared = prepare(_knn(around, SimilaritySettings()))
+
     def changed(similarity: SimilaritySettings, names: tuple[str, ...] = tuple(around.spaces)) -> FusionComparison:
-        return prepared.with_component(1, _knn(around, similarity, names)).score_at(WEIGHTS)
+        return prepare(_knn(around, similarity, names)).score_at(WEIGHTS)
 
     def newly_centred() -> FusionComparison:
         around.cosines.clear()

@@ -13,7 +13,7 @@ from core.actions.workspace import Workspace
 from core.config import Settings
 from core.engine.dependencies import INGEST_EVERY_S, Dependencies
 from core.engine.ingest import ingest_journal
-from core.engine.journal import Progress, mark_for_retry, read_progress
+from core.engine.journal import mark_for_retry, read_progress
 from core.engine.run_folder import RunFolder
 from core.engine.run_folder import start_worker as start_process
 from core.engine.run_state import Counts, Status, state_of, status_of, write_ending
@@ -23,7 +23,6 @@ from core.environment import keys_needed
 from core.errors import StateError
 from core.evidence.sources import source_settings_of
 from core.jobs.folder import Command
-from core.jobs.folder import log_tail as tail_of
 from core.jobs.state import exclusive_lock
 from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_components import ComponentLoader
@@ -266,18 +265,6 @@ def find_status(workspace: Workspace, run: str) -> tuple[Run, Status]:
     """Return a run and its status. Raise StateError if no worker of this workspace made it."""
     found, _, status = _find_with_folder(workspace, run)
     return found, status
-
-
-def progress_of(workspace: Workspace, run: str) -> Progress:
-    """Return the contents of a run's journal, counted from its beginning."""
-    _, folder, _ = _find_with_folder(workspace, run)
-    return read_progress(folder.rows)
-
-
-def log_tail(workspace: Workspace, run: str, lines: int = 50) -> list[str]:
-    """Return the last lines of a worker's log."""
-    _, folder, _ = _find_with_folder(workspace, run)
-    return tail_of(folder, lines)
 
 
 def _find_with_folder(workspace: Workspace, run: str) -> tuple[Run, RunFolder, Status]:

@@ -30,7 +30,6 @@ from core.stats.scores_and_labels import Task
 
 ONE = np.array([1.0])
 FEWEST_GROUPS = 20  # of an average over groups, below which its standard error says too little of itself
-SECOND_LESS_FIRST = np.array([-1.0, 1.0])
 METHODS: dict[Unit, str] = {
     "row": "DeLong",
     "pert": "clustered DeLong",
@@ -62,48 +61,16 @@ class Estimate:
         return self.row.n
 
 
-def task_of(positive: ArrayLike, values: ArrayLike) -> Task:
-    """Return the task of ranking all rows; positive: flags of shape (n_rows,), values: finite numbers, ranked unchanged."""
-    chosen = validate.flags("positive", positive)
-    numbers = validate.numbers("values", values)
-    n_rows = validate.same_length(positive=chosen, values=numbers)
-    return Task(np.ones(n_rows, dtype=np.bool_), chosen, numbers)
-
-
-def delong(positive: ArrayLike, values: ArrayLike) -> Interval:
-    """Return one AUROC with DeLong's interval; NaN with one class, no interval if a class has a single row."""
-    return _interval([task_of(positive, values)], ONE, (0.0, 1.0))
-
-
-def delong_difference(positive: ArrayLike, first: ArrayLike, second: ArrayLike) -> Interval:
-    """Return the AUROC of `second` minus that of `first` on the same rows, with DeLong's paired interval."""
-    return _interval([task_of(positive, first), task_of(positive, second)], SECOND_LESS_FIRST, (-1.0, 1.0))
-
-
-def _interval(tasks: list[Task], weights: Floats, limits: tuple[float, float]) -> Interval:
-    influence = influence_of(tasks)
-    variance = variance_of(weights, covariance(influence))[0]
-    n_rows = len(tasks[0].rows)
-    return normal_interval(influence.combine(weights)[0], variance, n_rows, "row", "DeLong", limits)
-
-
-def clustered_delong(positive: ArrayLike, values: ArrayLike, clusters: ArrayLike, unit: Unit = "pert") -> Interval:
-    """Return one AUROC with Obuchowski's interval; clusters: names or codes of shape (n_rows,), independent of each other.
-
-    Equal to `delong` if every row is its own cluster. No interval if a class occurs in a single cluster only.
-    """
-    task, codes = task_of(positive, values), validate.codes("clusters", clusters)
-    validate.same_length(positive=task.positive, clusters=codes)
-    influence = influence_of([task])
-    variance = variance_of(ONE, covariance(influence, codes))[0]
-    return normal_interval(influence.values[0, 0], variance, len(codes), unit, METHODS[unit])
-
-
 def two_way_delong(positive: ArrayLike, values: ArrayLike, pert: ArrayLike, gene: ArrayLike) -> Estimate:
-    """Return one AUROC with intervals by row, perturbation, gene and both; pert, gene: names or codes of shape (n_rows,)."""
-    task = task_of(positive, values)
+    """Return one AUROC with intervals by row, perturbation, gene and both.
+
+    positive: flags, values: finite numbers, ranked unchanged, pert, gene: names or codes, each of shape (n_rows,). NaN with one
+    class; no interval by a unit if a class occurs in a single one of them only.
+    """
+    chosen, numbers = validate.flags("positive", positive), validate.numbers("values", values)
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
-    validate.same_length(positive=task.positive, pert=perts, gene=genes)
+    n_rows = validate.same_length(positive=chosen, values=numbers, pert=perts, gene=genes)
+    task = Task(np.ones(n_rows, dtype=np.bool_), chosen, numbers)
     return estimates(influence_of([task]), perts, genes, [ONE])[0][0]
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
@@ -54,17 +53,6 @@ class LiveFusion:
         pairs = paired_estimates(influence, self.rows.pert, self.rows.gene)
         de, direction, mean = (MetricChange(*three) for three in pairs)
         return FusionComparison(*row_counts(self.outcome, len(self.rows)), de, direction, mean, fused)
-
-    def with_component(self, position: int, component: Component) -> LiveFusion:
-        """Return the fusion with one component replaced, for instance after a change of its power. Keep the baseline."""
-        found = percentiles_of([component], self.reference)
-        de, up = self.percentiles.de.copy(), self.percentiles.up.copy()
-        de[position], up[position] = found.de[0], found.up[0]
-        scale = self.percentiles.weight_scale
-        if component.weight_scale is not None:
-            scale = np.ones_like(de) if scale is None else scale.copy()
-            scale[position] = component.weight_scale
-        return replace(self, percentiles=Percentiles(de, up, scale))
 
 
 def live_fusion(

@@ -135,7 +135,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "rubrics": ("add add_file", "find list_all"),
     "run_control": (
         "cancel pause resume retry settle start start_worker work_on",
-        "find_same find_status log_tail progress_of settings_of settings_of_worker states",
+        "find_same find_status settings_of settings_of_worker states",
     ),
     "runs": ("add_figure_note add_note delete delete_note delete_preset rename save_preset set_values", ""),
     "same_runs": ("", "find_same_run"),

@@ -21,6 +21,7 @@ from core.audit.rubric import Rubric
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
 from core.errors import AddressRefused, DeskError
+from core.jobs.folder import log_tail
 from core.store import runs
 from tests import commands, worlds
 from tests.engine.cases import fast, status, wish, workspace_with
@@ -157,7 +158,7 @@ def test_a_file_that_changed_before_the_worker_brings_in_no_stranger(tmp_path: P
                 workspace, wish(workspace, Asking(), model="scripted", labels="blinded"), "s", how, begin=here(Asking())
             )
     assert stranger.keys == []
-    assert any("PERTURBDESK_ENDPOINTS" in line for line in run_control.log_tail(workspace, run.id))
+    assert any("PERTURBDESK_ENDPOINTS" in line for line in log_tail(workspace.run_folder(run.id), 50))
 
 
 @pytest.mark.soak

@@ -9,8 +9,9 @@ import pytest
 
 from core.actions import jobs, run_control
 from core.actions.workspace import Workspace
-from core.engine.journal import Journal
+from core.engine.journal import Journal, read_progress
 from core.errors import StateError
+from core.jobs.folder import log_tail
 from core.store import changes, runs
 from core.types import Failed
 from tests.engine.cases import fast, status, wish, workspace_with
@@ -86,8 +87,8 @@ def test_what_a_crashed_worker_left_is_folded_and_its_state_recorded(workspace: 
     method = Counting()
     after = run_control.resume(workspace, "r", begin=here(method))
     assert (after.done, after.failed, len(method.asked)) == (7, 1, 7)
-    assert run_control.progress_of(workspace, "r").done == 7
-    assert any("ended: done" in line for line in run_control.log_tail(workspace, "r"))
+    assert read_progress(workspace.run_folder(run.id).rows).done == 7
+    assert any("ended: done" in line for line in log_tail(workspace.run_folder(run.id), 50))
 
 
 @pytest.mark.soak
@@ -109,7 +110,6 @@ def test_runs_of_other_origins_have_no_worker(small_workspace: Workspace) -> Non
         run_control.resume,
         run_control.retry,
         run_control.settle,
-        run_control.log_tail,
     ):
         with pytest.raises(StateError, match="run debate: imported, not made by a worker"):
             refused(small_workspace, "debate")

@@ -186,7 +186,7 @@ def test_a_run_is_packaged_and_checked(
         workspace, launch.resolve(workspace, request), "mine", ExecutionSettings(server.base_url), begin=run_control.work_on
     )
     run = run_control.settle(workspace, run.id)
-    assert (run.status, run.done, run.failed) == ("done", 5, 0), run_control.log_tail(workspace, run.id)
+    assert (run.status, run.done, run.failed) == ("done", 5, 0), workspace.run_folder(run.id).log
     out = tmp_path / "mine.zip"
     made = submissions.package(workspace, run.id, submissions.PackageOptions(track), out)
     assert made.path == out, made.problems
@@ -214,7 +214,7 @@ def test_summer_answers_both_questions_of_every_row(server: Endpoint, tmp_path: 
     how = ExecutionSettings(server.base_url, rows_in_flight=8)
     run = run_control.start(workspace, launch.resolve(workspace, request), "summer", how, begin=run_control.work_on)
     run = run_control.settle(workspace, run.id)
-    assert (run.status, run.done, run.failed) == ("done", len(PAIRS), 0), run_control.log_tail(workspace, run.id)
+    assert (run.status, run.done, run.failed) == ("done", len(PAIRS), 0), workspace.run_folder(run.id).log
     with workspace.store.read() as db:
         rows = traces.rows(db, run.id)
     unread = 0
@@ -290,7 +290,7 @@ def test_a_run_that_is_killed_is_resumed_where_it_was(server: Endpoint, tmp_path
     folder = workspace.run_folder(run.id)
     wait_until(lambda: len(_finished(workspace, run)) >= 8, WAIT_S, folder.log)
     pid = status_of(folder).pid
-    assert pid is not None, run_control.log_tail(workspace, run.id)
+    assert pid is not None, folder.log
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: status_of(folder).state == "crashed", WAIT_S, folder.log)
     before = _finished(workspace, run)
@@ -299,7 +299,7 @@ def test_a_run_that_is_killed_is_resumed_where_it_was(server: Endpoint, tmp_path
     wait_until(lambda: status_of(folder).state == "done", WAIT_S, folder.log)
     after = run_control.settle(workspace, run.id)
     assert (after.status, after.done, after.failed, after.fallbacks) == ("done", len(PAIRS), 0, 0)
-    progress = run_control.progress_of(workspace, run.id)
+    progress = read_progress(folder.rows)
     assert progress.finished >= before
     assert progress.repeated == 0
     with workspace.store.read() as db:
@@ -308,7 +308,7 @@ def test_a_run_that_is_killed_is_resumed_where_it_was(server: Endpoint, tmp_path
 
 
 def _finished(workspace: Workspace, run: Run) -> set[str]:
-    return set(run_control.progress_of(workspace, run.id).finished)
+    return set(read_progress(workspace.run_folder(run.id).rows).finished)
 
 
 def _workspace(folder: Path, n: int | None = None) -> Workspace:
@@ -344,7 +344,7 @@ def test_a_run_goes_on_when_one_of_two_servers_is_killed(model: Path, server: En
         kill()
         wait_until(lambda: status_of(folder).state not in LIVE_STATES, WAIT_S, folder.log)
     run = run_control.settle(workspace, run.id)
-    log = "\n".join(run_control.log_tail(workspace, run.id))
+    log = "\n".join(folder.log)
     assert (run.status, run.done, run.failed) == ("done", len(PAIRS), 0), log
     assert read_progress(folder.rows).repeated == 0
     assert f"server {server.base_url}: joins" in log

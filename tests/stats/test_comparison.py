@@ -7,13 +7,12 @@ from sklearn.metrics import roc_auc_score
 
 from core.errors import InputError
 from core.stats.comparison import compare, compare_macro
-from core.stats.delong import delong_difference
 from core.stats.official_score import score_with_intervals
 from core.stats.power import detectable_difference
 from core.stats.scored_rows import scored_rows
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.stats.verdicts import verdict_of
-from tests.stats.oracles import some_rows
+from tests.stats.oracles import delong_covariance, some_rows
 
 RNG = np.random.default_rng(21)
 LABELS, DE, UP = some_rows(RNG, 300)
@@ -35,9 +34,16 @@ def test_each_run_has_its_own_score_and_the_change_is_their_difference() -> None
 
 def test_row_intervals_are_delongs_paired_ones() -> None:
     found, effect = compare(LABELS, A, B, PERT, GENE), LABELS != "none"
-    assert found.de.change.row.se == pytest.approx(delong_difference(effect, A.p_de, B.p_de).se, abs=1e-14)
-    paired = delong_difference(LABELS[effect] == "up", A.p_up[effect], B.p_up[effect])
-    assert found.dir.change.row.se == pytest.approx(paired.se, abs=1e-14)
+    assert found.de.change.row.se == pytest.approx(_paired_se(effect, [A.p_de, B.p_de]), abs=1e-14)
+    up = LABELS[effect] == "up"
+    assert found.dir.change.row.se == pytest.approx(_paired_se(up, [A.p_up[effect], B.p_up[effect]]), abs=1e-14)
+    same = compare(LABELS, A, A, PERT, GENE).mean.change.row
+    assert (same.estimate, same.low, same.high) == (0.0, 0.0, 0.0)
+
+
+def _paired_se(positive: np.ndarray, scores: list[np.ndarray]) -> float:
+    matrix = delong_covariance(positive, scores)
+    return float(np.sqrt(matrix[0, 0] + matrix[1, 1] - 2 * matrix[0, 1]))
 
 
 def test_power_and_probability_follow_from_the_interval_shown() -> None:

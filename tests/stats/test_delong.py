@@ -3,9 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from numpy.typing import ArrayLike
 
 from core.errors import InputError
-from core.stats.delong import delong, delong_difference
+from core.stats.delong import two_way_delong
+from core.stats.intervals import Interval
 from tests.stats.oracles import delong_covariance, scored_rows
 
 
@@ -27,20 +29,6 @@ def test_equals_the_form_that_looks_at_every_pair(rows: tuple[np.ndarray, list[n
     assert delong(positive, scores[0]).se ** 2 == pytest.approx(expected, abs=1e-14)
 
 
-@given(scored_rows(runs=2))
-def test_difference_equals_the_form_that_looks_at_every_pair(rows: tuple[np.ndarray, list[np.ndarray]]) -> None:
-    positive, (first, second) = rows
-    matrix = delong_covariance(positive, [first, second])
-    interval = delong_difference(positive, first, second)
-    assert interval.estimate == pytest.approx(delong(positive, second).estimate - delong(positive, first).estimate)
-    assert interval.se**2 == pytest.approx(matrix[0, 0] + matrix[1, 1] - 2 * matrix[0, 1], abs=1e-14)
-
-
-def test_a_score_does_not_differ_from_itself() -> None:
-    interval = delong_difference([1, 1, 0, 0], [4, 2, 3, 1], [8, 4, 6, 2])
-    assert (interval.estimate, interval.low, interval.high) == (0.0, 0.0, 0.0)
-
-
 def test_too_few_rows_have_no_interval() -> None:
     interval = delong([1, 0, 0], [0.5, 0.4, 0.6])
     assert interval.estimate == 0.5
@@ -50,4 +38,9 @@ def test_too_few_rows_have_no_interval() -> None:
 
 def test_runs_of_different_length_are_refused() -> None:
     with pytest.raises(InputError, match="positive has 2, values has 1"):
-        delong_difference([1, 0], [0.1, 0.2], [0.1])
+        delong([1, 0], [0.1])
+
+
+def delong(positive: ArrayLike, values: ArrayLike) -> Interval:
+    rows = np.arange(len(np.asarray(positive)))
+    return two_way_delong(positive, values, rows, rows).row

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.stats.delong import clustered_delong, delong, two_way_delong, two_way_variance
+from core.stats.delong import two_way_delong, two_way_variance
 from tests.stats.oracles import obuchowski_variance, scored_rows
 
 
@@ -16,15 +16,15 @@ def test_equals_the_form_that_looks_at_every_pair(rows: tuple[np.ndarray, list[n
     clusters = np.random.default_rng(seed).integers(0, 6, len(values))
     clusters[:6] = [0, 1, 2, 0, 1, 2]  # both classes live in several clusters
     expected = obuchowski_variance(positive, values, clusters)
-    assert clustered_delong(positive, values, clusters).se ** 2 == pytest.approx(max(expected, 0), abs=1e-14)
+    assert two_way_delong(positive, values, clusters, clusters).pert.se ** 2 == pytest.approx(max(expected, 0), abs=1e-14)
 
 
 @given(scored_rows())
 def test_reduces_to_delong_where_every_row_is_a_cluster(rows: tuple[np.ndarray, list[np.ndarray]]) -> None:
     positive, (values,) = rows
     clusters = np.arange(len(values))
-    clustered, plain = clustered_delong(positive, values, clusters), delong(positive, values)
-    assert clustered.se**2 == pytest.approx(plain.se**2, abs=1e-14)
+    found = two_way_delong(positive, values, clusters, clusters)
+    assert found.pert.se**2 == pytest.approx(found.row.se**2, abs=1e-14)
 
 
 def test_by_hand() -> None:
@@ -32,14 +32,15 @@ def test_by_hand() -> None:
     # Negative 1 loses to both (1), negative 2 loses to 3 and ties 2 (3/4). Centred sums are +1/8 in A and -1/8 in B for
     # both classes. I10 = I01 = I = 2, so S10 = S01 = 2/(1·2)·2/64 = 1/32 and S11 = 2/1·2/64 = 1/16;
     # variance 1/32/2 + 1/32/2 + 2·1/16/4 = 1/16
-    interval = clustered_delong([1, 0, 1, 0], [3, 1, 2, 2], ["A", "A", "B", "B"], "gene")
+    clusters = ["A", "A", "B", "B"]
+    interval = two_way_delong([1, 0, 1, 0], [3, 1, 2, 2], clusters, clusters).gene
     assert interval.estimate == 7 / 8
     assert interval.se == pytest.approx(1 / 4)
     assert (interval.unit, interval.method) == ("gene", "clustered DeLong")
 
 
 def test_a_class_in_a_single_cluster_has_no_interval() -> None:
-    interval = clustered_delong([1, 1, 0, 0], [4, 2, 3, 1], [0, 0, 1, 2])
+    interval = two_way_delong([1, 1, 0, 0], [4, 2, 3, 1], [0, 0, 1, 2], [0, 0, 1, 2]).pert
     assert interval.estimate == 0.75
     assert np.isnan(interval.se)
 
@@ -47,9 +48,11 @@ def test_a_class_in_a_single_cluster_has_no_interval() -> None:
 def test_copies_of_rows_do_not_make_a_clustered_interval_narrower() -> None:
     rng = np.random.default_rng(5)
     positive, values, cluster = rng.random(60) < 0.5, rng.normal(size=60), np.arange(60)
-    once, (more, values_more, cluster_more) = delong(positive, values), (np.tile(a, 4) for a in (positive, values, cluster))
-    assert clustered_delong(more, values_more, cluster_more).se == pytest.approx(once.se, rel=0.02)
-    assert delong(more, values_more).se == pytest.approx(once.se / 2, rel=0.02)
+    once = two_way_delong(positive, values, cluster, cluster).row
+    fourfold, values_of_all, clusters = (np.tile(a, 4) for a in (positive, values, cluster))
+    more = two_way_delong(fourfold, values_of_all, clusters, clusters)
+    assert more.pert.se == pytest.approx(once.se, rel=0.02)
+    assert more.row.se == pytest.approx(once.se / 2, rel=0.02)
 
 
 def test_two_way_is_pert_plus_gene_minus_row() -> None:
@@ -63,9 +66,6 @@ def test_two_way_is_pert_plus_gene_minus_row() -> None:
         -obuchowski_variance(positive, values, np.arange(200)),
     ]
     assert found.two_way.se**2 == pytest.approx(sum(parts), abs=1e-14)
-    assert found.row == delong(positive, values)
-    assert found.pert == clustered_delong(positive, values, pert, "pert")
-    assert found.gene == clustered_delong(positive, values, gene, "gene")
     assert (found.value, found.n) == (found.row.estimate, 200)
     assert found.shown.se == max(found.row.se, found.pert.se, found.gene.se, found.two_way.se)
     assert (found.shown.clusters, found.shown.unit) == (20, "two-way")
@@ -77,7 +77,7 @@ def test_a_negative_two_way_variance_is_replaced_by_the_largest() -> None:
 
 
 def test_names_and_lengths_are_checked() -> None:
-    with pytest.raises(InputError, match="positive has 2, clusters has 3"):
-        clustered_delong([1, 0], [0.1, 0.2], [1, 2, 3])
+    with pytest.raises(InputError, match="pert has 3"):
+        two_way_delong([1, 0], [0.1, 0.2], [1, 2, 3], [1, 2])
     with pytest.raises(InputError, match="gene: row 1: got None"):
         two_way_delong([1, 0], [0.1, 0.2], ["a", "b"], ["c", None])

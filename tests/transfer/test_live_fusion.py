@@ -61,16 +61,6 @@ def test_priors_are_those_of_the_protocol_whatever_was_asked_before() -> None:
         np.testing.assert_allclose(found.up, expected.up, atol=1e-9)
 
 
-def test_an_exchanged_component_is_as_if_it_had_been_there() -> None:
-    prior = live_knn(EvaluationProtocol(), ROWS, knowledge_of(LABELS, ROWS), SPACES).priors(("6",), SimilaritySettings())
-    knn = Component("knn", prior.de, prior.up)
-    cells = ROWS.pert % 4
-    exchanged = live_fusion(LABELS, ROWS, [BASE, OTHER], cells=cells).with_component(1, knn).score_at(WEIGHTS)
-    fresh = live_fusion(LABELS, ROWS, [BASE, knn], cells=cells).score_at(WEIGHTS)
-    assert exchanged.mean == fresh.mean
-    np.testing.assert_array_equal(exchanged.fused.p_up, fresh.fused.p_up)
-
-
 def test_a_space_from_the_same_labels_is_refused() -> None:
     space = Space("leak", SPACES[0].columns, built_from="view", rebuild=lambda _rows: SPACES[0].columns)
     with pytest.raises(InputError, match="space leak: built from the labels of view"):
