@@ -55,11 +55,7 @@ def text(
     as_json: Json = False,
 ) -> None:
     """Build a space from gene descriptions: TF-IDF and SVD, or an encoder, or a server's embeddings."""
-    asked = make(TextSettings, chosen)
-    kind, options = actions.source_of(asked)
-    with working(f"building {name}") as step:
-        found = actions.embed(context.obj, kind, name, options, pack=asked.pack, replace=replace, say=step)
-    _show(context.obj, found, dataset, as_json)
+    _show(context.obj, _build(context.obj, make(TextSettings, chosen), name, replace), dataset, as_json)
 
 
 @app.command()
@@ -73,11 +69,7 @@ def network(
     as_json: Json = False,
 ) -> None:
     """Build a space from a network's edges: normalised adjacency, then SVD."""
-    asked = make(NetworkSettings, chosen)
-    kind, options = actions.source_of(asked)
-    with working(f"building {name}") as step:
-        found = actions.embed(context.obj, kind, name, options, pack=asked.pack, replace=replace, say=step)
-    _show(context.obj, found, dataset, as_json)
+    _show(context.obj, _build(context.obj, make(NetworkSettings, chosen), name, replace), dataset, as_json)
 
 
 @app.command()
@@ -91,11 +83,7 @@ def response(
     as_json: Json = False,
 ) -> None:
     """Build a space from a published LPS response: log fold change and mean expression."""
-    asked = make(ResponseSettings, chosen)
-    kind, options = actions.source_of(asked)
-    with working(f"building {name}") as step:
-        found = actions.embed(context.obj, kind, name, options, pack=asked.pack, replace=replace, say=step)
-    _show(context.obj, found, dataset, as_json)
+    _show(context.obj, _build(context.obj, make(ResponseSettings, chosen), name, replace), dataset, as_json)
 
 
 @app.command()
@@ -154,6 +142,14 @@ def delete(
     """Delete a space; runs that were made with it stay."""
     gone = actions.delete(context.obj, name)
     show({"deleted": gone.name}, as_json, f"{gone.name}: deleted")
+
+
+def _build(
+    workspace: Workspace, asked: TextSettings | NetworkSettings | ResponseSettings, name: str, replace: bool
+) -> SpaceRecord:
+    kind, options = actions.source_of(asked)
+    with working(f"building {name}") as step:
+        return actions.embed(workspace, kind, name, options, pack=asked.pack, replace=replace, say=step)
 
 
 def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None, as_json: bool) -> None:

@@ -56,15 +56,8 @@ class Partner(NamedTuple):
     score: int
 
 
-class Regulator(NamedTuple):
-    """A transcription factor of a gene; sign: 1 activates it, −1 represses it, 0 unknown."""
-
-    symbol: str
-    sign: int
-
-
-class Target(NamedTuple):
-    """A gene that a transcription factor acts on; sign: 1 if it activates it, −1 if it represses it, 0 unknown."""
+class Regulated(NamedTuple):
+    """The other gene of a regulation, its factor or its target; sign: 1 activated, −1 repressed, 0 unknown."""
 
     symbol: str
     sign: int
@@ -141,24 +134,22 @@ class Packs:
         return self._table("edges", ranked)
 
     @cached_property
-    def regulator_table(self) -> Table[tuple[Regulator, ...]]:
+    def regulator_table(self) -> Table[tuple[Regulated, ...]]:
         """Transcription factors by target gene, in alphabetical order."""
-        if self.signs is None:
-            return self._table("signs", None)
-        by_target: dict[str, list[Regulator]] = defaultdict(list)
-        for (factor, target), sign in self.signs.items():
-            by_target[target].append(Regulator(factor, sign))
-        return self._table("signs", {target: tuple(sorted(factors)) for target, factors in by_target.items()})
+        return self._regulation([(target, factor, sign) for (factor, target), sign in (self.signs or {}).items()])
 
     @cached_property
-    def target_table(self) -> Table[tuple[Target, ...]]:
+    def target_table(self) -> Table[tuple[Regulated, ...]]:
         """Targets by transcription factor, in alphabetical order."""
-        if self.signs is None:
-            return self._table("signs", None)
-        by_factor: dict[str, list[Target]] = defaultdict(list)
-        for (factor, target), sign in self.signs.items():
-            by_factor[factor].append(Target(target, sign))
-        return self._table("signs", {factor: tuple(sorted(targets)) for factor, targets in by_factor.items()})
+        return self._regulation([(factor, target, sign) for (factor, target), sign in (self.signs or {}).items()])
+
+    def _regulation(self, signed: Sequence[tuple[str, str, int]]) -> Table[tuple[Regulated, ...]]:
+        """Return the second gene and the sign of each regulation by its first gene."""
+        by_gene: dict[str, list[Regulated]] = defaultdict(list)
+        for gene, other, sign in signed:
+            by_gene[gene].append(Regulated(other, sign))
+        found = {gene: tuple(sorted(others)) for gene, others in by_gene.items()}
+        return self._table("signs", None if self.signs is None else found)
 
     @cached_property
     def lps_table(self) -> Table[Response]:

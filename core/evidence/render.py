@@ -127,14 +127,18 @@ def _train_lookup(body: Body, first: Symbols) -> str:
     return f"{_counts(body)}. {'; '.join(parts)}."
 
 
-def _regulators(body: Body, first: Symbols) -> str:
-    kinds = (("activators", "activated by"), ("repressors", "repressed by"), ("unknown", "regulated in an unknown direction by"))
-    return "; ".join(f"{words} {_list_symbols(body[kind], first)}" for kind, words in kinds if body[kind]) + "."
+_REGULATED = {
+    "activators": "activated by",
+    "repressors": "repressed by",
+    "activated": "activates",
+    "repressed": "represses",
+}
 
 
-def _targets(body: Body, first: Symbols) -> str:
-    kinds = (("activated", "activates"), ("repressed", "represses"), ("unknown", "regulates in an unknown direction"))
-    return "; ".join(f"{words} {_list_symbols(body[kind], first)}" for kind, words in kinds if body[kind]) + "."
+def _regulation(body: Body, first: Symbols) -> str:
+    unknown = "regulated in an unknown direction by" if "activators" in body else "regulates in an unknown direction"
+    kinds = _REGULATED | {"unknown": unknown}
+    return "; ".join(f"{words} {_list_symbols(body[kind], first)}" for kind, words in kinds.items() if body.get(kind)) + "."
 
 
 def _pathways(body: Body, _: Symbols) -> str:
@@ -178,8 +182,8 @@ _WRITERS: Mapping[str, Callable[[Body, Symbols], str]] = {
     "pathway_neighbours": _pathway_neighbours,
     "protein_interactions": _protein_interactions,
     "train_lookup": _train_lookup,
-    "regulators": _regulators,
-    "targets": _targets,
+    "regulators": _regulation,
+    "targets": _regulation,
     "pathways": _pathways,
     "lps_response": _lps_response,
     "literature": _literature,

@@ -237,17 +237,28 @@ class DerivedMethod(WithoutModel):
         """
         raise NotImplementedError
 
-    def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the ids of the runs that completed options name."""
-        raise NotImplementedError
+    def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the ids of the runs that completed options name; by default none."""
+        return ()
 
     def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
-        """Return the ids of the rows to predict if a request chooses none."""
+        """Return the ids of the rows to predict if a request chooses none: by default those of the base run."""
+        rows: list[str] = components.predictions(components.run(options["base"]).id)["pair_id"].tolist()
+        return rows
+
+    def predict_rows(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> list[RowResult]:
+        """Return the results of these rows. Raise InputError or StateError if they cannot be computed."""
         raise NotImplementedError
 
     def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
         """Raise what the prediction would raise; called before a run is created."""
-        raise NotImplementedError
+        self.predict_rows(pair_ids, options, components)
+
+    def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
+        """Return the rows. Raise what `check` raises."""
+        if context.components is None:
+            raise InputError(f"{self.name}: got no runs or gene spaces, expected a run of a workspace")
+        return self.predict_rows([pair.pair_id for pair in pairs], context.options, context.components)
 
     def evaluation(
         self,
@@ -261,6 +272,15 @@ class DerivedMethod(WithoutModel):
         seeds 0, 1, …, which is empty if nothing was cut or if other cuts cannot be made.
         """
         return None
+
+
+def rows_of_base(name: str, results: Sequence[RowResult], pair_ids: Sequence[str]) -> list[RowResult]:
+    """Return the results of these rows, in their order. Raise InputError for a row that the base run does not have."""
+    by_id = {result.prediction.pair_id: result for result in results}
+    missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
+    if missing is not None:
+        raise InputError(f"{name}: row {missing!r} is not in the base run; expected rows that it has")
+    return [by_id[pair_id] for pair_id in pair_ids]
 
 
 class RowFailed(Exception):

@@ -13,14 +13,14 @@ import numpy as np
 
 from core.errors import InputError
 from core.fields.option import split_names
-from core.methods.base import BatchMethod, Context, DerivedMethod, Option
+from core.methods.base import BatchMethod, DerivedMethod, Option, rows_of_base
 from core.methods.cut_scores import evaluate_blend, raw_values
 from core.methods.fusion import BaseRow, base_rows_of, flags_of
 from core.methods.fusion_components import ComponentLoader, load_components, refuse_other_dataset
 from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
 from core.stats.arrays import Floats
 from core.transfer.fusion import Component, Weights, fuse
-from core.types import RANK_METHODS, Pair, Prediction, RowResult, TraceEvent
+from core.types import RANK_METHODS, Prediction, RowResult, TraceEvent
 
 
 def build_results(base: Sequence[BaseRow], components: Sequence[Component], weights: Weights, tokens: Floats) -> list[RowResult]:
@@ -97,26 +97,23 @@ class Blend(DerivedMethod):
         settings = _settings_of(options)
         return (settings.base, *map(str, settings.others))
 
-    def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
-        """Return the rows of the base."""
-        rows: list[str] = components.predictions(components.run(options["base"]).id)["pair_id"].tolist()
-        return rows
-
-    def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
-        """Raise InputError or StateError as `load_components` does, and for a row that the base does not have."""
-        _blend_rows(pair_ids, options, components)
-
     def evaluation(
         self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
     ) -> dict[str, Any] | None:
         """Return the protocols of the runs that are blended, and the scores of ten cuts of their folds."""
         return evaluate_blend(_settings_of(options), pair_ids, components)
 
-    def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Return the blended rows. Raise what `check` raises."""
-        if context.components is None:
-            raise InputError("blend: got no runs to blend; expected a run of a workspace")
-        return _blend_rows([pair.pair_id for pair in pairs], context.options, context.components)
+    def predict_rows(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> list[RowResult]:
+        """Return the blended rows. Raise what `load_components` raises, and InputError for a row that the base does not have."""
+        settings = _settings_of(options)
+        rows, blended = load_components(components, settings)
+        ids = rows["pair_id"].tolist()
+        parts = [
+            components.predictions(components.run(str(part)).id).set_index("pair_id")["tokens"]
+            for part in (settings.base, *settings.others)
+        ]
+        tokens = np.sum([part.reindex(ids).to_numpy(dtype=np.float64, na_value=np.nan) for part in parts], axis=0)
+        return rows_of_base(self.name, build_results(base_rows_of(rows), blended, settings.weights(), tokens), pair_ids)
 
 
 _OPTIONS = frozenset(option.name for option in Blend.options)
@@ -128,22 +125,6 @@ def _settings_of(options: Mapping[str, Any]) -> FusionSettings:
     equal = ",".join([repr(1 / (n + 1))] * n)
     weights = {name: str(options[name]).strip() or equal for name in ("w_de", "w_dir")}
     return read_fusion_settings({**options, **weights, "reference": "population"})
-
-
-def _blend_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: ComponentLoader) -> list[RowResult]:
-    settings = _settings_of(options)
-    rows, components = load_components(loader, settings)
-    ids = rows["pair_id"].tolist()
-    parts = [
-        loader.predictions(loader.run(str(part)).id).set_index("pair_id")["tokens"] for part in (settings.base, *settings.others)
-    ]
-    tokens = np.sum([part.reindex(ids).to_numpy(dtype=np.float64, na_value=np.nan) for part in parts], axis=0)
-    results = build_results(base_rows_of(rows), components, settings.weights(), tokens)
-    by_id = {result.prediction.pair_id: result for result in results}
-    missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
-    if missing is not None:
-        raise InputError(f"blend: row {missing!r} is not in the base run; expected rows that it has")
-    return [by_id[pair_id] for pair_id in pair_ids]
 
 
 METHOD: BatchMethod = Blend()

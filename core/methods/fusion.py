@@ -11,13 +11,13 @@ import pandas as pd
 
 from core.errors import InputError
 from core.fields.record import options_of
-from core.methods.base import BatchMethod, Context, DerivedMethod, Option
+from core.methods.base import BatchMethod, DerivedMethod, Option, rows_of_base
 from core.methods.cut_scores import evaluate_fusion
 from core.methods.fusion_components import ComponentLoader, load_components, refuse_other_dataset
 from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
 from core.stats.arrays import Floats
 from core.transfer.fusion import Component, Reference, Weights, fuse, percentiles_of, weights_in_rows
-from core.types import FALLBACKS, STAND_INS, Flag, Pair, Prediction, RowResult, TraceEvent
+from core.types import FALLBACKS, STAND_INS, Flag, Prediction, RowResult, TraceEvent
 
 BY_SUPPORT = "The weight of a kNN is scaled by the support of its prior of this row."
 BY_AGREEMENT = "The weight of each other run is scaled by how near its rank of this row is to the base's."
@@ -146,43 +146,19 @@ class Fusion(DerivedMethod):
         settings = read_fusion_settings(options)
         return (settings.base, *map(str, settings.others))
 
-    def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
-        """Return the rows of the base."""
-        rows: list[str] = components.predictions(components.run(options["base"]).id)["pair_id"].tolist()
-        return rows
-
-    def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
-        """Raise InputError or StateError as `load_components` does, and for a row that the base does not have."""
-        _fuse_rows(pair_ids, options, components)
-
     def evaluation(
         self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
     ) -> dict[str, Any] | None:
         """Return the protocols of the runs that are fused, and the scores of ten cuts of their folds."""
         return evaluate_fusion(read_fusion_settings(options), pair_ids, components)
 
-    def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Return the fused rows. Raise what `check` raises."""
-        if context.components is None:
-            raise InputError("fusion: got no runs to fuse; expected a run of a workspace")
-        return _fuse_rows([pair.pair_id for pair in pairs], context.options, context.components)
-
-
-def _fuse_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: ComponentLoader) -> list[RowResult]:
-    settings = read_fusion_settings(options)
-    rows, components = load_components(loader, settings)
-    results = build_results(
-        base_rows_of(rows),
-        components,
-        settings.weights(),
-        settings.reference,
-        [*([BY_SUPPORT] * (settings.by_support != "no")), *([BY_AGREEMENT] * settings.by_agreement)],
-    )
-    by_id = {result.prediction.pair_id: result for result in results}
-    missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
-    if missing is not None:
-        raise InputError(f"fusion: row {missing!r} is not in the base run; expected rows that it has")
-    return [by_id[pair_id] for pair_id in pair_ids]
+    def predict_rows(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> list[RowResult]:
+        """Return the fused rows. Raise what `load_components` raises, and InputError for a row that the base does not have."""
+        settings = read_fusion_settings(options)
+        rows, fused = load_components(components, settings)
+        remarks = [*([BY_SUPPORT] * (settings.by_support != "no")), *([BY_AGREEMENT] * settings.by_agreement)]
+        results = build_results(base_rows_of(rows), fused, settings.weights(), settings.reference, remarks)
+        return rows_of_base(self.name, results, pair_ids)
 
 
 def base_rows_of(rows: pd.DataFrame) -> list[BaseRow]:

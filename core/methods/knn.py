@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import InputError
 from core.fields.record import options_of
-from core.methods.base import BatchMethod, Context, DerivedMethod, Option
+from core.methods.base import BatchMethod, DerivedMethod, Option
 from core.methods.cut_scores import evaluate_knn
 from core.methods.fusion_components import ComponentLoader
 from core.stats.arrays import Bools, Codes, Floats
@@ -20,7 +19,7 @@ from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Rows
 from core.transfer.prior_provenance import explain_prior, heaviest_symbols
 from core.transfer.protocols import EvaluationProtocol, KnnPrediction, QueryGroup
 from core.transfer.row_index import RowIndex
-from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
+from core.types import Flag, Prediction, RowResult, TraceEvent
 
 MOST_NEIGHBOURS = 8  # listed in a trace
 LEAST_PLAIN = 1e-4  # a smaller weight is written with its power of ten
@@ -180,10 +179,6 @@ class Knn(DerivedMethod):
         """Return the settings as plain values. Raise InputError for settings that make no sense."""
         return knn_options(read_knn_settings(options))
 
-    def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002
-        """Return none: a kNN is made from gene spaces."""
-        return ()
-
     def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
         """Return the unlabelled rows under the protocol test, else the labelled ones. Raise InputError without any."""
         index = components.index()
@@ -199,12 +194,10 @@ class Knn(DerivedMethod):
         """Return its protocol, and the scores of ten cuts of its folds."""
         return evaluate_knn(read_knn_settings(options), pair_ids, components)
 
-    def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
+    def predict_rows(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> list[RowResult]:
         """Return the priors of the rows. Raise what `check` raises."""
-        if context.components is None:
-            raise InputError("knn: got no gene spaces to look into; expected a run of a workspace")
-        settings = read_knn_settings(context.options)
-        found = context.components.predict_knn(settings, [pair.pair_id for pair in pairs])
+        settings = read_knn_settings(options)
+        found = components.predict_knn(settings, pair_ids)
         return build_results(found.index, found.rows, found.predicted, settings)
 
 

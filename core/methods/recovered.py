@@ -11,13 +11,14 @@ import numpy as np
 
 from core.errors import InputError
 from core.fields.record import options_of, setting
-from core.methods.base import BatchMethod, Context, DerivedMethod, Option
+from core.methods.base import BatchMethod, DerivedMethod, Option, rows_of_base
 from core.methods.fusion_components import ComponentLoader, refuse_other_dataset
 from core.methods.knn import build_prediction
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.fusion import RecoveredComponent, decompose_fusion
-from core.types import STAND_INS, Flag, Pair, RowResult, TraceEvent
+from core.types import STAND_INS, Flag, RowResult, TraceEvent
 
+_NOT_RANKED = frozenset({*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR})
 MIDDLE = 0.5  # the percentile of the middle rank: what stands in where only ranks are known
 
 
@@ -65,44 +66,28 @@ class Recovered(DerivedMethod):
         """Return the base and the fusion."""
         return options["base"], options["fused"]
 
-    def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
-        """Return the rows of the base."""
-        rows: list[str] = components.predictions(options["base"])["pair_id"].tolist()
-        return rows
+    def predict_rows(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> list[RowResult]:
+        """Return the component's rows.
 
-    def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
-        """Raise InputError for runs on different rows, a base with uncovered rows, or weights that are not the fusion's."""
-        _recover_rows(pair_ids, options, components)
-
-    def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Return the component's rows. Raise what `check` raises."""
-        if context.components is None:
-            raise InputError("recovered: got no runs to take apart; expected a run of a workspace")
-        return _recover_rows([pair.pair_id for pair in pairs], context.options, context.components)
-
-
-def _recover_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: ComponentLoader) -> list[RowResult]:
-    base, fused = loader.run(options["base"]), loader.run(options["fused"])
-    rows, mixed = loader.predictions(base.id), loader.predictions(fused.id).set_index("pair_id")
-    ids = rows["pair_id"].tolist()
-    if base.dataset != fused.dataset or set(ids) != set(mixed.index):
-        raise InputError(f"{base.name} and {fused.name}: not on the same rows; expected a fusion of that base")
-    if lacking := sum(not {*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR}.isdisjoint(flags) for flags in rows["flags"]):
-        raise InputError(
-            f"{base.name}: {lacking:,} of {len(ids):,} rows are uncovered, and a fusion ranks the others alone. "
-            "Expected a base that covers every row"
-        )
-    submitted = mixed.loc[ids]
-    up, down = submitted["prediction_up"].to_numpy(), submitted["prediction_down"].to_numpy()
-    with np.errstate(invalid="ignore"):
-        ranked = scores_from_probabilities(up + down, up / (up + down))
-    of_base = scores_from_probabilities(rows["p_de"], rows["p_up_given_de"])
-    found = decompose_fusion(of_base, ranked, options["w_de"], options["w_dir"])
-    by_id = dict(zip(ids, build_results(ids, found, base.name, fused.name), strict=True))
-    missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
-    if missing is not None:
-        raise InputError(f"recovered: row {missing!r} is not in the base run; expected rows that it has")
-    return [by_id[pair_id] for pair_id in pair_ids]
+        Raise InputError for runs on different rows, a base with uncovered rows, or weights that are not the fusion's.
+        """
+        base, fused = components.run(options["base"]), components.run(options["fused"])
+        rows, mixed = components.predictions(base.id), components.predictions(fused.id).set_index("pair_id")
+        ids = rows["pair_id"].tolist()
+        if base.dataset != fused.dataset or set(ids) != set(mixed.index):
+            raise InputError(f"{base.name} and {fused.name}: not on the same rows; expected a fusion of that base")
+        if lacking := sum(not _NOT_RANKED.isdisjoint(flags) for flags in rows["flags"]):
+            raise InputError(
+                f"{base.name}: {lacking:,} of {len(ids):,} rows are uncovered, and a fusion ranks the others alone. "
+                "Expected a base that covers every row"
+            )
+        submitted = mixed.loc[ids]
+        up, down = submitted["prediction_up"].to_numpy(), submitted["prediction_down"].to_numpy()
+        with np.errstate(invalid="ignore"):
+            ranked = scores_from_probabilities(up + down, up / (up + down))
+        of_base = scores_from_probabilities(rows["p_de"], rows["p_up_given_de"])
+        found = decompose_fusion(of_base, ranked, options["w_de"], options["w_dir"])
+        return rows_of_base(self.name, build_results(ids, found, base.name, fused.name), pair_ids)
 
 
 METHOD: BatchMethod = Recovered()

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from core.errors import InputError
-from core.evidence.packs import Packs, Partner, Regulator, Source, Table
+from core.evidence.packs import Packs, Partner, Regulated, Source, Table
 from tests.evidence.world import PACKS, SOURCES
 
 
@@ -27,7 +27,7 @@ def test_partners_stand_on_both_ends_best_first_and_level_ones_by_symbol() -> No
 
 def test_regulators_by_target() -> None:
     assert PACKS.regulator_table.entries["Cxcl10"] == (
-        Regulator("Bcl6", -1), Regulator("Irf1", 1), Regulator("Spi1", 0), Regulator("Stat1", 1),
+        Regulated("Bcl6", -1), Regulated("Irf1", 1), Regulated("Spi1", 0), Regulated("Stat1", 1),
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from core.evidence.packs import Regulator
+from core.evidence.packs import Regulated
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
 
 
@@ -17,7 +17,7 @@ class Regulators(TypedDict):
     unknown: list[str]
 
 
-def _body(symbol: str, factors: tuple[Regulator, ...]) -> Regulators:
+def _body(symbol: str, factors: tuple[Regulated, ...]) -> Regulators:
     activators, repressors, unknown = ([f.symbol for f in factors if f.sign == sign] for sign in (1, -1, 0))
     return Regulators(symbol=symbol, activators=activators, repressors=repressors, unknown=unknown)
 

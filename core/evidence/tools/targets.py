@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from core.evidence.packs import Target
+from core.evidence.packs import Regulated
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
 
 
@@ -17,7 +17,7 @@ class Targets(TypedDict):
     unknown: list[str]
 
 
-def _body(symbol: str, targets: tuple[Target, ...]) -> Targets:
+def _body(symbol: str, targets: tuple[Regulated, ...]) -> Targets:
     activated, repressed, unknown = ([t.symbol for t in targets if t.sign == sign] for sign in (1, -1, 0))
     return Targets(symbol=symbol, activated=activated, repressed=repressed, unknown=unknown)
 
