@@ -44,7 +44,7 @@ def show(context: PageContext, run: Run) -> None:
         run = finished[0]
         st.caption(as_text(f"Listed by {run.name}"))
     author = _choose_reader(context, person_place)
-    samples = loaders.samples(run.id, rubric)
+    samples = loaders.samples(rubric, run.id)
     sample = _choose_sample(samples, sample_place)
     if sample is None:
         show_empty(

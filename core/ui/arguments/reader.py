@@ -112,7 +112,7 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
 
 def own_labels(reading: Reading) -> list[TextLabel]:
     """Return what the person answered about the run's texts, in this sample or another, in the order of answering."""
-    found = loaders.labels(reading.run.id, reading.rubric)
+    found = loaders.labels(reading.rubric, reading.run.id)
     return [label for label in found if label.author == reading.author]
 
 

@@ -184,7 +184,7 @@ def _scope_text(rubric: Rubric) -> str:
 def _sources_text(run: Run, rubric: Rubric) -> str:
     """Return who answered a rubric about this run, in words."""
     n_models = len(choices.finished_readings(run, rubric))
-    n_labels = len({(label.pair_id, label.seq) for label in loaders.labels(run.id, rubric)})
+    n_labels = len({(label.pair_id, label.seq) for label in loaders.labels(rubric, run.id)})
     parts = [
         "a pattern" if rubric.pattern else "a rule" if rubric.rule else "",
         f"{n_models:,} reading{'s' * (n_models != 1)} by models" if n_models else "",

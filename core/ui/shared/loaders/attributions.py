@@ -9,7 +9,7 @@ from core.actions import attribution, benchmarks
 from core.actions.attribution import SavedAttribution
 from core.actions.benchmark_plans import plan_inputs
 from core.actions.benchmarks import SavedBenchmark
-from core.experiments.asked_again import AskedAgain, is_asked_again, report_again
+from core.experiments.asked_again import is_asked_again, report_again
 from core.experiments.attribution import Attribution, report_attribution
 from core.experiments.benchmark_report import BenchmarkReport, report_benchmark
 from core.experiments.benchmark_spec import parse_benchmark
@@ -24,9 +24,11 @@ from core.experiments.contamination import (
 from core.experiments.planning import BenchmarkPlan, plan_benchmark
 from core.experiments.seed_askings import JudgeNoise, report_seeds
 from core.store.runs import Run
-from core.ui.shared.loaders.cache import cache_by, reading
+from core.ui.shared.loaders.cache import cache_by, from_store, reading
 from core.ui.shared.loaders.records import all_presets, all_runs
 from core.ui.shared.server_workspace import read_workspace
+
+again_report = cache_by("runs", "datasets", entries=8, shared=True)(from_store(report_again))
 
 
 @cache_by("presets", entries=1)
@@ -66,13 +68,6 @@ def unfinished_contaminations(run: str) -> list[SavedContamination]:
 def askings_of_row(run: str, pair_id: str) -> list[Run]:
     """Return the runs that ask about a row of the run with this id again, oldest first."""
     return [each for each in all_runs() if is_asked_again(each, run, pair_id)]
-
-
-@cache_by("runs", "datasets", entries=8, shared=True)
-def again_report(pair_id: str, unchanged: str, changed: str | None) -> AskedAgain:
-    """Return the comparison of two finished runs that asked about a row again. Raise StateError."""
-    with reading() as db:
-        return report_again(db, pair_id, unchanged, changed)
 
 
 @cache_by("runs", "datasets", entries=4, shared=True)

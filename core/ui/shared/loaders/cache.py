@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -33,6 +33,17 @@ def reading() -> Iterator[Cursor]:
             yield db
     finally:
         _IS_READING.reset(token)
+
+
+def from_store(query: Callable[Concatenate[Cursor, P], R]) -> Callable[P, R]:
+    """Return a loader that opens the store for one query."""
+
+    @wraps(query)
+    def load(*arguments: P.args, **named: P.kwargs) -> R:
+        with reading() as db:
+            return query(db, *arguments, **named)
+
+    return load
 
 
 def refresh() -> None:

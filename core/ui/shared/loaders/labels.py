@@ -7,25 +7,13 @@ from typing import TYPE_CHECKING
 
 from core.audit.rubric import Rubric
 from core.store import rubrics
-from core.store.rubrics import Sample, TextLabel
-from core.ui.shared.loaders.cache import cache_by, reading
+from core.ui.shared.loaders.cache import cache_by, from_store, reading
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-@cache_by("run:{0}", "labels")
-def samples(run: str, rubric: Rubric) -> list[Sample]:
-    """Return the samples that were drawn from a run (id) for a rubric, the first drawn first."""
-    with reading() as db:
-        return rubrics.samples(db, rubric, run)
-
-
-@cache_by("run:{0}", "labels")
-def labels(run: str, rubric: Rubric) -> list[TextLabel]:
-    """Return the answers about texts of a run (id), in the order in which they were given."""
-    with reading() as db:
-        return rubrics.labels(db, rubric, run)
+samples = cache_by("run:{1}", "labels")(from_store(rubrics.samples))
+labels = cache_by("run:{1}", "labels")(from_store(rubrics.labels))
 
 
 @cache_by("run:{0}", entries=4, shared=True)

@@ -7,53 +7,34 @@ Texts of all runs of a dataset that contain a phrase.
 
 from __future__ import annotations
 
-from typing import Any
-
-import pandas as pd
-
 from core.actions import job_control, jobs
 from core.actions.comparison_log import looked_by_dataset
 from core.actions.job_kinds.base import Job, kinds
 from core.experiments.ledger import LedgerLine
 from core.experiments.ledger import ledger_lines as _ledger_lines
 from core.store import calls, changes, datasets, hypotheses, imports, notes, pairs, runs, text_search, walks
-from core.store.datasets import Dataset
-from core.store.hypotheses import Entry
 from core.store.runs import Run
 from core.store.text_search import Found, TextQuery
-from core.store.walks import Stop
 from core.types import TRAIN, Label, Pair
 from core.ui.shared import server_workspace
-from core.ui.shared.loaders.cache import cache_by, reading, run_version
+from core.ui.shared.loaders.cache import cache_by, from_store, reading, run_version
 from core.ui.shared.server_workspace import read_workspace
 
-
-@cache_by("datasets")
-def all_datasets() -> list[Dataset]:
-    """Return every dataset, the demo last."""
-    with reading() as db:
-        return datasets.list_all(db)
-
-
-@cache_by("datasets")
-def default_dataset() -> Dataset | None:
-    """Return the dataset to show if a link names none."""
-    with reading() as db:
-        return datasets.default(db)
-
-
-@cache_by("datasets")
-def dataset_counts() -> pd.DataFrame:
-    """Return one row per dataset and split, with its counts."""
-    with reading() as db:
-        return datasets.counts(db)
-
-
-@cache_by("datasets", entries=4, shared=True)
-def dataset_rows(dataset: str) -> pd.DataFrame:
-    """Return every row of a dataset (id) in file order."""
-    with reading() as db:
-        return pairs.frame(db, dataset)
+all_datasets = cache_by("datasets")(from_store(datasets.list_all))
+default_dataset = cache_by("datasets")(from_store(datasets.default))
+dataset_counts = cache_by("datasets")(from_store(datasets.counts))
+dataset_rows = cache_by("datasets", entries=4, shared=True)(from_store(pairs.frame))
+_recorded_runs = cache_by("runs", "datasets")(from_store(runs.list_all))
+labelled_counts = cache_by("runs", "datasets")(from_store(runs.label_counts))
+tokens_by_run = cache_by("runs")(from_store(calls.tokens_by_run))
+ledger_entries = cache_by("ledger")(from_store(hypotheses.list_all))
+all_imports = from_store(imports.list_imports)
+rejected_rows = from_store(imports.rejected_rows)
+latest_changes = from_store(changes.latest)
+dataset_notes = cache_by("notes", "runs")(from_store(notes.of_dataset))
+all_walks = cache_by("walks", entries=1)(from_store(walks.list_all))
+walk_stops = cache_by("walks")(from_store(walks.of_walk))
+all_presets = cache_by("presets")(from_store(notes.presets_of_page))
 
 
 def dataset_row(dataset: str, pair_id: str) -> Pair:
@@ -67,12 +48,6 @@ def dataset_row(dataset: str, pair_id: str) -> Pair:
 def is_training_row(pair: Pair) -> bool:
     """Return whether predictions may learn from this row's label."""
     return pair.label is not None and pair.split == TRAIN
-
-
-@cache_by("runs", "datasets")
-def _recorded_runs() -> list[Run]:
-    with reading() as db:
-        return runs.list_all(db)
 
 
 def all_runs() -> list[Run]:
@@ -90,76 +65,9 @@ def settle_runs() -> None:
     server_workspace.settle_runs(_recorded_runs())
 
 
-@cache_by("runs", "datasets")
-def labelled_counts() -> pd.DataFrame:
-    """Return run id → the number of its labelled rows, and of those that are training rows."""
-    with reading() as db:
-        return runs.label_counts(db)
-
-
-@cache_by("runs")
-def tokens_by_run() -> dict[str, tuple[int, int]]:
-    """Return run id → tokens of prompts and answers that were paid for, for runs with recorded calls."""
-    with reading() as db:
-        return calls.tokens_by_run(db)
-
-
-@cache_by("ledger")
-def ledger_entries() -> list[Entry]:
-    """Return every entry of the ledger of hypotheses, in the order in which they were written."""
-    with reading() as db:
-        return hypotheses.list_all(db)
-
-
 def ledger_lines() -> list[LedgerLine]:
     """Return the lines of the ledger. The list of tested hypotheses, by which p-values are corrected, is read each time."""
     return _ledger_lines(ledger_entries(), looked_by_dataset(read_workspace()))
-
-
-def all_imports() -> pd.DataFrame:
-    """Return every import of a file."""
-    with reading() as db:
-        return imports.list_imports(db)
-
-
-def rejected_rows() -> pd.DataFrame:
-    """Return every row that an import could not read, with file, line and reason."""
-    with reading() as db:
-        return imports.rejected_rows(db)
-
-
-def latest_changes() -> pd.DataFrame:
-    """Return the latest entries of the audit log."""
-    with reading() as db:
-        return changes.latest(db)
-
-
-@cache_by("notes", "runs")
-def dataset_notes(dataset: str) -> pd.DataFrame:
-    """Return all notes on the runs of a dataset (id), newest first."""
-    with reading() as db:
-        return notes.of_dataset(db, dataset)
-
-
-@cache_by("walks", entries=1)
-def all_walks() -> list[tuple[str, str, int]]:
-    """Return dataset (id), name and number of stops of every walk-through."""
-    with reading() as db:
-        return walks.list_all(db)
-
-
-@cache_by("walks")
-def walk_stops(dataset: str, walk: str) -> list[Stop]:
-    """Return the stops of a walk-through, in order."""
-    with reading() as db:
-        return walks.of_walk(db, dataset, walk)
-
-
-@cache_by("presets")
-def all_presets(page: str) -> dict[str, dict[str, Any]]:
-    """Return the named settings of a page."""
-    with reading() as db:
-        return notes.presets_of_page(db, page)
 
 
 def other_jobs() -> list[Job]:

@@ -10,16 +10,27 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from core.audit.clash import Point
 from core.audit.debate_audit import DebateAudit, audit_debate
 from core.scoring.clash_counts import points_of_row
 from core.store import calls, evidence, findings, notes, pairs, predictions, rubrics, traces
-from core.store.predictions import Order, RowFilter
 from core.store.rubrics import MarkedPassage
 from core.types import Call
-from core.ui.shared.loaders.cache import cache_by, reading
+from core.ui.shared.loaders.cache import cache_by, from_store, reading
+
+matching_ids = cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)(from_store(predictions.find_pair_ids))
+list_rows = cache_by("run:{0}", "datasets", "notes", entries=20)(from_store(predictions.list_rows))
+filter_choices = cache_by("run:{0}", "datasets")(from_store(predictions.filter_choices))
+p_de_values = cache_by("run:{0}", shared=True)(from_store(predictions.p_de_of))
+calls_tools = cache_by("run:{0}", entries=50)(from_store(traces.calls_tools))
+flag_counts = cache_by("run:{0}", entries=50)(from_store(predictions.flag_counts))
+text_counts = cache_by("run:{0}")(from_store(traces.text_counts))
+stages = cache_by("run:{0}")(from_store(traces.stages))
+runs_with_row = from_store(predictions.runs_with)
+shared_row_counts = cache_by("runs", entries=50)(from_store(predictions.shared_row_counts))
+gene_description = from_store(pairs.symbol)
+
 
 _AHEAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead")
 
@@ -72,52 +83,10 @@ def read_ahead(runs: Sequence[str], pair_ids: Sequence[str]) -> None:
             _AHEAD.submit(copy_context().run, row_details, run, pair_id)
 
 
-@cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)
-def matching_ids(run: str, wanted: RowFilter, order: Order) -> list[str]:
-    """Return the pair ids that match a filter, in order."""
-    with reading() as db:
-        return predictions.find_pair_ids(db, run, wanted, order)
-
-
-@cache_by("run:{0}", "datasets", "notes", entries=20)
-def list_rows(run: str, pair_ids: tuple[str, ...], order: Order) -> pd.DataFrame:
-    """Return the named rows for a list, with the quantity of their order."""
-    with reading() as db:
-        return predictions.list_rows(db, run, pair_ids, order)
-
-
-@cache_by("run:{0}", "datasets")
-def filter_choices(run: str) -> dict[str, list[str]]:
-    """Return name of filter → its values for a run's rows."""
-    with reading() as db:
-        return predictions.filter_choices(db, run)
-
-
-@cache_by("run:{0}", shared=True)
-def p_de_values(run: str) -> NDArray[np.float64]:
-    """Return P(DE) of every row of a run, of shape (n_rows,)."""
-    with reading() as db:
-        return predictions.p_de_of(db, run)
-
-
 @cache_by("run:{0}", entries=50)
 def says_all_or_nothing(run: str) -> bool:
     """Return whether P(DE) is 0 or 1 in every row of a run."""
     return bool(np.isin(p_de_values(run), (0, 1)).all())
-
-
-@cache_by("run:{0}", entries=50)
-def calls_tools(run: str) -> bool:
-    """Return whether any row of a run has a call of a tool in its trace."""
-    with reading() as db:
-        return traces.calls_tools(db, run)
-
-
-@cache_by("run:{0}", entries=50)
-def flag_counts(run: str) -> dict[str, int]:
-    """Return how many rows of a run carry each flag."""
-    with reading() as db:
-        return predictions.flag_counts(db, run)
 
 
 @cache_by("run:{0}")
@@ -126,39 +95,6 @@ def debate_audit(run: str) -> tuple[DebateAudit, pd.DataFrame]:
     with reading() as db:
         facts, lengths = findings.debate_facts(db, run), traces.brief_lengths(db, run)
     return audit_debate(facts), lengths
-
-
-@cache_by("run:{0}")
-def text_counts(run: str) -> dict[str, dict[str, int]]:
-    """Return how many texts a run has: kind → role → number."""
-    with reading() as db:
-        return traces.text_counts(db, run)
-
-
-@cache_by("run:{0}")
-def stages(run: str) -> list[str]:
-    """Return the stages that the traces of a run name."""
-    with reading() as db:
-        return traces.stages(db, run)
-
-
-def runs_with_row(dataset: str, pair_id: str) -> list[str]:
-    """Return ids of the runs that predict a row of a dataset (id)."""
-    with reading() as db:
-        return predictions.runs_with(db, dataset, pair_id)
-
-
-@cache_by("runs", entries=50)
-def shared_row_counts(run: str) -> dict[str, int]:
-    """Return run id → the number of rows that it shares with a run."""
-    with reading() as db:
-        return predictions.shared_row_counts(db, run)
-
-
-def gene_description(symbol: str) -> tuple[str, str | None]:
-    """Return the kind of a gene's symbol (see `core.texts.symbol_kind`), and the gene's description if there is one."""
-    with reading() as db:
-        return pairs.symbol(db, symbol)
 
 
 @cache_by("datasets", entries=4, shared=True)

@@ -12,28 +12,16 @@ from core import embeddings
 from core.actions import component_loader
 from core.actions import spaces as space_actions
 from core.store import datasets, spaces
-from core.store.spaces import PackRecord, SpaceRecord
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space, cosine_similarity
-from core.ui.shared.loaders.cache import cache_by, reading
+from core.ui.shared.loaders.cache import cache_by, from_store, reading
 from core.ui.shared.loaders.records import dataset_rows
 from core.ui.shared.server_workspace import read_workspace
 
-
-@cache_by("spaces")
-def all_spaces() -> list[SpaceRecord]:
-    """Return every gene space, oldest first."""
-    with reading() as db:
-        return spaces.list_all(db)
-
-
-@cache_by("spaces")
-def all_packs() -> list[PackRecord]:
-    """Return every knowledge pack, oldest first."""
-    with reading() as db:
-        return spaces.list_packs(db)
+all_spaces = cache_by("spaces")(from_store(spaces.list_all))
+all_packs = cache_by("spaces")(from_store(spaces.list_packs))
 
 
 @cache_by("spaces", "datasets", entries=100)
