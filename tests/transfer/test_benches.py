@@ -7,7 +7,7 @@ import pytest
 
 from bench import knn, whatif
 from core.stats.cell_auroc import influence_within_cells
-from core.stats.delong import delong
+from core.stats.delong import two_way_delong
 from core.stats.scores_and_labels import Task
 from core.transfer.knn import Similarities, knn_priors
 from core.transfer.labelled_rows import EFFECT, visible_rows
@@ -51,4 +51,5 @@ def test_spaces_cover_a_part_of_the_genes() -> None:
 def test_the_notebooks_standard_error_is_delongs() -> None:
     rng = np.random.default_rng(0)
     positive, values = rng.random(200) < 0.4, np.round(rng.random(200), 2)
-    assert whatif.delong_se(positive, values) == pytest.approx(delong(positive, values).se, abs=1e-12)
+    rows = np.arange(len(values))
+    assert whatif.delong_se(positive, values) == pytest.approx(two_way_delong(positive, values, rows, rows).row.se, abs=1e-12)
