@@ -210,15 +210,6 @@ def test_presets_keep_and_bring_back_settings(visit: Visit, little_copy: Workspa
 
 
 @pytest.mark.soak
-def test_a_reader_of_what_if_finds_nothing_to_save(visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = visit(little_demo, "fuse", run=LABELLED)
-    assert {"Save", "Save preset"} <= {button.label for button in writer.button}
-    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    reader = visit(little_demo, "fuse", run=LABELLED)
-    assert {"Save", "Save preset", "Apply and save"}.isdisjoint(button.label for button in reader.button)
-
-
-@pytest.mark.soak
 def test_leave_one_out_never_stands_without_its_null(visit: Visit, little_copy: Workspace) -> None:
     dataset = component_loader.default_dataset(little_copy, None)
     run = save_knn(little_copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo")), "loo")

@@ -79,15 +79,6 @@ def test_a_rubric_is_added_from_the_page(small_workspace: Workspace, visit: Visi
 
 
 @pytest.mark.soak
-def test_a_reader_sees_rates_and_no_forms(small_workspace: Workspace, visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(small_workspace, "arguments", run="debate")
-    assert not app.exception
-    assert not app.text_area
-    assert {"Add rubric", "Start reading", "Show the cost"}.isdisjoint(button.label for button in app.button)
-
-
-@pytest.mark.soak
 def test_worth_compares_rows_with_and_without(small_workspace: Workspace, visit: Visit) -> None:
     rubrics.add(small_workspace, RUBRIC)
     app = visit(small_workspace, "arguments", run="debate", tab="Worth", tried=[RUBRIC.name])

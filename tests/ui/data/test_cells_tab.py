@@ -62,13 +62,6 @@ def test_a_file_is_described_and_a_start_carries_what_was_filled_in(
     assert asked.settings.sampling.least_effects == 4
 
 
-@pytest.mark.soak
-def test_a_reader_gets_no_form(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(small_workspace, "data", tab="Import")
-    assert not app.text_input
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["table", "cells"])
 def test_predictions_are_previewed_with_what_is_left_out(
