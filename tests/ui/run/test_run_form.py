@@ -116,29 +116,6 @@ def test_prompts_of_a_file_are_uploaded_checked_and_asked(
 
 
 @pytest.mark.soak
-def test_failed_rows_are_shown_and_asked_again(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = scripted_server.Script(answer=lambda _body: "I cannot say.")
-    with scripted_server.serving(script) as address:
-        monkeypatch.setenv("PERTURBDESK_ENDPOINT", address)
-        app = visit(small_workspace, "run", method="prompt_only")
-        press(app, "Start run")
-        run = ended(small_workspace, "prompt_only split=test")
-    assert run.done == 2  # nothing could be read: base rates, flagged
-    assert run.fallbacks == 2
-    page = text_of(visit(small_workspace, "rows", run=run.id))
-    assert "unreadable verdict on the effect" in page
-
-
-@pytest.mark.soak
-def test_a_reader_starts_nothing(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "Start run" in [button.label for button in visit(small_workspace, "run", method="evidence_rules").button]
-    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(small_workspace, "run", method="evidence_rules")
-    assert "Start run" not in [button.label for button in app.button]
-    assert "read-only" in text_of(app) or "reading only" in text_of(app)
-
-
-@pytest.mark.soak
 def test_a_derived_method_offers_what_it_may_be_made_from(visit: Visit, demo_copy: Workspace) -> None:
     app = visit(demo_copy, "run", method="knn")
     assert not app.error
