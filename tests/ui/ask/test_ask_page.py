@@ -192,22 +192,6 @@ def test_a_row_whose_worker_was_killed_is_shown_as_any_job_and_resumed_once(
         assert len(processes) == 1
 
 
-def test_a_reader_sees_that_the_work_on_a_row_crashed(
-    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = argued(small_workspace)
-    with small_workspace.store.write() as db:
-        db.execute("UPDATE run SET done = 0, status = 'running' WHERE id = ?", [run])
-    small_workspace.run_folder(run).done.unlink()
-    leave_dead(small_workspace.run_folder(run))
-    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(small_workspace, "ask", asked=run)
-    assert not app.exception
-    assert state_shown(app).startswith("crashed; can be resumed")
-    assert not [button for button in app.main.button if button.label in ("Resume", "Stop")]
-    assert [state for frame in app.dataframe if "question" in frame.value for state in frame.value["state"]] == ["crashed"]
-
-
 @pytest.mark.soak
 def test_a_row_that_was_over_before_the_first_look_is_shown(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch

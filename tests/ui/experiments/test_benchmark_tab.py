@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +12,6 @@ from core.actions import runs as runs_actions
 from core.actions.studies import Study
 from core.actions.workspace import Workspace
 from core.experiments.benchmark_spec import parse_benchmark
-from core.jobs.folder import JobFolder, write_json
-from core.jobs.process import identify_process
-from core.jobs.state import NO_REASON
 from core.jobs.work import work_on
 from core.store import notes
 from core.ui.shared import shell
@@ -112,29 +108,6 @@ def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
     app.run()
     assert "LLM + kNN against LLM: mean" in text_of(app).replace("\\", "")
     assert not any(drawn)
-
-
-@pytest.mark.soak
-def test_one_that_died_says_why_and_is_not_asked_again_and_again(
-    visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn = record_fragments(monkeypatch)
-    leave_dead(
-        benchmarks.STUDY.job_of(workspace_with_benchmarks, benchmarks.job_key("later")), "1 of 2: LLM + kNN, cut 0, seed 0"
-    )
-    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
-    [error] = app.error
-    shown = error.value.replace("\\", "")
-    assert shown == f"{NO_REASON}; the last line of its log: 1 of 2: LLM + kNN, cut 0, seed 0"
-    assert [button.label for button in app.button if button.label == "Resume"] == ["Resume"]
-    assert not any(drawn)
-
-
-def leave_dead(folder: JobFolder, line: str) -> None:
-    """Leaves a job as a process does that was killed."""
-    folder.path.mkdir(parents=True)
-    folder.log.write_text(f"{line}\n")
-    write_json(folder.heartbeat, {**identify_process(os.getpid()), "born": "1"})
 
 
 @pytest.mark.soak

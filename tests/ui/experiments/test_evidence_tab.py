@@ -64,24 +64,6 @@ def test_the_attribution_that_was_just_started_is_shown(visit: Visit, world: Wor
     assert [app.selectbox(key="id-attribution").value] == [each.spec.key for each in started]
 
 
-@pytest.mark.soak
-def test_resume_asks_the_server_that_it_was_started_with(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = attribution.plan_attribution(world.workspace, AttributionRequest("argued", "sample=2", (), 1, world.url))
-
-    def leave(_run: str, done: int, _total: int) -> None:
-        if done == 1:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        attribution.run_attribution(world.workspace, plan, progress=leave)
-    servers: list[str | None] = []
-    monkeypatch.setattr(attribution, "start_apart", lambda _workspace, plan: servers.append(plan.request.endpoint))
-    app = visit(world.workspace, "experiments", tab="Evidence", run=world.run.id, attribution=plan.spec.key)
-    app.button(key=f"Resume-{plan.spec.key}").click().run()
-    assert not app.exception
-    assert servers == [world.url]
-
-
 def test_other_gene_names_are_asked_from_a_form(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[ContaminationPlan] = []
     monkeypatch.setattr(names_panel, "start_apart", lambda _, plan: started.append(plan))

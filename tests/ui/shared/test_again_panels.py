@@ -17,15 +17,13 @@ from core.config import Settings
 from core.engine.request import RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.engine.spec import ExecutionSettings
-from core.jobs.state import NO_REASON
 from core.store import predictions
 from core.store.runs import Run
 from core.ui.shared import again_panel, further, judge_panel
 from tests import worlds
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script
-from tests.jobs.crashed import SAID, leave_dead
-from tests.jobs.started import counted
+from tests.jobs.crashed import leave_dead
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
@@ -125,9 +123,7 @@ def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, mon
 
 
 @pytest.mark.soak
-def test_an_asking_whose_worker_lives_is_stopped_there_and_one_that_crashed_says_why(
-    visit: Visit, world: World, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_asking_whose_worker_lives_is_stopped_there(visit: Visit, world: World, workspace: Workspace) -> None:
     own = worlds.copied(world.workspace.settings.workspace, workspace)
     request = AgainRequest(world.run.id, world.row, repeats=3, judge_only=True, endpoint=world.url)
     [arm] = ask_again.plan_again(own, request).arms
@@ -141,16 +137,6 @@ def test_an_asking_whose_worker_lives_is_stopped_there_and_one_that_crashed_says
     assert bar_of(app).startswith("running · 0 of 1 rows")
     app.button(key=f"Stop-{run.id}").click().run()
     assert folder.command() == "cancel"
-    leave_dead(folder)
-    app = visit(own, "rows", **opened)
-    assert bar_of(app).startswith("crashed; can be resumed")
-    assert [error.value.replace("\\", "") for error in app.error] == [f"{NO_REASON}; the last line of its log: {SAID}"]
-    assert SAID in text_of(app)
-    with counted(monkeypatch, "run") as processes:
-        app.button(key=f"Resume-{run.id}").click().run()
-        assert not app.exception
-        assert "Resumed asked again." in text_of(app)
-        assert len(processes) == 1
 
 
 def bar_of(app: AppTest) -> str:
