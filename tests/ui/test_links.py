@@ -67,26 +67,6 @@ def test_every_control_is_carried_or_says_why_not() -> None:
     assert [place for path in files for place in uncarried(path)] == []
 
 
-@pytest.mark.parametrize(
-    ("code", "is_found"),
-    [
-        ('st.slider("Power", 0, 1)', True),
-        ('st.slider("Power", 0, 1, key="power")', True),
-        ('st.slider("Power", 0, 1, **bind("power"))', False),
-        ('st.text_input("Note", key=f"note-{run}")', False),
-        ('columns[0].multiselect("Label", labels, **options)', True),
-        ("st.dataframe(rows)", False),
-        ('st.dataframe(rows, key=key, on_select="rerun")', True),
-        ('select_rows(key, "picked", ids)\nst.dataframe(rows, key=key, on_select="rerun")', False),
-        ('st.plotly_chart(chart, on_select="rerun")', True),
-    ],
-)
-def test_a_new_control_that_no_link_carries_is_found(tmp_path: Path, code: str, is_found: bool) -> None:
-    page = tmp_path / "page.py"
-    page.write_text(f"import streamlit as st\n{code}\n")
-    assert bool(uncarried(page)) == is_found
-
-
 def test_another_run_keeps_the_filters(glance: Visit, little_demo: Workspace) -> None:
     app = glance(little_demo, "rows", run=the_run(little_demo, "simulated debate").id, label="up", p_de=["0.2", "0.8"])
     other = the_run(little_demo, "simulated collapsed debate").id

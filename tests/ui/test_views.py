@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from core.actions.workspace import Workspace
-from core.plots import theme
-from core.ui.shared import shell
 from tests.ui.conftest import OpenTab, new_context, settle, then
 from tests.ui.serving import Server
-from tests.ui.views import HEIGHT, REST_MS, TABS, TALLEST, VIEWS, WIDTHS, View, symbol_of
+from tests.ui.views import HEIGHT, REST_MS, TALLEST, VIEWS, WIDTHS, View, symbol_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -89,26 +87,6 @@ def test_nothing_keeps_anybody_out(opened: tuple[Page, View]) -> None:
     page.emulate_media(color_scheme="dark")
     then(page, lambda: page.keyboard.press("r"))  # Streamlit's own key: run again, so that figures follow
     assert violations(page) == []
-
-
-def test_its_tabs_are_those_that_are_looked_at(opened: tuple[Page, View]) -> None:
-    page, view = opened
-    tabs = page.get_by_role("tablist").first.get_by_role("tab") if view.tab else page.get_by_role("tab")
-    assert tuple(tabs.all_inner_texts()) == TABS.get(view.page, ("", ()))[1]
-
-
-def test_axe_sees_what_is_wrong(open_tab: OpenTab) -> None:
-    """What is asked of every page relies on it."""
-    page = open_tab()
-    page.set_content('<html lang="en"><title>t</title><main><h1>h</h1><p style="color: #999">pale</p><input></main>')
-    assert sorted({rule for rule, _, _ in violations(page)}) == ["color-contrast", "label"]
-
-
-@pytest.mark.soak
-def test_the_style_sheet_has_the_colours_of_the_theme() -> None:
-    """White text stands on the accent of the light theme, in both."""
-    rule = next(line for line in shell.STYLE.read_text("utf-8").splitlines() if "stBaseButton-primary" in line)
-    assert f"background-color: {theme.ACCENT['light']}" in rule
 
 
 def test_what_is_clipped_is_seen(open_tab: OpenTab) -> None:

@@ -50,18 +50,13 @@ def test_a_row_that_failed_has_a_header_without_numbers(visit: Visit, small_work
 
 @pytest.mark.soak
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.soak)])
-def test_the_header_stays_in_sight(open_tab: OpenTab, demo_server: Server, scheme: str) -> None:
-    page = open_tab(color_scheme=scheme)
+def test_the_header_stays_in_sight(open_tab: OpenTab, demo_server: Server) -> None:
+    page = open_tab()
     page.goto(demo_server.url("rows", run="simulated debate"))
     settle(page)
     pane, header = page.locator(".st-key-row-pane"), page.locator(".st-key-row-header")
-    brief = pane.get_by_test_id("stColumn").first.bounding_box()
-    assert brief is not None
-    assert brief["y"] < 330
     pane.evaluate("pane => pane.scrollTo(0, 500)")
     assert pane.evaluate("pane => pane.scrollTop") > 100
-    assert page.get_by_test_id("stMain").evaluate("main => main.scrollHeight - main.clientHeight") == 0  # the page stays
     box, around = header.bounding_box(), pane.bounding_box()
     assert box is not None
     assert around is not None
@@ -72,8 +67,6 @@ def test_the_header_stays_in_sight(open_tab: OpenTab, demo_server: Server, schem
              const seen = document.elementFromPoint(box.x + 5, box.y + box.height / 2);
              return pair.contains(seen) || seen.contains(pair) }"""
     )
-    paper = "app => getComputedStyle(app).backgroundColor"
-    assert header.locator("xpath=..").evaluate(paper) == page.get_by_test_id("stApp").evaluate(paper)
     before = pair.inner_text()
     button(page, "go-right").click()
     page.wait_for_function("before => document.querySelector('.st-key-row-header h3').innerText !== before", arg=before)

@@ -99,22 +99,6 @@ def selected(page: Page) -> Locator:
     return page.locator("[role=option][aria-selected=true]")
 
 
-@pytest.mark.few(1)
-@pytest.mark.browser
-@pytest.mark.parametrize("width", [pytest.param(900, marks=pytest.mark.soak), 1280])
-def test_filters_and_the_tools_of_a_row_stand_in_one_line_each(page: Page, width: int) -> None:
-    size = page.viewport_size
-    assert size is not None
-    page.set_viewport_size({**size, "width": width})
-    middles = """nodes => nodes.map(node => node.getBoundingClientRect()).filter(box => box.height)
-        .map(box => Math.round((box.top + box.bottom) / 2))"""
-    for parts in (".st-key-filters > *", ".st-key-row-tools button"):
-        found = page.locator(parts).evaluate_all(middles)
-        assert len(found) >= 4
-        assert max(found) - min(found) <= 2, parts
-    page.set_viewport_size(size)
-
-
 @pytest.mark.browser
 def test_a_click_anywhere_on_a_row_opens_it_and_keys_go_on_from_there(page: Page, ids: list[str]) -> None:
     rows = page.get_by_role("option")

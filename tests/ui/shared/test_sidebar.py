@@ -25,19 +25,6 @@ def under_more(app: AppTest) -> list[str]:
 
 
 @pytest.mark.soak
-def test_pages_stand_in_groups(visit: Visit, workspace: Workspace) -> None:
-    app = visit(workspace, "overview")
-    titles = [each.value for each in app.sidebar.caption]
-    assert [title for title in titles if title in ("Read", "Score", "Make", "Workspace")] == [
-        "Read",
-        "Score",
-        "Make",
-        "Workspace",
-    ]
-    assert under_more(app) == ["Experiments", "Targets"]
-
-
-@pytest.mark.soak
 def test_a_page_that_holds_something_or_is_open_stands_by_itself(visit: Visit, small_workspace: Workspace) -> None:
     assert "Ledger" in under_more(visit(small_workspace, "overview"))
     ledger.import_published_ladder(small_workspace)

@@ -16,15 +16,6 @@ from tests.ui.conftest import Visit
 from tests.ui.views import VIEWS, symbol_of
 
 
-def test_a_column_is_as_wide_as_its_title_or_its_widest_text() -> None:
-    narrow, wide = pd.Series(["a", None]), pd.Series(["a", "w" * 20])
-    assert tables.column_width(narrow, "n", {}) == tables.LEAST_PX
-    assert tables.column_width(narrow, "a longer title", {}) == tables.column_width(narrow, "n", {"label": "a longer title"}) > 46
-    # 20 letters of 0.79 of 13.2 px between 18 px of margins
-    assert tables.column_width(wide, "n", {}) == 227
-    assert tables.column_width(wide, "n", {"width": 90}) == 90
-
-
 def test_numbers_and_links_are_as_wide_as_they_are_shown() -> None:
     numbers, address = pd.Series([0.123456789, None]), pd.Series(["./debates?run=0123456789&row=Stat1_Mx1"])
     number, link = st.column_config.NumberColumn, st.column_config.LinkColumn
@@ -36,15 +27,6 @@ def test_numbers_and_links_are_as_wide_as_they_are_shown() -> None:
     assert tables.column_width(named, "page", link(display_text=r"#(.*)")) == of_name
     assert tables.column_width(pd.Series([1_234_567]), "n", number(format="localized")) > short
     assert tables.column_width(pd.Series([True]), "n", {}) == tables.LEAST_PX
-
-
-def test_rows_get_more_lines_for_text_alone() -> None:
-    long = pd.Series(["word " * 40])
-    assert tables.column_width(long, "n", {}) == tables.MOST_PX
-    assert tables.wants_lines(long, {})
-    assert not tables.wants_lines(pd.Series(["word " * 5]), {})
-    assert tables.wants_lines(pd.Series(["word " * 5]), {"width": 60})
-    assert not tables.wants_lines(pd.Series([123456789.25]), {"width": 50})
 
 
 def shown_columns(hint: str, place_px: int) -> str:
@@ -65,11 +47,6 @@ def test_the_hint_names_the_columns_out_of_sight() -> None:
     assert shown_columns(hint, 340) == "DE, P(up | &lt;DE&gt;)."
     assert shown_columns(hint, 200) == "run, DE, P(up | &lt;DE&gt;)."
     assert tables.scroll_hint([], []) == ""
-
-
-def test_tables_of_other_widths_have_rules_of_other_names() -> None:
-    names = [re.findall(r"\.(hint-\w+)-0", tables.scroll_hint(["a", "b"], widths))[0] for widths in ([50, 60], [50, 70])]
-    assert len(set(names)) == 2
 
 
 FOLDED = {"fuse": {"figures": "true"}}  # what opens the figures of a page that are folded
