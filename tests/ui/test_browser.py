@@ -126,17 +126,6 @@ def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, de
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("start", EACH_START)
-def test_the_first_session_of_a_fresh_server_shows_nothing_raw(open_tab: OpenTab, demo_workspace: Workspace, start: str) -> None:
-    page = open_tab()
-    look_closely(page)
-    with serving(demo_workspace.settings.workspace, STARTS[start]) as server:
-        page.goto(server.url())
-        settle(page)
-        assert_nothing_raw(page)
-
-
-@pytest.mark.soak
 def test_a_copied_link_shows_the_same_elsewhere(
     open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace, demo_copy: Workspace
 ) -> None:
@@ -165,26 +154,6 @@ def test_a_copied_link_shows_the_same_elsewhere(
 
 
 @pytest.mark.soak
-def test_a_number_of_the_audit_opens_its_rows_and_the_address_names_them(
-    open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace
-) -> None:
-    run, page = the_run(demo_workspace), open_tab()
-    with demo_workspace.store.read() as db:
-        rows = predictions.find_pair_ids(db, run.id, RowFilter(arguing=2))
-    page.goto(demo_server.url("rows", run=run.id, flags="unreadable verdict on the effect"))
-    settle(page)
-    then(page, page.get_by_role("tab", name="Audit").click)
-    then(page, page.get_by_role("button", name=f"{len(rows)} (", exact=False).first.click)
-    page.get_by_text(f"{len(rows)} of 2,400 rows").wait_for()
-    assert query(page) == {"dataset": [run.dataset], "run": [run.id], "arguing": ["2"]}
-    assert heading(page).inner_text() == rows[0].replace("_", " ⟶ ")
-    page.reload()
-    page.get_by_text(f"{len(rows)} of 2,400 rows").wait_for()
-    then(page, page.go_back)
-    page.get_by_text("Rows by how many of their advocates").wait_for()
-
-
-@pytest.mark.soak
 def test_the_sidebar_keeps_the_run_and_back_goes_back(open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace) -> None:
     run, page = the_run(demo_workspace), open_tab()
     page.goto(demo_server.url())
@@ -201,23 +170,6 @@ def test_the_sidebar_keeps_the_run_and_back_goes_back(open_tab: OpenTab, demo_se
     for title in ("Data", "Rows", ""):
         then(page, page.go_back)
         assert on(page, run) == title.lower()
-
-
-@pytest.mark.soak
-def test_arrow_keys_move_between_rows_but_not_while_typing(open_tab: OpenTab, demo_server: Server) -> None:
-    page = open_tab()
-    page.goto(demo_server.url("rows"))
-    settle(page)
-    for key, expected in (("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2)):
-        page.keyboard.press(key)
-        page.get_by_text(f"row {expected} of").wait_for()
-    search = page.get_by_role("searchbox")
-    search.fill("sim")
-    for key in ("ArrowLeft", "ArrowRight", "ArrowRight"):
-        search.press(key)
-    search.press_sequentially("row")
-    then(page, lambda: search.press("Enter"))
-    assert query(page)["q"] == ["simrow"]
 
 
 def import_files(workspace: Workspace, folder: Path) -> subprocess.Popen[bytes]:

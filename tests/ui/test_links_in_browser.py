@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.actions.workspace import Workspace
-from tests.ui.conftest import OpenTab, button, new_context, then
+from tests.ui.conftest import new_context
 from tests.ui.link_walk import change_in_address, change_together, controls, visit
 from tests.ui.serving import Server
 from tests.ui.views import VIEWS, View, symbol_of
@@ -49,24 +49,3 @@ def test_a_control_that_another_moves_still_writes_to_the_address(two_tabs: tupl
         [control] = [each for each in controls(page) if each.key == key]
         assert change_in_address(page, control)
         assert f"{key}=" in page.url
-
-
-@pytest.mark.soak
-def test_what_is_copied_is_the_address(open_tab: OpenTab, demo_server: Server) -> None:
-    page = open_tab(permissions=["clipboard-read", "clipboard-write"])
-    visit(page, demo_server.url("rows"))
-    then(page, button(page, "go-right").click)
-    search = page.get_by_role("searchbox")
-    search.fill("Sim")
-    then(page, lambda: search.press("Enter"))
-    page.get_by_role("button", name="Copy link").click()
-    page.get_by_text("Link copied").wait_for()
-    link = page.evaluate("navigator.clipboard.readText()")
-    assert link == page.url
-    page.get_by_text("Link copied").wait_for(state="hidden")
-    page.evaluate("navigator.clipboard.writeText('')")
-    page.locator("[role=listbox].rows").press("c")
-    page.get_by_text("Link copied").wait_for()
-    assert page.evaluate("navigator.clipboard.readText()") == page.url
-    assert "row=" in link
-    assert "q=Sim" in link

@@ -62,19 +62,6 @@ def test_the_terms_are_explained_until_somebody_puts_them_away(open_tab: OpenTab
 
 
 @pytest.mark.soak
-@pytest.mark.browser
-def test_tabs_of_the_browser_say_page_and_row(open_tab: OpenTab, demo_server: Server) -> None:
-    page = open_tab()
-    page.goto(demo_server.url())
-    settle(page)
-    assert page.title() == "Overview · PerturbDesk"
-    page.goto(demo_server.url("rows"))
-    settle(page)
-    pair = page.locator("[data-testid=stMain] h3").first.inner_text().replace("⟶", "→")
-    assert page.title() == f"{pair} · Rows · PerturbDesk"
-
-
-@pytest.mark.soak
 def test_the_title_says_page_and_row(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     titles: list[str] = []
     monkeypatch.setattr(st, "set_page_config", lambda page_title, **_: titles.append(page_title))

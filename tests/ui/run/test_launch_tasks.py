@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.actions.workspace import Workspace
-from tests.ui.conftest import LABELLED, OpenTab, settle, then
+from tests.ui.conftest import OpenTab, settle, then
 from tests.ui.serving import serving
 from tests.ui.test_apptest import the_run
-from tests.ui.test_transfer_pages import TEST
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -66,24 +65,3 @@ def test_a_click_selects_a_run_and_a_new_one_takes_its_place(open_tab: OpenTab, 
         assert page.get_by_text("done · 3 of 3 rows").is_visible()
         run = the_run(demo_copy, "evidence_rules split=test;sample=3,seed=0")
         assert f"watched={run.id}" in page.url
-
-
-@pytest.mark.soak
-def test_a_mix_is_saved_and_applied_to_the_test_run(open_tab: OpenTab, demo_copy: Workspace) -> None:
-    """Six clicks: save as run, save, apply to a test run, which one, apply, check the submission."""
-    page: Page = open_tab()
-    with serving(demo_copy.settings.workspace) as server:
-        page.goto(server.url("fuse", run=the_run(demo_copy, LABELLED).id))
-        settle(page)
-        said = page.locator(".st-key-confirmation")
-        page.get_by_role("button", name="Save as run").click()
-        page.locator(".st-key-save-mix button").click()
-        said.get_by_text("Saved as").wait_for()
-        then(page, said.get_by_role("button", name="✕").click)
-        page.get_by_role("button", name="Apply to a test run").click()
-        page.get_by_role("combobox", name="In place of").first.click()
-        then(page, page.get_by_role("option", name=TEST).click)
-        page.locator(".st-key-save-twin button").click()
-        said.get_by_text(f"Applied to {TEST}, saved as").wait_for()
-        then(page, said.get_by_role("link", name="Check and export the submission").click)
-        page.get_by_text("for track B").first.wait_for()
