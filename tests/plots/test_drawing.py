@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,36 +46,9 @@ def test_chance_is_always_among_the_lines() -> None:
     assert drawing.reference_lines({"chance": 0.5}) == drawing.reference_lines({})
 
 
-def test_names_that_would_touch_stand_on_two_levels() -> None:
-    # Over a range of 1 a name of ten letters is 10 · 7 / 160 = 0.44 wide, so 0.1 apart touch and 0.8 apart do not.
-    for distance, levels in ((0.1, 2), (0.8, 1)):
-        chart = go.Figure()
-        lines = [
-            drawing.Line(0.1 + distance, "b" * 10),
-            drawing.Line(0.1, "a" * 10),
-            drawing.Line(np.nan, "undefined"),
-        ]
-        assert drawing.draw_vertical(chart, lines, (0.0, 1.0)) == levels * drawing.TEXT_PX
-        assert [note.text for note in chart.layout.annotations] == ["a" * 10, "b" * 10]
-        assert [note.yshift for note in chart.layout.annotations] == [0, (levels - 1) * drawing.TEXT_PX]
-        assert [shape.x0 for shape in chart.layout.shapes] == [0.1, 0.1 + distance]
-
-
-def test_a_horizontal_line_has_its_name_outside_the_plot() -> None:
-    chart = go.Figure()
-    right = drawing.draw_horizontal(chart, drawing.Line(0.4, "all rows"))
-    assert right >= 7 * len("all rows")
-    assert (chart.layout.shapes[0].y0, chart.layout.shapes[0].y1) == (0.4, 0.4)
-    assert (chart.layout.annotations[0].x, chart.layout.annotations[0].xanchor) == (1, "left")
-
-
 def test_missing_columns_are_named() -> None:
     with pytest.raises(InputError, match="roc: missing columns fpr, tpr; got who; expected who, fpr, tpr"):
         drawing.require_columns("roc", pd.DataFrame({"who": []}), ["who", "fpr", "tpr"])
-
-
-def test_more_columns_than_needed_are_fine() -> None:
-    drawing.require_columns("roc", pd.DataFrame({"who": [], "fpr": []}), ["fpr"])
 
 
 def test_unknown_values_are_named() -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.plots import drawing, gene_map, theme
-from tests.strength import examples
+from core.plots import gene_map, theme
 
 AXES = ("PC 1 (12% of variance)", "PC 2 <b>")
 TABLE = pd.DataFrame(
@@ -63,21 +60,6 @@ def test_areas_are_as_the_shares_and_signs_as_the_labels() -> None:
         theme.UP,
         theme.EFFECT,
     ]
-
-
-@pytest.mark.soak
-@examples(40)
-@given(st.lists(st.floats(0.5, 1), min_size=5, max_size=5).map(sorted), st.floats(0.5, 1))
-def test_names_never_touch_and_stay_beside_the_plot(places: list[float], query: float) -> None:
-    rows = [(f"g{k}", 0.0, y, "neighbour", 0.2, "none") for k, y in enumerate(places)]
-    rows += [("q", 0.0, query, "query", 0.0, ""), ("far", 0.0, -1.0, "other", 0.0, "")]
-    chart = gene_map.figure(pd.DataFrame(rows, columns=list(gene_map.COLUMNS)), "q", AXES)
-    low, high = chart.layout.yaxis.range
-    line = drawing.TEXT_PX * (high - low) / gene_map.HEIGHT_PX  # of text, at least: axis and key take some of the height
-    levels = np.array([note.ay for note in chart.layout.annotations[:-1]])
-    assert (np.diff(levels) >= line).all()
-    assert low <= levels.min()
-    assert levels.max() <= high
 
 
 def test_a_query_without_a_place_is_said_to_have_none() -> None:

@@ -29,12 +29,6 @@ def test_the_heading_stands_above_a_plot_that_keeps_its_height(chart: go.Figure)
     assert chart.layout.title.text is None  # the figure on the page stays as it is
 
 
-def test_a_long_caption_is_broken_into_lines_that_have_room(chart: go.Figure) -> None:
-    one, two = (printed.with_heading(chart, "t", " ".join(["word"] * n)) for n in (10, 40))
-    assert two.layout.title.subtitle.text.count("<br>") == 1
-    assert two.layout.height > one.layout.height
-
-
 @pytest.mark.soak
 def test_a_page_of_its_own_asks_for_nothing(chart: go.Figure) -> None:
     page = printed.encode(chart, "html", "Shares", CAPTION).decode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,23 +65,3 @@ def test_curves_and_chance_are_named_in_each_panel() -> None:
     for panel, of_run, of_control in (("x", "0.750", "0.500"), ("x2", "1.000", "0.000")):
         ends = {text.split()[-1] for xref, text in names if xref == panel}
         assert ends == {"0.5", of_run, of_control}
-
-
-def test_a_leader_ends_on_its_curve() -> None:
-    chart = roc_curves.figure(roc_curves.table(LABELS, {"run": RUN}))
-    leader = next(note for note in chart.layout.annotations if note.text == "run 1.000")
-    assert (leader.x, leader.y) == (0.5, 1.0)
-
-
-def test_long_names_are_whole_on_lines_that_fit_and_cut_where_there_is_no_room() -> None:
-    def leaders(names: list[str]) -> list[go.layout.Annotation]:
-        chart = roc_curves.figure(roc_curves.table(LABELS, dict.fromkeys(names, RUN)))
-        return [note for note in chart.layout.annotations if note.xref == "x" and note.text.endswith("0.750")]
-
-    [one] = leaders(["track_a_logprobs_train2499"])
-    assert one.text == "track_a_logprobs_<br>train2499 0.750"
-    [words] = leaders(["names of <b> " + "x" * 20])
-    assert words.text == f"names of &lt;b&gt;<br>{'x' * 16}<br>xxxx 0.750"
-    many = leaders([f"track_a_logprobs_train{n}" for n in range(6)])
-    assert {note.text for note in many} == {"track_a_logprob… 0.750"}
-    assert all(0.05 < note.ay < 0.5 and 0 < note.x <= 0.5 for note in [one, *many])

@@ -39,13 +39,6 @@ def test_each_role_has_a_block_with_both_rates() -> None:
     assert chart.layout.xaxis.title.text == "share of texts: yes"
 
 
-def test_the_axis_of_a_rate_of_none_has_whole_percents() -> None:
-    none = TABLE.assign(estimate=0.0, low=0.0, high=0.002)
-    low, high = rubric_rates.figure(none, "yes").layout.xaxis.range
-    assert low <= 0
-    assert high >= 0.1
-
-
 def test_differences_that_are_left_after_the_correction_have_the_chosen_colour() -> None:
     chart = rubric_worth.figure(WORTH)
     dots = {trace.marker.color: list(trace.x) for trace in chart.data if trace.mode == "markers"}

@@ -24,13 +24,6 @@ def test_streamlit_has_the_colours_of_the_theme(base: str) -> None:
     }
 
 
-@pytest.mark.parametrize("base", theme.SURFACES)
-def test_the_template_has_the_colours_of_its_surface(base: str) -> None:
-    layout = theme.template(base).layout
-    assert layout.font.color == theme.SURFACES[base]["text"]
-    assert layout.xaxis.gridcolor == theme.SURFACES[base]["line"]
-
-
 def test_tints() -> None:
     assert theme.tint("#009E73", 1) == "#009E73"
     assert theme.tint("#009E73", 0) == "#FFFFFF"

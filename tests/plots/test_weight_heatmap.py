@@ -5,18 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.plots import weight_heatmap
-from tests.strength import examples
 
 GRID = (0.0, 0.5, 1.0)
 MEAN = [[0.50, 0.51, 0.52], [0.60, 0.61, 0.62], [0.55, 0.56, np.nan]]  # a row is a weight of DE
 PLATEAU = [[False, False, False], [False, True, True], [False, False, False]]
 TABLE = weight_heatmap.table(GRID, MEAN, PLATEAU)
-FINER = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 
 def test_table_is_one_row_a_pair() -> None:
@@ -52,22 +48,6 @@ def test_now_and_best_are_marked_and_best_is_named() -> None:
     places = {name: (trace.x[0], trace.y[0], trace.marker.symbol) for name, trace in drawn.items()}
     assert places == {"best weights": (0.5, 1.0, "circle"), "your weights": (0.2, 0.9, "cross")}
     assert chart.layout.annotations[0].text == "best 0.620"
-
-
-@pytest.mark.soak
-@examples(40)
-@given(st.sampled_from(FINER), st.sampled_from(FINER), st.floats(0, 1), st.floats(0, 1))
-def test_the_name_of_best_is_inside_and_away_from_now(x: float, y: float, de: float, direction: float) -> None:
-    table = weight_heatmap.table(FINER, np.full((7, 7), 0.6), np.zeros((7, 7)))
-    name = weight_heatmap.figure(table, (de, direction), (x, y), "text").layout.annotations[0]
-    right, up = np.sign(name.xshift), np.sign(name.yshift)
-    # The plane reaches half of 0.1 beyond the weights at both ends: 1.1 by 1.1.
-    assert -0.05 < x + 0.3 * 1.1 * right < 1.05
-    assert -0.05 < y + 0.12 * 1.1 * up < 1.05
-    if x == 0.5:  # room on both sides
-        assert (de - x) * right <= 1e-9
-    if 0.1 < y < 0.9:
-        assert (direction - y) * up <= 1e-9
 
 
 def test_a_wrong_table_is_refused() -> None:
