@@ -20,8 +20,9 @@ from core.actions.cells import label_cells
 from core.actions.label_request import LabelRequest
 from core.actions.workspace import open_workspace
 from core.cells.anndata_file import open_cells
-from core.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen, write_screen
+from core.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen
 from core.config import Settings
+from tests.cells.cases import write_screen
 
 BYTES = 2_000_000_000
 SCREEN = ScreenSettings(n_cells=20_000, n_genes=4_000, n_perturbations=30, share_control=0.02, depth=1.0)

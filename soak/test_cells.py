@@ -20,10 +20,11 @@ from core.cells.anndata_file import open_cells
 from core.cells.groups import group_cells
 from core.cells.packages import import_rank_sum
 from core.cells.screen import LabelSettings, label_screen
-from core.cells.simulator import ScreenSettings, simulate_screen, write_screen
+from core.cells.simulator import ScreenSettings, simulate_screen
 from core.config import Settings
 from core.store import datasets, pairs
 from soak.conftest import Record
+from tests.cells.cases import write_screen
 from tests.cells.truth import MEASURED, Calls, measure_calls
 
 SEEDS = 20

@@ -11,11 +11,6 @@ from typing import Any
 from core.errors import MissingPackage
 
 
-def import_anndata() -> Any:
-    """Return the module anndata. Raise MissingPackage."""
-    return _import("anndata")
-
-
 @cache
 def import_hdf5() -> Any:
     """Return the module h5py, which anndata brings. Raise MissingPackage."""

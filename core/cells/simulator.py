@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -201,16 +200,3 @@ def _true_log2_fc(effects: Sequence[Floats], condition_of_cell: np.ndarray, work
     share = np.divide(n_works, n_cells, out=np.zeros(len(effects)), where=n_cells > 0)
     truth: Floats = np.log2(1 + share[:, None] * np.expm1(np.vstack(effects)))
     return truth
-
-
-def write_screen(screen: SimulatedScreen, path: Path, *, sparse: bool = True) -> None:
-    """Write a screen as .h5ad with raw counts (float32) in X. Raise MissingPackage without anndata, and OSError."""
-    from core.cells.packages import import_anndata
-
-    anndata = import_anndata()
-    counts = screen.counts.astype(np.float32)
-    # anndata writes Python texts, but not yet those of pandas 3
-    obs = screen.obs.apply(lambda column: column.cat.set_categories(column.cat.categories.astype(object)))
-    obs.index = obs.index.astype(object)
-    var = pd.DataFrame(index=pd.Index(screen.genes, dtype=object))
-    anndata.AnnData(X=counts if sparse else counts.toarray(), obs=obs, var=var).write_h5ad(path)

@@ -21,6 +21,7 @@ from core.methods.fusion_settings import FusionSettings
 from core.scoring.run_scores import load_scored_rows, score_run
 from core.store import imports, predictions, runs
 from tests import cases, derived, worlds
+from tests.cells.cases import write_screen
 
 # Four labelled pairs and one without a label. |log2 FC| ranks the effects 3 and 1 of four, signed ones up above down.
 LABELS = [("A", "G", "up"), ("A", "H", "none"), ("B", "G", "down"), ("B", "H", "none")]
@@ -167,8 +168,6 @@ def predicted_file(screen: SimulatedScreen, path: Path, lacking: str) -> Path:
 @pytest.mark.soak
 def test_predicted_cells_are_scored_as_by_an_independent_computation(workspace: Workspace, tmp_path: Path) -> None:
     import anndata
-
-    from core.cells.simulator import write_screen
 
     screen = simulate_screen(ScreenSettings(n_cells=2_000, n_genes=60, n_perturbations=12, depth=6), 1)
     truth = screen.true_log2_fc.stack()

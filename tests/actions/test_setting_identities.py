@@ -49,7 +49,7 @@ from core.audit.sample_request import SampleRequest
 from core.cells.cell_formats import hash_cells
 from core.cells.predicted_expression import CellOptions
 from core.cells.screen import LabelSettings
-from core.cells.simulator import ScreenSettings, simulate_screen, write_screen
+from core.cells.simulator import ScreenSettings, simulate_screen
 from core.cli.targets import training_of
 from core.config import Settings
 from core.engine.dependencies import load_pairs
@@ -65,6 +65,7 @@ from core.target_ranking.request import RankingEvaluationRequest, RankingTableRe
 from core.transfer.knn_settings import KnnSettings
 from tests import worlds
 from tests.cases import as_csv
+from tests.cells.cases import write_screen
 from tests.embeddings.test_encoders import embeddings, serving
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import anndata
+import numpy as np
 import pandas as pd
 
-from core.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen, write_screen
+from core.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen
 
 SMALL = ScreenSettings(n_cells=1_500, n_genes=80, n_perturbations=10, depth=6)
 # Half of the perturbations change enough genes for rows in every split.
@@ -23,6 +24,16 @@ def write_case(
     screen = simulate_screen(replace(settings, **changes), seed)
     write_screen(screen, path, sparse=sparse)
     return screen
+
+
+def write_screen(screen: SimulatedScreen, path: Path, *, sparse: bool = True) -> None:
+    """Writes a screen as .h5ad with raw counts (float32) in X."""
+    counts = screen.counts.astype(np.float32)
+    # anndata writes Python texts, but not yet those of pandas 3
+    obs = screen.obs.apply(lambda column: column.cat.set_categories(column.cat.categories.astype(object)))
+    obs.index = obs.index.astype(object)
+    var = pd.DataFrame(index=pd.Index(screen.genes, dtype=object))
+    anndata.AnnData(X=counts if sparse else counts.toarray(), obs=obs, var=var).write_h5ad(path)
 
 
 def write_anndata(cells: Any, path: Path) -> Path:

@@ -11,8 +11,9 @@ from scipy.sparse import csr_matrix
 
 from core.cells.labels import DOWN, UP
 from core.cells.screen import LabelSettings, ScreenLabels, label_screen
-from core.cells.simulator import SimulatedScreen, write_screen
+from core.cells.simulator import SimulatedScreen
 from core.errors import InputError
+from tests.cells.cases import write_screen
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from core.cells.groups import GroupSettings
 from core.cells.label_record import record_of
 from core.cells.labels import LEFT_OUT, UP
 from core.cells.screen import NOT_SHRUNK, LabelSettings, describe_cells, label_screen
-from core.cells.simulator import ScreenSettings, simulate_screen, write_screen
+from core.cells.simulator import ScreenSettings, simulate_screen
 from core.errors import InputError
-from tests.cells.cases import LABELLED, write_case
+from tests.cells.cases import LABELLED, write_case, write_screen
 from tests.cells.truth import calls_of, measure_calls
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen, write_screen
+from core.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen
+from tests.cells.cases import write_screen
 
 SETTINGS = ScreenSettings(n_cells=3_000, n_genes=120, n_perturbations=12, n_doubles=3, share_failed_guides=0.2, depth=5)
 

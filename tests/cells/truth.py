@@ -9,7 +9,8 @@ import numpy as np
 
 from core.cells.labels import DOWN, UP
 from core.cells.screen import LabelSettings, ScreenLabels, label_screen
-from core.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen, write_screen
+from core.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen
+from tests.cells.cases import write_screen
 
 MEASURED = ScreenSettings(n_cells=4_000, n_genes=500, n_perturbations=40)
 
