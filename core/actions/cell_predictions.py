@@ -19,7 +19,6 @@ from core.cells.predicted_changes import PredictedChanges, WantedPairs
 from core.cells.predicted_expression import CellOptions, describe_predicted_cells, read_predicted_cells
 from core.cells.predicted_rows import PredictedRows, build_rows
 from core.cells.predicted_table import describe_table, read_predicted_table
-from core.cells.strata import within_setting
 from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
 from core.errors import InputError
@@ -76,7 +75,6 @@ class PredictionOptions:
         metavar="ROLE=NAME",
         not_on_form="each role has a control of its own",
     )
-    within: tuple[str, ...] = within_setting()
     rank_only: bool = setting(False, "Ranks instead of probabilities.", title="Ranks instead of probabilities", key="ranks")
     strict: bool = setting(
         False,
@@ -193,9 +191,9 @@ def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> Pr
             raise InputError(
                 f"{path.name}: --column names columns of a table, got AnnData; it takes --perturbation and --control"
             )
-        found = read_predicted_cells(path, wanted, options.cells, options.within)
+        found = read_predicted_cells(path, wanted, options.cells)
     else:
-        if options.cells != CellOptions() or options.within:
+        if options.cells != CellOptions():
             raise InputError(f"{path.name}: --real, --perturbation, --control and --values are about AnnData, got a table")
         found = read_predicted_table(path, wanted, options.columns)
     if not found.covered.any() and not found.rejected:
@@ -214,7 +212,7 @@ def identify(path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: Pre
     real_sha256 = None if options.cells.real is None else hash_cells(options.cells.real)
     rows = dataset_sha256(pairs)
     chosen = {name: value for name, value in values_with_effect(options.cells).items() if name != "real"}
-    read = [READING_VERSION, chosen, sorted(options.columns.items()), *options.within]
+    read = [READING_VERSION, chosen, sorted(options.columns.items())]
     identity = json.dumps([KIND, file_sha256, real_sha256, dataset.name, rows, read, options.rank_only], sort_keys=True)
     return Source(KIND, sha256_of(identity), file_sha256, real_sha256, rows)
 

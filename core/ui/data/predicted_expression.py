@@ -67,7 +67,7 @@ def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
         cells_side, table_side = st.columns(2, gap="medium")
         with cells_side:
             st.markdown("**Cells or profiles**")
-            chosen |= show_settings(PredictionOptions, _OWNER, [*READING, "clip_negative", "within"])
+            chosen |= show_settings(PredictionOptions, _OWNER, [*READING, "clip_negative"])
             st.markdown("**Both**")
             chosen |= show_settings(PredictionOptions, _OWNER, names_of_rest(PredictionOptions, ("real", *chosen)))
         with table_side:
