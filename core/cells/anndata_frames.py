@@ -1,6 +1,6 @@
 """The frames of an AnnData file that are read: obs, and the columns of var that name genes; nothing of uns, raw and the rest.
 
-Frames and encodings are those of anndata 0.7 and later (dataframe 0.1.0 and 0.2.0), and the tables of before.
+Frames and encodings are those of anndata 0.7 and later (dataframe 0.1.0 and 0.2.0).
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from core.cells.hdf5_values import native, read_attribute, read_values
+from core.cells.hdf5_values import read_attribute, read_values
 from core.cells.hdf5_walk import Hdf5File, damage_named
 from core.cells.packages import import_hdf5
 from core.errors import InputError
-from core.file_limits import refuse_bomb
 
 _FRAMES: Final = {("dataframe", "0.1.0"), ("dataframe", "0.2.0")}
 ARRAYS: Final = {("", ""), ("array", "0.2.0"), ("string-array", "0.2.0")}
@@ -32,16 +31,12 @@ def read_obs(file: Hdf5File) -> pd.DataFrame:
 
     Raise InputError for anything but a frame of equally long columns, or is encoded in an unknown way.
     """
-    return _read_frame(file, find_part(file, "obs"))
+    return _read_frame(file, find_part(file, "obs"), lambda _: True)
 
 
 def read_var(file: Hdf5File, is_wanted: Callable[[str], bool]) -> pd.DataFrame:
     """Return the names of the genes as index, with the wanted columns of var. Raise InputError as `read_obs`."""
-    node = find_part(file, "var")
-    if _is_table(node):
-        table = _read_table(file, node)
-        return table[[name for name in table.columns if is_wanted(name)]]
-    return _read_frame(file, node, is_wanted)
+    return _read_frame(file, find_part(file, "var"), is_wanted)
 
 
 def find_part(file: Hdf5File, name: str) -> Any:
@@ -52,9 +47,7 @@ def find_part(file: Hdf5File, name: str) -> Any:
         return file.root[name]
 
 
-def _read_frame(file: Hdf5File, node: Any, is_wanted: Callable[[str], bool] = lambda _: True) -> pd.DataFrame:
-    if _is_table(node):
-        return _read_table(file, node)
+def _read_frame(file: Hdf5File, node: Any, is_wanted: Callable[[str], bool]) -> pd.DataFrame:
     key, index = _read_index(file, node)
     names = [str(name) for name in np.atleast_1d(_attribute(file, node, "column-order"))]
     if len(set(names)) != len(names):
@@ -73,7 +66,8 @@ def _read_index(file: Hdf5File, node: Any) -> tuple[str, pd.Index]:
     """Return the name of a frame's index, and the names in it."""
     encoding = encoding_of(file, node)
     if encoding not in _FRAMES:
-        raise unknown_encoding(file, node, encoding, "a dataframe")
+        how = "a dataframe; what anndata before 0.7 wrote, a later one reads and writes again"
+        raise unknown_encoding(file, node, encoding, how)
     key = _attribute(file, node, "_index")
     if not isinstance(key, str):
         raise InputError(f"{file.path}: {node.name}: its attribute _index is no text")
@@ -165,33 +159,3 @@ def _read_nullable(file: Hdf5File, node: Any, kind: str) -> Any:
 def is_group(node: Any) -> bool:
     """Return whether an object contains others."""
     return isinstance(node, import_hdf5().Group)
-
-
-def _is_table(node: Any) -> bool:
-    """Return whether a part is one table of compound rows, as anndata wrote frames before 0.7."""
-    return not is_group(node) and bool(getattr(node.dtype, "names", None))
-
-
-def _read_table(file: Hdf5File, node: Any) -> pd.DataFrame:
-    """Return a table of compound rows, whose first column is the index and whose categories stand in uns."""
-    where = f"{file.path}: {node.name}"
-    columns: dict[str, Any] = {}
-    for name in node.dtype.names:
-        kind = node.dtype[name]
-        if len(node.shape) != 1 or not (kind.kind in "biufS" and kind.subdtype is None):
-            raise InputError(f"{where}: column {name!r} of type {str(kind)[:80]}, expected numbers or texts")
-    refuse_bomb(where, file.size, node.size * node.dtype.itemsize)
-    file.take_memory(node.name, 4 * node.size * node.dtype.itemsize)
-    with damage_named(where):
-        table = node[()]
-        for name in node.dtype.names:
-            values = table[name]
-            columns[name] = np.char.decode(values, "utf-8").astype(object) if values.dtype.kind == "S" else native(values)
-    for name in node.dtype.names[1:]:
-        kept = f"uns/{name}_categories"
-        if columns[name].dtype.kind in "iu" and kept in file.root:
-            columns[name] = _categorical(file, node, columns[name], read_values(file, file.root[kept]), ordered=False)
-    frame = pd.DataFrame(columns)
-    frame = frame.set_index(frame.columns[0])
-    frame.index = frame.index.astype(str)
-    return frame

@@ -119,11 +119,10 @@ def _require_shape(file: Hdf5File, node: Any, got: tuple[int, ...], expected: tu
 def _sparse_format(file: Hdf5File, group: Any, shape: tuple[int, int]) -> str:
     """Return "csr" or "csc". Raise InputError for other encodings and shapes."""
     kind, version = encoding_of(file, group)
-    old = read_attribute(file, group, "h5sparse_format")  # of anndata before 0.7
-    name = str(old) if not kind and old is not None else kind.removesuffix("_matrix")
+    name = kind.removesuffix("_matrix")
     if name not in _FORMATS or version not in ("", "0.1.0"):
         raise unknown_encoding(file, group, (kind, version), "csr_matrix or csc_matrix")
-    found = read_attribute(file, group, "shape" if kind else "h5sparse_shape")
+    found = read_attribute(file, group, "shape")
     sizes = np.atleast_1d(found) if found is not None else np.empty(0)
     if sizes.dtype.kind not in "iu":
         raise InputError(f"{file.path}: {_name(group)}: its attribute shape holds no whole numbers")
