@@ -163,7 +163,7 @@ def printable(text: str) -> str:
 
 def list_known(name: str, known: Sequence[str], most: int = 5) -> str:
     """Return what to say of the names that exist where `name` does not: those like it, else the first few and how many more."""
-    return _ask_if_meant(name, known, most) or f"which has {_first(known, most) or 'none'}"
+    return _ask_if_meant(name, known, most) or f"which has {list_some(known, most) or 'none'}"
 
 
 def list_choices(name: str, known: Sequence[str], most: int = 5) -> str:
@@ -175,10 +175,11 @@ def _ask_if_meant(name: str, known: Sequence[str], most: int) -> str:
     """Return whether a name like it was meant, as a question; "" where none is like it."""
     wanted = name.casefold()
     like = [each for each in known if wanted and wanted in each.casefold()] or get_close_matches(name, known, most)
-    return f"did you mean {_first(like, most)}?" if like else ""
+    return f"did you mean {list_some(like, most)}?" if like else ""
 
 
-def _first(names: Sequence[str], most: int) -> str:
+def list_some(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 

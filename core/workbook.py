@@ -17,11 +17,11 @@ from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.file_io import temporary_folder
 from core.file_limits import MAX_UNPACKED_BYTES, refuse_bomb
 from core.packages import require_package
+from core.texts import list_some
 
 MOST_ROWS: Final = 1 << 20  # of a sheet of Excel
 _MOST_COLUMNS: Final = 10_000
 _MOST_LEADING: Final = 100  # rows of titles and remarks above a header
-_SHOWN: Final = 5
 _DAMAGED: Final = (*DAMAGE, ParseError, LookupError, TypeError, AttributeError, RecursionError, OSError)
 Row = tuple[Any, ...]
 
@@ -89,9 +89,8 @@ def _choose_sheet(sheets: list[Any], name: str) -> Any:
         raise UnknownFormat(f"{name}: a workbook without a table, expected a sheet with the names of columns and rows below them")
     if len(tables) > 1:
         titles = [str(sheet.title)[:40] for sheet in tables]
-        more = f" and {len(titles) - _SHOWN:,} more" if len(titles) > _SHOWN else ""
         raise InputError(
-            f"{name}: {len(tables):,} sheets with tables ({', '.join(titles[:_SHOWN])}{more}), expected one. Save the one "
+            f"{name}: {len(tables):,} sheets with tables ({list_some(titles)}), expected one. Save the one "
             "that is meant as CSV UTF-8, or delete the others"
         )
     return tables[0]

@@ -12,6 +12,7 @@ from core.errors import InputError
 from core.symbols.controls import looks_like_control
 from core.symbols.perturbations import matches_control
 from core.symbols.spelling import clean
+from core.texts import list_some
 
 PERTURBATION_NAMES = (  # the first that fits
     *("gene", "perturbation", "target_gene", "guide_identity", "condition", "target", "gene_target", "perturbation_name", "pert"),
@@ -61,8 +62,8 @@ def choose_columns(
     )
     if not candidates:
         raise InputError(
-            f"no perturbation column: obs has {_list(obs.columns)}, expected one of {', '.join(PERTURBATION_NAMES)}; "
-            "say which with --perturbation"
+            f"no perturbation column: obs has {_names(obs)}, expected one of {', '.join(PERTURBATION_NAMES)}; say which with "
+            "--perturbation"
         )
     with_controls = [(name, values) for name in candidates if (values := _control_values(obs[name], control))]
     if not with_controls:
@@ -71,7 +72,7 @@ def choose_columns(
     given = {"perturbation": perturbation, "control": control or None, "batch": batch, "guide": guide}
     return Columns(
         chosen,
-        _list(values),
+        list_some(values, _SHOWN),
         None if no_batch else batch if batch is not None else _first_other(_find_named(obs, BATCH_NAMES), chosen),
         guide if guide is not None else _first_other(_find_named(obs, GUIDE_NAMES), chosen),
         tuple(name for name, answer in given.items() if answer is not None),
@@ -82,7 +83,11 @@ def choose_columns(
 def require_column(obs: pd.DataFrame, option: str, name: str) -> None:
     """Raise InputError for a column that obs does not have."""
     if name not in obs.columns:
-        raise InputError(f"{option} column {name!r}: not in obs, which has {_list(obs.columns)}")
+        raise InputError(f"{option} column {name!r}: not in obs, which has {_names(obs)}")
+
+
+def _names(obs: pd.DataFrame) -> str:
+    return list_some([*map(str, obs.columns)], _SHOWN) or "none"
 
 
 def _find_named(obs: pd.DataFrame, names: Sequence[str]) -> list[str]:
@@ -109,11 +114,12 @@ def _describe_no_controls(obs: pd.DataFrame, candidates: Sequence[str], control:
     found = sorted({value for value in pd.unique(texts(obs[name])) if value})
     expected = " or ".join(map(repr, control)) if control else "one of non-targeting, NT, control, ctrl and their spellings"
     alike = [value for value in found if looks_like_control(value)]
-    how = f"; those that look like controls are {_list(alike)}" if alike else ""
+    how = f"; those that look like controls are {list_some(alike, _SHOWN)}" if alike else ""
     how += "" if control else "; say with --control which value stands for controls"
     missing = int((texts(obs[name]) == "").sum())
     how += f" (--control '' for the {missing:,} cells without a value)" if missing and not control else ""
-    return f"no control cells: column {name!r} has the values {_list(found)}, expected {expected} among them{how}"
+    values = list_some(found, _SHOWN) or "none"
+    return f"no control cells: column {name!r} has the values {values}, expected {expected} among them{how}"
 
 
 def texts(column: pd.Series) -> np.ndarray:
@@ -128,9 +134,3 @@ def texts(column: pd.Series) -> np.ndarray:
         raise InputError(f"column {column.name!r}: a value of {longest:,} characters, expected at most {MOST_CHARACTERS:,}")
     found: np.ndarray = np.array(cleaned, dtype=object)[code]
     return found
-
-
-def _list(names: Iterable[object]) -> str:
-    shown = [str(name) for name in names]
-    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    return (", ".join(shown[:_SHOWN]) or "none") + more

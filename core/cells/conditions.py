@@ -19,6 +19,7 @@ from core.errors import InputError
 from core.fields.record import options_of, setting
 from core.stats.arrays import Bools, Codes
 from core.symbols.perturbations import PerturbationNames, read_perturbations
+from core.texts import list_some
 
 FOUND = "found by name"
 _SHOWN = 8
@@ -164,7 +165,7 @@ def read_conditions(
     if columns.guide is None and names.count_values("genes", "guide"):
         columns = replace(columns, guide=columns.perturbation)
     if columns.control:
-        columns = replace(columns, control=_list(names.controls))
+        columns = replace(columns, control=list_some(names.controls, _SHOWN) or "none")
     found = Conditions(columns, names, values, chosen, ())
     others = {columns.perturbation, columns.guide or "", *columns.others, *settings.where}
     is_perturbed = found.genes_of_cell != ""
@@ -195,13 +196,10 @@ def choose_cells(file: CellFile, where: Mapping[str, str]) -> Bools:
         require_column(file.obs, "where", name)
         values = texts(file.obs[name])
         if value not in values:
-            raise InputError(f"{file.path}: --where {name}={value}: no cell has it; {name} has {_list(sorted(set(values)))}")
+            raise InputError(
+                f"{file.path}: --where {name}={value}: no cell has it; {name} has {list_some(sorted(set(values)), _SHOWN)}"
+            )
         chosen &= values == value
     if not chosen.any():
         raise InputError(f"{file.path}: no cell where {', '.join(f'{name} = {value}' for name, value in where.items())}")
     return chosen
-
-
-def _list(names: list[str] | tuple[str, ...]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return (", ".join(names[:_SHOWN]) or "none") + more

@@ -14,6 +14,7 @@ import pandas as pd
 from core.cells.columns import texts
 from core.errors import InputError
 from core.symbols.spelling import is_missing
+from core.texts import list_some
 
 ENSEMBL: Final = re.compile(r"(ENS[A-Z]*G\d{6,})(?:\.\d+)?")
 # Columns that name genes; any other column of texts counts only if it is given.
@@ -22,7 +23,6 @@ _NAMES: Final = (
     *("name", "hgnc_symbol", "gene", "genes", "gene_id", "gene_ids", "ensembl_id", "ensembl", "ensembl_gene_id", "feature_id"),
 )
 _JOINTS = re.compile(r"[+;,|& ]|__|_")  # between the genes of a combination, or a gene and its guide
-_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], give
     columns = {str(name): list(texts(var[name])) for name in var.columns if _names_genes(str(name), var[name], given)}
     if given is not None and given != "index" and given not in columns:
         raise InputError(
-            f"{path}: --gene-names {given}: no column of names in var, which has {_list(list(map(str, var.columns)))}"
+            f"{path}: --gene-names {given}: no column of names in var, which has {list_some([*map(str, var.columns)]) or 'none'}"
         )
     chosen = given if given is not None else _find_column(index, columns, wanted)
     if chosen is None or chosen == "index":
@@ -122,11 +122,6 @@ def _refuse_repeated(path: Path, names: Sequence[str], columns: Sequence[str]) -
     if repeated:
         others = f" or name genes by another column of var (--gene-names {columns[0]})" if columns else ""
         raise InputError(
-            f"{path}: gene symbols that stand there more than once: {_list(repeated)}; expected each once. Make them unique "
+            f"{path}: gene symbols that stand there more than once: {list_some(repeated)}; expected each once. Make them unique "
             f"(by identifier, say), add up their counts,{others or ' or leave all but one out'}"
         )
-
-
-def _list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return (", ".join(names[:_SHOWN]) or "none") + more

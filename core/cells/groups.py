@@ -18,9 +18,9 @@ from core.errors import InputError
 from core.fields.record import check_values, setting
 from core.stats.arrays import Floats
 from core.symbols.perturbations import read_perturbations
+from core.texts import list_some
 
 MIN_CELLS = 30  # of a perturbation, and of the controls
-_SHOWN = 5
 _BESIDE = re.compile(r"[|_:;. -]")  # separators between a symbol and other text in a gene's name
 
 
@@ -143,15 +143,15 @@ def _choose_targets(file: CellFile, targets: Sequence[str], of_cell: np.ndarray,
     if small and not settings.leave_out_small:
         raise InputError(
             f"{file.path}: fewer than {settings.min_cells} cells for {len(small):,} of {len(targets):,} perturbations: "
-            f"{_list(small)}; leave them out with --leave-out-small, or set --min-cells"
+            f"{list_some(small)}; leave them out with --leave-out-small, or set --min-cells"
         )
     if len(small) == len(targets):
-        raise InputError(f"{file.path}: every perturbation has fewer than {settings.min_cells} cells: {_list(small)}")
+        raise InputError(f"{file.path}: every perturbation has fewer than {settings.min_cells} cells: {list_some(small)}")
     genes = set(file.genes)
     unknown = [gene for gene in targets if gene not in genes]
     if unknown and not settings.keep_unknown:
         raise InputError(
-            f"{file.path}: perturbed genes that are not among its {file.n_genes:,} genes: {_list(unknown)}; "
+            f"{file.path}: perturbed genes that are not among its {file.n_genes:,} genes: {list_some(unknown)}; "
             f"{_advise(unknown, targets, file)}"
         )
     return [gene for gene, n in zip(targets, n_cells.tolist(), strict=True) if n >= settings.min_cells]
@@ -166,21 +166,23 @@ def _advise(unknown: Sequence[str], targets: Sequence[str], file: CellFile) -> s
     parts = {part for gene in file.genes for part in _BESIDE.split(gene)} - set(file.genes)
     if 2 * len(parts & set(unknown)) > len(unknown):
         return (
-            f"the genes are called {_list(file.genes[:2])} …, with something beside the symbols. Write the symbols alone into a "
-            "column of var, and name it with --gene-names COLUMN"
+            f"the genes are called {', '.join(file.genes[:2])} …, with something beside the symbols. Write the symbols alone "
+            "into a column of var, and name it with --gene-names COLUMN"
         )
     known = {*file.genes, *targets} - set(unknown)
     for joint in (" and ", " x ", "_", "-", ":", ".", "~", "*", "^", "@", " "):
         joined = [n for n in unknown if joint in n and {n.partition(joint)[0], n.rpartition(joint)[2]} & known]
         if joined:
             return (
-                f"{_list(joined)} may be combinations joined by {joint!r} (--separator {joint!r}), or guides, whose genes "
+                f"{list_some(joined)} may be combinations joined by {joint!r} (--separator {joint!r}), or guides, whose genes "
                 "another column of obs may hold (--perturbation COLUMN). If they are neither, keep them with --keep-unknown"
             )
     if len(unknown) == len(targets) and (other := _column_of_genes(file)):
         return f"{other} of obs names measured genes: --perturbation {other}"
     if len(unknown) == len(targets) > 1:
-        return f"the genes are called {_list(file.genes[:3])} …: say which column of var has the former with --gene-names COLUMN"
+        return (
+            f"the genes are called {list_some(file.genes[:3])} …: say which column of var has the former with --gene-names COLUMN"
+        )
     return (
         "controls are named with --control, and cells without a guide have to leave the file. If they are genes that were not "
         "measured, keep them with --keep-unknown (whether their guides work cannot be told then)"
@@ -228,8 +230,3 @@ def _compare_batches(
     enough = np.bincount(of_cell[shared], minlength=len(targets)) >= np.minimum(least, cells)
     enough &= controls >= min(least, int(n_control.sum()))
     return tuple(targets[i] for i in alone.tolist()), tuple(targets[i] for i in np.flatnonzero(~enough).tolist())
-
-
-def _list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

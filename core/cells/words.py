@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from core.cells.gene_names import GeneNames
 from core.cells.groups import MIN_CELLS
 from core.cells.screen import NOT_SHRUNK, Description
 from core.label_marks import LabelMarks
+from core.texts import list_some
 
 _SHOWN = 8
 CONFOUNDED = "confounded: perturbations that share too few cells of their batches with controls, and get no labels"
@@ -41,7 +42,7 @@ def description_lines(found: Description) -> list[str]:
         ("perturbations with cells in batches without controls", found.without_controls),
         (CONFOUNDED, found.confounded),
     )
-    lines += [f"{what}: {len(names):,} ({_some(names)})" for what, names in counted if names]
+    lines += [f"{what}: {len(names):,} ({list_some(names, _SHOWN)})" for what, names in counted if names]
     return lines
 
 
@@ -72,7 +73,7 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
         ("perturbations with cells in batches without controls", record["perturbations_in_batches_without_controls"]),
         (f"failed guides, which leave more than {most:.0%} of their target's expression", record["failed_guides"]),
     )
-    lines += [f"  {what}: {len(names):,} ({_some(names)})" for what, names in counted if names]
+    lines += [f"  {what}: {len(names):,} ({list_some(names, _SHOWN)})" for what, names in counted if names]
     for what in ("unassigned cells", "cells that look like controls", "cells without counts"):
         if left_out.get(what):
             lines.append(f"  {what}, left out: {left_out[what]:,}")
@@ -129,12 +130,9 @@ def calibration_lines(record: Mapping[str, Any]) -> list[str]:
 
 
 def _several(names: GeneNames) -> str:
-    return f"{len(names.ambiguous):,} names of several genes, which go by the index ({_some(sorted(names.ambiguous))})"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    return (
+        f"{len(names.ambiguous):,} names of several genes, which go by the index ({list_some(sorted(names.ambiguous), _SHOWN)})"
+    )
 
 
 def _at_most_1000(value: float) -> str:

@@ -18,6 +18,7 @@ import pandas as pd
 from core.stats.arrays import Bools, Codes, Floats, sum_by_group
 from core.stats.cell_auroc import auroc_within_cells
 from core.stats.scores_and_labels import Task, outcome_of
+from core.texts import list_some
 
 K = TypeVar("K")
 LEAST_ALIKE, ALIKE = 2, 0.8  # number and share of common rows
@@ -199,8 +200,7 @@ def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
         nearly = sum(odds >= sure - NEARLY and differ == 1 for odds, differ in likened.values())
         if len(pairs) > 2 * nearly:
             named = [f"{a} = {b}" for a, b in sorted(pairs)]
-            more = f" and {len(named) - SHOWN:,} more" if len(named) > SHOWN else ""
-            yield _ROLES[axis], ", ".join(named[:SHOWN]) + more
+            yield _ROLES[axis], list_some(named, SHOWN)
 
 
 def _signatures(known: dict[str, str]) -> list[tuple[str, ...]]:

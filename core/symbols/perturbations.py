@@ -18,6 +18,7 @@ from typing import Final, Literal
 from core.errors import InputError
 from core.symbols.controls import looks_like_control
 from core.symbols.spelling import clean, is_missing
+from core.texts import list_some
 
 Kind = Literal["control", "set aside", "missing", "genes"]
 How = Literal["", "guide", "combination", "spelling"]
@@ -142,9 +143,8 @@ def read_perturbations(
 def _describe_unmatched(control: str, names: PerturbationNames) -> str:
     alike = [*names.count_values("set aside"), *names.count_values("control")]
     found = alike or sorted(names.counts)
-    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
     which = "those that look like controls are" if alike else "the values are"
-    return f"no control cells: no value is {control!r}; {which} {', '.join(map(repr, found[:_SHOWN]))}{more}"
+    return f"no control cells: no value is {control!r}; {which} {list_some([*map(repr, found)], _SHOWN)}"
 
 
 def matches_control(value: str, control: str) -> bool:

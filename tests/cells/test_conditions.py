@@ -153,9 +153,7 @@ SAID_BY = {
     **dict.fromkeys(("columns", "conditions", "gene_names", "anndata_values", "anndata_file"), _ALL),
     **dict.fromkeys(("scales", "predicted_expression"), (_PREDICTIONS,)),
     **dict.fromkeys(("predicted_table", "predicted_columns"), (_PREDICTIONS,)),
-    "groups": (_LABELS,),
-    "confounders": (_LABELS, _PREDICTIONS),
-    "strata": (_LABELS, _PREDICTIONS),
+    **dict.fromkeys(("groups", "confounders", "strata"), (_LABELS,)),
 }
 
 
