@@ -249,9 +249,7 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
 
     groups: of shape (n_cells,), a name or None for cells that belong to none. Cells without counts are left out.
     """
-    names = tuple(sorted({name for name in groups if name is not None}))
-    code = {name: i for i, name in enumerate(names)}
-    codes = np.array([code.get(name, -1) for name in groups])
+    codes, names = pd.factorize(groups, sort=True)
     shared, factor = set(source.shared.tolist()), source.scale.factor
     genes = np.array([i for i, gene in enumerate(source.genes) if gene in wanted_genes and i in shared], dtype=np.intp)
     sums, n_cells = np.zeros((len(names), len(genes))), np.zeros(len(names), dtype=np.int64)
@@ -265,15 +263,21 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
         sums += np.asarray((members @ kept).todense() if isinstance(kept, csr_matrix) else members @ kept)
         n_cells += np.bincount(codes[rows][used], minlength=len(names))
     means = np.divide(sums, n_cells[:, None], out=np.full_like(sums, np.nan), where=n_cells[:, None] > 0)
-    return GroupMeans(names, tuple(source.genes[i] for i in genes), means, n_cells)
+    return GroupMeans(tuple(names), tuple(source.genes[i] for i in genes), means, n_cells)
 
 
 def _changes_of_pairs(found: GroupMeans, controls: GroupMeans, wanted: WantedPairs) -> Floats:
     """Return the log2 fold change of each wanted pair over its group's controls, of shape (n_pairs,); NaN if not covered."""
-    group, gene = (pd.Index(names).get_indexer(of) for names, of in ((found.groups, wanted.perts), (found.genes, wanted.genes)))
-    control_gene = pd.Index(controls.genes).get_indexer(wanted.genes)
+    group, gene = _places(found.groups, wanted.perts), _places(found.genes, wanted.genes)
+    control_gene = _places(controls.genes, wanted.genes)
     covered = (group >= 0) & (gene >= 0) & (control_gene >= 0)
     change = np.full(len(wanted), np.nan)
     base = controls.means[controls.groups.index(CONTROL), control_gene[covered]]
     change[covered] = log2_fold_change(found.means[group[covered], gene[covered]], base)
     return change
+
+
+def _places(names: Sequence[str], wanted: Sequence[str]) -> Codes:
+    """Return the position of each wanted name among the names, -1 for a missing one; of shape (n_wanted,)."""
+    place = {name: i for i, name in enumerate(names)}
+    return np.array([place.get(name, -1) for name in wanted], dtype=np.intp)
