@@ -14,9 +14,9 @@ folder, shown = choices.choose(context.workspace)
 
 
 def show(tab: Callable[[Workspace, choices.ShownRanking], None]) -> None:
-    """Show a tab of an evaluated ranking, or how far the ranking is."""
+    """Show a tab of an evaluated ranking, or its training, which ends with an evaluation."""
     if shown is None:
-        training_tab.show_progress(context.workspace, folder)
+        training_tab.show(context.workspace, folder)
     else:
         tab(context.workspace, shown)
 
@@ -27,6 +27,5 @@ widgets.show_tabs(
         "Table": lambda: show(table_tab.show),
         "Conditions": lambda: show(conditions_tab.show),
         "Training": lambda: training_tab.show(context.workspace, folder),
-        "Published": lambda: table_tab.show_published(shown),
     },
 )

@@ -30,7 +30,6 @@ from core.target_ranking.splits import PARTS, Split, read_split
 from core.target_ranking.tables import (
     NOT_COMPARABLE,
     ceilings_text,
-    differences,
     published_table,
     published_text,
     table_records,
@@ -71,7 +70,7 @@ def evaluate(
         published = read_split(choice.split_file)
         if choice.ranking is None and choice.ceilings and not target_ranking.list_all(context.obj):
             ceilings = _ceilings(published, asked.evaluation.candidates)
-            show({"rows": [], **_ceilings_json(ceilings)}, as_json, ceilings_text(ceilings))
+            show({"rows": [], "ceilings": ceilings.steps()}, as_json, ceilings_text(ceilings))
             return
         _refuse_other_split(target_ranking.find(context.obj, choice.ranking), published)
     folder = target_ranking.find(context.obj, choice.ranking)
@@ -94,7 +93,7 @@ def table(
     if choice.split_file is not None:
         ceilings = _ceilings(read_split(choice.split_file), asked.candidates)
         text = "\n\n".join([ceilings_text(ceilings), published_text()])
-        show({**_ceilings_json(ceilings), **_published_json()}, as_json, text)
+        show({"ceilings": ceilings.steps(), **_published_json()}, as_json, text)
         return
     if choice.ranking is None and not target_ranking.list_all(context.obj):
         if choice.ceilings:
@@ -181,12 +180,8 @@ def _ceilings(split: Split, candidates: Path | None) -> Ceilings:
     return ceilings_of(split, None if candidates is None else read_candidates(candidates, split.test))
 
 
-def _ceilings_json(ceilings: Ceilings) -> Mapping[str, Any]:
-    return {"ceilings": ceilings.steps(), "ceilings_at_k": ceilings.at_k()}
-
-
-def _published_json(sentences: Sequence[str] = NOT_COMPARABLE) -> Mapping[str, Any]:
-    return {"published": table_records(published_table()), "not_comparable": list(sentences)}
+def _published_json() -> Mapping[str, Any]:
+    return {"published": table_records(published_table()), "not_comparable": list(NOT_COMPARABLE)}
 
 
 def _record(folder: RankingFolder) -> dict[str, Any]:
@@ -202,15 +197,14 @@ def _record(folder: RankingFolder) -> dict[str, Any]:
 
 def _show_evaluation(folder: RankingFolder, saved: SavedEvaluation, as_json: bool) -> None:
     split = folder.split()
-    sentences = differences(saved.facts, split.kind)
     result = {
         **_record(folder),
         "split": {"name": split.name, "kind": split.kind, **{part: len(getattr(split, part)) for part in PARTS}},
         **saved.facts,
         "rows": table_records(saved.table),
-        **_published_json(sentences),
+        **_published_json(),
         "notes": list(folder.data()["notes"]),
     }
     ceilings = [ceilings_text(ceilings_of(split))] if saved.facts["pool"] == ALL_GENES else []
-    text = [folder.name, table_text(saved, split.name), *ceilings, *sentences]
+    text = [folder.name, table_text(saved, split.name), *ceilings, *NOT_COMPARABLE]
     show(result, as_json, "\n\n".join(text))

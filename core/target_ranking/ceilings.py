@@ -45,10 +45,6 @@ class Ceilings:
                 before = total
         return steps
 
-    def at_k(self) -> dict[str, dict[str, float]]:
-        """Return metric → k → ceiling of the mean over conditions."""
-        return {metric: {str(k): self.value(metric, k) for k in KS} for metric in NAMES}
-
 
 def ceilings_of(
     split: Split,

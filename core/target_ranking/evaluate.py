@@ -40,8 +40,13 @@ from core.target_ranking.splits import Split, require_conditions
 TOP: Final = 20  # number of genes of a ranking to save for people
 CELLS_AT_ONCE: Final = 512
 NO_FILE: Final = "a page reads no file of this machine except the cells"  # why a form leaves it out
-# conditions by the number of their targets perturbed in training
-STRATA: Final = ("all", "seen", "part seen", "unseen")
+# Test conditions by their targets that were perturbed in training
+STRATA: Final = {
+    "all": "all test conditions",
+    "seen": "all targets perturbed in training",
+    "part seen": "some targets perturbed in training",
+    "unseen": "no target perturbed in training",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +90,14 @@ class EvaluationRequest:
 class Evaluation:
     """The scores and rankings of models.
 
-    table: model, stratum, metric, k (NaN for mrr), estimate, low, high, random, margin, margin_low,
-    margin_high, ceiling, n, conditions. genes: model, condition, rank (inf outside the pool), gene,
-    is_target: the first TOP genes and all targets of each model and test condition, from rankings
-    of averaged cells. ranks_untrained: the models that also rank genes without a training
-    perturbation.
+    table: model, stratum, metric, k (NaN for mrr), estimate, low, high, random, ceiling, n,
+    conditions. genes: model, condition, rank (inf outside the pool), gene, is_target: the first TOP
+    genes and all targets of each model and test condition, from rankings of averaged cells.
     """
 
     table: pd.DataFrame
     genes: pd.DataFrame
     ceilings: Ceilings
-    ranks_untrained: tuple[str, ...]
 
 
 def evaluate(
@@ -133,13 +135,7 @@ def evaluate(
         table = _table_of(score_rankings(places), random, ceilings, conditions, split)
         tables.append(table.assign(model=name))
         genes += [first.assign(model=name) for first in _first_genes(ranker, averages)]
-    untrained = ~np.isin(cells.genes, [*split.trained_genes])
-    return Evaluation(
-        _concat(tables, "model", "stratum"),
-        _concat(genes, "model", "condition", "rank"),
-        ceilings,
-        tuple(name for name, model in models.items() if (model.rankable & untrained).any()),
-    )
+    return Evaluation(_concat(tables, "model", "stratum"), _concat(genes, "model", "condition", "rank"), ceilings)
 
 
 def _concat(tables: Sequence[pd.DataFrame], *first: str) -> pd.DataFrame:
@@ -193,9 +189,7 @@ def _table_of(
         clusters = np.array(conditions)[chosen].tolist()
         n_rows = Counter(clusters)
         for (metric, k), values in scores.items() if clusters else ():
-            expected = random[metric, k][chosen]
             score = clustered_interval(values[chosen], clusters)
-            margin = clustered_interval(values[chosen] - expected, clusters, (-1.0, 1.0))
             lines.append(
                 {
                     "stratum": stratum,
@@ -204,10 +198,7 @@ def _table_of(
                     "estimate": score.estimate,
                     "low": score.low,
                     "high": score.high,
-                    "random": float(expected.mean()),
-                    "margin": margin.estimate,
-                    "margin_low": margin.low,
-                    "margin_high": margin.high,
+                    "random": float(random[metric, k][chosen].mean()),
                     "ceiling": ceilings.value(metric, k, n_rows),
                     "n": len(clusters),
                     "conditions": len(n_rows),

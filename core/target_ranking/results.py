@@ -115,7 +115,7 @@ class RankingFolder:
             content = BytesIO()
             table.to_parquet(content, index=False)
             replace_file(place / f"{name}.parquet", content.getvalue(), durable=True)
-        facts = {**settings, "ceilings": result.ceilings.steps(), "ranks_untrained": list(result.ranks_untrained)}
+        facts = {**settings, "ceilings": result.ceilings.steps()}
         write_json(place / "evaluation.json", facts)
         return SavedEvaluation(key, facts, result.table, result.genes)
 

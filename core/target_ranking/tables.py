@@ -1,16 +1,13 @@
-"""Tables of target rankings for people and for programs: ours, the published one, and the differences that prevent a
-comparison.
-"""
+"""Tables of target rankings for people and for programs: ours, the published one, and what prevents a comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import pandas as pd
 
 from core.target_ranking.ceilings import Ceilings
-from core.target_ranking.evaluate import by_model
+from core.target_ranking.evaluate import STRATA, by_model
 from core.target_ranking.expression import MASKS
 from core.target_ranking.metrics import MRR
 from core.target_ranking.results import ALL_GENES, SavedEvaluation
@@ -42,13 +39,7 @@ _AT_K: Final = {
     },
 }
 _MRR: Final = (0.1975, 0.3602, 0.3232, 0.3323)
-_OF_BASELINES: Final = {"unit": "condition", "rows": 38, "split": "hard", "mask": "strongest"}
-WORK: Final = {
-    "scGPT": {"unit": "cell", "rows": 5369, "split": "compositional", "mask": "none"},
-    "pca_knn": _OF_BASELINES,
-    "random_forest": _OF_BASELINES,
-    "xgboost": _OF_BASELINES,
-}
+_SCORED: Final = ("5,369 cells, compositional split, no mask", *["38 conditions, hard split, masked"] * 3)
 NOT_COMPARABLE: Final = (
     "The transformer (scGPT) was scored on 5,369 single cells of the compositional split, without a mask; the three others on 38 "
     "averaged conditions of the hard split, with a mask. So the columns answer different questions.",
@@ -60,6 +51,7 @@ NOT_COMPARABLE: Final = (
 )
 
 
+REFERENCES: Final = {"random": "random ranking", "ceiling": "ceiling, trained genes only"}
 METRICS: Final = {"relevant_hit": "relevant hit", "exact_hit": "exact hit", "recall": "recall", MRR: "MRR"}
 UNIT_WORDS: Final = {"condition": "conditions (cells averaged first)", "cell": "single cells"}
 WHAT_A_TIE_IS: Final = "Where genes tie, a metric is its expectation over their orders."
@@ -87,60 +79,47 @@ def _wide(rows: pd.DataFrame, texts: Any, metric: str) -> pd.DataFrame:
 def wide_table(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return one row for each model, a column of text for each k (for mrr one, MRR); last the random level and the ceiling."""
     rows = table[(table["metric"] == metric) & (table["stratum"] == "all")]
-    parts = [_wide(rows, rows.apply(lambda row: estimate_text(row.estimate, row.low, row.high), axis=1), metric)]
+    parts = [_wide(rows, rows.apply(_interval_text, axis=1), metric)]
     first = rows.drop_duplicates("k")
-    for column, words in (("random", "random ranking"), ("ceiling", "ceiling, trained genes only")):
+    for column, words in REFERENCES.items():
         parts.append(_wide(first.assign(model=words), first[column].map(number_text), metric))
     return pd.concat(parts, ignore_index=True)
 
 
-def margin_table(table: pd.DataFrame, metric: str, k: int | None, strata: Mapping[str, str]) -> pd.DataFrame:
-    """Return one row for each stratum with conditions: its description, conditions, and each model's margin over random as text.
-
-    strata: stratum → its description, in the order of the rows.
-    """
+def strata_table(table: pd.DataFrame, metric: str, k: int | None) -> pd.DataFrame:
+    """Return one row for each stratum with conditions: their number, each model's value, and the random level, as text."""
     lines = []
-    for stratum, words in strata.items():
+    for stratum, words in STRATA.items():
         rows = by_model(table, metric, k, stratum)
         if len(rows):
-            texts = rows.apply(lambda row: estimate_text(row.margin, row.margin_low, row.margin_high, "+.3f"), axis=1)
-            margins = dict(zip(rows["model"], texts, strict=True))
-            lines.append({"test conditions": words, "conditions": int(rows["conditions"].iloc[0]), **margins})
+            values = dict(zip(rows["model"], rows.apply(_interval_text, axis=1), strict=True))
+            first = rows.iloc[0]
+            level = {REFERENCES["random"]: number_text(first["random"])}
+            lines.append({"test conditions": words, "conditions": int(first["conditions"]), **values, **level})
     return pd.DataFrame(lines)
 
 
+def _interval_text(row: Any) -> str:
+    return estimate_text(row.estimate, row.low, row.high)
+
+
 def wide_published_table(metric: str) -> pd.DataFrame:
-    """Return the published values of a metric: model, a column of text for each k, and a description of what was scored."""
+    """Return the published values of a metric: model, a column of text for each k, and what was scored."""
     table = published_table()
     rows = table[table["metric"] == metric]
     wide = _wide(rows, rows["value"].map(lambda value: number_text(value, ".4f")), metric)
-    scored = []
-    for work in map(WORK.__getitem__, wide["model"]):
-        masked = "no mask" if work["mask"] == "none" else "masked"
-        scored.append(f"{work['rows']:,} {work['unit']}s, {work['split']} split, {masked}")
-    return wide.assign(scored=scored)
+    return wide.assign(scored=wide["model"].map(dict(zip(MODELS, _SCORED, strict=True))))
 
 
 def published_table() -> pd.DataFrame:
-    """Return one row for each metric, k and model; columns: model, metric, k (NaN for mrr), value, unit, rows, split, mask."""
-    values = [(metric, k, row) for metric, by_k in _AT_K.items() for k, row in by_k.items()]
-    rows = [
-        {"model": model, "metric": metric, "k": k, "value": float(value), **WORK[model]}
-        for metric, k, row in [*values, (MRR, float("nan"), _MRR)]
-        for model, value in zip(MODELS, row, strict=True)
+    """Return one row for each metric, k and model; columns: model, metric, k (NaN for mrr), value, scored."""
+    by_k = [(metric, k, row) for metric, rows in _AT_K.items() for k, row in rows.items()]
+    lines = [
+        (model, metric, k, float(value), scored)
+        for metric, k, row in [*by_k, (MRR, float("nan"), _MRR)]
+        for model, value, scored in zip(MODELS, row, _SCORED, strict=True)
     ]
-    return pd.DataFrame(rows)
-
-
-def differences(facts: Mapping[str, Any], split_kind: str) -> list[str]:
-    """Return sentences on parts of the published table that are not comparable with an evaluation of these facts."""
-    ours = {"unit": facts["unit"], "split": split_kind, "mask": facts["mask"]}
-    lines = []
-    for model, work in WORK.items():
-        differing = [f"{name} {work[name]}, not {value}" for name, value in ours.items() if work[name] != value]
-        if differing:
-            lines.append(f"{model} (published): {', '.join(differing)}.")
-    return [*NOT_COMPARABLE, *lines]
+    return pd.DataFrame(lines, columns=["model", "metric", "k", "value", "scored"])
 
 
 def evaluation_text(saved: SavedEvaluation) -> str:
@@ -153,20 +132,9 @@ def evaluation_text(saved: SavedEvaluation) -> str:
 
 def table_text(saved: SavedEvaluation, split_name: str) -> str:
     """Return an evaluation as text for a terminal, with intervals, the random level and ceilings."""
-    mrr = saved.table[saved.table["metric"] == MRR]
-    margins = [
-        f"{row['model']}, {row['stratum']} targets ({row['n']:,}): MRR "
-        f"{estimate_text(row['margin'], row['margin_low'], row['margin_high'], '+.3f')} over random"
-        for row in mrr.to_dict("records")
-    ]
-    return "\n\n".join(
-        [
-            f"split {split_name}: {evaluation_text(saved)}",
-            WHAT_A_TIE_IS,
-            *(_align(wide_table(saved.table, metric)) for metric in METRICS),
-            "\n".join(margins),
-        ]
-    )
+    tables = [wide_table(saved.table, metric) for metric in METRICS]
+    parts = [_align(table) for table in (*tables, strata_table(saved.table, MRR, None))]
+    return "\n\n".join([f"split {split_name}: {evaluation_text(saved)}", WHAT_A_TIE_IS, *parts])
 
 
 def published_text() -> str:

@@ -21,6 +21,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "contamination": (),
     "control_scores": ("AUROC",),
     "cumulative_share": ("prior", "gene"),
+    "curves": ("k", "recall"),
     "effect_counts": (3,),
     "gene_map": ("Atf3", ("PC 1", "PC 2")),
     "gene_row_counts": (),
@@ -31,8 +32,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "published_differences": (),
     "rank_movers": ("a", "b"),
     "rank_scatter": ("a", "b"),
-    "ranking_by_k": ("a", "recall"),
-    "ranking_training": ("train_loss",),
     "reliability": ("P(DE)",),
     "roc_curves": (),
     "rubric_rates": ("yes",),
@@ -40,7 +39,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "score_histograms": ("P(DE)",),
     "score_history": (),
     "slice_scores": (0.58, 0.62),
-    "training_loss": (),
     "volcano": ("T", 0.05, 0.5),
     "weight_heatmap": ((0.2, 0.9), (0.5, 1.0), "text"),
 }
@@ -58,7 +56,6 @@ LISTED = [
     ("roc_curves", "task"),
     ("rubric_rates", "kind"),
     ("score_histograms", "label"),
-    ("training_loss", "rows"),
 ]
 TESTED_BESIDE = {"rubric_worth": "rubric_rates"}
 

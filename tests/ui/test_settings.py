@@ -122,7 +122,7 @@ FORMS: Mapping[type, Sequence[Form]] = {
     LabelRequest: [Form("data", {"tab": "Import", "cells_backend": "ray"}, "cells_", from_data=("backend",))],
     LabelSettings: [Form("data", {"tab": "Import"}, "cells_")],
     PredictionOptions: [Form("data", {"tab": "Import"}, "predicted_", from_data=("dataset",))],
-    TrainingOptions: [Form("targets", {"tab": "Training"}, "", {}, ("name", "models"), prepare=train)],
+    TrainingOptions: [Form("targets", {"tab": "Training"}, "", {}, ("models",), prepare=train)],
     RankingEvaluationRequest: [Form("targets", {}, from_data=("ranking",), prepare=train_at_once)],
     RankingTableRequest: [Form("targets", {}, from_data=("ranking",), prepare=train_at_once)],
     FinetuneRequest: [Form("run", {"tab": "Fine-tune"}, "finetune_", from_data=("base",))],

@@ -33,7 +33,7 @@ TABS = {
     ),
     "arguments": ("tab", ("Rubrics", "Label", "Worth", "Kinds", "Claims", "Clash")),
     "run": ("tab", ("Runs", "Fine-tune")),
-    "targets": ("tab", ("Table", "Conditions", "Training", "Published")),
+    "targets": ("tab", ("Table", "Conditions", "Training")),
     "share": ("tab", ("Report", "Walk-throughs", "Package a run", "Check a file")),
     "experiments": ("tab", ("Ledger", "Benchmark", "Plan", "Evidence", "Ablations")),
     "data": ("tab", ("Import", "Spaces and leaks", "Runs and notes", "History")),

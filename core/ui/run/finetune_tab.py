@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pandas as pd
 import streamlit as st
 
 from core.actions import finetunes
@@ -12,7 +16,7 @@ from core.fields.record import make
 from core.finetune.job_folder import FinetuneFolder
 from core.finetune.settings import BASE, OPTIONS
 from core.finetune.spec import short_name
-from core.plots import training_loss
+from core.plots import curves
 from core.store.datasets import Dataset
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import Parts, watch_job
@@ -20,6 +24,8 @@ from core.ui.shared.linked import choose_one
 from core.ui.shared.option_controls import show_option, show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import show_empty, show_figure
+
+LOSSES: Final = {"loss": "training", "validation_loss": "validation"}
 
 
 def show(context: PageContext, dataset: Dataset) -> None:
@@ -48,11 +54,18 @@ def _show_details(folder: FinetuneFolder) -> None:
     if folder.status().state == "done":
         st.markdown("Serve it, then start a run of `local_model` with it on the tab Runs:")
         st.code(f"perturbdesk serve {spec.out}", language=None, wrap_lines=True)
-    table = training_loss.table(folder.losses())
+    table = loss_curves(folder.losses())
     if len(table):
-        caption = f"{spec.name} · step {table['step'].max():,} · training: the rows of each step, without an interval · "
+        caption = f"{spec.name} · step {table['x'].max():,} · training: the rows of each step, without an interval · "
         caption += "validation: all of its rows, after each epoch"
-        show_figure(training_loss.figure(table), table, "training-loss", "Loss of the fine-tune", caption)
+        chart = curves.figure(table, "step", "loss, nats per answer token")
+        show_figure(chart, table, "training-loss", "Loss of the fine-tune", caption)
+
+
+def loss_curves(losses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return curve (training or validation), x (the step) and y of each loss of a fine-tune."""
+    table = pd.DataFrame(losses, columns=["step", *LOSSES]).rename(columns={"step": "x", **LOSSES})
+    return table.melt("x", list(LOSSES.values()), "curve", "y").dropna(subset="y")
 
 
 def _show_form(workspace: Workspace, dataset: Dataset) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -9,10 +10,9 @@ from core.actions.workspace import Workspace
 from core.target_ranking.evaluate import TOP
 from core.target_ranking.expression import targets_in
 from core.target_ranking.splits import Split
-from core.texts import number_text
 from core.ui.shared import tables
 from core.ui.shared.linked import choose_one
-from core.ui.shared.widgets import as_text, symbol_text
+from core.ui.shared.widgets import symbol_text
 from core.ui.targets.choices import ShownRanking
 
 HIT = "✓"
@@ -26,18 +26,14 @@ def show(_workspace: Workspace, shown: ShownRanking) -> None:
     _show_targets(split, chosen)
     genes = shown.saved.genes[shown.saved.genes["condition"] == chosen]
     st.markdown("#### Ranks of its perturbed genes")
-    tables.show_table(best_ranks(genes, "gene"), "targets-ranks")
+    tables.show_table(target_ranks(genes), "targets-ranks")
     st.caption(
-        "Rankings of the condition's averaged cells. Genes with equal scores share their mean rank; so do genes without a score."
+        "Rankings of the condition's averaged cells. Genes with equal scores share their mean rank; so do genes without a score. "
+        "A gene that is not a candidate has no rank."
     )
     st.markdown("#### Top genes of each model")
     tables.show_table(first_genes(genes), "targets-first")
     st.caption(f"{HIT} a perturbed gene · the first {TOP} genes that a model can score")
-    st.markdown("#### All test conditions")
-    best = best_ranks(shown.saved.genes, "condition")
-    best.insert(1, "genes trained", [_count_trained(split, condition) for condition in best["condition"]])
-    tables.show_table(best, "targets-conditions")
-    st.caption("The best rank of a perturbed gene by model, averaged cells.")
 
 
 def _show_targets(split: Split, condition: str) -> None:
@@ -48,19 +44,14 @@ def _show_targets(split: Split, condition: str) -> None:
     st.markdown("Perturbed: " + ", ".join(parts))
 
 
-def _count_trained(split: Split, condition: str) -> str:
-    targets = targets_in(condition)
-    return f"{sum(gene in split.trained_genes for gene in targets)} of {len(targets)}"
+def target_ranks(genes: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each perturbed gene, with its rank by each model; NaN outside the candidates.
 
-
-def best_ranks(genes: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Return one row for each perturbed gene or each condition, with the best rank of a perturbed gene by each model as text.
-
-    genes: model, condition, gene, rank, is_target. by: "gene" or "condition".
+    genes: model, gene, rank, is_target; of one condition.
     """
-    targets = genes[genes["is_target"]]
-    best = targets.groupby([by, "model"], sort=False)["rank"].min().map(rank_text).unstack()
-    return best[[*dict.fromkeys(targets["model"])]].rename_axis(columns=None).reset_index()
+    targets = genes[genes["is_target"]].replace({"rank": {np.inf: np.nan}})
+    wide = targets.pivot(index="gene", columns="model", values="rank")
+    return wide[[*dict.fromkeys(targets["model"])]].rename_axis(columns=None).reset_index()
 
 
 def first_genes(genes: pd.DataFrame) -> pd.DataFrame:
@@ -73,10 +64,3 @@ def first_genes(genes: pd.DataFrame) -> pd.DataFrame:
     texts = first["gene"] + first["is_target"].map({True: f" {HIT}", False: ""})
     wide = first.assign(place=places, text=texts).pivot(index="place", columns="model", values="text").fillna("")
     return wide[[*dict.fromkeys(first["model"])]].rename_axis(columns=None).reset_index()
-
-
-def rank_text(rank: float) -> str:
-    """Return a mid-rank as text; a gene that is not a candidate has none."""
-    if rank == float("inf"):
-        return "not a candidate"
-    return as_text(number_text(rank, ",.0f" if rank == int(rank) else ",.1f")).replace("\\", "")

@@ -1,7 +1,4 @@
-"""Targets, tab Table: every model on the same rows, beside a random ranking and the ceiling of models of trained genes.
-
-Targets, tab Published: the published table beside ours, and its differences.
-"""
+"""Targets, tab Table: every model on the same rows, beside a random ranking and the ceiling of models of trained genes."""
 
 from __future__ import annotations
 
@@ -11,113 +8,81 @@ import streamlit as st
 from core.actions import target_ranking
 from core.actions.workspace import Workspace
 from core.fields.record import make
-from core.plots import ranking_by_k
+from core.plots import curves
 from core.target_ranking.ceilings import ceilings_of
-from core.target_ranking.evaluate import STRATA, EvaluationRequest, by_model
+from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.expression import MASKS, targets_in
 from core.target_ranking.metrics import MRR
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import (
     METRICS,
     NOT_COMPARABLE,
+    REFERENCES,
     SOURCE,
     WHAT_A_TIE_IS,
-    differences,
     evaluation_text,
-    margin_table,
     metric_text,
+    strata_table,
     wide_published_table,
     wide_table,
 )
-from core.texts import estimate_text, number_text
 from core.ui.shared import tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.option_controls import show_more, show_settings
 from core.ui.shared.shell import explain_errors
-from core.ui.shared.widgets import Number, as_text, show_figure, show_numbers
+from core.ui.shared.widgets import as_text, show_figure
 from core.ui.targets.choices import MASK_WORDS, UNIT_WORDS, ShownRanking
 
-STRATUM_WORDS = {
-    "all": "all test conditions",
-    "seen": "all targets perturbed in training",
-    "part seen": "some targets perturbed in training",
-    "unseen": "no target perturbed in training",
-}
-SHOWN_K = 10  # of the numbers at the top
-_BEST = 3
+SHOWN_K = 10  # of the table by stratum
 
 
 def show(workspace: Workspace, shown: ShownRanking) -> None:
     """Show the table of an evaluation."""
-    _show_numbers(shown)
     caption = f"Split {shown.split.name} · {evaluation_text(shown.saved)} · 95% intervals by condition"
     if shown.metric != MRR:
         _show_figure(shown, caption)
     tables.show_table(wide_table(shown.saved.table, shown.metric), f"targets-{shown.metric}")
     st.caption(as_text(f"{caption}. {WHAT_A_TIE_IS}"))
     _show_ceilings(shown.split)
-    _show_margins(shown)
+    k = None if shown.metric == MRR else SHOWN_K
+    st.markdown(f"#### {metric_text(shown.metric, k)} by trained targets")
+    tables.show_table(strata_table(shown.saved.table, shown.metric, k), "targets-strata")
     if not workspace.settings.read_only:
         with st.expander("Evaluate with another mask or unit"):
             _show_form(workspace, shown)
-
-
-def _best_first(shown: ShownRanking) -> pd.DataFrame:
-    rows = by_model(shown.saved.table, shown.metric, _k_of(shown.metric))
-    return rows.sort_values("estimate", ascending=False, kind="stable")
-
-
-def _k_of(metric: str) -> int | None:
-    return None if metric == MRR else SHOWN_K
-
-
-def _show_numbers(shown: ShownRanking) -> None:
-    """Show the best models at one k, the random level and the ceiling."""
-    rows, title = _best_first(shown), metric_text(shown.metric, _k_of(shown.metric))
-    numbers = []
-    for row in rows.head(_BEST).to_dict("records"):
-        interval = estimate_text(row["estimate"], row["low"], row["high"]).partition(" ")[2]
-        below = f":small[{as_text(interval)}]"
-        numbers.append(Number(f"{row['model']} {title}", number_text(row["estimate"]), below=below))
-    first = rows.iloc[0]
-    help_random = "The mean over all orders of the ranked genes, computed exactly."
-    numbers.append(Number("random ranking", number_text(first["random"]), help_random, ":small[expected]"))
-    help_ceiling = "The ceiling of models that rank only genes perturbed in training."
-    numbers.append(Number("ceiling", number_text(first["ceiling"]), help_ceiling, ":small[trained genes only]"))
-    show_numbers("targets", numbers, len(numbers))
+    with st.expander("Published values"):
+        _show_published(shown.metric)
 
 
 def _show_figure(shown: ShownRanking, caption: str) -> None:
-    table = shown.saved.table
-    table = table[(table["metric"] == shown.metric) & (table["stratum"] == "all")]
-    name = METRICS[shown.metric]
-    chart = ranking_by_k.figure(table, str(_best_first(shown)["model"].iloc[0]), f"{name} in the first k")
+    table, name = curves_by_k(shown.saved.table, shown.metric), METRICS[shown.metric]
+    x_title = "k, number of genes at the top of a ranking"
+    chart = curves.figure(table, x_title, f"{name} in the first k", [*REFERENCES.values()])
     show_figure(chart, table, f"targets-by-k-{shown.metric}", f"{name} by k", f"{shown.folder.name} · {caption}")
+
+
+def curves_by_k(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return curve, x (k as text), y, low, high: of each model, the best at SHOWN_K first, then of each reference.
+
+    table: as in `Evaluation`. metric: one of AT_K.
+    """
+    rows = table[(table["metric"] == metric) & (table["stratum"] == "all")]
+    best = rows[rows["k"] == SHOWN_K].set_index("model")["estimate"]
+    rows = rows.assign(x=rows["k"].map("{:.0f}".format), curve=rows["model"], y=rows["estimate"], best=rows["model"].map(best))
+    rows = rows.sort_values("best", ascending=False, kind="stable")
+    first = rows.drop_duplicates("k").assign(low=float("nan"), high=float("nan"))
+    references = [first.assign(curve=words, y=first[column]) for column, words in REFERENCES.items()]
+    return pd.concat([rows, *references], ignore_index=True)[["curve", "x", "y", "low", "high"]]
 
 
 def _show_ceilings(split: Split) -> None:
     steps = ceilings_of(split).steps()
-    words = [f"{name} {', '.join(f'{value} from k = {k}' for k, value in found.items())}" for name, found in steps.items()]
+    words = [f"{name} {', '.join(f'{value} from k = {k}' for k, value in values.items())}" for name, values in steps.items()]
     n_unseen = sum(split.trained_genes.isdisjoint(targets_in(condition)) for condition in split.test)
     st.markdown(
         as_text(
             f"{n_unseen:,} of {len(split.test):,} test conditions perturb no gene of the training conditions. Ceilings of "
             f"models that rank only trained genes, over conditions: {'; '.join(words)}."
-        )
-    )
-
-
-def _show_margins(shown: ShownRanking) -> None:
-    """Show how far each model is above a random ranking, by how many targets were trained."""
-    st.markdown("#### Above a random ranking")
-    k = _k_of(shown.metric)
-    table = margin_table(shown.saved.table, shown.metric, k, {name: STRATUM_WORDS[name] for name in STRATA})
-    tables.show_table(table, "targets-margins")
-    untrained = ", ".join(shown.saved.facts["ranks_untrained"]) or "none of these models"
-    st.caption(
-        as_text(
-            f"{metric_text(shown.metric, k)} minus the random level · 95% intervals by condition; one that excludes 0 is above "
-            f"(or below) chance. Models that rank genes never perturbed in training: {untrained}."
         )
     )
 
@@ -136,19 +101,8 @@ def _show_form(workspace: Workspace, shown: ShownRanking) -> None:
             st.rerun()
 
 
-def show_published(shown: ShownRanking | None) -> None:
-    """Show the published table of a metric, and below it ours."""
-    metric = "recall" if shown is None else shown.metric
-    st.markdown(f"#### Published {METRICS[metric]}")
+def _show_published(metric: str) -> None:
     tables.show_table(wide_published_table(metric), "targets-published")
-    st.caption(as_text(f"From {SOURCE}. No intervals were published."))
-    if shown is not None:
-        st.markdown(f"#### Ours: {as_text(shown.folder.name)}")
-        tables.show_table(wide_table(shown.saved.table, metric), "targets-ours")
-        st.caption(as_text(evaluation_text(shown.saved)))
-        sentences = differences(shown.saved.facts, shown.split.kind)
-    else:
-        sentences = list(NOT_COMPARABLE)
-    st.markdown("#### Differences")
-    for sentence in sentences:
+    st.caption(as_text(f"{METRICS[metric]}, from {SOURCE}. No intervals were published."))
+    for sentence in NOT_COMPARABLE:
         st.markdown(f"- {as_text(sentence)}")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from typing import Final
+
 import streamlit as st
 
 from core.actions import target_ranking
 from core.actions.job_kinds.targets import KIND
 from core.actions.workspace import Workspace
 from core.fields.record import make, option_of
-from core.plots import ranking_training
+from core.plots import curves
 from core.target_ranking.models.base import ranking_models, read_manifest
-from core.target_ranking.reading import SIMULATED, CellSource
-from core.target_ranking.request import SplitChoice, TrainingOptions, TrainingRequest, missing_packages, request_of
+from core.target_ranking.request import TrainingOptions, TrainingRequest, missing_packages, request_of
 from core.target_ranking.results import RankingFolder
-from core.ui.shared import tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import bind
@@ -23,82 +22,38 @@ from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 QUICK = ("pca_knn", "random_forest", "xgboost")  # models that train on the simulated screen within a minute
-
-
-def show_progress(workspace: Workspace, folder: RankingFolder | None) -> None:
-    """Show the progress of a training that ends with an evaluation, or why it ended early; or offer one without any."""
-    if folder is not None:
-        show_empty("No evaluation yet: the training ends with one.")
-        watch_job(workspace, KIND.name, folder.name)
-        return
-    show_empty(
-        "No model was trained here. Target ranking is the reverse problem. Models read the expression of perturbed cells and "
-        "rank all genes, so that the perturbed ones come first. It needs single cells with conditions (`A+ctrl`, `A+B`, `ctrl`) "
-        "as `.h5ad`, not the labelled pairs on Data. Start with `perturbdesk targets train FILE`.",
-        None if workspace.settings.read_only else lambda: _show_quick_start(workspace),
-    )
-
-
-def _show_quick_start(workspace: Workspace) -> None:
-    quick = [name for name, model in ranking_models().items() if name in QUICK and not missing_packages(model)]
-    st.caption(
-        as_text(
-            f"Or try it on a simulated screen of {SIMULATED.n_cells:,} cells, {SIMULATED.n_genes:,} genes and "
-            f"{SIMULATED.n_perturbations + SIMULATED.n_doubles} conditions, with {', '.join(quick) or 'no model yet'}."
-        )
-    )
-    if st.button("Train on a simulated screen", type="primary", icon=":material/play_arrow:", key="train-simulated"):
-        _start(workspace, TrainingRequest("simulated", CellSource(), SplitChoice("hard"), {name: {} for name in quick}))
-
-
-def _start(workspace: Workspace, request: TrainingRequest) -> None:
-    with explain_errors(), st.spinner("Starting …"):
-        folder = target_ranking.start_apart(workspace, request)
-        confirm(f"{folder.name} is being trained in a separate process.")
-        st.query_params["tab"] = "Training"
-        st.rerun()
+MEASURES: Final = {"train_loss": "loss on training cells", "validation_mrr": "MRR on validation cells"}
 
 
 def show(workspace: Workspace, folder: RankingFolder | None) -> None:
     """Show the training of a target ranking, and the form that starts one."""
     if folder is None:
-        show_progress(workspace, None)
-        return
-    watch_job(workspace, KIND.name, folder.name)
-    _show_curves(folder)
-    _show_origin(folder)
+        show_empty(
+            "No model was trained here. Target ranking is the reverse problem. Models read the expression of perturbed cells "
+            "and rank all genes, so that the perturbed ones come first. It needs single cells with conditions (`A+ctrl`, `A+B`, "
+            "`ctrl`) as `.h5ad`, not the labelled pairs on Data."
+        )
+    else:
+        watch_job(workspace, KIND.name, folder.name)
+        _show_curves(folder)
+        _show_origin(folder)
     if not workspace.settings.read_only:
-        with st.expander("Train on other cells"):
+        with st.expander("Train on cells", expanded=folder is None):
             _show_form(workspace)
 
 
 def _show_curves(folder: RankingFolder) -> None:
-    history = folder.history()
-    by_epoch = history.dropna(subset="epoch") if "epoch" in history else history.head(0)
-    if not len(by_epoch):
-        st.caption("None of these models is trained in epochs or rounds.")
-    else:
-        columns = st.columns(2)
-        for column, (measure, words) in zip(columns, ranking_training.MEASURES.items(), strict=True):
-            with column:
-                caption = f"{folder.name} · ★ the chosen epoch or round · no interval"
-                chart = ranking_training.figure(by_epoch, measure)
-                show_figure(chart, by_epoch, f"targets-{measure}", words.capitalize(), caption)
-    chosen = choices_table(history)
-    if len(chosen):
-        st.markdown("#### Chosen on validation cells")
-        tables.show_table(chosen, "targets-choices")
-
-
-def choices_table(history: pd.DataFrame) -> pd.DataFrame:
-    """Return the best settings of each model that tried settings instead of epochs; empty without such a model."""
-    tried = history[history["epoch"].isna()] if "epoch" in history else history
-    if not len(tried):
-        return tried
-    groups = tried.groupby("model", sort=False)["validation_mrr"]
-    best = tried.loc[groups.idxmax()].dropna(axis=1, how="all").round({"validation_mrr": 3})
-    best = best[["model", *best.columns.drop("model")]].assign(tried=groups.size().to_numpy())
-    return best.rename(columns={"validation_mrr": "validation MRR", "tried": "settings tried"})
+    """Show the measures of the models that are trained in epochs or rounds."""
+    history = folder.history().reindex(columns=["model", "epoch", *MEASURES]).dropna(subset="epoch")
+    if not len(history):
+        return
+    best = history.groupby("model")["validation_mrr"].idxmax()
+    history = history.assign(curve=history["model"], x=history["epoch"], is_best=history.index.isin(best))
+    for column, (measure, words) in zip(st.columns(2), MEASURES.items(), strict=True):
+        with column:
+            chart = curves.figure(history.assign(y=history[measure]), "epoch or round", words)
+            caption = f"{folder.name} · ★ the chosen epoch or round · no interval"
+            show_figure(chart, history, f"targets-{measure}", words.capitalize(), caption)
 
 
 def _show_origin(folder: RankingFolder) -> None:
@@ -118,7 +73,7 @@ def _show_origin(folder: RankingFolder) -> None:
 
 def _show_form(workspace: Workspace) -> None:
     """Show the form that starts a training. Files are given by path, since they may be too large for a browser."""
-    chosen = show_settings(TrainingRequest, "", ["name"], defaults={"name": ""})
+    chosen = show_settings(TrainingRequest, "", ["name"])
     path = st.text_input("Cells (.h5ad, a path on this machine; empty for a simulated screen)", key="address-cells")
     left, middle, right = st.columns(3)
     with left:
@@ -129,8 +84,11 @@ def _show_form(workspace: Workspace) -> None:
     usual, option = [each for each in known if each in QUICK] or known, option_of(TrainingOptions, "models")
     models = right.multiselect(title_of(option), known, usual, help=option.help, **bind("models"))
     chosen |= show_more(TrainingOptions, "", ("models", *chosen))
-    if st.button(
-        "Start training", type="primary", icon=":material/play_arrow:", key="start-targets", disabled=not chosen["name"]
-    ):
-        asked = make(TrainingOptions, {**chosen, "models": models})
-        _start(workspace, request_of(asked.training, path.strip(), {model: {} for model in asked.models}))
+    if st.button("Start training", type="primary", icon=":material/play_arrow:", key="start-targets"):
+        with explain_errors(), st.spinner("Starting …"):
+            asked = make(TrainingOptions, {**chosen, "models": models})
+            request = request_of(asked.training, path.strip(), {model: {} for model in asked.models})
+            started = target_ranking.start_apart(workspace, request)
+            confirm(f"{started.name} is being trained in a separate process.")
+            st.query_params["tab"] = "Training"
+            st.rerun()

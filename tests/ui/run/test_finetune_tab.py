@@ -12,6 +12,7 @@ from core.actions.workspace import Workspace
 from core.finetune import job_folder
 from core.finetune.job_folder import FinetuneFolder
 from core.jobs.state import beat
+from core.ui.run.finetune_tab import loss_curves
 from tests.finetune.cases import REQUEST, finish, labelled_workspace, until_ended
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
@@ -38,6 +39,12 @@ def begun(workspace: Workspace) -> FinetuneFolder:
     folder.create(made.spec, made.train, made.validation)
     folder.write_losses(LOSSES)
     return folder
+
+
+def test_losses_are_two_curves() -> None:
+    assert loss_curves(LOSSES)[["curve", "x", "y"]].values.tolist() == [["training", 1, 2.0], ["validation", 2, 1.5]]
+    assert loss_curves(LOSSES[:1])["curve"].tolist() == ["training"]
+    assert not len(loss_curves([]))
 
 
 def progress_of(app: Any) -> str:
@@ -94,15 +101,16 @@ def test_a_live_one_shows_its_progress_and_can_be_stopped(visit: Visit, here: Wo
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("installed")
-def test_a_crashed_one_can_be_resumed_and_a_done_one_served(visit: Visit, here: Workspace, tmp_path: Path) -> None:
+def test_a_crashed_one_can_be_resumed_and_a_done_one_served(visit: Visit, here: Workspace) -> None:
     folder = begun(here)
     app = visit(here, "run", tab="Fine-tune")
     assert "crashed; can be resumed" in progress_of(app)
     press(app, "Resume")
     assert until_ended(folder) == "failed"
-    finish(folder, tmp_path / "model")
+    out = Path(folder.spec().out)
+    finish(folder, out)
     app = visit(here, "run", tab="Fine-tune")
-    assert f"perturbdesk serve {tmp_path / 'model'}" in [code.value for code in app.code]
+    assert f"perturbdesk serve {out}" in [code.value for code in app.code]
     assert not {"Stop", "Resume"} & {button.label for button in app.button}
 
 

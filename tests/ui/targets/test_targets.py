@@ -11,12 +11,12 @@ from core.actions import target_ranking
 from core.actions.workspace import Workspace
 from core.jobs.state import record_ending
 from core.target_ranking.evaluate import EvaluationRequest
-from core.ui.targets.conditions_tab import best_ranks, first_genes, rank_text
-from core.ui.targets.training_tab import choices_table
+from core.ui.targets.conditions_tab import first_genes, target_ranks
+from core.ui.targets.table_tab import curves_by_k
 from tests.target_ranking import cases
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
-from tests.ui.test_apptest import numbers, press, text_of
+from tests.ui.test_apptest import press, text_of
 
 
 @pytest.fixture
@@ -31,26 +31,22 @@ def trained(workspace: Workspace) -> Iterator[Workspace]:
 def test_an_empty_page_says_what_it_is_for(visit: Visit, workspace: Workspace) -> None:
     app = visit(workspace, "targets")
     assert "Target ranking is the reverse problem" in text_of(app)
-    assert [button.label for button in app.button] == ["Train on a simulated screen"]
-    text = text_of(visit(workspace, "targets", tab="Published"))
-    assert "Published recall" in text
-    assert "21/38" in text.replace("\\", "")
+    assert [button.label for button in app.button] == ["Start training"]
 
 
 @pytest.mark.soak
 def test_the_table_stands_beside_random_and_ceiling(visit: Visit, trained: Workspace) -> None:
     app = visit(trained, "targets", evaluation="averaged conditions, no mask", metric="relevant_hit")
     assert not app.exception
-    shown = {name.replace("\u2060", ""): value for name, value in numbers(app).items()}
-    assert list(shown) == ["fallen relevant hit@10", "fallen_trained relevant hit@10", "random ranking", "ceiling"]
-    assert shown["fallen relevant hit@10"] == "1.000"
-    assert shown["fallen_trained relevant hit@10"] == shown["ceiling"] == "0.625"
-    [table, margins] = [each.value for each in app.dataframe if "estimate" not in each.value]  # without the figure's
+    table, strata, published = (each.value for each in app.dataframe if "curve" not in each.value)  # without the figure's
     assert table["model"].tolist() == ["fallen", "fallen_trained", "random ranking", "ceiling, trained genes only"]
-    assert margins["test conditions"].tolist()[0] == "all test conditions"
+    values = table["relevant hit@10"].str.partition(" ")[0].tolist()
+    assert values[0] == "1.000"
+    assert values[1] == values[3] == "0.625"
+    assert strata["test conditions"].tolist()[0] == "all test conditions"
+    assert published["model"].tolist() == ["scGPT", "pca_knn", "random_forest", "xgboost"]
     text = text_of(app).replace("\\", "")
     assert "relevant 5/8 from k = 1; recall 2.5/8 from k = 1, 3.5/8 from k = 2; exact 0/8 from k = 1, 2/8 from k = 2" in text
-    assert "never perturbed in training: fallen." in text
 
 
 @pytest.mark.soak
@@ -66,10 +62,9 @@ def test_the_latest_evaluation_is_shown_and_another_is_a_choice(visit: Visit, tr
 def test_a_condition_is_taken_apart(visit: Visit, trained: Workspace) -> None:
     [double, *_] = [name for name in target_ranking.find(trained).split().test if "+" in name]
     app = visit(trained, "targets", tab="Conditions", condition=double)
-    ranks, first, conditions = (each.value for each in app.dataframe)
+    ranks, first = (each.value for each in app.dataframe)
     assert ranks["gene"].tolist() == double.split("+")
     assert list(first) == ["place", "fallen", "fallen_trained"]
-    assert len(conditions) == 8
     assert f"*{double.split('+')[0]}*" in text_of(app)
 
 
@@ -111,20 +106,15 @@ def test_tables_of_a_condition() -> None:
         *(("trees", "B", 1.0, False), ("trees", "A", 1234.0, True), ("trees", "C", float("inf"), True)),
     ]
     genes = pd.DataFrame(rows, columns=["model", "gene", "rank", "is_target"])
-    assert best_ranks(genes, "gene").values.tolist() == [["A", "1", "1,234"], ["C", "30.5", "not a candidate"]]
+    assert target_ranks(genes).fillna(-1).values.tolist() == [["A", 1, 1234], ["C", 30.5, -1]]
     assert first_genes(genes)["knn"].tolist() == ["A ✓", "B", "C ✓"]
-    assert [rank_text(rank) for rank in (2.0, 2.5)] == ["2", "2.5"]
 
 
-def test_of_settings_that_were_tried_the_best_is_shown() -> None:
-    history = pd.DataFrame(
-        {
-            "model": ["knn", "knn", "net"],
-            "components": [20, 50, None],
-            "validation_mrr": [0.3, 0.5, 0.9],
-            "epoch": [None, None, 1.0],
-        }
-    )
-    best = {"model": "knn", "components": 50, "validation MRR": 0.5, "settings tried": 2}
-    assert choices_table(history).to_dict("records") == [best]
-    assert not len(choices_table(history[2:]))
+def test_curves_start_with_the_best_model_and_end_with_the_references() -> None:
+    values = [("knn", 0.2, 0.3), ("trees", 0.1, 0.4)]
+    rows = [(model, "all", "recall", k, y, y, y, 0.0, 0.5) for model, *by_k in values for k, y in zip((1, 10), by_k, strict=True)]
+    table = pd.DataFrame(rows, columns=["model", "stratum", "metric", "k", "estimate", "low", "high", "random", "ceiling"])
+    curves = curves_by_k(table, "recall")
+    assert curves["curve"].unique().tolist() == ["trees", "knn", "random ranking", "ceiling, trained genes only"]
+    assert curves["x"].tolist() == ["1", "10"] * 4
+    assert curves[curves["curve"] == "trees"]["y"].tolist() == [0.1, 0.4]
