@@ -57,7 +57,7 @@ def benchmark(
 
 @app.command()
 def plan(context: typer.Context, file: SpecFile, as_json: Json = False) -> None:
-    """Say how many rows, perturbations, genes, cuts, seeds and tokens a benchmark takes to see its smallest effect."""
+    """Say how many rows and tokens a benchmark takes to see its smallest effect."""
     spec = read_benchmark(file)
     inputs = plan_inputs(context.obj, spec)
     with context.obj.store.read() as db:

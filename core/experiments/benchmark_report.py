@@ -1,15 +1,11 @@
-"""Report a benchmark: paired deltas of its arms inside the same cells, the placebo, the noise floor, and the noise of a
-debate's judge.
-"""
+"""Report a benchmark: paired deltas of its arms inside the same cells, the placebo, and the noise floor."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from core.errors import StateError
 from core.experiments import decision
@@ -19,27 +15,18 @@ from core.experiments.paired_replicates import (
     PairedReplicates,
     ReplicateComparison,
     compare_replicates,
-    directed_scores,
     mean_by_level,
     pair_replicates,
 )
-from core.methods.base import WithoutModel, methods
 from core.scoring.run_scores import RunRows, add_count_controls, scored_rows
 from core.stats.arrays import Floats
-from core.stats.cell_auroc import auroc_within_cells
 from core.stats.comparison import Difference
 from core.stats.intervals import Interval
-from core.stats.scores_and_labels import Scores, outcome_of, scores_from_probabilities, tasks
 from core.stats.verdicts import side_of
-from core.store import datasets, evidence, pairs, predictions, runs, traces
+from core.store import datasets, evidence, pairs, predictions, runs
 from core.store.connection import Cursor
 from core.store.datasets import Dataset
-from core.transfer.cuts import variances_between
 from core.transfer.row_index import RowIndex
-
-NO_JUDGE = np.zeros(3)
-UNKNOWN = np.full(3, math.nan)
-
 
 Runs = Mapping[str, Mapping[Replicate, str]]  # arm → replicate → run id
 
@@ -187,18 +174,13 @@ def pair_arms(
     return pair_replicates(a, b, rows, spec.folds.k)
 
 
-def compare_arms(loader: ArmLoader, pair: PairedReplicates) -> ReplicateComparison:
-    """Return the paired differences of two arms, with their judges' part of the variance."""
-    return replace(compare_replicates(pair), judge=judge_noise(loader.db, pair))
-
-
 def _of_seeds(of_arm: Mapping[Replicate, str], seeds: Sequence[int]) -> dict[Replicate, str]:
     return {replicate: run for replicate, run in of_arm.items() if replicate[1] in seeds}
 
 
 def _compare_arm(loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, rows: Sequence[str], made: Runs) -> ArmResult:
     control = spec.control_of(arm)
-    found = compare_arms(loader, pair_arms(loader, spec, control, arm, rows, made))
+    found = compare_replicates(pair_arms(loader, spec, control, arm, rows, made))
     pair = found.pair
     placebos = tuple(_check_placebo(pair, found, metric) for metric in arm.placebo)
     dossiers = evidence.count_differing_rows(loader.db, pair.a[0].run.id, pair.b[0].run.id)
@@ -241,53 +223,3 @@ def spread_of_cuts(found: ReplicateComparison) -> Floats:
     """Return the standard deviation between cuts of the changes of DE, DIR and their mean, of shape (3,); NaN with one cut."""
     by_cut = mean_by_level(found.changes, [cut for cut, _ in found.pair.replicates])
     return np.column_stack((by_cut, by_cut.mean(axis=1))).std(axis=0, ddof=1) if len(by_cut) > 1 else np.full(3, np.nan)
-
-
-def judge_noise(db: Cursor, pair: PairedReplicates) -> Floats:
-    """Return the judges' variance in the change of DE, of DIR and of their mean, of shape (3,), for the arms as made.
-
-    Each seed has its own verdicts, so the variance of the mean over seeds is divided by their number. Runs under several cuts
-    of the folds are not treated as independent. NaN if an arm calls a model and has no repeated verdicts.
-    """
-    seeds = sorted({seed for _, seed in pair.replicates})
-    total = NO_JUDGE
-    for arm in (pair.a, pair.b):
-        of_seeds = [
-            np.mean([_noise_of(db, rows) for (_, each), rows in zip(pair.replicates, arm, strict=True) if each == seed], axis=0)
-            for seed in seeds
-        ]
-        total = total + np.mean(of_seeds, axis=0) / _distinct_runs(arm, seeds, pair)
-    return total
-
-
-def _distinct_runs(arm: Sequence[RunRows], seeds: Sequence[int], pair: PairedReplicates) -> int:
-    """Return the number of seeds of an arm; an arm without its own seeds is paired with all seeds of the other."""
-    by_seed = [
-        frozenset(rows.run.id for (_, each), rows in zip(pair.replicates, arm, strict=True) if each == seed) for seed in seeds
-    ]
-    return len(set(by_seed))
-
-
-def _noise_of(db: Cursor, rows: RunRows) -> Floats:
-    """Return the variance of one run's scores between its judge's answers, divided by the number of answers per debate."""
-    if isinstance(methods().get(rows.run.method), WithoutModel) and not rows.run.parents:
-        return NO_JUDGE
-    verdicts = traces.repeated_verdicts(db, rows.run.id)
-    repeats = 0 if verdicts.empty else int(verdicts["repeat"].max()) + 1
-    if repeats < 2:
-        return UNKNOWN
-    outcome = outcome_of(rows.labels)
-    of_all = directed_scores(rows)
-    scores = [_scores_of(verdicts[verdicts["repeat"] == repeat], rows, of_all) for repeat in range(repeats)]
-    values = np.array([[auroc_within_cells(task, rows.cells) for task in tasks(outcome, each)] for each in scores])
-    return variances_between(values) / repeats
-
-
-def _scores_of(verdicts: pd.DataFrame, rows: RunRows, of_all: Scores) -> Scores:
-    """Return the scores if each debate had only this answer; rows without an answer keep their score."""
-    by_stage = verdicts.groupby(["stage", "pair_id"])["p"].mean()
-    columns = []
-    for stage, known in (("de", of_all.p_de), ("dir", of_all.p_up)):
-        found = by_stage.xs(stage).reindex(rows.frame["pair_id"]).to_numpy(dtype=float)
-        columns.append(np.where(np.isnan(found) | np.isnan(known), known, found))
-    return scores_from_probabilities(*columns)

@@ -13,7 +13,6 @@ import pandas as pd
 
 from core.experiments.benchmark_report import ArmResult, BenchmarkReport, NoiseFloor, Placebo, spread_of_cuts
 from core.experiments.benchmark_spec import BenchmarkSpec
-from core.experiments.variance_components import components_of
 from core.scoring import json_shapes
 from core.scoring.sentences import UNSEEN, axes_text, interval_text
 from core.stats.arrays import Floats
@@ -33,7 +32,6 @@ UNITS = {
     "pert": "allowing for shared perturbations",
     "row": "by rows alone",
 }
-PARTS = ("DE", "DIR", "mean")
 
 
 def verdict_sentence(each: ArmResult, spec: BenchmarkSpec) -> str:
@@ -53,10 +51,6 @@ def result_sentences(each: ArmResult, spec: BenchmarkSpec) -> list[str]:
         sentences.append(f"{pair.left_out:,} rows that an arm does not cover are left out.")
     if not math.isnan(spread[2]):
         sentences.append(f"Between cuts the change has a standard deviation of {_three(spread)}.")
-    shares = components_of(each.found, spec.primary).shares
-    known = sorted(((share, name) for name, share in shares.items() if not math.isnan(share)), reverse=True)
-    if known:
-        sentences.append(f"Its variance comes from {', '.join(f'{name} {share:.0%}' for share, name in known)}.")
     if each.dossiers is not None:
         rows, differing = each.dossiers
         sentences.append(f"{rows:,} rows asked the same tools the same question in both arms; {differing:,} got another answer.")
@@ -177,7 +171,6 @@ def _comparison(each: ArmResult, spec: BenchmarkSpec) -> dict[str, Any]:
         "p_gt_0": {name: getattr(found, name).p_gt_0 for name in NAMES},
         "detectable": {name: getattr(found, name).detectable for name in NAMES},
         "sd_of_cuts": _by_part(spread_of_cuts(each.found)),
-        "variance_shares": components_of(each.found, spec.primary).shares,
         "placebo": [_placebo(one) for one in each.placebos],
         "dossiers": None if each.dossiers is None else {"rows": each.dossiers[0], "differing": each.dossiers[1]},
         "verdict": (judged := each.decision(spec)).verdict,

@@ -8,7 +8,7 @@ variance between seeds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -56,14 +56,12 @@ class PairedReplicates:
 class ReplicateComparison:
     """Arm b against arm a.
 
-    values: DE and DIR of a and of b in each replicate, of shape (n_replicates, 2 arms, 2 metrics). judge: the judges' variance
-    in the change of DE, of DIR and of their mean, of shape (3,); NaN if unknown.
+    values: DE and DIR of a and of b in each replicate, of shape (n_replicates, 2 arms, 2 metrics).
     """
 
     pair: PairedReplicates
     comparison: Comparison
     values: Floats
-    judge: Floats = field(default_factory=lambda: np.full(3, np.nan))
 
     @property
     def changes(self) -> Floats:

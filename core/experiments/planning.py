@@ -1,26 +1,38 @@
-"""Plan the size of an experiment: the rows, perturbations, genes, cuts, seeds and tokens needed to detect an effect."""
+"""Plan the size of an experiment: the change that its rows can show, and the rows and tokens that show the smallest effect.
+
+If rows that share a perturbation or a gene vary together, the variance with independent perturbations includes that of rows,
+and the same holds for genes. So the components are: perturbations V_pert - V_row, genes V_gene - V_row, rows V_row (Cameron,
+Gelbach and Miller 2011 add them up to the two-way variance). A negative component is set to 0. Cuts and seeds: the variance
+between them, divided by their number.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from core.errors import InputError
-from core.experiments.benchmark_report import ArmLoader, Runs, compare_arms, find_noise_floor, pair_arms
+from core.experiments.benchmark_report import ArmLoader, Runs, pair_arms
 from core.experiments.benchmark_spec import Arm, BenchmarkSpec
-from core.experiments.paired_replicates import PairedReplicates, compare_replicates, pair_replicates
-from core.experiments.variance_components import COLUMNS, VarianceComponents, components_of, split_variance
+from core.experiments.paired_replicates import (
+    PairedReplicates,
+    ReplicateComparison,
+    compare_replicates,
+    mean_by_level,
+    pair_replicates,
+)
 from core.scoring.compare_runs import pair_runs, scores_of_cuts
 from core.scoring.run_scores import RunRows
+from core.stats.arrays import Floats
+from core.stats.delong import Estimate
 from core.stats.power import LEVEL, detectable_difference
 from core.store.connection import Cursor
 from core.transfer.cuts import variances_between
 
-NOISE_SHARE = 0.1  # share of the allowed variance: cuts and seeds are repeated until each adds no more than this
-MOST_CUTS = 1000
+COLUMNS = {"DE": 0, "DIR": 1, "mean": 2}
 _STEPS = 50  # most iterations until the number of clusters for Student's t no longer changes
 
 
@@ -34,15 +46,26 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """The number of units needed for one definition of independent units. se: of the change on the present rows; needed: number
-    of units that detect the effect with the wanted power, None if the noise of cuts and seeds alone hides it.
+class VarianceComponents:
+    """The variance of a change of one metric, by source.
+
+    shown: that of the shown interval. cut, seed: of one cut and one seed, which the others are without; NaN if unknown, because
+    there is only one. n, n_perts, n_genes: number of rows and clusters behind them.
     """
 
-    unit: str
-    se: float
-    here: int
-    needed: int | None
+    perturbations: float
+    genes: float
+    rows: float
+    shown: float
+    cut: float
+    seed: float
+    n: int
+    n_perts: int
+    n_genes: int
+
+    def noise(self, n_cuts: int, n_seeds: int) -> float:
+        """Return the variance of that many cuts and seeds; an unknown one counts as 0."""
+        return float(np.nansum((self.cut / n_cuts, self.seed / n_seeds)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +73,19 @@ class ArmPlan:
     """The plan of one comparison.
 
     basis: a description of the runs behind the variances; size: of the benchmark's rows. detectable: the smallest effect that
-    these rows detect. needs: by rows, perturbations, genes, and the units of the shown interval. cuts, seeds: number of each
-    that keeps their noise small, None if their variance is unknown. tokens: of the benchmark's rows under its cuts and seeds;
-    needed_tokens: of the needed number of rows; None if unknown.
+    these rows detect. needed_rows: the number of rows that detect the effect, allowing for shared perturbations and genes; None
+    if the noise of cuts and seeds alone hides it. tokens: of the benchmark's rows under its cuts and seeds; needed_tokens: of
+    the needed number of rows; None if unknown.
     """
 
     arm: str
     control: str
     basis: str
-    components: VarianceComponents
     size: Size
     detectable: float
-    needs: tuple[Need, ...]
-    cuts: int | None
-    seeds: int | None
+    needed_rows: int | None
     tokens: float | None
     needed_tokens: float | None
-
-    @property
-    def needed_rows(self) -> int | None:
-        """The number of rows that detect the effect, allowing for shared perturbations and genes; None if no number does."""
-        return self.needs[-1].needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,25 +120,19 @@ def plan_benchmark(db: Cursor, spec: BenchmarkSpec, inputs: PlanInputs) -> Bench
 def _plan_arm(loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: PlanInputs) -> ArmPlan:
     control, wanted = spec.control_of(arm), set(inputs.rows)
     basis, parts = _find_variances(loader, spec, arm, inputs)
-    parts = _with_seed(loader, spec, arm, inputs, parts)
-    cuts, seeds = (_repeats(variance, spec) for variance in (parts.cut, parts.seed))
-    planned = np.nansum((parts.cut / (cuts or 1), parts.seed / (seeds or 1)))
     size = _size([row[:2] for row in loader.pairs() if row[3] in wanted])
     n_cuts, n_seeds = len(spec.folds.cuts), len(spec.seeds)
+    noise = parts.noise(n_cuts, n_seeds)
     per_row = _sum_or_none([inputs.tokens_per_row[each.name] for each in (control, arm)])
     tokens = None if per_row is None else per_row * size.rows * n_cuts * n_seeds
-    needs = find_needs(parts, spec.smallest_effect, spec.plan.power, min(float(planned), parts.noise))
-    rows = needs[-1].needed
+    rows = count_rows(parts, spec.smallest_effect, spec.plan.power, noise)
     return ArmPlan(
         arm.name,
         control.name,
         basis,
-        parts,
         size,
-        detectable_on(parts, size, (n_cuts, n_seeds), spec.plan.power),
-        needs,
-        cuts,
-        seeds,
+        detectable_on(parts, size, noise, spec.plan.power),
+        rows,
         tokens,
         None if tokens is None or rows is None else tokens / size.rows * rows,
     )
@@ -142,8 +151,8 @@ def _find_variances(loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: Pl
     control = spec.control_of(arm)
     of_both = [{cut for cut, _ in inputs.made.get(each.name, {})} for each in (control, arm)]
     if all(cuts >= set(spec.folds.cuts) for cuts in of_both):
-        found = compare_arms(loader, pair_arms(loader, spec, control, arm, inputs.rows, inputs.made))
-        return f"the benchmark's own runs, {found.pair.scored}", components_of(found, spec.primary)
+        found = compare_replicates(pair_arms(loader, spec, control, arm, inputs.rows, inputs.made))
+        return f"the benchmark's own runs, {found.pair.scored}", _components_of_arms(found, spec.primary)
     if spec.plan.like is not None:
         a, b = (loader.rows_named(name) for name in spec.plan.like)
         return f"{a.run.name} and {b.run.name}, which differ like the arms", _components_of_runs(a, b, spec.primary)
@@ -168,30 +177,36 @@ def _components_of_one(run: RunRows, spec: BenchmarkSpec, rows: Sequence[str]) -
     found, own = compare_replicates(pair).comparison.parts[spec.primary].a, pair.a[0]
     counts = len(own), len(np.unique(own.pert)), len(np.unique(own.gene))
     factor = 2 * (1 - (spec.plan.correlation or 0.0))
-    return split_variance(found, 0.0, (math.nan, math.nan), (1, 1), counts, factor)
+    return _split_variance(found, (math.nan, math.nan), counts, factor=factor)
 
 
-def _with_seed(
-    loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: PlanInputs, parts: VarianceComponents
+def _components_of_arms(found: ReplicateComparison, metric: str) -> VarianceComponents:
+    """Return the components of two arms under their common cuts and seeds."""
+    pair, rows = found.pair, found.pair.a[0]
+    levels = [[each[axis] for each in pair.replicates] for axis in (0, 1)]
+    of_one = variance_between(found.changes, levels[0], metric), variance_between(found.changes, levels[1], metric)
+    noise = float(np.nansum([each / len(set(names)) for each, names in zip(of_one, levels, strict=True)]))
+    counts = len(rows), len(np.unique(rows.pert)), len(np.unique(rows.gene))
+    return _split_variance(found.comparison.parts[metric].change, of_one, counts, noise)
+
+
+def variance_between(changes: Floats, levels: Sequence[int], metric: str) -> float:
+    """Return the variance between cuts, or seeds, of a metric's change; NaN with one. changes: of shape (n_replicates, 2)."""
+    by_level = mean_by_level(changes, levels)
+    return float(variances_between(by_level)[COLUMNS[metric]]) if len(by_level) > 1 else math.nan
+
+
+def _split_variance(
+    found: Estimate, of_one: tuple[float, float], counts: tuple[int, int, int], noise: float = 0.0, factor: float = 1.0
 ) -> VarianceComponents:
-    """Return the components, with the seed's component filled in if a single seed left it unknown.
+    """Return the components of a number.
 
-    It is 0 if neither arm calls a model. If an arm was repeated under other seeds, it comes from the noise floor: half of the
-    mean square difference of two repeats, once for each arm that calls a model.
+    of_one: the variance of one cut and of one seed; counts: rows, perturbations, genes; noise: the variance of cuts and seeds
+    in its intervals; factor: multiplies the other variances.
     """
-    calling = [name for name in (spec.control_of(arm).name, arm.name) if inputs.tokens_per_row[name] != 0]
-    if not math.isnan(parts.seed):
-        return parts
-    if not calling:
-        return replace(parts, seed=0.0)
-    noise = find_noise_floor(loader, spec, inputs.rows, inputs.made) if _is_repeated(spec, inputs) else None
-    if noise is None or noise.kind != "seed":
-        return parts
-    return replace(parts, seed=float(noise.typical[COLUMNS[spec.primary]] ** 2) / 2 * len(calling))
-
-
-def _is_repeated(spec: BenchmarkSpec, inputs: PlanInputs) -> bool:
-    return spec.noise is not None and len({seed for _, seed in inputs.made.get(spec.noise.arm, {})}) > 1
+    widest = found.two_way if math.isnan(found.shown.se) else found.shown  # a plan has one even if an interval has none
+    row, pert, gene, shown = (factor * max(each.se**2 - noise, 0.0) for each in (found.row, found.pert, found.gene, widest))
+    return VarianceComponents(max(pert - row, 0.0), max(gene - row, 0.0), row, shown, *of_one, *counts)
 
 
 def _components_of_runs(a: RunRows, b: RunRows, metric: str) -> VarianceComponents:
@@ -208,14 +223,14 @@ def _components_of_runs(a: RunRows, b: RunRows, metric: str) -> VarianceComponen
     cut = float(variances_between(of_b - of_a)[COLUMNS[metric]]) if known and of_a is not None and of_b is not None else math.nan
     rows = single.a[0]
     counts = len(rows), len(np.unique(rows.pert)), len(np.unique(rows.gene))
-    return split_variance(part.change, 0.0, (cut, math.nan), (1, 1), counts)
+    return _split_variance(part.change, (cut, math.nan), counts)
 
 
-def detectable_on(parts: VarianceComponents, size: Size, repeats: tuple[int, int], power: float) -> float:
-    """Return the smallest effect detectable with these numbers of rows, perturbations, genes, cuts and seeds.
+def detectable_on(parts: VarianceComponents, size: Size, noise: float, power: float) -> float:
+    """Return the smallest effect detectable with these numbers of rows, perturbations and genes.
 
-    Each component shrinks with the number of its units. The shown interval uses the largest of the units' variances, so the sum
-    is scaled to it.
+    noise: the variance of cuts and seeds. Each component shrinks with the number of its units. The shown interval uses the
+    largest of the units' variances, so the sum is scaled to it.
     """
     scaled = (
         parts.perturbations * parts.n_perts / size.perts
@@ -223,47 +238,20 @@ def detectable_on(parts: VarianceComponents, size: Size, repeats: tuple[int, int
         + parts.rows * parts.n / size.rows
     )
     before = parts.perturbations + parts.genes + parts.rows
-    shown = parts.units.two_way * (scaled / before if before else 1.0)
-    noise = np.nansum((parts.cut / repeats[0], parts.seed / repeats[1]))
+    shown = parts.shown * (scaled / before if before else 1.0)
     return detectable_difference(math.sqrt(shown + noise), power, LEVEL, max(min(size.perts, size.genes) - 1, 1))
 
 
-def find_needs(parts: VarianceComponents, effect: float, power: float, noise: float) -> tuple[Need, ...]:
-    """Return the numbers of rows, perturbations or genes that detect an effect, with each as the independent unit, and rows by
-    the shown unit.
+def count_rows(parts: VarianceComponents, effect: float, power: float, noise: float) -> int | None:
+    """Return the number of rows with this effect as the smallest detectable one; None if noise alone hides it.
 
-    noise: the variance of cuts and seeds in the planned experiment. Perturbations and genes are assumed to grow in proportion
-    to rows.
+    noise: the variance of cuts and seeds. Perturbations and genes are assumed to grow in proportion to rows.
     """
-    clusters = min(parts.n_perts, parts.n_genes)
-    units = (
-        ("rows alone", parts.units.row, parts.n, math.inf),
-        ("perturbations", parts.units.pert, parts.n_perts, math.inf),
-        ("genes", parts.units.gene, parts.n_genes, math.inf),
-        ("rows, allowing for shared perturbations and genes", parts.units.two_way, parts.n, clusters),
-    )
-    return tuple(
-        Need(name, math.sqrt(variance + parts.noise), here, _count_units(variance, here, limit, (effect, power, noise)))
-        for name, variance, here, limit in units
-    )
-
-
-def _count_units(variance: float, here: int, clusters: float, aim: tuple[float, float, float]) -> int | None:
-    """Return the number of units with this effect as the smallest detectable one. aim: effect, power, variances."""
-    effect, power, noise = aim
-    factor = 1.0
+    clusters, factor = min(parts.n_perts, parts.n_genes), 1.0
     for _ in range(_STEPS):
-        df = clusters if math.isinf(clusters) else max(clusters * factor - 1, 1.0)
+        df = max(clusters * factor - 1, 1.0)
         allowed = (effect / detectable_difference(1.0, power, LEVEL, df)) ** 2 - noise
         if allowed <= 0:
             return None
-        factor = variance / allowed
-    return math.ceil(here * factor)
-
-
-def _repeats(variance: float, spec: BenchmarkSpec) -> int | None:
-    """Return the number of cuts (or seeds) that limits their noise to a tenth of the allowed variance; None if unknown."""
-    if math.isnan(variance):
-        return None
-    allowed = (spec.smallest_effect / detectable_difference(1.0, spec.plan.power, LEVEL)) ** 2
-    return min(max(1, math.ceil(variance / (NOISE_SHARE * allowed))), MOST_CUTS)
+        factor = parts.shown / allowed
+    return math.ceil(parts.n * factor)

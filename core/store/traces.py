@@ -127,20 +127,6 @@ def brief_lengths(cursor: Cursor, run: str) -> pd.DataFrame:
     return cursor.execute("SELECT role, length(content) AS length FROM trace_event WHERE run = ? AND kind = 'brief'", [run]).df()
 
 
-def repeated_verdicts(cursor: Cursor, run: str) -> pd.DataFrame:
-    """Return the answers of judges who were asked several times about one debate.
-
-    Columns: pair_id, stage, repeat (from 0), p (NaN if unread).
-    """
-    return cursor.execute(
-        """SELECT pair_id, stage, TRY_CAST(json_extract(meta, '$.repeat') AS INTEGER) AS repeat,
-             TRY_CAST(json_extract(meta, '$.p') AS DOUBLE) AS p
-           FROM trace_event WHERE run = ? AND kind = 'verdict' AND json_extract(meta, '$.repeat') IS NOT NULL
-           ORDER BY pair_id, seq""",
-        [run],
-    ).df()
-
-
 def verdicts_by_seed(cursor: Cursor, run: str) -> pd.DataFrame:
     """Return the answers of judges by the seed of their debate.
 

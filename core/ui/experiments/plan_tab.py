@@ -1,14 +1,12 @@
-"""Plan: how large an experiment has to be, and the sources of variance in an earlier one."""
+"""Plan: how large an experiment has to be."""
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
-from core.experiments.plan_words import needs_table, plan_sentences
-from core.experiments.planning import ArmPlan
+from core.experiments.plan_words import plan_sentences
 from core.ui.experiments.spec_box import show_spec_box
-from core.ui.shared import loaders, tables
+from core.ui.shared import loaders
 from core.ui.shared.linked import choose_one
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
@@ -38,43 +36,7 @@ def show(context: PageContext) -> None:
 def _show_plan(text: str) -> None:
     with st.spinner("Reading the runs …"):
         found = loaders.benchmark_plan(text)
-    for i, plan in enumerate(found.arms, 1):
+    for plan in found.arms:
         first, *rest = plan_sentences(found, plan)
         st.markdown(f"**{as_text(first)}**")
         st.text(" ".join(rest))
-        left, right = st.columns([0.6, 0.4], gap="medium")
-        with left:
-            _show_needs(plan, f"needs {i}")
-        with right:
-            _show_components(plan, f"variance {i}")
-
-
-def _show_needs(plan: ArmPlan, name: str) -> None:
-    number = st.column_config.NumberColumn
-    tables.show_table(
-        pd.DataFrame(needs_table(plan)),
-        name,
-        {
-            "here": number(format="localized"),
-            "standard error": number(format="%.4f", help="Of the change, on the rows used for the variances."),
-            "needed": number(
-                format="localized", help="How many are needed for the smallest effect if only they were independent."
-            ),
-        },
-    )
-
-
-def _show_components(plan: ArmPlan, name: str) -> None:
-    shares = plan.components.shares
-    table = pd.DataFrame(
-        [{"source": source, "variance": getattr(plan.components, source), "share": share} for source, share in shares.items()]
-    )
-    number = st.column_config.NumberColumn
-    tables.show_table(
-        table,
-        name,
-        {
-            "variance": number(format="%.2e", help="Of the change; for cut and seed, of a single one."),
-            "share": number(format="percent", help="Share of the variance of the earlier experiment."),
-        },
-    )
