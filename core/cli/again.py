@@ -74,7 +74,7 @@ def seeds(
     ],
     as_json: Json = False,
 ) -> None:
-    """Say how much a judge's answers vary when asked again, between rows and between methods."""
+    """Say how much a judge's answers vary when asked again, and between rows."""
     with context.obj.store.read() as db:
         found = report_seeds(db, runs)
     show(askings_json(found), as_json, "\n".join(askings_lines(found)))

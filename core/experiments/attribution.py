@@ -17,7 +17,7 @@ from core.errors import StateError
 from core.experiments.attribution_arms import EVERY_TOOL, FIRST, ArmKey, AttributionSpec
 from core.experiments.benchmark_report import ArmLoader
 from core.experiments.paired_replicates import PairedReplicates, compare_replicates
-from core.experiments.seed_noise import SeedNoise, describe_seeds, other_methods, read_answers, take_ids
+from core.experiments.seed_noise import read_answers, take_ids
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
 from core.stats.clustered_mean import means_within
@@ -73,14 +73,13 @@ class ToolEffect:
 @dataclass(frozen=True, slots=True, eq=False)
 class Attribution:
     """The result of an attribution. floor: movement by asking again, on all rows with readable answers in the arms with every
-    tool; left_out: number of other rows. seeds: noise of the judge from asking again. tokens: of all arms, None if unknown.
+    tool; left_out: number of other rows. tokens: of all arms, None if unknown.
     """
 
     spec: AttributionSpec
     runs: Arms
     floor: Movement
     tools: tuple[ToolEffect, ...]
-    seeds: SeedNoise
     left_out: int
     tokens: int | None
 
@@ -105,10 +104,7 @@ def report_attribution(db: Cursor, spec: AttributionSpec, runs: Arms) -> Attribu
     tools = tuple(replace(each, p_holm=float(p)) for each, p in zip(effects, adjusted, strict=True))
     counts = [rows.run.tokens for rows in arms.values()]
     tokens = None if any(count is None for count in counts) else sum(count or 0 for count in counts)
-    asks = [arms[arm] for arm in (first, *again)]
-    ids = asks[0].frame["pair_id"].tolist()
-    seeds = describe_seeds(asks, other_methods(loader, ids, {spec.run, *runs.values()}))
-    return Attribution(spec, runs, floor, tools, seeds, len(spec.rows) - int((~np.isnan(de)).sum()), tokens)
+    return Attribution(spec, runs, floor, tools, len(spec.rows) - int((~np.isnan(de)).sum()), tokens)
 
 
 def _arms_of(spec: AttributionSpec, tool: str) -> list[ArmKey]:

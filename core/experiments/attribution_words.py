@@ -1,6 +1,4 @@
-"""The result of an attribution, in words and as JSON: first the tools that moved the answers, then the noise floor and the
-judge.
-"""
+"""The result of an attribution, in words and as JSON: first the tools that moved the answers, then the noise floor."""
 
 from __future__ import annotations
 
@@ -9,7 +7,6 @@ from typing import Any
 
 from core.engine.request import Expectation, money_text
 from core.experiments.attribution import Attribution, Movement, ToolEffect
-from core.experiments.seed_words import judge_sentences, seeds_json
 from core.scoring import json_shapes
 from core.scoring.sentences import interval_text
 from core.texts import number_text
@@ -71,13 +68,12 @@ def attribution_lines(found: Attribution) -> list[str]:
         verdict_sentence(found),
         *(tool_sentence(each, found) for each in ordered),
         method_sentence(found),
-        *judge_sentences(found.seeds),
         f"Tokens of all runs: {tokens}.",
     ]
 
 
 def attribution_json(found: Attribution) -> dict[str, Any]:
-    """Return the JSON `attribute`: every tool, the noise floor, the noise of the judge, and the runs."""
+    """Return the JSON `attribute`: every tool, the noise floor, and the runs."""
     spec = found.spec
     return {
         "run": spec.name,
@@ -86,7 +82,6 @@ def attribution_json(found: Attribution) -> dict[str, Any]:
         "repeats": spec.repeats,
         "tools": [_tool(each, found) for each in found.tools],
         "noise_floor": _movement(found.floor),
-        "judge": seeds_json(found.seeds),
         "runs": [{"without": arm.tool or None, "repeat": arm.repeat, "run": run} for arm, run in found.runs.items()],
         "tokens": found.tokens,
     }

@@ -20,7 +20,6 @@ from core.experiments.seed_noise import (
     SeedNoise,
     describe_seeds,
     is_known_to_ask,
-    other_methods,
     read_answers,
     seedless_key,
     take_ids,
@@ -72,8 +71,7 @@ def report_seeds(db: Cursor, names: Sequence[str]) -> JudgeNoise:
     if not read.any():
         raise StateError(f"run {run.name}: no row has an answer under every seed, expected at least one")
     asks = [rows.take(read) for _, rows in askings]
-    others = other_methods(loader, asks[0].frame["pair_id"].tolist(), {each.id for each in complete})
-    return JudgeNoise(run, tuple(each.name for each, _ in askings), int((~read).sum()), describe_seeds(asks, others))
+    return JudgeNoise(run, tuple(each.name for each, _ in askings), int((~read).sum()), describe_seeds(asks))
 
 
 def _refuse_unlike(asked: Sequence[Run]) -> None:

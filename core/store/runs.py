@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -69,16 +69,6 @@ def list_all(cursor: Cursor, dataset: str | None = None) -> list[Run]:
 def list_predicting(cursor: Cursor, dataset: str | None = None) -> list[Run]:
     """Return the same without readings: the runs that can be scored, compared, fused and submitted."""
     return [run for run in list_all(cursor, dataset) if not run.is_reading]
-
-
-def list_with_rows(cursor: Cursor, dataset: str, pair_ids: Sequence[str]) -> list[Run]:
-    """Return the runs of a dataset that predicted every one of these rows, oldest first."""
-    found = cursor.execute(
-        """SELECT run FROM prediction WHERE error IS NULL AND pair_id IN (SELECT unnest(?)) GROUP BY run HAVING count(*) = ?""",
-        [list(pair_ids), len(set(pair_ids))],
-    ).fetchall()
-    complete = {run for (run,) in found}
-    return [run for run in list_predicting(cursor, dataset) if run.id in complete]
 
 
 def list_same(cursor: Cursor, run: Run) -> list[Run]:

@@ -53,16 +53,6 @@ def test_the_tool_that_moves_the_answers_is_found_alone(asked: tuple[Workspace, 
     assert attribution_lines(found)[0].startswith(f"{MOVES} moves the answers more than asking again does")
 
 
-def test_the_judge_is_as_sure_as_its_noise(asked: tuple[Workspace, Asked]) -> None:
-    seeds = asked[1].found.seeds
-    assert (seeds.rows, seeds.asks) == (ROWS, 3)
-    # a uniform draw from ±0.08 has the variance 0.16² / 12
-    variance = seeds.answers["P(DE)"]
-    assert variance is not None
-    assert variance.within_rows.value == pytest.approx(0.16**2 / 12, rel=0.5)
-    assert variance.between_rows.value > 2 * variance.within_rows.value
-
-
 @pytest.mark.soak
 def test_arms_are_ordinary_runs_that_name_their_parent(asked: tuple[Workspace, Asked]) -> None:
     workspace, done = asked

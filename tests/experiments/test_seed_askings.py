@@ -17,7 +17,7 @@ from core.errors import InputError, StateError
 from core.experiments.benchmark_report import ArmLoader
 from core.experiments.seed_askings import JudgeNoise, report_seeds, seeds_of
 from core.experiments.seed_noise import answer_variance, describe_seeds, take_ids
-from core.experiments.seed_words import askings_json, askings_lines, judge_sentences
+from core.experiments.seed_words import askings_json, askings_lines
 from core.scoring.run_scores import RunRows
 from core.store import predictions, runs, traces
 from core.types import Flag
@@ -70,25 +70,19 @@ def within_rows(found: JudgeNoise) -> float:
 
 def test_the_parts_of_the_variance_by_hand() -> None:
     """Two askings of two rows: .2 and .4, .6 and .8. Within: (.02 + .02) / 2 = .02. Means .3 and .7 vary by .08, of which
-    .02 / 2 is left by asking: .07. A method that says .5 and .9: the means differ by .2, a variance of .02 in both rows, less the
-    mean of what asking leaves in either, (.01 + 0) / 2."""
+    .02 / 2 is left by asking: .07."""
     asks, apart = [np.array([0.2, 0.6]), np.array([0.4, 0.8])], np.arange(2)
-    alone = answer_variance([asks], apart, apart)
+    alone = answer_variance(asks, apart, apart)
     assert alone is not None
     assert (alone.within_rows.value, alone.between_rows.value) == (pytest.approx(0.02), pytest.approx(0.07))
-    assert alone.between_methods is None
-    beside = answer_variance([asks, [np.array([0.5, 0.9])]], apart, apart)
-    assert beside is not None
-    assert beside.between_methods is not None
-    assert beside.between_methods.value == pytest.approx(0.02 - 0.005)
-    assert answer_variance([asks[:1]], apart, apart) is None
+    assert answer_variance(asks[:1], apart, apart) is None
 
 
 def test_the_interval_of_a_variance_is_that_of_a_mean_over_rows() -> None:
     """Independent rows, two askings each: the variance within a row is half the squared difference."""
     rng = np.random.default_rng(5)
     first, second, apart = rng.random(300), rng.random(300), np.arange(300)
-    found = answer_variance([[first, second]], apart, apart)
+    found = answer_variance([first, second], apart, apart)
     assert found is not None
     terms = (first - second) ** 2 / 2
     assert found.within_rows.value == pytest.approx(terms.mean())
@@ -113,15 +107,6 @@ def test_every_seed_of_a_debate_is_an_asking(asked: Workspace) -> None:
     one = report(asked, "one")
     assert one.askings == ("one", "three", "three", "three")
     assert within_rows(one) == pytest.approx(within_rows(found))
-
-
-@pytest.mark.soak
-def test_what_averaging_brings(asked: Workspace) -> None:
-    noise = report(asked, "three").seeds
-    assert noise.gain is not None
-    de = noise.gain.de
-    assert de.change.value == pytest.approx(de.b.value - de.a.value)
-    assert any(sentence.startswith("Averaging the answers of 4 askings") for sentence in judge_sentences(noise))
 
 
 def test_runs_that_are_named_are_compared_on_the_rows_that_all_have(asked: Workspace) -> None:
@@ -155,7 +140,6 @@ def test_what_is_asked_twice_under_a_seed_is_one_asking(asked: Workspace) -> Non
 def test_a_person_says_that_imported_runs_ask_the_same(asked: Workspace) -> None:
     found = report(asked, "llm train", "llm again")
     assert found.askings == ("llm train", "llm again")
-    assert report(asked, "three").seeds.others == ()  # nobody said so here
 
 
 @pytest.mark.soak

@@ -16,7 +16,6 @@ from core.errors import InputError, StateError
 from core.experiments.attribution import Attribution
 from core.experiments.attribution_arms import AttributionSpec, tools_given
 from core.experiments.attribution_words import cost_sentence, method_sentence, verdict_sentence
-from core.experiments.seed_words import judge_sentences
 from core.fields.record import make, option_of
 from core.plots import attribution as figure
 from core.scoring.sentences import interval_text
@@ -73,10 +72,6 @@ def _show(context: PageContext, saved: SavedAttribution) -> None:
         found = loaders.attribution_report(spec.key)
     st.markdown(f"**{as_text(verdict_sentence(found))}**")
     _show_tools(found)
-    st.markdown("**How sure is the judge?**")
-    others = f" · beside {', '.join(found.seeds.others)}" if found.seeds.others else ""
-    st.markdown(as_text(" ".join(judge_sentences(found.seeds))))
-    st.caption(as_text(f"{found.seeds.rows:,} rows of {found.spec.name}, asked {found.seeds.asks} times{others}"))
 
 
 def _show_progress(saved: SavedAttribution) -> None:
