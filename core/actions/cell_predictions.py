@@ -16,9 +16,9 @@ from core.actions.workspace import Workspace
 from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.conditions import READING_VERSION
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
-from core.cells.predicted_expression import CellOptions, describe_predicted_cells, read_predicted_cells
+from core.cells.predicted_expression import CellOptions, read_predicted_cells
 from core.cells.predicted_rows import PredictedRows, build_rows
-from core.cells.predicted_table import describe_table, read_predicted_table
+from core.cells.predicted_table import read_predicted_table
 from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
 from core.errors import InputError
@@ -155,29 +155,6 @@ def _files_of_upload(file: tuple[str, bytes], real: tuple[str, bytes] | None) ->
             yield paths[0], paths[1] if real is not None else None
         except InputError as error:  # the user knows the file's name, but not our folder
             raise type(error)(str(error).replace(f"{folder}/predicted/", "").replace(f"{folder}/real/", "")) from error
-
-
-def describe_file(path: Path, options: PredictionOptions) -> list[str]:
-    """Return how a file of predicted expression is read, in lines for people, before anything is computed: columns, controls by
-    value, combinations, exclusions. Raise what `import_predictions` raises.
-    """
-    if is_cell_file(path):
-        return describe_predicted_cells(path, options.cells)
-    refuse_other_format(path, path.name)
-    return describe_table(path, options.columns)
-
-
-def describe_uploaded(
-    workspace: Workspace, file: tuple[str, bytes], real: tuple[str, bytes] | None, options: PredictionOptions
-) -> list[str]:
-    """Describe as `describe_file` does, from (name, bytes); on a shared server in a separate process."""
-    workspace.refuse_if_read_only("cells predictions", file[0])
-    if workspace.settings.is_shared:
-        files = [file, *(() if real is None else (real,))]
-        wanted = replace(options, cells=replace(options.cells, real=None))
-        return from_json(list[str], read_apart(workspace, "describe_predictions", files, asdict(wanted)), "lines")
-    with _files_of_upload(file, real) as (path, real_path):
-        return describe_file(path, replace(options, cells=replace(options.cells, real=real_path)))
 
 
 def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:

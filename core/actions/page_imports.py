@@ -54,19 +54,3 @@ def import_predictions(
         if is_cell_file(path):
             raise
         raise type(error)(unseen(path, "no table of predicted changes of this dataset's pairs", "cells predictions")) from None
-
-
-def describe_predictions(
-    workspace: Workspace, text: str, real: str | None, options: PredictionOptions, server_address: str | None
-) -> list[str]:
-    """Return how a file of predictions at a path that a visitor typed is read. Raise as `import_predictions`."""
-    workspace.refuse_if_read_only("cells predictions", text)
-    roots = allowed_folders(workspace.settings, server_address)
-    path = inside(text, roots)
-    cells = replace(options.cells, real=None if real is None else inside(real, roots))
-    try:
-        return cell_predictions.describe_file(path, replace(options, cells=cells))
-    except InputError as error:
-        if is_cell_file(path):
-            raise
-        raise type(error)(unseen(path, "no table of predicted changes", "cells describe --predictions")) from None

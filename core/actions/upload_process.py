@@ -101,14 +101,6 @@ def _predictions(workspace: Workspace, files: Files, options: Mapping[str, Any])
     return to_json(import_uploaded(workspace, files[0], files[1] if len(files) > 1 else None, wanted))
 
 
-def _describe_predictions(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> list[str]:
-    from core.actions.cell_predictions import PredictionOptions, describe_uploaded
-    from core.records import from_json
-
-    wanted = from_json(PredictionOptions, options, "options of an import")
-    return describe_uploaded(workspace, files[0], files[1] if len(files) > 1 else None, wanted)
-
-
 def _ledger(workspace: Workspace, files: Files, _: Mapping[str, Any]) -> list[str]:
     from core.actions.ledger import import_file
 
@@ -133,7 +125,6 @@ def _prompts(_: Workspace, files: Files, __: Mapping[str, Any]) -> int:
 TASKS: Mapping[str, Callable[[Workspace, Files, Mapping[str, Any]], Any]] = {
     "import": _import,
     "predictions": _predictions,
-    "describe_predictions": _describe_predictions,
     "ledger": _ledger,
     "check": _check,
     "prompts": _prompts,

@@ -199,25 +199,6 @@ def _read_both(file: CellFile, real: CellFile, options: CellOptions, genes: Sequ
     return ours, theirs
 
 
-def describe_predicted_cells(path: Path, options: CellOptions) -> list[str]:
-    """Return how predicted cells are read, in lines for people, without reading values. Raise as `read_predicted_cells`."""
-    with open_cells(path, layer=options.layer) as file:
-        if options.real is None:
-            ours, controls = read_conditions(file, options), "of the file"
-        else:
-            with open_cells(options.real) as real:
-                ours, theirs = _read_both(file, real, options, ())
-            here = bool(ours.is_control.any())
-            controls = "of the file" if here else f"of {options.real.name}: {int(theirs.is_control.sum()):,} cells"
-        return [
-            f"{file.n_cells:,} cells × {file.n_genes:,} genes",
-            f"perturbation  {ours.columns.perturbation}",
-            f"controls      {controls}",
-            *ours.lines(),
-            f"perturbations of one gene: {len(ours.names.singles):,}",
-        ]
-
-
 def _for_real(real: CellFile, file: CellFile, options: CellOptions) -> ReadingSettings:
     """Return the settings for reading the real cells: their column is found by name, and `where` applies if they have its
     column.

@@ -65,23 +65,6 @@ def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, st
         return _read_table(table, wanted, named or {})
 
 
-def describe_table(path: Path, named: Mapping[str, str]) -> list[str]:
-    """Return how a table's columns and perturbations are read, in lines for people. Raise as `read_predicted_table`."""
-    with readable_table(path) as table:
-        columns = choose_columns(path.name, read_header(table), named)
-        perts, genes = Counter[str](), set[str]()
-        for part in read_parts(table, [columns["pert"], columns["gene"]]):
-            perts.update(texts(part[columns["pert"]]))
-            genes.update(texts(part[columns["gene"]]))
-        names = read_perturbations(perts.elements(), genes, need_controls=False)
-    return [
-        f"{perts.total():,} rows, {len(genes):,} genes",
-        *(f"{role:14}{name}" for role, name in columns.items()),
-        *names.lines("rows"),
-        f"perturbations of one gene: {len(names.singles):,}",
-    ]
-
-
 def _read_table(path: Path, wanted: WantedPairs, named: Mapping[str, str]) -> PredictedChanges:
     columns = choose_columns(path.name, read_header(path), named)
     values = [role for role in columns if role not in KEYS]

@@ -12,7 +12,6 @@ import typer
 from core.actions import cell_predictions
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.label_request import LabelRequest
-from core.cells.conditions import READING
 from core.cells.confounders import describe_even
 from core.cells.design import DesignSettings
 from core.cells.groups import GroupSettings
@@ -47,18 +46,9 @@ _SHOWN_OF_RECORD = (
 def describe(
     file: File,
     chosen: dict[str, Any],
-    predictions: Annotated[
-        bool, typer.Option("--predictions", help="Predicted cells, with or without controls, or a table.")
-    ] = False,
-    real: Annotated[Path | None, typer.Option(help="With --predictions: AnnData with real control cells.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show the content of a file and the columns that would be chosen, before anything is computed."""
-    if predictions:
-        given = {name: value for name, value in chosen.items() if name in READING}
-        lines = cell_predictions.describe_file(file, make(PredictionOptions, {**given, "real": real}))
-        show({"file": file.name, "lines": lines}, as_json, "\n".join(lines))
-        return
     from core.actions.cells import describe_file
 
     found = describe_file(file, make(LabelSettings, chosen))

@@ -38,8 +38,6 @@ NO_SETTINGS: Mapping[str, str] = {
     "embed response --name": "as of embed text",
     "embed coresponse --name": "as of embed text",
     "--dataset": "which dataset is looked at; the sidebar chooses it",
-    "cells describe --predictions": "what kind of file it is; the page has a form for each",
-    "cells describe --real": "goes with --predictions",
     "neighbours --protocol": "a setting whose default here follows from the row",
     "neighbours --without": "the page's table chooses rows to leave out",
     "finetune --resume": "continues a fine-tune; the panel has a button",

@@ -92,8 +92,8 @@ class PerturbationNames:
         """The genes perturbed alone, sorted."""
         return tuple(sorted({p.genes[0] for p in self.of_value.values() if len(p.genes) == 1}))
 
-    def lines(self, what: str = "cells") -> list[str]:
-        """Describe the decisions in lines for people, each with examples. what: the things that are counted."""
+    def lines(self) -> list[str]:
+        """Describe the decisions in lines for people, each with examples and numbers of cells."""
         several = {value: self.counts[value] for value in self.multiple}
         groups = (
             ("controls", self.count_values("control")),
@@ -103,7 +103,7 @@ class PerturbationNames:
             ("symbols in other spellings", self.count_values("genes", "spelling")),
             ("missing, left out", {repr(v): n for v, n in self.count_values("missing").items()}),
         )
-        return [f"{title}: {_examples(values, what)}" for title, values in groups if values]
+        return [f"{title}: {_examples(values)}" for title, values in groups if values]
 
     def record(self) -> dict[str, dict[str, int]]:
         """Return the decisions as plain data: controls, set_aside, missing → value → number."""
@@ -111,10 +111,10 @@ class PerturbationNames:
         return {kind.replace(" ", "_"): self.count_values(kind) for kind in kinds}
 
 
-def _examples(values: Mapping[str, int], what: str) -> str:
+def _examples(values: Mapping[str, int]) -> str:
     shown = ", ".join(f"{value} ({n:,})" for value, n in list(values.items())[:_SHOWN])
     more = f" and {len(values) - _SHOWN:,} more values" if len(values) > _SHOWN else ""
-    return f"{sum(values.values()):,} {what}: {shown}{more}"
+    return f"{sum(values.values()):,} cells: {shown}{more}"
 
 
 def read_perturbations(

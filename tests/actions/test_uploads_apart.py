@@ -160,8 +160,9 @@ def test_a_zipped_store_is_read_apart(shared: Workspace, tmp_path: Path) -> None
     values = np.arange(12, dtype=np.float32).reshape(6, 2)
     anndata.AnnData(X=values, obs=obs, var=var).write_zarr(tmp_path / "folder" / "cells.zarr")
     path = Path(shutil.make_archive(str(tmp_path / "cells"), "zip", tmp_path / "folder"))
-    lines = cell_predictions.describe_uploaded(shared, ("cells.zip", path.read_bytes()), None, PredictionOptions())
-    assert lines[:2] == ["6 cells × 2 genes", "perturbation  gene"]
+    imports.import_uploads(private(shared), [("train.csv", cases.TRAIN)])
+    made = cell_predictions.import_uploaded(shared, ("cells.zip", path.read_bytes()), None, PredictionOptions(name="mine"))
+    assert (made.kind, made.name) == ("predicted_expression", "mine")
 
 
 def test_an_outcome_survives_as_plain_data() -> None:

@@ -82,23 +82,11 @@ def _show_upload(context: PageContext, options: PredictionOptions, show_results:
     about = _OPTIONS["real"]
     real = st.file_uploader(title_of(about), ["h5ad", "zip"], help=about.help, key="upload-real")
     second = None if real is None else (real.name, real.getvalue())
-    is_read = file is not None and _show_reading(
-        lambda: cell_predictions.describe_uploaded(context.workspace, (file.name, file.getvalue()), second, options)
-    )
-    if not st.button("Make a run from the upload", disabled=not is_read) or file is None:
+    if not st.button("Make a run from the upload", disabled=file is None) or file is None:
         return
     with explain_errors(), st.spinner("Reading …"):
         made = cell_predictions.import_uploaded(context.workspace, (file.name, file.getvalue()), second, options)
         show_results([made])
-
-
-def _show_reading(describe: Callable[[], list[str]]) -> bool:
-    """Show how a file is read before a run is made from it, or why it cannot be read; return whether it can."""
-    lines: list[str] = []
-    with explain_errors():
-        lines = describe()
-        st.code("\n".join(lines), language=None, wrap_lines=True)  # its columns stand below one another
-    return bool(lines)
 
 
 def _show_path(context: PageContext, options: PredictionOptions, show_results: ShowResults) -> None:
@@ -109,10 +97,7 @@ def _show_path(context: PageContext, options: PredictionOptions, show_results: S
         return
     path = st.text_input("Predicted expression on this machine", placeholder=str(folders[0] / "…"), **bind("predicted_path"))
     real = show_control(_OPTIONS["real"], key_of(_OPTIONS["real"], _OWNER))
-    is_read = bool(path) and _show_reading(
-        lambda: page_imports.describe_predictions(context.workspace, path, real or None, options, address)
-    )
-    if not st.button("Make a run from the file", disabled=not is_read):
+    if not st.button("Make a run from the file", disabled=not path):
         return
     with explain_errors(), st.spinner("Reading …"):
         show_results([page_imports.import_predictions(context.workspace, path, real or None, options, address)])

@@ -24,8 +24,9 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_table_becomes_a_run_once_its_columns_are_named(visit: Visit, small_workspace: Workspace, table: Path) -> None:
     app = visit(small_workspace, "data")
+    assert next(button for button in app.button if button.label == MAKE).disabled
     app.text_input(key=PATH).set_value(str(table)).run()
-    assert next(button for button in app.button if button.label == MAKE).disabled  # until the file can be read
+    next(button for button in app.button if button.label == MAKE).click().run()
     [error] = app.error
     assert "no table of predicted changes" in error.value
     assert "knockdown" not in error.value  # pages say nothing of what a file on this machine holds
@@ -47,5 +48,5 @@ def test_a_path_outside_is_refused(visit: Visit, small_workspace: Workspace, tab
     assert table.exists()
     app = visit(small_workspace, "data")
     app.text_input(key=PATH).set_value("/etc/passwd.csv").run()
-    assert next(button for button in app.button if button.label == MAKE).disabled
+    next(button for button in app.button if button.label == MAKE).click().run()
     assert ["outside the folders from which pages may import" in error.value for error in app.error] == [True]
