@@ -8,7 +8,7 @@ offline_page      colours and policy of files opened from disk
 label_counts      labels of a dataset                        gene_row_counts   labels against a gene's number of rows
 ladder            scores of all runs                         brief_lengths     lengths of each role's briefs
 roc_curves        ROC of DE and DIR                          slice_scores      the score of each slice
-macro_scores      means over genes, perturbations             control_scores    a run beside the baselines without biology
+control_scores    a run beside the baselines without biology
 score_histograms  a score by label                           reliability       calibration of probabilities
 score_medians     the middle half of a score by label, in several runs
 paired_changes    paired differences of two runs             rank_scatter      ranks in two runs

@@ -24,8 +24,8 @@ class Row:
 
     ends: estimate, low, high. A row without an estimate has no dot, one without an interval a hollow dot. words: on the right.
     hover: the lines of the hover text. is_bold: whether the reader should see the row first. colour: by default that of the
-    chosen run for a bold row, that of the others otherwise. after: text behind the name; below: small text under it. longest:
-    characters of the name; the hover shows the full name.
+    chosen run for a bold row, that of the others otherwise. after: text behind the name. longest: characters of the
+    name; the hover shows the full name.
     """
 
     name: str
@@ -36,7 +36,6 @@ class Row:
     colour: str | None = None
     symbol: str = "circle"
     after: str = ""
-    below: str = ""
     longest: int = NAME_LENGTH
     is_heading: bool = False
 
@@ -45,7 +44,7 @@ class Row:
         name = drawing.escape(self.name, self.longest) + drawing.escape(self.after)
         name = f"<b>{name}</b>" if self.is_bold else f"<i>{name}</i>" if self.is_heading else name
         return {
-            "name": f"{name}<br><sup>{drawing.escape(self.below)}</sup>" if self.below else name,
+            "name": name,
             "words": drawing.escape(self.words),
             "hover": "<br>".join(map(drawing.escape, self.hover)),
             "colour": self.colour or (theme.CHOSEN if self.is_bold else theme.BASELINE),

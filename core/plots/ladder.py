@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -23,24 +22,23 @@ def numbers(shown: Interval) -> dict[str, object]:
     return {"score": shown.estimate, "low": shown.low, "high": shown.high, "n": shown.n}
 
 
-def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean") -> go.Figure:
+def figure(table: pd.DataFrame) -> go.Figure:
     """Draw one row of the forest plot for each run, in the given order. Circles are scores measured here, diamonds public scores.
 
     table: run, kind ("public" or "here"), score, low and high (of a public score: its noise), n (each NaN if unknown), chosen.
-    lines: controls by name, such as {"no-biology baseline": 0.62}; chance is always drawn. metric: DE, DIR, mean, or the name of
-    another score. Raise InputError for missing columns and unknown kinds.
+    Chance is always drawn. Raise InputError for missing columns and unknown kinds.
     """
     drawing.require_columns("ladder", table, COLUMNS)
     drawing.require_values("ladder", table, "kind", _SYMBOLS)
-    rows = [_row(row, metric, str(row.kind)) for row in table.itertuples()]
-    return forest_plot.draw_forest(rows, drawing.reference_lines(lines), drawing.METRICS.get(metric, metric))
+    rows = [_row(row, "mean", str(row.kind)) for row in table.itertuples()]
+    return forest_plot.draw_forest(rows, drawing.reference_lines({}), drawing.METRICS["mean"])
 
 
 def grouped_figure(table: pd.DataFrame, metric: str = "mean") -> go.Figure:
     """Draw several groups of runs, each with its name above it.
 
     Squares are baselines without biology on the rows of the group. table: the columns of `figure`, and group; rows are drawn in
-    this order. kind may also be "baseline".
+    this order. kind may also be "baseline". metric: DE, DIR, mean, or the name of another score.
     """
     drawing.require_columns("ladder", table, (*COLUMNS, "group"))
     drawing.require_values("ladder", table, "kind", _SYMBOLS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -29,3 +30,15 @@ class CaptionedFigure:
     def headline(self) -> str:
         """What the figure says, without the full stop of a sentence."""
         return (self.finding or self.sentence).removesuffix(".")
+
+
+def subject_of(names: Sequence[str]) -> str:
+    """Return the subject of a figure of runs: the name of one, or the number of several."""
+    return names[0] if len(names) == 1 else f"{len(names)} runs"
+
+
+def of_each_run(names: Sequence[str], facts: Sequence[str]) -> str:
+    """Return how the caption of a figure of runs begins: its subject, then a fact of each run."""
+    if len(names) == 1:
+        return f"{names[0]} · {facts[0]}"
+    return f"{subject_of(names)} · {', '.join(f'{name} {fact}' for name, fact in zip(names, facts, strict=True))}"

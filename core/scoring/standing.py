@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,6 @@ from core.scoring.controls import Verdict, Verdicts, judge_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.sentences import interval_text
 from core.texts import number_text
-from core.transfer.run_cells import ALL_ROWS
 
 CHANCE = 0.5
 _MOST_WORDS = 3  # of a run's name in a headline
@@ -66,18 +65,3 @@ def _name(run: str) -> str:
     """Return a run's name for a headline, at most three words."""
     words = run.split()
     return run if len(words) <= _MOST_WORDS else " ".join((*words[: _MOST_WORDS - 1], f"{words[_MOST_WORDS - 1]}…"))
-
-
-def best_sentence(groups: Sequence[Mapping[str, RunScore]]) -> str:
-    """Return the run (by name) with the highest headline of each group of runs that can be compared; empty without a score."""
-    best = [max(group.items(), key=lambda item: item[1].headline.value.estimate) for group in groups if group]
-    best.sort(key=lambda item: -item[1].headline.value.estimate)
-    if not best:
-        return ""
-    parts = [
-        f"{run} {interval_text(found.headline.value)} on {found.whole.n_labelled:,} labelled rows"
-        + ("" if found.whole.scored == ALL_ROWS else f" {found.whole.scored}")
-        for run, found in best
-    ]
-    names = dict.fromkeys(found.headline.name for _, found in best)
-    return f"Best so far ({', '.join(names)}): {'; '.join(parts)}."

@@ -18,7 +18,7 @@ TABLE = pd.DataFrame(
 
 
 def test_every_score_in_the_order_given() -> None:
-    chart = ladder.figure(TABLE, {"count-only": 0.62})
+    chart = ladder.figure(TABLE)
     chosen, other, _ = chart.data
     assert (list(chosen.x), list(chosen.y)) == ([0.607, 0.646], [0, 1])
     assert chosen.marker.color == theme.CHOSEN
@@ -30,6 +30,6 @@ def test_every_score_in_the_order_given() -> None:
 
 
 def test_words_tell_public_from_here() -> None:
-    chart = ladder.figure(TABLE, {})
+    chart = ladder.figure(TABLE)
     words = ["0.607 [0.580, 0.630] here", "0.646 [0.597, 0.695] public", "0.562 [no interval] public"]
     assert list(chart.layout.yaxis2.ticktext) == words

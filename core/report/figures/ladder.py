@@ -1,4 +1,4 @@
-"""The ladder of scores: one figure for runs on the same rows that are scored alike, and one for public scores."""
+"""The ladder of scores: one figure for runs in groups on the same rows that are scored alike, and one for public scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.report.material import Material
 from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.run_scores import RunScore
 from core.scoring.sentences import TWO_WAY, genes_text
-from core.scoring.standing import Standing, best_sentence, headline
+from core.scoring.standing import Standing, headline
 from core.store.runs import Run
 from core.texts import NO_BIOLOGY
 
@@ -41,21 +41,6 @@ def describe_rows(first: Standing) -> str:
     return f"{first.score.whole.n_labelled:,} labelled rows · {first.score.whole.scored}"
 
 
-def of_group(dataset: str, group: Sequence[Run], standings: Mapping[str, Standing], chosen: str | None) -> CaptionedFigure:
-    """Return the scores of a group of `group_runs`. dataset: its name; chosen: the id of the run that stands out."""
-    first = standings[group[0].id]
-    headline = first.score.headline
-    by_gene = headline.genes is not None
-    lines = {} if by_gene else {NO_BIOLOGY: first.counts}
-    table = pd.DataFrame([_line(run, standings[run.id], chosen) for run in group], columns=_COLUMNS)
-    caption = f"{dataset} · {describe_rows(first)} · {headline.name} · 95% interval {TWO_WAY}"
-    if by_gene:
-        caption += f", over {genes_text(headline)}"
-    chart = ladder.figure(table, lines, headline.name if by_gene else "mean")
-    sentence = best_sentence([{run.name: standings[run.id].score for run in group}])
-    return CaptionedFigure("The ladder of scores", describe_rows(first), sentence, caption, chart, table)
-
-
 def _line(run: Run, found: Standing, chosen: str | None) -> dict[str, object]:
     return {"run": run.name, "chosen": run.id == chosen, "kind": "here", **ladder.numbers(found.score.headline.value)}
 
@@ -66,28 +51,34 @@ def of_all(
     standings: Mapping[str, Standing],
     counts: Mapping[str, RunScore],
     chosen: str | None,
+    most: int = MOST_OF_GROUP,
 ) -> CaptionedFigure:
     """Return the runs of all groups in one figure, each group in order with the baselines without biology on its rows.
 
-    The group whose best run scores highest comes first. counts: of the first run of each group, by its id. chosen: as in
-    `of_group`; of a group of more than MOST_OF_GROUP the best are drawn, and the chosen one.
+    The group whose best run scores highest comes first. dataset: its name. counts: of the first run of each group, by its id.
+    chosen: the id of the run that stands out. most: of a larger group the best are drawn, and the chosen one.
     """
     lines: list[dict[str, object]] = []
     for group in sorted(groups, key=lambda of: -standings[of[0].id].score.headline.value.estimate):
-        drawn = [run for at, run in enumerate(group) if at < MOST_OF_GROUP or run.id == chosen]
+        drawn = [run for at, run in enumerate(group) if at < most or run.id == chosen]
         of_group = [_line(run, standings[run.id], chosen) for run in drawn]
         first = standings[group[0].id]
+        name = describe_rows(first)
         if first.score.headline.genes is None:
             baseline = counts[group[0].id].headline.value
             of_group.append({"run": NO_BIOLOGY, "kind": "baseline", "chosen": False, **ladder.numbers(baseline)})
+        else:
+            name += f", over {genes_text(first.score.headline)}"
         some = f", {len(drawn)} of {len(group)} runs" if len(drawn) < len(group) else ""
         ordered = sorted(of_group, key=lambda line: -float(str(line["score"])))
-        lines += [{"group": f"{describe_rows(first)}{some}", **line} for line in ordered]
+        lines += [{"group": f"{name}{some}", **line} for line in ordered]
     table = pd.DataFrame(lines, columns=["group", *_COLUMNS])
-    names = dict.fromkeys(standings[group[0].id].score.headline.name for group in groups)
+    names = list(dict.fromkeys(standings[group[0].id].score.headline.name for group in groups))
     caption = f"{dataset} · {', '.join(names)} · 95% interval {TWO_WAY} · squares use only how often genes were measured"
     sentence = headline({run.name: standings[run.id] for group in groups for run in group})
-    chart = ladder.grouped_figure(table, "mean" if len(names) == 1 else "score")
+    chart = ladder.grouped_figure(
+        table, "score" if len(names) > 1 else "mean" if (table["kind"] == "baseline").any() else names[0]
+    )
     finding = sentence.partition(": ")[0]
     return CaptionedFigure("Runs beside the baselines without biology", dataset, sentence, caption, chart, table, finding)
 
@@ -99,7 +90,7 @@ def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, c
     how = noise.describe() if noise else "no interval: the noise is unknown without a labelled run"
     caption = f"{dataset} · as recorded, mean of DE and DIR · {how}"
     sentence = f"The highest public score is that of {runs[0].name}: {runs[0].public_score:.3f}."
-    return CaptionedFigure("Public scores", dataset, sentence, caption, ladder.figure(table, {}), table)
+    return CaptionedFigure("Public scores", dataset, sentence, caption, ladder.figure(table), table)
 
 
 def _public_line(run: Run, half: float, n: float, chosen: str | None) -> dict[str, object]:
@@ -117,9 +108,9 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     standings = {run.id: material.standing(run.id) for run in material.runs}
     dataset, first = material.dataset.name, material.runs[0].id
     groups = group_runs(material.runs, standings)
-    found = [of_group(dataset, group, standings, first) for group in groups[:1]]
-    if len(groups) > 1:
-        found = [of_all(dataset, groups, standings, {group[0].id: material.count_score(group[0].id) for group in groups}, first)]
+    counts = {group[0].id: material.count_score(group[0].id) for group in groups}
+    most = MOST_OF_GROUP if len(groups) > 1 else len(material.runs)
+    found = [of_all(dataset, groups, standings, counts, first, most)] if groups else []
     published = runs_with_public_score(material.runs)
     if published:
         noise = public_noise([each.score for each in standings.values()], int(material.counts["unlabelled"].sum()))

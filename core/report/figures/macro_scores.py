@@ -1,4 +1,4 @@
-"""The AUROC of a run over all rows, and its unweighted means over genes and over perturbations."""
+"""The AUROC of runs over all rows, and its unweighted means over genes and over perturbations."""
 
 from __future__ import annotations
 
@@ -6,64 +6,61 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.plots import drawing, ladder
-from core.plots import macro_scores as plot
-from core.report.captioned import CaptionedFigure
+from core.plots import ladder
+from core.report.captioned import CaptionedFigure, of_each_run, subject_of
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring.other_scores import METRICS, OtherScores, macro_scores
 from core.scoring.run_scores import RunRows
-from core.scoring.sentences import TWO_WAY, interval_text, scored_text
-from core.texts import NO_BIOLOGY, number_text
+from core.scoring.sentences import TWO_WAY, scored_text
+from core.texts import NO_BIOLOGY, estimate_text
 
 _TITLE = "mean over genes and over perturbations"
 
 
-def of_run(rows: RunRows, found: OtherScores, counts: OtherScores, name: str) -> CaptionedFigure:
-    """Return the means of one metric. found: of the run; counts: of row counts alone; name: DE or DIR."""
-    pairs = list(zip(*(macro_scores(one, METRICS[name]) for one in (found, counts)), strict=True))
-    lines = [(own.name, own.counted, *own.estimate.shown.ends, own.estimate.n, count.estimate.value) for own, count in pairs]
-    table = pd.DataFrame(lines, columns=list(plot.COLUMNS))
-    caption = (
-        f"{rows.run.name} · {name}, {scored_text(rows.scored)} · 95% intervals {TWO_WAY} · "
-        f"◇ {NO_BIOLOGY}: how often genes were measured"
-    )
-    of_genes, count = pairs[1]
-    sentence = (
-        f"{rows.run.name}, {name}, {of_genes.name}: {interval_text(of_genes.estimate.shown)} over {of_genes.counted}; "
-        f"the {NO_BIOLOGY} has {number_text(count.estimate.value)}."
-    )
-    chart = plot.figure(table, drawing.METRICS[name])
-    return CaptionedFigure(f"{name}: {_TITLE}", rows.run.name, sentence, caption, chart, table)
+def of_runs(runs: Sequence[RunRows], scores: Sequence[tuple[OtherScores, OtherScores]], name: str) -> CaptionedFigure:
+    """Return the means of one metric of runs, each on its own rows, beside row counts alone on the rows of the first.
 
-
-def of_runs(runs: Sequence[RunRows], scores: Sequence[OtherScores], name: str) -> CaptionedFigure:
-    """Return the means of one metric of two or more runs, each on its own rows. name: DE or DIR."""
+    scores: of each run, and of row counts alone on its rows. name: DE or DIR.
+    """
+    names = [rows.run.name for rows in runs]
+    title, subject = f"{name}: {_TITLE}", subject_of(names)
     lines = [
-        {"group": own.name, "run": rows.run.name, "kind": "here", "chosen": rows is runs[0], **ladder.numbers(own.estimate.shown)}
-        for rows, found in zip(runs, scores, strict=True)
-        for own in macro_scores(found, METRICS[name])
+        *(
+            line
+            for rows, (found, _) in zip(runs, scores, strict=True)
+            for line in _lines(rows.run.name, "here", rows is runs[0], found, name)
+        ),
+        *_lines(NO_BIOLOGY, "baseline", False, scores[0][1], name),
     ]
     scored = pd.DataFrame(lines).dropna(subset="score")
-    title, subject = f"{name}: {_TITLE}", f"{len(runs)} runs"
-    if scored.empty:
+    if not (scored["kind"] == "here").any():
         return CaptionedFigure(title, subject, "No pair of rows of both classes, so there is no score.")
     groups = list(dict.fromkeys(scored["group"]))
-    table = scored.sort_values("group", key=lambda names: names.map(groups.index), kind="stable", ignore_index=True)
-    group = groups[min(1, len(groups) - 1)]  # the first beside the score itself
-    best = max((line for line in table.to_dict("records") if line["group"] == group), key=lambda line: line["score"])
-    finding = f"{name}, {group}: the highest is {best['run']}, {number_text(best['score'])}"
-    caption = f"{subject} · {name}, each run on its own rows · 95% intervals {TWO_WAY}"
-    return CaptionedFigure(title, subject, f"{finding}.", caption, ladder.grouped_figure(table, name), table)
+    table = scored.sort_values("group", key=lambda found: found.map(groups.index), kind="stable", ignore_index=True)
+    shown = groups[min(1, len(groups) - 1)]  # the first beside the score itself
+    said = ", ".join(
+        f"{line['run']} {estimate_text(line['score'], line['low'], line['high'])} ({line['counted']})"
+        for line in table[table["group"] == shown].to_dict("records")
+    )
+    facts = of_each_run(names, [scored_text(rows.scored) for rows in runs])
+    caption = f"{facts} · {name} · 95% intervals {TWO_WAY} · squares: how often genes were measured, on the rows of {names[0]}"
+    return CaptionedFigure(title, subject, f"{name}, {shown}: {said}.", caption, ladder.grouped_figure(table, name), table)
+
+
+def _lines(run: str, kind: str, chosen: bool, found: OtherScores, name: str) -> list[dict[str, object]]:
+    """Return a line for each mean, as `ladder.grouped_figure` draws it. counted: what the mean is over."""
+    return [
+        {"group": mean.name, "run": run, "kind": kind, "chosen": chosen, "counted": mean.counted}
+        | ladder.numbers(mean.estimate.shown)
+        for mean in macro_scores(found, METRICS[name])
+    ]
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
     runs = material.labelled_runs
-    if len(runs) > 1:
-        rows, scores = [material.rows[run.id] for run in runs], [material.other_scores(run.id)[0] for run in runs]
-        found = [of_runs(rows, scores, name) for name in METRICS]
-    else:
-        found = [of_run(material.rows[run.id], *material.other_scores(run.id), name) for run in runs for name in METRICS]
+    rows, scores = [material.rows[run.id] for run in runs], [material.other_scores(run.id) for run in runs]
+    found = [of_runs(rows, scores, name) for name in METRICS if runs]
     return [*found, *material.say_unlabelled(f"AUROC: {_TITLE}")]
 
 

@@ -19,6 +19,8 @@ _CAPTION = (
 
 def of_numbers(found: Sequence[Reproduced], whose: str) -> CaptionedFigure:
     """Return the numbers of `reproduce`. whose: the dataset's name."""
+    if not found:
+        return CaptionedFigure(TITLE, whose, "No published number was computed.")
     table, sentence = as_table(found), summarize(found)
     if table["ours"].isna().all():
         reasons = "; ".join(dict.fromkeys(each.why for each in found[:1]))

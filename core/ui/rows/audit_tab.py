@@ -57,7 +57,7 @@ def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame) -> None:
     if not audit.has_dossier:
         st.caption("This file has no dossier, so citations cannot be checked.")
     _show_rows_with_flags(audit)
-    show_captioned(brief_lengths.of_run(run, audit, lengths), "brief-lengths")
+    show_captioned(brief_lengths.of_runs([(run, audit, lengths)]), "brief-lengths")
 
 
 def _show_counts(audit: DebateAudit, titles: Mapping[str, str]) -> None:

@@ -24,7 +24,7 @@ def show_macro(run: Run, rows: RunRows) -> None:
     found = loaders.other_scores(run.id)
     for column, name in zip(st.columns(2, gap="medium"), METRICS, strict=True):
         with column:
-            show_captioned(macro_scores.of_run(rows, *found, name), f"macro-{name}")
+            show_captioned(macro_scores.of_runs([rows], [found], name), f"macro-{name}")
     st.caption(
         "Each gene, or perturbation, with both classes weighs the same. Inside a gene, how often it was measured reveals "
         "nothing. The tab Slices lists each of them."
