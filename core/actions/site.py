@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -16,51 +16,52 @@ from core.datasets.archives import pack_into
 from core.datasets.bundles import pairs_sha256
 from core.errors import StateError
 from core.explorer.component import make_file
-from core.file_io import replace_file
+from core.file_io import replace_file, temporary_folder
 from core.site.content import Sources, read_content
 from core.site.files import PAGE, SiteFiles
 from core.store import Cursor, pairs, runs
 from core.system_errors import explain
 
-__all__ = ["PAGE", "BuiltSite", "build_site", "write_site"]
-_OLD_TEXTS = re.compile(r"texts-\d{4,}\.js")
+__all__ = ["PAGE", "BuiltSite", "build_site", "write_site", "zip_site"]
+_OLD = re.compile(r"texts-\d{4,}\.js|walk-\d+\.html")  # files of an earlier site
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltSite:
-    """The files of a site by their paths. rows: of the run. name: to save them under."""
+    """The files of a site. paths: in its folder, the page last. size: in bytes. rows: of the run. name: to save them under."""
 
-    files: Mapping[str, bytes]
+    paths: Sequence[str]
+    size: int
     rows: int
     name: str
 
-    @property
-    def size(self) -> int:
-        """The bytes of all files."""
-        return sum(map(len, self.files.values()))
 
-    def as_zip(self) -> bytes:
-        """Return the folder as a zip: equal files give equal bytes."""
-        out = BytesIO()
-        pack_into(out, lambda: ((f"{self.name}/{path}", content) for path, content in self.files.items()))
-        return out.getvalue()
-
-
-def build_site(workspace: Workspace, run: str, walks: Sequence[tuple[str, bytes]] = ()) -> BuiltSite:
-    """Make the site of a run in memory. walks: name and slides of each walk-through that is in it.
+def build_site(workspace: Workspace, run: str, folder: Path, walks: Sequence[tuple[str, bytes]] = ()) -> BuiltSite:
+    """Write the site of a run to an empty folder. walks: name and slides of each walk-through that is in it.
 
     Raise StateError while a worker is on the run, or if it contains an API key; InputError for a run without rows.
     """
     found = runs.refuse_reading(settle_run(workspace, run))
-    files = SiteFiles()
+    files = SiteFiles(folder)
     with workspace.store.read() as db:
         sources = Sources(machine_names.remover(workspace.settings), _dataset_sha256(db, found.dataset))
         content = read_content(db, found, sources, files.add_texts)
     explorer = fusion_files.find_explorer(workspace, found, labels=True)
     files.finish(content, None if explorer is None else make_file(explorer), walks)
-    machine_names.refuse_secrets(workspace.settings, f"run {found.name}", files.values())
+    written = [folder / path for path in files.paths]
+    machine_names.refuse_secrets(workspace.settings, f"run {found.name}", (file.read_bytes() for file in written))
     name = re.sub(r"[^\w.-]+", "_", found.name).strip("._") or found.id
-    return BuiltSite(files, len(content.rows["pair_id"]), f"{name[:80]}-site")
+    size = sum(file.stat().st_size for file in written)
+    return BuiltSite(files.paths, size, len(content.rows["pair_id"]), f"{name[:80]}-site")
+
+
+def zip_site(workspace: Workspace, run: str, walks: Sequence[tuple[str, bytes]] = ()) -> tuple[BuiltSite, bytes]:
+    """Return the site of a run, and its folder as a zip: the same run gives the same bytes. Raise as `build_site`."""
+    out = BytesIO()
+    with temporary_folder("site") as folder:
+        made = build_site(workspace, run, folder, walks)
+        pack_into(out, lambda: ((f"{made.name}/{path}", (folder / path).read_bytes()) for path in made.paths))
+    return made, out.getvalue()
 
 
 def _dataset_sha256(db: Cursor, dataset: str) -> str:
@@ -78,17 +79,15 @@ def write_site(
     """
     try:
         _refuse_occupied(out, replace)
-        made = build_site(workspace, run, walks)
-        (out / "data").mkdir(parents=True, exist_ok=True)
-        (out / PAGE).unlink(missing_ok=True)
-        for old in out.glob("walk-*.html"):
-            if old.name not in made.files:
-                old.unlink()
-        for old in (out / "data").iterdir():
-            if _OLD_TEXTS.fullmatch(old.name) and f"data/{old.name}" not in made.files:
-                old.unlink()
-        for path, content in made.files.items():
-            replace_file(out / path, content)
+        with temporary_folder("site") as folder:
+            made = build_site(workspace, run, folder, walks)
+            (out / "data").mkdir(parents=True, exist_ok=True)
+            (out / PAGE).unlink(missing_ok=True)
+            for old in (*out.glob("walk-*.html"), *out.glob("data/texts-*.js")):
+                if _OLD.fullmatch(old.name):
+                    old.unlink()
+            for path in made.paths:
+                replace_file(out / path, (folder / path).read_bytes())
     except OSError as error:
         raise explain(error, out) from error
     return made

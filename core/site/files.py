@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from core.file_io import temporary_folder
 from core.plots import theme
 from core.site.content import Row, SiteContent
 
@@ -24,18 +22,18 @@ _STATIC = Path(__file__).parent / "static"
 _ROLES = {role.lower(): colour for role, colour in theme.ROLE_COLOURS.items()}
 
 
-class SiteFiles(Mapping[str, bytes]):
-    """The files of a site by their paths, the page last: equal content gives equal bytes.
+class SiteFiles:
+    """The files of a site, written to a folder as they are made: equal content gives equal bytes.
 
-    They are written to a folder that goes when nobody has this record any more, since there is no room for large ones in memory.
+    paths: in the order in which they were written, the page last.
     """
 
-    def __init__(self) -> None:
-        self._held = ExitStack()
-        self._folder = self._held.enter_context(temporary_folder("site"))
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._waiting: list[Row] = []
-        self._texts: list[str] = []
-        self._paths: list[str] = []
+        self._n_texts = 0
+        self.paths: list[str] = []
+        (folder / "data").mkdir()
 
     def add_texts(self, texts: Row) -> None:
         """Take the texts of the next row."""
@@ -50,42 +48,32 @@ class SiteFiles(Mapping[str, bytes]):
         """
         if self._waiting:
             self._write_texts()
-        run = content.run | {"chunks": len(self._texts), "chunkRows": CHUNK_ROWS}
-        data = {"data/run.js": _script("receiveRun", run), "data/rows.js": _script("receiveRows", content.rows)}
-        static = {path.name: path.read_bytes() for path in sorted(_STATIC.iterdir()) if path.name != PAGE}
-        files = static | {"style.css": _palette().encode() + static["style.css"]}
+        run = content.run | {"chunks": self._n_texts, "chunkRows": CHUNK_ROWS}
+        self._write("data/run.js", _script("receiveRun", run))
+        self._write("data/rows.js", _script("receiveRows", content.rows))
+        for file in sorted(_STATIC.iterdir()):
+            if file.name != PAGE:
+                palette = _palette().encode() if file.name == "style.css" else b""
+                self._write(file.name, palette + file.read_bytes())
+        links = []
+        if fusion is not None:
+            self._write(FUSION, fusion)
+            links.append(_TO_FUSION)
+        for n, (name, slides) in enumerate(walks, start=1):
+            self._write(WALK.format(n), slides)
+            links.append(_TO_WALK.format(file=WALK.format(n), name=html.escape(name)))
         title = html.escape(f"{content.run['name']} · {content.run['dataset']}")
-        links = [] if fusion is None else [_TO_FUSION]
-        links += [_TO_WALK.format(file=WALK.format(n), name=html.escape(name)) for n, (name, _) in enumerate(walks, start=1)]
         page = (_STATIC / PAGE).read_text("utf-8").replace("{links}", "\n  ".join(links))
-        files |= {} if fusion is None else {FUSION: fusion}
-        files |= {WALK.format(n): slides for n, (_, slides) in enumerate(walks, start=1)}
-        files |= {PAGE: page.replace("{title}", title).encode()}
-        for path, script in (data | files).items():
-            self._write(path, script)
-        self._paths = [*data, *self._texts, *files]
+        self._write(PAGE, page.replace("{title}", title).encode())
 
     def _write_texts(self) -> None:
-        n, chunk, self._waiting = len(self._texts), self._waiting, []
-        self._texts.append(TEXTS.format(n))
-        self._write(self._texts[-1], _script(f"receiveTexts({n})", chunk))
+        script = _script(f"receiveTexts({self._n_texts})", self._waiting)
+        self._write(TEXTS.format(self._n_texts), script)
+        self._n_texts, self._waiting = self._n_texts + 1, []
 
     def _write(self, path: str, content: bytes) -> None:
-        self._place(path).write_bytes(content)
-
-    def _place(self, path: str) -> Path:
-        return self._folder / path.replace("/", " ")
-
-    def __getitem__(self, path: str) -> bytes:
-        if path not in self._paths:
-            raise KeyError(path)
-        return self._place(path).read_bytes()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._paths)
-
-    def __len__(self) -> int:
-        return len(self._paths)
+        (self._folder / path).write_bytes(content)
+        self.paths.append(path)
 
 
 def _script(receiver: str, data: Any) -> bytes:

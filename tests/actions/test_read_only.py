@@ -139,7 +139,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "runs": ("add_figure_note add_note delete delete_note delete_preset rename save_preset set_values", ""),
     "same_runs": ("", "find_same_run"),
-    "site": ("build_site write_site", ""),
+    "site": ("build_site write_site zip_site", ""),
     "spaces": ("delete embed", "coverage_of load match_dataset refuse_uncovering specify"),
     "streamed_knn": ("", "predict_file"),
     "studies": ("make_arms run_to_end", "answered_rows cost_of find_done plan_arms server_of"),

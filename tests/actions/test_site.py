@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.site import build_site, write_site
+from core.actions.site import build_site, write_site, zip_site
 from core.actions.workspace import Workspace, open_workspace
 from core.errors import NotFound, StateError
 from tests.commands import core, core_json
@@ -18,9 +18,16 @@ from tests.site.test_files import data_of
 SECRET = "sk-abcdefgh12345678"
 
 
-def test_it_says_what_the_app_says(small_workspace: Workspace) -> None:
-    made = build_site(small_workspace, "debate")
-    rows, texts, run = (data_of(made.files[f"data/{name}.js"]) for name in ("rows", "texts-0000", "run"))
+def files_of(workspace: Workspace, run: str, folder: Path) -> dict[str, bytes]:
+    """The files of a run's site by their paths."""
+    folder.mkdir()
+    made = build_site(workspace, run, folder)
+    return {path: (folder / path).read_bytes() for path in made.paths}
+
+
+def test_it_says_what_the_app_says(small_workspace: Workspace, tmp_path: Path) -> None:
+    made = files_of(small_workspace, "debate", tmp_path / "site")
+    rows, texts, run = (data_of(made[f"data/{name}.js"]) for name in ("rows", "texts-0000", "run"))
     assert rows["pair_id"] == ["Pa_Ga", "Pa_Gb", "Pb_Ga", "Pc_Gc"]
     assert rows["label"] == ["up", "none", "down", None]
     # Of the four briefs of each of three rows, one answers with an option.
@@ -39,10 +46,9 @@ def test_it_says_what_the_app_says(small_workspace: Workspace) -> None:
 
 @pytest.mark.soak
 def test_equal_runs_give_equal_bytes(small_workspace: Workspace) -> None:
-    first, second = build_site(small_workspace, "debate"), build_site(small_workspace, "debate")
-    assert first.files == second.files
-    assert first.as_zip() == second.as_zip()
-    names = zipfile.ZipFile(io.BytesIO(first.as_zip())).namelist()
+    (_, first), (_, second) = zip_site(small_workspace, "debate"), zip_site(small_workspace, "debate")
+    assert first == second
+    names = zipfile.ZipFile(io.BytesIO(first)).namelist()
     assert names[-1] == "debate-site/index.html"
 
 
@@ -70,7 +76,7 @@ def test_it_refuses_a_file_and_a_run_that_is_not_there(small_workspace: Workspac
     assert not (tmp_path / "out").exists()
 
 
-def test_no_secret_and_no_place_of_this_machine(small_workspace: Workspace) -> None:
+def test_no_secret_and_no_place_of_this_machine(small_workspace: Workspace, tmp_path: Path) -> None:
     settings = dataclasses.replace(small_workspace.settings, api_key=SECRET)
     place = f"{settings.workspace}/data/secret.csv"
     with small_workspace.change("test", "error") as (db, _):
@@ -79,11 +85,11 @@ def test_no_secret_and_no_place_of_this_machine(small_workspace: Workspace) -> N
             "WHERE pair_id = 'Pc_Gc'",
             [f"ServerError: http://10.0.0.7:8000/v1 said no, see {place}"],
         )
-    made = b"".join(build_site(small_workspace, "debate").files.values())
+    made = b"".join(files_of(small_workspace, "debate", tmp_path / "site").values())
     assert str(settings.workspace).encode() not in made
     assert b"10.0.0.7" not in made
     assert b"ServerError: a server said no, see secret.csv" in made
     with small_workspace.change("test", "error") as (db, _):
         db.execute("UPDATE prediction SET error = ? WHERE pair_id = 'Pc_Gc'", [f"said {SECRET}"])
     with pytest.raises(StateError, match="contains an API key"):
-        build_site(open_workspace(settings), "debate")
+        zip_site(open_workspace(settings), "debate")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
 
 from core.plots import theme
@@ -15,11 +18,14 @@ HOSTILE = "</script><script>alert(1)</script><!-- \u2028\u2029 \" ' \\ ` ${1} \0
 
 def files(rows: int = 1, text: str = HOSTILE) -> dict[str, bytes]:
     run = {"name": f"<b>{text}", "dataset": "bmdm"}
-    made = SiteFiles()
+    folder = Path(mkdtemp())
+    made = SiteFiles(folder)
     for n in range(rows):
         made.add_texts({"n": n, "text": text})
     made.finish(SiteContent(run, {"pair_id": [text] * rows}))
-    return dict(made)
+    content = {path: (folder / path).read_bytes() for path in made.paths}
+    rmtree(folder)
+    return content
 
 
 def data_of(script: bytes) -> Any:

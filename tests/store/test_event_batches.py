@@ -11,7 +11,7 @@ import pytest
 
 from core.actions import bundles as bundle_actions
 from core.actions.export import RunFormat, encode, export
-from core.actions.site import build_site
+from core.actions.site import zip_site
 from core.actions.workspace import Workspace
 from core.datasets.bundles import differences, read_bundle
 from core.store import Cursor, bundles, rubrics, runs, traces
@@ -77,12 +77,12 @@ def test_a_reader_that_stops_halfway_leaves_nothing_behind(db: Cursor) -> None:
 @pytest.mark.usefixtures("batch_bytes")
 def test_files_of_a_run_are_the_same_however_it_is_read(small_workspace: Workspace) -> None:
     made = bundle_actions.build_bundle(small_workspace, "debate")
-    site = build_site(small_workspace, "debate")
+    site = zip_site(small_workspace, "debate")
     tables = {form: export(small_workspace, "debate", form, with_traces=True)[0] for form in FORMS}
     with pytest.MonkeyPatch.context() as patch:
         for room in (traces, bundles):
             patch.setattr(room, "BATCH_BYTES", 1 << 30)
-        assert dict(build_site(small_workspace, "debate").files) == dict(site.files)
+        assert zip_site(small_workspace, "debate") == site
         whole = bundle_actions.build_bundle(small_workspace, "debate")
         assert differences(read_bundle(whole.content, "a"), read_bundle(made.content, "b")) == []
         again = {form: export(small_workspace, "debate", form, with_traces=True)[0] for form in FORMS}

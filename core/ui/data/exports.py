@@ -81,8 +81,7 @@ def _show_site(context: PageContext, run: Run) -> None:
         return
     with explain_errors():
         with st.spinner("Packing …"):
-            made = site.build_site(context.workspace, run.id, _slides_of(context, run, chosen))
-            content = made.as_zip()
+            made, content = site.zip_site(context.workspace, run.id, _slides_of(context, run, chosen))
         st.download_button("Download the site", content, f"{made.name}.zip", "application/zip", type="primary", on_click="ignore")
         st.caption(f"{made.rows:,} rows, {len(content):,} bytes")
 

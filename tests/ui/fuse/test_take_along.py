@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.actions import fusion_files
-from core.actions.site import build_site
+from core.actions.site import write_site
 from core.actions.workspace import Workspace
 from core.errors import InputError
 from core.explorer.component import ExplorerData, make_file
@@ -108,13 +108,13 @@ def test_report_and_slides_hold_it_as_their_author_wants(
         assert [data["content"]["outcome"] is not None for data in data_in(file)] == has_labels
 
 
-def test_a_site_of_a_fusion_leads_to_it(fused_demo: Workspace) -> None:
-    files = build_site(fused_demo, FUSED).files
-    assert 'href="fusion.html"' in files["index.html"].decode()
-    assert len(data_in(files["fusion.html"])) == 1
-    other = build_site(fused_demo, LABELLED).files
-    assert "fusion.html" not in other
-    assert "{fusion}" not in other["index.html"].decode()
+def test_a_site_of_a_fusion_leads_to_it(fused_demo: Workspace, tmp_path: Path) -> None:
+    fused, other = tmp_path / "fused", tmp_path / "other"
+    write_site(fused_demo, FUSED, fused)
+    assert 'href="fusion.html"' in (fused / "index.html").read_text()
+    assert len(data_in((fused / "fusion.html").read_bytes())) == 1
+    assert "fusion.html" not in write_site(fused_demo, LABELLED, other).paths
+    assert "{fusion}" not in (other / "index.html").read_text()
 
 
 @pytest.mark.browser
