@@ -123,7 +123,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
             hypotheses.add(db, entry, name)
     for name in ("killed", "fused"):
         made.run_folder(sha256_of(name)[:10]).create(RunSpec("evidence_rules", 1, {}, "d1", "ab", ("Pa_Ga",)), fast())
-    walks.add_stop(made, Stop(dataset="d1", walk="first walk", kind="row", title="A row", address="./rows?run=x"))
+    walks.add_stop(made, Stop(dataset="d1", walk="first walk", title="A row", address="./rows?run=x"))
     reports.save_report(made, "paper", {})
     rubrics.add(made, Rubric(name="names-a-pathway", question="Does it name a pathway?"))
     rubrics.add(made, Rubric(name="commits-itself", question="Does it commit itself?"))

@@ -9,7 +9,7 @@ from typing import Final
 from core.actions.workspace import Workspace
 from core.errors import InputError, NotFound
 from core.store import Cursor, changes, datasets, walks
-from core.store.walks import STOP_KINDS, Stop
+from core.store.walks import Stop
 from core.texts import check_name, list_known
 
 REPORT: Final = "Report"  # the list that "Add to report" adds to
@@ -27,8 +27,6 @@ def add_stop(workspace: Workspace, stop: Stop) -> str:
     """
     check_name("walk-through", stop.walk)
     _check_sentence(stop.sentence)
-    if stop.kind not in STOP_KINDS:
-        raise InputError(f"stop: got the kind {stop.kind!r}, expected one of {', '.join(STOP_KINDS)}")
     if not _ADDRESS.fullmatch(stop.address):
         raise InputError(f"stop: got the address {stop.address[:80]!r}, expected that of a view, such as ./rows?run=ID")
     size = 0 if stop.figure is None else len(json.dumps(stop.figure))
@@ -38,7 +36,7 @@ def add_stop(workspace: Workspace, stop: Stop) -> str:
         datasets.find(db, stop.dataset)
         key = walks.add(db, stop, workspace.settings.author)
         changes.bump(db, "walks")
-        detail |= {"stop": key, "kind": stop.kind, "title": stop.title, "run": stop.run, "pair_id": stop.pair_id}
+        detail |= {"stop": key, "title": stop.title, "run": stop.run, "pair_id": stop.pair_id}
     return key
 
 

@@ -27,8 +27,7 @@ from core.report.byline import Byline
 from core.report.captioned import CaptionedFigure
 from core.report.figures.registry import KINDS
 from core.report.printing import as_pdf
-from core.report.question import TITLES
-from core.report.selection import Explorers, Question, ReportSelection, select
+from core.report.selection import Explorers, ReportSelection, select
 from core.report.walk import AT_HOME, Links, walk_file
 from core.store import runs
 
@@ -36,7 +35,6 @@ app = typer.Typer(no_args_is_help=True)
 app.add_typer(walk_commands.app, name="walk", help="Walk-throughs: list, show, export as slides, delete.")
 
 _EXPLORERS = "Movable weights of fusions in the file: with scores by labels, with ranks only, or none."
-_QUESTION = "; ".join(f"{name}: {title}" for name, title in TITLES.items()) + " By default as the choice suggests."
 _SHOWN = 20  # rows of a figure's table; --json has all
 Runs = Annotated[
     str,
@@ -68,7 +66,6 @@ def new(
         ),
     ] = "",
     explorers: Annotated[Explorers, typer.Option(help=_EXPLORERS)] = "labels",
-    question: Annotated[Question | None, typer.Option(help=_QUESTION)] = None,
     title: Annotated[str, typer.Option(help="The finding; by default drafted from the verdict.")] = "",
     abstract: Annotated[str, typer.Option(help="The abstract; by default a draft, marked as one.")] = "",
     authors: Annotated[str, typer.Option(help="Its authors; by default the user who saves it.")] = "",
@@ -84,7 +81,6 @@ def new(
             walks.find_walk(db, walk, found.dataset)
     selection = dataclasses.replace(
         found,
-        question=question,
         title=title.strip(),
         abstract=abstract.strip(),
         authors=authors.strip(),

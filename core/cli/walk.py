@@ -21,7 +21,6 @@ from core.store.walks import Stop
 app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The walk-through's name.", autocompletion=names.complete_walk)]
-_BASE_URL = f"Base address of links; by default that of the settings, else {AT_HOME}."
 Dataset = Annotated[
     str | None,
     typer.Option(help="Its dataset, if several have a walk-through of that name.", autocompletion=names.complete_dataset),
@@ -49,12 +48,12 @@ def show_(context: typer.Context, name: Name, dataset: Dataset = None, as_json: 
 
 
 def _line(place: int, stop: Stop) -> str:
-    line = f"{place:>3}  {stop.kind:10} {stop.title}"
+    line = f"{place:>3}  {stop.title}"
     return f"{line}\n     {stop.sentence}" if stop.sentence else line
 
 
 def _record(stop: Stop) -> dict[str, Any]:
-    names = ("kind", "title", "sentence", "run", "pair_id", "address", "author")
+    names = ("title", "sentence", "run", "pair_id", "address", "author")
     return {**{name: getattr(stop, name) for name in names}, "figure": stop.figure is not None}
 
 
@@ -64,12 +63,11 @@ def export(
     name: Name,
     out: Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")],
     dataset: Dataset = None,
-    base_url: Annotated[str, typer.Option(help=_BASE_URL)] = "",
     replace: ReplaceFile = False,
     as_json: Json = False,
 ) -> None:
     """Write a walk-through as slides in one self-contained file; each stop is a link to its view."""
-    links = Links(base_url or context.obj.settings.base_url or AT_HOME)
+    links = Links(context.obj.settings.base_url or AT_HOME)
     with context.obj.store.read() as db:
         home, stops = walks.find_walk(db, name, dataset)
         page = walk_file(db, home, name, stops, links)

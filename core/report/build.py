@@ -61,7 +61,7 @@ def build_report(
 def make_sections(material: Material, selection: ReportSelection) -> Sections:
     """Return the figures of each chosen kind, in order, each under a key that is the same for the same selection."""
     sections: dict[str, list[tuple[str, CaptionedFigure]]] = {}
-    for kind in kinds_in_order(selection.asks, selection.figure_names):
+    for kind in kinds_in_order(material, selection.figure_names):
         made = KINDS[kind].make(material)
         named = [replace(one, caption=caption_of(material, one)) if one.chart is not None else one for one in made]
         sections[kind] = [(f"{kind}-{i}", one) for i, one in enumerate(named, start=1)]

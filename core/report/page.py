@@ -30,7 +30,7 @@ def make_page(parts: Parts) -> Document:
     material = parts.material
     sections = [
         ("abstract", "Abstract", show_abstract(parts)),
-        ("answer", question_text(material, parts.selection.asks), _answer(parts)),
+        ("answer", question_text(material), _answer(material)),
         ("figures", "Figures", join(_figure(key, found) for key, found in parts.figures)),
         *([("stops", "What to look at", show_part(parts.stops, parts.links))] if parts.stops else []),
         ("runs", "Runs", _runs(material)),
@@ -60,8 +60,8 @@ def show_marks(material: Material) -> list[Html]:
     return [element("p", said, class_="caution")] if said else []
 
 
-def _answer(parts: Parts) -> Html:
-    verdict, *rest = answer_sentences(parts.material, parts.selection.asks)
+def _answer(material: Material) -> Html:
+    verdict, *rest = answer_sentences(material)
     return join([element("p", element("strong", verdict)), *([element("p", " ".join(rest))] if rest else [])])
 
 

@@ -1,17 +1,16 @@
-"""The question that a report answers: which figures come first, the finding as a title, the answer, and a draft of the abstract.
+"""The question that a report answers: is a run better than another, or what does it get wrong? Which figures come first, the
+finding as a title, the answer, and a draft of the abstract.
 
 Everything is drafted from verdicts that pages show too; a person's own texts are in the selection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
-from core.experiments.ledger_words import summary_sentences
 from core.report.figures.paired_changes import verdict_title
 from core.report.material import Material
-from core.report.selection import Question, ReportSelection
+from core.report.selection import ReportSelection
 from core.scoring.comparison_words import comparison_sentences
 from core.scoring.control_words import verdict_sentence
 from core.scoring.sentences import interval_text
@@ -20,68 +19,47 @@ from core.store.runs import Run
 
 MOST_FIGURES = 6  # before the appendix, unless somebody chose the figures
 _SENTENCES = 4  # of an answer in an abstract
-TITLES: Mapping[Question, str] = MappingProxyType(
-    {
-        "better": "Is one run better than another?",
-        "wrong": "What does this run get wrong?",
-        "idea": "Does an idea survive?",
-    }
-)
 # The kinds of figures that answer a question, the most telling first; the others follow in the order of a report.
-FIRST: Mapping[Question, tuple[str, ...]] = MappingProxyType(
-    {
-        "better": ("paired_changes", "ladder", "baselines", "roc_curves", "slices", "rank_scatter"),
-        "wrong": ("baselines", "slices", "reliability", "roc_curves", "brief_lengths", "score_spread"),
-        "idea": ("ledger", "ladder", "paired_changes", "baselines", "roc_curves", "slices"),
-    }
-)
+_IS_BETTER = ("paired_changes", "ladder", "baselines", "roc_curves", "slices", "rank_scatter")
+_GETS_WRONG = ("baselines", "slices", "reliability", "roc_curves", "brief_lengths", "score_spread")
 
 
-def question_text(material: Material, question: Question) -> str:
-    """Return the question with the names of the runs."""
-    first = material.runs[0].name
-    if question == "better" and material.comparisons:
+def question_text(material: Material) -> str:
+    """Return the question: of the comparisons where some are chosen, else what the first run gets wrong."""
+    if material.comparisons:
         return "; ".join(f"Is {b.name} better than {a.name}?" for a, b in material.comparisons)
-    return {"better": f"Is {first} better than the baselines without biology?", "wrong": f"What does {first} get wrong?"}.get(
-        question, TITLES[question]
-    )
+    return f"What does {material.runs[0].name} get wrong?"
 
 
 def find_title(material: Material, selection: ReportSelection) -> str:
     """Return the finding as a title: the author's, else the verdict without its numbers."""
-    return selection.title or _draft_title(material, selection.asks)
+    return selection.title or _draft_title(material)
 
 
-def _draft_title(material: Material, question: Question) -> str:
-    if question == "idea":
-        return answer_sentences(material, question)[0].removesuffix(".")
-    if question == "better" and material.comparisons:
+def _draft_title(material: Material) -> str:
+    if material.comparisons:
         a, b = material.comparisons[0]
         return verdict_title(material.comparison(a.id, b.id), a.name, b.name)
-    run = material.runs[0]
-    misses = _count_misses(material)
-    if question == "wrong" and misses is not None:
-        return f"{run.name} calls {misses[0]:,} of {misses[1]:,} rows wrong"
+    if (counted := _count_misses(material)) is not None:
+        return counted
     return headline({run.name: material.standing(run.id) for run in material.runs}).partition(": ")[0].removesuffix(".")
 
 
-def _count_misses(material: Material) -> tuple[int, int] | None:
-    """Return how many rows the first run calls wrong, of how many that have a call and a label; None if there is none."""
+def _count_misses(material: Material) -> str | None:
+    """Return how many rows the first run calls wrong, of those that have a call and a label; None if there is none."""
     called = material.outcomes.dropna()
-    return None if called.empty else (int((called == "miss").sum()), len(called))
+    wrong = int((called == "miss").sum())
+    return None if called.empty else f"{material.runs[0].name} calls {wrong:,} of {len(called):,} rows wrong"
 
 
-def answer_sentences(material: Material, question: Question) -> list[str]:
+def answer_sentences(material: Material) -> list[str]:
     """Return the answer to the question, the verdict first."""
-    if question == "idea":
-        return summary_sentences(material.ledger_lines) or ["No hypothesis is in the ledger."]
-    if question == "better" and material.comparisons:
-        found = ((comparison_sentences(material.comparison(a.id, b.id), a.name, b.name)) for a, b in material.comparisons)
+    if material.comparisons:
+        found = (comparison_sentences(material.comparison(a.id, b.id), a.name, b.name) for a, b in material.comparisons)
         return [sentence for sentences in found for sentence in sentences]
-    run = material.runs[0]
-    misses = _count_misses(material) if question == "wrong" else None
-    counted = [] if misses is None else [f"{run.name} calls {misses[0]:,} of {misses[1]:,} rows wrong, by its likeliest label."]
-    return [*counted, *_score_sentences(material, run)]
+    counted = _count_misses(material)
+    first = [] if counted is None else [f"{counted}, by its likeliest label."]
+    return [*first, *_score_sentences(material, material.runs[0])]
 
 
 def _score_sentences(material: Material, run: Run) -> list[str]:
@@ -99,23 +77,23 @@ def find_abstract(material: Material, selection: ReportSelection) -> tuple[str, 
     """Return the abstract, and whether it is an unedited draft."""
     if selection.abstract:
         return selection.abstract, False
-    return draft_abstract(material, selection.asks), True
+    return draft_abstract(material), True
 
 
-def draft_abstract(material: Material, question: Question) -> str:
+def draft_abstract(material: Material) -> str:
     """Return the draft: the question and rows, the answer, and all runs beside the baselines without biology."""
     data = material.dataset
     about = ", ".join(filter(None, (data.organism, data.context)))
     where = f" ({about})" if about else ""
     labelled = int(material.counts["rows"].sum() - material.counts["unlabelled"].sum())
     simulated = " These data are simulated." if data.origin == "simulated" else ""
-    asks = f"{question_text(material, question)} The dataset {data.name}{where} has {labelled:,} labelled rows."
-    said = answer_sentences(material, question)[:_SENTENCES]
+    asks = f"{question_text(material)} The dataset {data.name}{where} has {labelled:,} labelled rows."
+    said = answer_sentences(material)[:_SENTENCES]
     beside = headline({run.name: material.standing(run.id) for run in material.runs})
     return " ".join([f"{asks}{simulated}", *said, *([] if beside in said else [beside])])
 
 
-def kinds_in_order(question: Question, kinds: Sequence[str]) -> list[str]:
+def kinds_in_order(material: Material, kinds: Sequence[str]) -> list[str]:
     """Return kinds of figures, those that answer the question first."""
-    first = [kind for kind in FIRST[question] if kind in kinds]
+    first = [kind for kind in (_IS_BETTER if material.comparisons else _GETS_WRONG) if kind in kinds]
     return [*first, *(kind for kind in kinds if kind not in first)]

@@ -12,8 +12,6 @@ from core.report.figures.registry import DEFAULTS, KINDS, kind_named
 from core.store import Cursor, predictions, runs
 
 Explorers = Literal["labels", "ranks", "no"]
-Question = Literal["better", "wrong", "idea"]  # is one run better; what does a run get wrong; does an idea survive
-PRESET = "report"  # the page whose presets the saved selections are
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +19,8 @@ class ReportSelection:
     """The dataset and runs (ids), pairs of a baseline and a run to compare, ids of the rows to show in full, and figures (names).
 
     The first run is the one that stands out. No figures: those of DEFAULTS. explorers: whether each fusion among the runs can be
-    weighed again in the file, with the labels of its rows, by ranks alone, or not. question: None for that of a comparison where
-    one is chosen, else what the first run gets wrong. title, abstract: as somebody wrote them, "" for drafts. authors: "" for who
-    saved it. walk: the name of a walk-through whose stops are in the report, "" for none.
+    weighed again in the file, with the labels of its rows, by ranks alone, or not. title, abstract: as somebody wrote them, ""
+    for drafts. authors: "" for who saved it. walk: the name of a walk-through whose stops are in the report, "" for none.
     """
 
     dataset: str
@@ -32,16 +29,10 @@ class ReportSelection:
     rows: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
     explorers: Explorers = "labels"
-    question: Question | None = None
     title: str = ""
     abstract: str = ""
     authors: str = ""
     walk: str = ""
-
-    @property
-    def asks(self) -> Question:
-        """The question that the report answers."""
-        return self.question or ("better" if self.compare else "wrong")
 
     @property
     def figure_names(self) -> tuple[str, ...]:
@@ -55,7 +46,7 @@ class ReportSelection:
         What is by default is left out, as before it was.
         """
         values = to_json(self)
-        usual = {"explorers": "labels", "question": None, "title": "", "abstract": "", "authors": "", "walk": ""}
+        usual = {"explorers": "labels", "title": "", "abstract": "", "authors": "", "walk": ""}
         return {name: value for name, value in values.items() if name not in usual or value != usual[name]}
 
 

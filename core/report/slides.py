@@ -22,7 +22,7 @@ def make_slides(parts: Parts) -> Document:
     more = sum(one.chart is not None for found in parts.appendix.values() for _, one in found)
     slides = [
         show_words("title", parts.title, _title_parts(parts)),
-        show_words("abstract", question_text(material, parts.selection.asks), [show_abstract(parts)]),
+        show_words("abstract", question_text(material), [show_abstract(parts)]),
         *(_figure(key, found) for key, found in parts.figures if found.chart is not None),
         *(show_slide(key, shown, parts.links) for key, shown in parts.stops.items()),
         *_explorers(material),

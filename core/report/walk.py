@@ -109,11 +109,11 @@ def show_slide(key: str, shown: ShownStop, links: Links) -> Html:
     stop = shown.stop
     address, words = links.of(stop)
     said = stop.sentence or stop.title
-    below = [element("span", stop.title if stop.sentence else stop.kind), " · "]
+    below = [element("span", stop.title), " · "] if stop.sentence else []
     if shown.figure is not None:
         below += [shown.figure.caption, " · "]
     link = element("p", *below, element("a", words, href=address, target="_blank", rel="noopener"), class_="muted")
-    return element("section", element("h2", said), *_stop_content(key, shown), link, class_=f"slide stop {stop.kind}")
+    return element("section", element("h2", said), *_stop_content(key, shown), link, class_="slide stop")
 
 
 def _stop_content(key: str, shown: ShownStop) -> list[Html]:

@@ -338,7 +338,6 @@ CREATE TABLE walk_stop (
     dataset VARCHAR NOT NULL,
     walk VARCHAR NOT NULL,
     position INTEGER NOT NULL,
-    kind VARCHAR NOT NULL,
     run VARCHAR,
     pair_id VARCHAR,
     title VARCHAR NOT NULL,

@@ -6,13 +6,10 @@ import json
 import uuid
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any
 
 from core.store.connection import Cursor
 from core.store.queries import one
-
-StopKind = Literal["row", "brief", "slice", "what-if", "comparison", "figure"]
-STOP_KINDS: tuple[StopKind, ...] = get_args(StopKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +23,6 @@ class Stop:
 
     dataset: str
     walk: str
-    kind: StopKind
     title: str
     address: str
     sentence: str = ""
@@ -39,16 +35,16 @@ class Stop:
     added_at: datetime | None = None
 
 
-_COLUMNS = "id, dataset, walk, position, kind, run, pair_id, title, sentence, address, figure, author, added_at"
+_COLUMNS = "id, dataset, walk, position, run, pair_id, title, sentence, address, figure, author, added_at"
 
 
 def add(cursor: Cursor, stop: Stop, author: str) -> str:
     """Add a stop at the end of its walk-through; return its id."""
     key = uuid.uuid4().hex[:12]
     figure = None if stop.figure is None else json.dumps(stop.figure, sort_keys=True)
-    values = (key, stop.dataset, stop.walk, stop.kind, stop.run, stop.pair_id, stop.title, stop.sentence, stop.address, figure)
+    values = (key, stop.dataset, stop.walk, stop.run, stop.pair_id, stop.title, stop.sentence, stop.address, figure)
     cursor.execute(
-        f"""INSERT INTO walk_stop ({_COLUMNS}) SELECT ?, ?, ?, 1 + coalesce(max(position), 0), ?, ?, ?, ?, ?, ?, ?, ?,
+        f"""INSERT INTO walk_stop ({_COLUMNS}) SELECT ?, ?, ?, 1 + coalesce(max(position), 0), ?, ?, ?, ?, ?, ?, ?,
               now()::TIMESTAMP FROM walk_stop WHERE dataset = ? AND walk = ?""",
         [*values, author, stop.dataset, stop.walk],
     )

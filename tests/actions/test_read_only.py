@@ -260,7 +260,7 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "SpaceRecord": SpaceRecord("s", "s", "loaded", {}, "here", "0", 0, 0, (), None, None, "tester"),
         "Space": make_space("s", ["Pa"], np.ones((1, 2)), "x"),
         "Spec": {"dataset": "bmdm"},
-        "Stop": Stop(dataset="d", walk="w", kind="row", title="t", address="./rows?run=r"),
+        "Stop": Stop(dataset="d", walk="w", title="t", address="./rows?run=r"),
         "FinetuneRequest": finetunes.FinetuneRequest(),
         "TrainingRequest": targets.request(),
         "EvaluationRequest": EvaluationRequest(),

@@ -19,7 +19,7 @@ def stop(small_workspace: Workspace) -> Stop:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate")
     address = f"./rows?run={run.id}&row=Pa_Gb"
-    return Stop(dataset=run.dataset, walk="Monday", kind="row", title="Pa ⟶ Gb", address=address, run=run.id, pair_id="Pa_Gb")
+    return Stop(dataset=run.dataset, walk="Monday", title="Pa ⟶ Gb", address=address, run=run.id, pair_id="Pa_Gb")
 
 
 def sentences(workspace: Workspace, stop: Stop) -> list[str]:
@@ -56,7 +56,6 @@ def test_stops_are_added_worded_moved_and_taken_out(small_workspace: Workspace, 
         ({"address": "javascript:alert(1)"}, "expected that of a view"),
         ({"address": "https://elsewhere.example/rows?x=1"}, "expected that of a view"),
         ({"address": './rows?x="><script>'}, "expected that of a view"),
-        ({"kind": "pie"}, "expected one of row, brief"),
         ({"walk": " "}, "only blanks"),
         ({"sentence": "x" * 401}, "401 characters, expected 400 at most"),
         ({"figure": {"chart": "x" * 4_000_001}}, "expected 4,000,000 at most"),

@@ -68,7 +68,7 @@ def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
     first = report[report.index('id="figures"') : report.index('id="runs"')]
     assert first.count('class="chart"') == MOST_FIGURES
     assert places[0] < places[1]
-    edited = replace(selection, title="Ours", abstract="One.\n\nTwo <b>.", authors="Ada", question="wrong")
+    edited = replace(selection, title="Ours", abstract="One.\n\nTwo <b>.", authors="Ada", compare=())
     page = build_report(little_demo.store, "ours", edited).content.decode()
     assert "<h1>Ours</h1>" in page
     assert "<p>One.</p><p>Two &lt;b&gt;.</p>" in page

@@ -33,7 +33,6 @@ def walked(small_workspace: Workspace) -> Workspace:
     row = Stop(
         dataset=run.dataset,
         walk="Monday",
-        kind="row",
         title="Pa ⟶ Gb",
         address=f"./rows?run={run.id}&row=Pa_Gb",
         sentence=HOSTILE,
@@ -42,8 +41,8 @@ def walked(small_workspace: Workspace) -> Workspace:
     )
     for stop in (
         row,
-        replace(row, kind="figure", title="Labels", address="./scores?part=Slices", sentence="", pair_id=None, figure=figure),
-        replace(row, kind="what-if", title="half and half", address="./fuse?w=0.5", sentence="No change.", pair_id=None),
+        replace(row, title="Labels", address="./scores?part=Slices", sentence="", pair_id=None, figure=figure),
+        replace(row, title="half and half", address="./fuse?w=0.5", sentence="No change.", pair_id=None),
     ):
         walks.add_stop(small_workspace, stop)
     return small_workspace
@@ -59,7 +58,7 @@ def slides_of(workspace: Workspace, links: Links) -> str:
 def test_each_stop_is_a_slide_with_a_link(walked: Workspace) -> None:
     page = slides_of(walked, Links("https://desk.example/"))
     assert page == slides_of(walked, Links("https://desk.example/"))
-    slides = re.findall(r'<section class="slide stop [\w-]+">.*?</section>', page, re.DOTALL)
+    slides = re.findall(r'<section class="slide stop">.*?</section>', page, re.DOTALL)
     addresses = [html.unescape(re.search(r'href="([^"]+)"', slide)[1]) for slide in slides]
     with walked.store.read() as db:
         run = runs.find(db, "debate")
@@ -98,11 +97,11 @@ def test_commands_list_show_export_and_delete(walked: Workspace, tmp_path: Path)
     place = walked.settings.workspace
     assert core_json(place, "report", "walk", "list") == {"walks": [{"name": "Monday", "dataset": "bmdm", "stops": 3}]}
     shown = core_json(place, "report", "walk", "show", "Monday")["stops"]
-    assert [(stop["kind"], stop["figure"]) for stop in shown] == [("row", False), ("figure", True), ("what-if", False)]
+    assert [stop["figure"] for stop in shown] == [False, True, False]
     out = tmp_path / "walk.html"
-    made = core_json(place, "report", "walk", "export", "Monday", "--out", str(out), "--base-url", "https://desk.example")
+    made = core_json(place, "report", "walk", "export", "Monday", "--out", str(out))
     assert (made["path"], made["stops"]) == (str(out), 3)
-    assert out.read_text("utf-8") == slides_of(walked, Links("https://desk.example"))
+    assert out.read_text("utf-8") == slides_of(walked, Links())
     assert core(place, "report", "walk", "export", "Tuesday", "--out", str(tmp_path / "x.html")).status == 1
     site = core_json(place, "report", "site", "debate", "--out", str(tmp_path / "site"), "--walk", "Monday")
     assert site["rows"] == 4

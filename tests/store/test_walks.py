@@ -15,12 +15,8 @@ from core.store.walks import Stop
 def test_stops_come_back_as_they_were_in_order(small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         run = runs.find(db, "debate")
-        first = Stop(
-            dataset=run.dataset, walk="a", kind="row", title="Pa ⟶ Gb", address="./rows?row=Pa_Gb", run=run.id, pair_id="Pa_Gb"
-        )
-        second = replace(
-            first, kind="figure", title="f", run=None, pair_id=None, figure={"title": "é", "chart": {"data": [1.5, None]}}
-        )
+        first = Stop(dataset=run.dataset, walk="a", title="Pa ⟶ Gb", address="./rows?row=Pa_Gb", run=run.id, pair_id="Pa_Gb")
+        second = replace(first, title="f", run=None, pair_id=None, figure={"title": "é", "chart": {"data": [1.5, None]}})
         keys = [walks.add(db, stop, "Ada") for stop in (first, second, replace(first, walk="b"))]
         found = walks.of_walk(db, run.dataset, "a")
         assert [replace(one, id="", position=0, author="", added_at=None) for one in found] == [first, second]

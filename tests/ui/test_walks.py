@@ -33,7 +33,7 @@ def test_a_row_becomes_a_stop_and_part_of_the_report_by_one_click_each(visit: Vi
     app.button(key="to-report-row").click().run()
     assert not app.exception
     [stop], [added] = stops_of(little_copy, walks.USUAL), stops_of(little_copy, walks.REPORT)
-    assert (stop.kind, stop.run) == (added.kind, added.run) == ("row", run.id)
+    assert stop.run == added.run == run.id
     assert stop.address.startswith("./rows?")
     assert f"row={stop.pair_id}" in stop.address
     shared = visit(little_copy, "share", run=run.id)
@@ -44,18 +44,16 @@ def test_a_row_becomes_a_stop_and_part_of_the_report_by_one_click_each(visit: Vi
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    ("page", "kind", "parameters"),
-    [("compare", "comparison", {}), ("scores", "slice", {"part": "Slices"}), ("scores", "slice", {"part": "Curves"})],
+    ("page", "parameters"), [("compare", {}), ("scores", {"part": "Slices"}), ("scores", {"part": "Curves"})]
 )
 def test_a_figure_becomes_a_stop_with_what_is_on_screen(
-    visit: Visit, little_copy: Workspace, page: str, kind: str, parameters: dict[str, Any]
+    visit: Visit, little_copy: Workspace, page: str, parameters: dict[str, Any]
 ) -> None:
     app = visit(little_copy, page, run=the_run(little_copy, LABELLED).id, **parameters)
     button = next(button for button in app.button if str(button.key).startswith("to-walk-"))
     button.click().run()
     assert not app.exception
     [stop] = stops_of(little_copy, walks.USUAL)
-    assert stop.kind == kind
     assert stop.figure is not None
     assert stop.figure["chart"]["data"]
     assert stop.address.startswith(f"./{page}?")
@@ -65,7 +63,7 @@ def test_a_fusion_becomes_a_stop_with_its_weights(visit: Visit, fused_copy: Work
     app = visit(fused_copy, "fuse", run=the_run(fused_copy, LABELLED).id)
     app.button(key="to-walk-fusion").click().run()
     [stop] = stops_of(fused_copy, walks.USUAL)
-    assert (stop.kind, "in P(DE)" in stop.title) == ("what-if", True)
+    assert "in P(DE)" in stop.title
     assert stop.sentence.startswith("This fusion changes the mean by ")
     assert stop.figure is not None
     assert stop.figure["title"].startswith("Weights of ")  # the plane, with the weights on screen
@@ -73,7 +71,7 @@ def test_a_fusion_becomes_a_stop_with_its_weights(visit: Visit, fused_copy: Work
 
 def test_stops_are_worded_moved_and_taken_out_on_share(visit: Visit, little_copy: Workspace) -> None:
     run = the_run(little_copy, LABELLED)
-    first = Stop(dataset=run.dataset, walk="Monday", kind="row", title="one", address="./rows?row=a", run=run.id)
+    first = Stop(dataset=run.dataset, walk="Monday", title="one", address="./rows?row=a", run=run.id)
     keys = [walks.add_stop(little_copy, stop) for stop in (first, replace(first, title="two"))]
     app = visit(little_copy, "share", run=run.id, tab="Walk-throughs")
     assert not app.exception
@@ -122,7 +120,7 @@ def test_a_walk_through_plays_by_the_arrow_keys(open_tab: OpenTab, little_copy: 
     if chromium() is None:
         pytest.skip("needs Chromium on the path")
     run = the_run(little_copy, LABELLED)
-    stop = Stop(dataset=run.dataset, walk="Monday", kind="what-if", title="one", address="./fuse?w=1", sentence="Half is less.")
+    stop = Stop(dataset=run.dataset, walk="Monday", title="one", address="./fuse?w=1", sentence="Half is less.")
     walks.add_stop(little_copy, stop)
     with serving(little_copy.settings.workspace) as server:
         tab = open_tab()

@@ -63,7 +63,7 @@ def _make_stop(choice: FusionChoice, baseline: Run, prepared: LiveFusion, walk: 
     shares = "; ".join(f"{name} by {de:.2f} in P(DE), {up:.2f} in P(up | DE)" for name, de, up in parts)
     title = f"{choice.base.name} with {shares}, against {baseline.name}"
     address = stop_buttons.address_of_view()
-    stop = Stop(dataset=choice.dataset.id, walk=walk, kind="what-if", title=title, address=address, run=choice.base.id)
+    stop = Stop(dataset=choice.dataset.id, walk=walk, title=title, address=address, run=choice.base.id)
     plane = figures.draw_plane(choice, prepared) if choice.labelled else None
     if plane is None:
         return stop

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import streamlit as st
 
@@ -17,8 +17,8 @@ from core.actions import walks
 from core.records import from_json
 from core.report.figures.registry import KINDS
 from core.report.parts import Parts
-from core.report.question import TITLES, find_abstract, find_title
-from core.report.selection import Explorers, Question, ReportSelection, select
+from core.report.question import find_abstract, find_title
+from core.report.selection import Explorers, ReportSelection, select
 from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.linked import bind, choose_one, choose_several
@@ -43,8 +43,6 @@ _ROWS_HELP = "Each with its dossier, texts and audit, in every chosen run that h
 def choose(context: PageContext, run: Run) -> ReportSelection | None:
     """Show the choices of a report and return them; None without a run. Raise InputError for rows that no chosen run has."""
     names = {each.id: each.name for each in context.runs}
-    questions = {str(question): title for question, title in TITLES.items()}
-    question = choose_one(st.selectbox, "question", "It answers", questions, placeholder="by the choice of runs")
     chosen = choose_several(st.multiselect, "runs", "Runs (the first is highlighted)", names, [run.id])
     shared = {key: loaders.shared_row_counts(key) for key in chosen}
     pairs = {f"{a}|{b}": f"{names[b]} against {names[a]}" for a, b in permutations(chosen, 2) if shared[a].get(b)}
@@ -60,9 +58,7 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
     walk = _choose_walk(context)
     with st.expander("Figures and rows"):
         titles = {name: kind.title for name, kind in KINDS.items()}
-        figures = choose_several(
-            st.multiselect, "figures", "Figures", titles, placeholder="six for the question, the others in an appendix"
-        )
+        figures = choose_several(st.multiselect, "figures", "Figures", titles, placeholder="six, the others in an appendix")
         rows = st.text_area("Rows in full, one id a line", height=100, help=_ROWS_HELP, **bind("rows"))
         methods = {each.id: each.method for each in context.runs}
         explorers = _choose_explorers() if any(methods[key] == "fusion" for key in chosen) else "labels"
@@ -71,7 +67,7 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
     ids = [word for line in (rows or "").splitlines() for word in line.replace(",", " ").split()]
     with context.workspace.store.read() as db:
         found = select(db, chosen, [pair.split("|") for pair in compared], ids, figures, explorers)
-    return replace(found, question=cast(Question | None, question), walk=walk)
+    return replace(found, walk=walk)
 
 
 def _choose_walk(context: PageContext) -> str:
@@ -129,7 +125,7 @@ def apply_saved(saved: Mapping[str, Any], name: str) -> None:
         "pairs": ["|".join(pair) for pair in selection.compare] or "",
         "figures": list(selection.figures),
     }
-    one = {"question": selection.question, "added": selection.walk or _NO_WALK}
+    one = {"added": selection.walk or _NO_WALK}
     # Also in the address: for another run, the page is a new view, which reads its choices there.
     links.set_parameters({"dataset": selection.dataset, "run": selection.runs[0], **chosen, **one})
     st.session_state.update({f"id-{choice}": value for choice, value in (chosen | one).items()})

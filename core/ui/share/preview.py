@@ -65,8 +65,8 @@ def show(parts: Parts) -> None:
             st.caption(f":orange[⚠ {as_text(DRAFT)}]")
         for part in text.split("\n\n"):
             st.markdown(as_text(part))
-        st.markdown(f"#### {as_text(question_text(material, selection.asks))}")
-        verdict, *rest = answer_sentences(material, selection.asks)
+        st.markdown(f"#### {as_text(question_text(material))}")
+        verdict, *rest = answer_sentences(material)
         st.markdown(f"**{as_text(verdict)}**")
         if rest:
             st.text(" ".join(rest))

@@ -110,7 +110,6 @@ def show_stop_buttons(chart: go.Figure, name: str, found: CaptionedFigure) -> No
         return Stop(
             dataset=dataset.id,
             walk=walk,
-            kind=stop_buttons.kind_of_page(),
             title=found.title,
             address=stop_buttons.address_of_view(),
             sentence=found.sentence[: walks.LONGEST],

@@ -119,7 +119,7 @@ def _stop_of_row(run: Run, pair_id: str, walk: str) -> Stop:
         "rows", **(links.read_parameters() | {"dataset": [run.dataset], "run": [run.id], "row": [pair_id]})
     )
     title = pair_id.replace("_", " ⟶ ", 1)
-    return Stop(dataset=run.dataset, walk=walk, kind="row", title=title, address=address, run=run.id, pair_id=pair_id)
+    return Stop(dataset=run.dataset, walk=walk, title=title, address=address, run=run.id, pair_id=pair_id)
 
 
 def _show_step(key: str, ids: Sequence[str], place: int) -> None:

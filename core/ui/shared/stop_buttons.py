@@ -9,13 +9,11 @@ import streamlit as st
 from core.actions import walks
 from core.actions.workspace import Workspace
 from core.report.walk import AT_HOME, Links
-from core.store.walks import Stop, StopKind
+from core.store.walks import Stop
 from core.ui.shared import links
 
 # Session keys: the walk-through that receives stops, and the page on screen.
 _WALK, _PAGE = "_walk", "_page_of_stops"
-# The kind of stop of a page's figures; on other pages it is a figure.
-_KINDS: dict[str, StopKind] = {"compare": "comparison", "fuse": "what-if", "scores": "slice"}
 Make = Callable[[str], Stop]  # the stop as one of the walk-through of a name
 
 
@@ -38,11 +36,6 @@ def links_of_stops() -> Links:
     """Return the base address of links in stops: that of the settings, else that of this page."""
     opened = (st.context.url or "").rpartition("/")[0]
     return Links(links.base_address() or (opened if opened.startswith("http") else AT_HOME))
-
-
-def kind_of_page() -> StopKind:
-    """Return the kind of stop for figures of the page on screen."""
-    return _KINDS.get(st.session_state.get(_PAGE, ""), "figure")
 
 
 def address_of_view() -> str:
