@@ -63,7 +63,7 @@ RECORDS: Mapping[str, Any] = {
     "saved benchmark": SavedBenchmark(parse_benchmark(BENCHMARK, "b"), "d1", ("a_b",), {"A": {(0, 1): "x"}, "B": {}}),
     "import": Imported("a.csv", "pairs", "bmdm", 2, (Rejected("a.csv", 3, "bad label", "got x"),)),
 }
-STORED: Mapping[str, str] = {  # what earlier versions wrote, to the byte
+STORED: Mapping[str, str] = {  # to the byte: identities and journals rest on it
     "run": (
         '{"method": "debate", "version": 2, "options": {"rounds": 1, "w": 0.5, "context": "kit"}, '
         '"dataset": "d1", "dataset_sha256": "ab", "rows": ["a_b", "c_d"], "model": "m", "seed": 3, "repeat": 1, '
@@ -79,7 +79,9 @@ STORED: Mapping[str, str] = {  # what earlier versions wrote, to the byte
         '{"servers": "http://127.0.0.1:1/v1", "concurrency": 16, "rows_in_flight": 16, "token_budget": 5, '
         '"cached": true, "unanswered_limit": 16, "timeout_s": 3.0, "retries": 5, "backoff_s": 0.5, '
         '"longest_backoff_s": 30.0, "longest_wait_s": 120.0, "max_answer_mb": 4.0, "longest_outage_s": 3600.0, '
-        '"backend": "local", "ray_address": ""}'
+        '"backend": "local", "ray_address": "", "calls": {"temperature": null, "top_p": null, "top_logprobs": null, '
+        '"extra_body": "", "leave_out": [], "limit_name": "max_completion_tokens", "extra_headers": "", '
+        '"auth_header": "Authorization", "api_version": ""}}'
     ),
     "fine-tune": (
         '{"base": "m", "dataset": "d1", "dataset_name": "bmdm", "data_sha256": "ab", "train": 3, "validation": 1, '

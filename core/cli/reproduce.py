@@ -9,8 +9,8 @@ import typer
 
 from core.actions.reproduction import reproduce_numbers
 from core.cli.base import Json, say_progress, show
+from core.experiments.reproduce import VERDICTS, Reproduced, summarize
 from core.experiments.reproduce import as_json as json_of
-from core.experiments.reproduce import describe, summarize
 
 app = typer.Typer()
 
@@ -29,3 +29,11 @@ def reproduce(
     groups = groupby(results, lambda result: f"{result.title}: {result.source}")
     lines = [line for title, group in groups for line in (title, *map(describe, group))]
     show(json_of(results), as_json, "\n".join([*lines, "", summarize(results)]))
+
+
+def describe(result: Reproduced) -> str:
+    """Describe a number in a line."""
+    within = f" ± {result.tolerance:g}" if result.tolerance else ""
+    published, ours = f"{result.published:,.5g}{within}", "–" if result.ours is None else f"{result.ours:,.5g}"
+    line = f"  {result.name:34} published {published:18} ours {ours:10} {VERDICTS[result.agrees]}"
+    return f"{line}: {result.why}" if result.why else line

@@ -36,7 +36,6 @@ ROWS_A_CALL = 4  # in a batch: more would be lost with it, fewer would leave mor
 MAX_CHARACTERS = 300  # of Ray's own errors
 MAX_LOSSES = 5  # of tasks that had a row: it may be what kills them
 
-
 Work = tuple[RowMethod, Context, str]  # of all batches, without a client; and the version of the driver's code
 
 

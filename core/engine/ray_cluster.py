@@ -15,7 +15,6 @@ import socket
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -37,6 +36,8 @@ OWN_STORE_BYTES = 200_000_000  # of shared memory, for the data that all rows ne
 _PURPOSE = "the backend ray"
 _PREFIX = "perturbdesk-ray-"  # of folders in /tmp: a socket's path has at most 107 bytes
 _LOCK = "driver.lock"  # held as long as the driver of such a folder lives
+# A cluster of our own listens on the loopback interface only and requires a token, which Ray reads once in a process.
+_OWN = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
 def check_ray(settings: ExecutionSettings, method: Method, options: Mapping[str, Any]) -> None:
@@ -60,7 +61,7 @@ def check_cluster(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
     except (OSError, UnicodeError) as error:  # of an invalid host, such as a..b
-        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        why = getattr(error, "strerror", None) or error
         expected = "expected the HOST:PORT that `ray start --head` prints, or auto"
         raise Unreachable(f"ray address {address}: no connection ({why}), {expected}") from error
 
@@ -69,12 +70,6 @@ def refuse_other_version(version: str) -> None:
     """Raise StateError if other code than the driver's, of this version, runs here."""
     if describe_version() != version:
         raise StateError(f"ray: a node has PerturbDesk {describe_version()}, expected {version} as the driver")
-
-
-@cache
-def _own_environment() -> dict[str, str]:
-    """Return what makes Ray listen on the loopback interface only and require a token, which it reads once in a process."""
-    return {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
 def _log_lines(data: Mapping[str, Any], *_: object, **__: object) -> None:
@@ -101,7 +96,7 @@ class Cluster:
     def __init__(self, address: str) -> None:
         check_cluster(address)
         # Ray and its processes read it when Ray is imported.
-        environment = {"RAY_USAGE_STATS_ENABLED": "0"} | ({} if address else _own_environment())
+        environment = {"RAY_USAGE_STATS_ENABLED": "0"} | ({} if address else _OWN)
         self._before = {name: os.environ.get(name) for name in environment}
         os.environ |= environment
         self.ray = require_package("ray", _PURPOSE, REQUIREMENTS)
@@ -158,8 +153,7 @@ class Cluster:
         try:
             return self.ray.put(value)
         except self.ray.exceptions.RayError as error:
-            why = " ".join(str(error).split())
-            raise StateError(f"ray: cannot put the shared data into the object store ({why})") from error
+            raise self.error_of(error) from error
 
     def start_batch(self, function: Callable[..., Iterator[Any]], *arguments: Any) -> Any:
         """Start a generator as a task, without retries; return an async iterator of references to what it yields."""
@@ -179,8 +173,7 @@ class Cluster:
                 waiting.append(call.remote(describe_version(), function, item, everywhere))
                 if len(waiting) >= most:
                     yield self.ray.get(waiting.popleft())
-            while waiting:
-                yield self.ray.get(waiting.popleft())
+            yield from map(self.ray.get, waiting)
         except self.ray.exceptions.RayError as error:
             raise self.error_of(error) from error
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import wraps
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-import pandas as pd
 
 from core import embeddings
 from core.audit.debate_audit import audit_debate
@@ -27,7 +25,6 @@ from core.scoring import public_noise, run_scores
 from core.stats import bootstrap, power
 from core.stats.arrays import Floats
 from core.stats.auroc import auroc
-from core.stats.calibration import tie_bounds
 from core.stats.count_controls import score_count_controls
 from core.stats.official_score import point_score
 from core.stats.ranks import percentiles, round_for_ranks
@@ -42,6 +39,7 @@ from core.transfer.row_index import RowIndex
 LIST = tomllib.loads(Path(__file__).with_name("published_numbers.toml").read_text("utf-8"))
 VERDICTS = {True: "agrees", False: "differs", None: "not computed"}
 _LOO, _AXES = EvaluationProtocol("loo"), ("de", "dir")
+_PARTS = ("prediction_up", "prediction_down")
 _KINDS = {"text": "text", "minilm": "sentences", "string": "network", "lps": "response"}  # of a space
 _PACKS = {"text": "gene_desc", "minilm": "gene_desc", "string": "string_edges", "lps": "hagai_lps_prior"}
 _SVD = "the randomized SVD behind this space depends on the order of the texts and on the library's version"
@@ -86,10 +84,9 @@ def choose_numbers(only: str | None) -> tuple[Reproduced, ...]:
 
     Raise NotFound without a match.
     """
-    groups = {group["name"]: group for group in LIST["groups"]}
     numbers = [
         Reproduced(
-            f"{name}.{entry['name']}",
+            f"{group['name']}.{entry['name']}",
             group["title"],
             entry.get("source", group["source"]),
             entry["published"],
@@ -97,12 +94,13 @@ def choose_numbers(only: str | None) -> tuple[Reproduced, ...]:
             (*group["needs"], *entry.get("needs", ())),
             {"compute": group["compute"], **entry},
         )
-        for name, group in groups.items()
+        for group in LIST["groups"]
         for entry in group["numbers"]
     ]
     chosen = tuple(n for n in numbers if not only or n.name.startswith(only) or fnmatchcase(n.name, only))
     if not chosen:
-        expected = f"expected a name, its beginning ({', '.join(groups)}) or a pattern"
+        groups = ", ".join(group["name"] for group in LIST["groups"])
+        expected = f"expected a name, its beginning ({groups}) or a pattern"
         raise NotFound(f"published numbers {only!r}: unknown; {expected}")
     return chosen
 
@@ -342,11 +340,11 @@ def _base(files: Files) -> Scores:
     return scores_from_probabilities(rows["p_de"], rows["p_up_given_de"])
 
 
-def _parts(files: Files, key: str) -> tuple[Floats, Floats]:
+def _parts(files: Files, key: str) -> tuple[Floats, ...]:
     """Return prediction_up and prediction_down of a file, in the order of the debate's rows."""
     order, rows = (load(files, each, predictions.frame) for each in ("sharp", key))
     rows = rows.set_index("pair_id").loc[order["pair_id"]]
-    return rows["prediction_up"].to_numpy(), rows["prediction_down"].to_numpy()
+    return tuple(rows[part].to_numpy() for part in _PARTS)
 
 
 @once
@@ -402,43 +400,29 @@ def _resampled(files: Files) -> dict[str, Any]:
     return {u: bootstrap.bootstrap_score(*given, plan, rows.pert, rows.gene).mean for u, plan in plans.items()}
 
 
-_NOT_PUBLISHED = {
-    "knn": "the published step used a Geneformer kNN, whose scores of labelled rows were not published",
-    "embedding": "which embeddings were swapped was not published",
-    "weight": "the published re-weighting was of Geneformer and scGPT, whose scores of labelled rows were not published",
-}
-# A kNN to fuse with the model: space, whether it is centred, its name; and what replaces it in a swap.
-_STRING, _TEXT, _MINILM = ("string", False, "STRING"), ("text", False, "TF-IDF"), ("minilm", True, "MiniLM (centred)")
-_SWAPS = {_MINILM: _TEXT, _TEXT: _STRING}
+_SWAPPED_FOR = {"minilm": "text", "text": "string"}
 
 
 def public_change(files: Files, wanted: Wanted) -> Computed:
-    """Return the smallest difference seen with 80% power on a public half, or a published step's z."""
-    change, arms = wanted["change"], []
-    for arm in (_MINILM, _TEXT, _STRING):
-        with suppress(MissingPackage, NotHere):
-            arms += [arm] if [_space(files, space) for space, *_ in (arm, _SWAPS.get(arm, arm))] else []
-    if _TEXT not in arms:
-        raise NotHere("two spaces are needed, from gene_desc.json and string_edges.json, and one is missing in this workspace")
-    arms = [arm for arm in arms if arm in _SWAPS or change != "embedding"]
-    errors = [_change_error(files, change, arm) for arm in arms]
-    names = [f"{arm[2]} to {_SWAPS[arm][2]}" if change == "embedding" else arm[2] for arm in arms]
-    seen = [power.detectable_difference(se) for se in errors]
-    listed = ", ".join(f"{name} {difference:.4f}" for name, difference in zip(names, seen, strict=True))
-    note = f"{_NOT_PUBLISHED[change]}: the difference detected with 80% power depends on the kNN's space, here {listed}"
-    return (wanted["step"] / errors[0] if "step" in wanted else seen[0]), note
+    """Return the smallest difference seen with 80% power on a public half, or a published step's z.
 
-
-@once
-def _change_error(files: Files, change: str, arm: tuple[str, bool, str]) -> float:
-    """Return the standard error of a paired change in the mean score on one public half."""
-    (labels, rows, _), before = _pool(files), _fused_pool(files, *arm[:2])
-    if change == "knn":
-        before, after = _scored(files).scores, before
-    else:
-        after = _fused_pool(files, *(_SWAPS[arm][:2] if change == "embedding" else (*arm[:2], 0.7)))
+    Ours is of the first space whose encoder is installed: MiniLM (centred) or TF-IDF.
+    """
+    try:
+        _space(files, space := "minilm")
+    except MissingPackage:
+        space = "text"
+    centre = space == "minilm"
+    fused, (labels, rows, _) = _fused_pool(files, space, centre), _pool(files)
+    before, after = {
+        "knn": lambda: (_scored(files).scores, fused),
+        "embedding": lambda: (fused, _fused_pool(files, _SWAPPED_FOR[space], False)),
+        "weight": lambda: (fused, _fused_pool(files, space, centre, 0.7)),
+    }[wanted["change"]]()
     part = power.PublicPart(904, "row", 1)
-    return power.public_change_noise(labels, before, after, part, rows.pert, rows.gene).se
+    se = power.public_change_noise(labels, before, after, part, rows.pert, rows.gene).se
+    value = wanted["step"] / se if "step" in wanted else power.detectable_difference(se)
+    return value, f"{wanted['note']}; ours is of a kNN in the space {space}"
 
 
 def missing(_files: Files, wanted: Wanted) -> Computed:
@@ -483,100 +467,36 @@ _INCREASING: Mapping[str, Callable[[Floats], Floats]] = {
 
 
 def calibration(files: Files, wanted: Wanted) -> Computed:
-    """Return what an increasing function changes in an AUROC. Raise NotHere for a perfect tie-breaker."""
+    """Return what an increasing function changes in an AUROC."""
     rows = _scored(files)
     task = tasks(rows.arrays.outcome, rows.scores)[_AXES.index(wanted["axis"])]
     positive, values = task.positive[task.rows], task.values[task.rows]
-    if wanted["what"] == "ceiling":
-        bounds = tie_bounds(positive, values)
-        own = f"{bounds.ceiling - bounds.auroc:+.4f} ({bounds.tied_pairs:.2%} of its pairs are ties)"
-        raise NotHere(
-            "needs the debate's predictions of its 250 labelled rows, which were not published; on the labelled pool a perfect "
-            f"tie-breaker adds {own}; `perturbdesk ablation run calibration_ties` has the intervals"
-        )
     return abs(auroc(positive, _INCREASING[wanted["what"]](values)) - auroc(positive, values))
 
 
-OFFICIAL = "up / (up + down) of the means over seeds"
-PROGRAM = "up / (up + down + 1e-9) of the means"  # of the published entry: often above the sum
-
-
-def seed_definitions(files: Files, wanted: Wanted) -> Computed:
-    """Return the DIR of a pool with several seeds a row; the note has that of ten definitions.
-
-    Without the pool, raise NotHere with the effect of the program's definition on a larger one.
-    """
-    try:
-        find(files, wanted["pool"])
-    except NotHere as error:
-        scores, n = direction_scores(files, wanted["larger"]), len(_scored(files, wanted["larger"]))
-        raise NotHere(
-            f"{error}. Its program ranks by {PROGRAM}, which on the {n:,} rows of the larger pool moves DIR from "
-            f"{scores[OFFICIAL]:.4f} to {scores[PROGRAM]:.4f}"
-        ) from error
-    scores, sought = direction_scores(files, wanted["pool"]), wanted["sought"]
-    giving = [name for name, score in scores.items() if abs(score - sought) < wanted["within"]]
-    words = f"{' and '.join(giving)} gives it" if giving else f"none of {len(scores)} definitions gives {sought:g}"
-    return scores[OFFICIAL], f"{words}: {'; '.join(f'{name} {score:.4f}' for name, score in scores.items())}"
-
-
-def direction_scores(files: Files, pool: str) -> dict[str, float]:
-    """Return the DIR of a pool by each definition; an unreadable answer is a third."""
-    rows, answers = _scored(files, pool), load(files, pool, traces.answers_by_seed)
-    outcome, ids = rows.arrays.outcome, rows.frame["pair_id"].tolist()
-    tables = [answers.pivot(index="pair_id", columns="stage", values=f"prediction_{way}") for way in ("up", "down")]
-    up, down = (table.reindex(ids).fillna(1 / 3).to_numpy(dtype=np.float64) for table in tables)
-    chosen = outcome.directed
-    return {name: auroc(outcome.up[chosen], values[chosen]) for name, values in definitions(up, down).items()}
-
-
-def definitions(up: Floats, down: Floats) -> dict[str, Floats]:
-    """Return what ten definitions rank, each of shape (n_rows,); up, down: (n_rows, n_seeds)."""
-    mean_up, mean_down, total = up.mean(axis=1), down.mean(axis=1), up + down
-    share = np.divide(up, total, out=np.full_like(up, 0.5), where=total > 0)
-    changed = total > 0.5
-    n = changed.sum(axis=1)
-    of_changed = np.divide((share * changed).sum(axis=1), n, out=np.full(len(n), 0.5), where=n > 0)
-    odds = np.log(np.maximum(up, 1e-300)) - np.log(np.maximum(down, 1e-300))
-    votes = (up > 0.5).sum(axis=1) - (down > 0.5).sum(axis=1)
-    return {
-        OFFICIAL: mean_up / np.where(mean_up + mean_down > 0, mean_up + mean_down, 1.0),
-        PROGRAM: mean_up / (mean_up + mean_down + 1e-9),
-        "up − down": mean_up - mean_down,
-        "up": mean_up,
-        "1 − down": 1 - mean_down,
-        "mean over seeds of up / (up + down)": share.mean(axis=1),
-        "mean over seeds of log(up / down)": odds.mean(axis=1),
-        "mean over seeds of the rank of up / (up + down)": np.mean([percentiles(seed) for seed in share.T], axis=0),
-        "mean over the seeds that answer a change": of_changed,
-        "answers up − answers down": votes.astype(np.float64),
-    }
+def seed_definition(files: Files, wanted: Wanted) -> Computed:
+    """Return the DIR of a pool with several seeds a row; an unreadable answer is a third."""
+    rows = _scored(files, wanted["pool"])
+    answers, ids = load(files, wanted["pool"], traces.answers_by_seed), rows.frame["pair_id"]
+    by_seed = (answers.pivot(index="pair_id", columns="stage", values=way).reindex(ids) for way in _PARTS)
+    up, down = (seeds.fillna(1 / 3).mean(axis=1).to_numpy(np.float64) for seeds in by_seed)
+    share = up / np.where(up + down > 0, up + down, 1.0)
+    direction = tasks(rows.arrays.outcome, scores_from_probabilities(up + down, share))[1]
+    return auroc(direction.positive[direction.rows], direction.values[direction.rows])
 
 
 def as_json(results: Sequence[Reproduced]) -> dict[str, Any]:
     """Return the JSON of `reproduce`."""
     keys = ("name", "published", "ours", "tolerance", "agrees", "source")
-    rows = [{key: getattr(each, key) for key in keys} for each in results]
-    words = [{"why": each.why or None, "note": each.note or None, "group": each.title} for each in results]
-    return {"numbers": [row | of_row for row, of_row in zip(rows, words, strict=True)]}
-
-
-def as_table(results: Sequence[Reproduced]) -> pd.DataFrame:
-    """Return the same with a column verdict, and NaN for no number."""
-    frame = pd.DataFrame(as_json(results)["numbers"]).astype({"ours": "float64"})
-    verdicts = [VERDICTS[each.agrees] for each in results]
-    return frame.assign(number=frame["name"], verdict=verdicts, why=frame["why"].fillna(""))
+    return {
+        "numbers": [
+            {key: getattr(each, key) for key in keys} | {"why": each.why or None, "note": each.note or None, "group": each.title}
+            for each in results
+        ]
+    }
 
 
 def summarize(results: Sequence[Reproduced]) -> str:
     """Return a sentence with the counts of numbers that agree, differ and cannot be computed."""
     agree, differ, none = (sum(each.agrees is verdict for each in results) for verdict in VERDICTS)
     return f"{agree:,} of {len(results):,} published numbers agree, {differ:,} differ, {none:,} cannot be computed here."
-
-
-def describe(result: Reproduced) -> str:
-    """Describe a number in a line."""
-    within = f" ± {result.tolerance:g}" if result.tolerance else ""
-    published, ours = f"{result.published:,.5g}{within}", "–" if result.ours is None else f"{result.ours:,.5g}"
-    line = f"  {result.name:34} published {published:18} ours {ours:10} {VERDICTS[result.agrees]}"
-    return f"{line}: {result.why}" if result.why else line

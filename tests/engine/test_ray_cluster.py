@@ -46,7 +46,7 @@ def test_what_the_object_store_does_not_take_is_said_so(ray: Any, monkeypatch: p
     monkeypatch.setattr(ray, "put", put)
     cluster = Cluster("auto")
     try:
-        with pytest.raises(StateError, match=r"ray: cannot put the shared data into the object store \(.*no room"):
+        with pytest.raises(StateError, match=r"ray: .*no room"):
             cluster.share(1)
     finally:
         cluster.close()

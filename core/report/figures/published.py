@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.experiments.reproduce import Reproduced, as_table, summarize
+import pandas as pd
+
+from core.experiments.reproduce import VERDICTS, Reproduced, as_json, summarize
 from core.plots import published_differences
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
@@ -15,6 +17,13 @@ _CAPTION = (
     "{n:,} published numbers · each recomputed from the files of this workspace, with its tolerance; numbers that cannot be "
     "computed here have no dot (see the table)"
 )
+
+
+def as_table(results: Sequence[Reproduced]) -> pd.DataFrame:
+    """Return the numbers of `reproduce` with a column verdict, and NaN for no number."""
+    frame = pd.DataFrame(as_json(results)["numbers"]).astype({"ours": "float64"})
+    verdicts = [VERDICTS[each.agrees] for each in results]
+    return frame.assign(number=frame["name"], verdict=verdicts, why=frame["why"].fillna(""))
 
 
 def of_numbers(found: Sequence[Reproduced], whose: str) -> CaptionedFigure:
