@@ -9,8 +9,8 @@ import pytest
 from core.actions.imports import import_paths
 from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import open_workspace
+from core.cli.reproduce import describe
 from core.config import Settings
-from core.experiments.reproduce import describe
 from soak.conftest import Record
 from tests.conftest import SHARED_DATA
 from tests.real.test_reproduce import DIFFER

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from core.datasets import demo_debate, demo_world
 from core.datasets.demo_world import World
-from core.types import Evidence, Label, Pair, RowResult
+from core.types import Label, Pair, RowResult
 
-SAMPLE = 2_400  # labelled rows that the labelled runs are about
+SAMPLE = 1_200  # labelled rows that the labelled runs are about
 ONE_IN = 4  # of these, how many the agent is about
 _RULE = "Simulated by rule, no language model: "
 _RUNS = (
@@ -40,7 +40,7 @@ class DemoRun(NamedTuple):
 class Demo(NamedTuple):
     """A dataset, a gene space and four runs.
 
-    pairs: 7,700 labelled rows of split "train" and 1,800 unlabelled of "test", sharing no symbol. embedding: shape
+    pairs: 7,700 labelled rows of split "train" and 600 unlabelled of "test", sharing no symbol. embedding: shape
     (len(genes), 64), for the 95% of all symbols in `genes`. descriptions: a sentence or two for every symbol.
     """
 
@@ -70,25 +70,20 @@ def simulate(seed: int = 0) -> Demo:
         demo_debate.debates(sampled, run_rngs[0]),
         demo_debate.debates(sampled, run_rngs[1], collapsed=True),
         demo_debate.debates(unseen, run_rngs[2]),
-        demo_debate.agent_rows(sampled[::ONE_IN], run_rngs[3]),
+        demo_debate.ask_agent(sampled[::ONE_IN], run_rngs[3]),
     )
     runs = tuple(DemoRun(*told, of_run) for told, of_run in zip(_RUNS, rows, strict=True))
     return Demo(
-        (*_pairs(world, "train"), *_pairs(world, "test")),
+        tuple(_pairs(world)),
         tuple(world.symbols[i] for i in covered.tolist()),
         world.embedding[covered],
         runs,
-        {world.symbols[i]: _describe(library.gene_info(i)) for i in used.tolist()},
+        {world.symbols[i]: library.describe(i) for i in used.tolist()},
     )
 
 
-def _pairs(world: World, split: str) -> Iterator[Pair]:
-    rows = world.rows[split]
-    for p, g, sign in zip(rows.pert.tolist(), rows.gene.tolist(), rows.sign.tolist(), strict=True):
-        pert, gene = world.symbols[p], world.symbols[g]
-        yield Pair(f"{pert}_{gene}", pert, gene, _LABELS[sign] if split == "train" else None, split)
-
-
-def _describe(info: Evidence) -> str:
-    """Return the sentence or two that a text space is built from."""
-    return f"{info.body['name']}. {info.body['summary']}" if info.body.get("summary") else f"[no summary] {info.key}"
+def _pairs(world: World) -> Iterator[Pair]:
+    for split, rows in world.rows.items():
+        for p, g, sign in np.column_stack(rows).tolist():
+            pert, gene = world.symbols[p], world.symbols[g]
+            yield Pair(f"{pert}_{gene}", pert, gene, _LABELS[sign] if split == "train" else None, split)

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from core.datasets.demo_text import PHRASES
 from core.datasets.demo_world import MOVING, PROGRAMS, Floats, Program, View, World
 from core.types import Evidence, Flag, Prediction, RowResult, TraceEvent
 
@@ -23,13 +22,88 @@ RETRIEVED = datetime(2026, 1, 5, 9, 30, tzinfo=UTC)
 SIDES = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
 FLAGS = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
 BANDS = {"de": (0.4, 0.52), "dir": (0.5, 0.7)}  # of a judge's "low" and "high" reasons
-N_UNREADABLE = {"de": 31, "dir": 20}  # verdicts of the collapsed debate that cannot be read
+N_UNREADABLE = {"de": 16, "dir": 10}  # verdicts of the collapsed debate that cannot be read
 # How often a collapsed advocate writes an option, the bare letter, an option and then a brief, per
 # thousand; and which option it names, in about the published shares.
 COLLAPSE = {"de": (560, 90, 90), "dir": (800, 150, 10)}
 LETTERS = {"EFFECT": "AAAAAABC", "NULL": "C" * 19 + "A", "UP": "A" * 10 + "C" * 9 + "B", "DOWN": "C" * 11 + "A" * 7 + "BB"}
 # The numbers that judges tend to give, in percent.
 SPOKEN = np.array([*range(5, 96, 5), 8, 12, 18, 22, 28, 32, 33, 38, 42, 48, 52, 58, 62, 68, 72, 78, 82, 88, 92])
+# Of a brief: opening, points, conclusion (DIRECTION: of UP and DOWN); rebuttals; a judge's reasons for a high, middle or low
+# probability; why an agent calls a tool; and how an advocate answers who does not argue.
+_TABLE = """\
+EFFECT open: Knockdown of {pert} should move {gene} in these macrophages.
+EFFECT open: There is a credible case that {gene} responds when {pert} is lost.
+EFFECT link: Passage {ref} reports that loss of {pert} {verb} the {topic} program, the one that {gene} follows.
+EFFECT link: {ref} ties {pert} to {topic}, and that is where the annotation of {gene} points.
+EFFECT nolink: No passage tests this pair, but absence from a sparse literature is weak evidence against a response.
+EFFECT nolink: What was retrieved stops short of the pair itself, so the case rests on what the two genes do.
+EFFECT program: {gene} is listed in the {program} program, which moves after many perturbations of this kind.
+EFFECT program: The gene class places {gene} in {program}, one of the programs that respond to loss of core functions.
+EFFECT unlisted: {gene} stands outside the curated programs, but those cover only part of the responsive genes.
+EFFECT unlisted: That {gene} is hardly characterised limits what we know of it, not what it does.
+EFFECT near: {partner}, the closest analogue of {pert} (score {score}), changed {de} of its {n} measured targets.
+EFFECT near: Among the network partners of {pert}, led by {partner}, {near} of the labelled rows changed.
+EFFECT rates: With {base} of comparable rows changed, the prior is far from negligible.
+EFFECT rates: The base rate of {base} means that a modest push is enough to favour a change.
+EFFECT close: Taken together, a detectable change of {gene} is the better reading.
+EFFECT close: The judge should put this row above the base rate.
+NULL open: Nothing in the dossier carries an effect from {pert} all the way to {gene}.
+NULL open: The burden of proof lies with the claim that {gene} responds to {pert}, and it is not met.
+NULL link: {ref} does report that loss of {pert} {verb} {topic}, but from a reporter and not from {gene}.
+NULL link: The one relevant passage, {ref}, measured {topic} early and under other conditions.
+NULL nolink: No passage links {pert} with the program of {gene}, and none mentions the two together in earnest.
+NULL nolink: What is written of {pert} stops well before {gene}.
+NULL program: Being listed in {program} says what {gene} does, not that {pert} controls it.
+NULL program: Membership in {program} is shared by many genes, and few of them move at once.
+NULL unlisted: No curated program lists {gene}, which removes the usual route for an indirect response.
+NULL unlisted: Genes without a program, such as {gene}, change less often than others.
+NULL near: The analogues of {pert} changed {near} of their targets, which singles out none of them.
+NULL near: If {pert} acted on {gene}, its partners might too; {partner} changed {de} of {n} targets.
+NULL rates: The base rate already favours no change, since only {base} of comparable rows moved.
+NULL rates: An unspecific case has to start from {base}, and that is below one half.
+NULL close: The most economical conclusion is that {gene} does not move.
+NULL close: The evidence is general where it would have to be specific.
+DIRECTION open: If {gene} responds to the loss of {pert}, it should {rise}.
+DIRECTION open: The likelier outcome for {gene} without {pert} is a {rise}.
+DIRECTION link with: {ref} gives the sign directly: without {pert}, {topic} is {higher}.
+DIRECTION link with: The reported effect on {topic} ({ref}) carries over to {gene}, which is annotated there.
+DIRECTION link against: One passage, {ref}, points the other way for {topic}, but only in part of the cultures.
+DIRECTION link against: {ref} measured {topic} early, before the compensation that would bring {gene} to a {rise}.
+DIRECTION nolink: No passage gives a sign for this pair, so the class and the analogues decide.
+DIRECTION nolink: The literature does not settle the sign, and the other evidence should be read for it.
+DIRECTION expect with: The gene class expects {program} to {rise} after loss of core functions, and {gene} is in it.
+DIRECTION expect against: The usual expectation for {program} is the opposite, a tendency and no rule for {gene}.
+DIRECTION expect none: No curated program fixes the sign for {gene}, which leaves room for the effect of {pert} itself.
+DIRECTION near: Of the changes after loss of analogues such as {partner}, {near_side} are {higher} (overall {base_side}).
+DIRECTION near: Partners of {pert} such as {partner} lean this way in {near_side} of changes, against {base_side} overall.
+DIRECTION rates: Overall, {base_side} of changed rows go this way.
+DIRECTION close: So a {rise} of {gene} is the better call.
+DIRECTION close: Weighing this, {gene} should {rise} rather than the reverse.
+EFFECT rebuttal: NULL sets {cite} aside, but offers no measurement that excludes a response of {gene}.
+EFFECT rebuttal: NULL treats missing evidence as evidence; {cite} remains unanswered.
+NULL rebuttal: EFFECT reads {cite} as if it were about {gene} itself, which it is not.
+NULL rebuttal: EFFECT's case would fit any target of {pert} equally well, and {base} favours no change of {gene}.
+de high: EFFECT builds a case on {cite} that NULL does not fully answer.
+de middle: Both sides lean on indirect evidence such as {cite}, so I stay near the base rate of {base}.
+de middle: EFFECT is plausible and NULL is careful; {cite} moves me little from {base}.
+de low: NULL is right that {cite} does not reach {gene}, so I go below {base}.
+dir high: UP makes more of {cite}, and {base_up} of the changes in view are increases.
+dir middle: UP and DOWN both rest on {cite}; the prior of {base_up} decides.
+dir low: DOWN argues better, since {cite} is hard to square with an increase of {gene}.
+gene_info: I start with what is annotated for {gene}.
+pathway_neighbours: Next, did perturbations like {pert} change much?
+literature: Does anyone report on {pert} and the program of {gene}?
+conclude: Given {cite} and a base rate of {base}, my estimate for {gene} after loss of {pert} is this.
+option A: A) Knockdown of {pert} results in up-regulation of {gene}.
+option B: B) Knockdown of {pert} results in down-regulation of {gene}.
+option C: C) Knockdown of {pert} does not significantly affect {gene}.
+"""
+
+PHRASES: dict[str, list[str]] = {}
+for _line in _TABLE.splitlines():
+    _key, _, _text = _line.partition(": ")
+    PHRASES.setdefault(_key, []).append(_text)
 
 
 class Dossier(NamedTuple):
@@ -82,6 +156,10 @@ class Library:
         body = {"symbol": symbol, "name": name, "summary": summary, "go": go}
         return self._answer("gene_info", symbol, "", lambda: (self._status[i], body))
 
+    def describe(self, i: int) -> str:
+        """Return the text from which a space is built."""
+        return self.gene_info(i).body.get("summary") or f"[no summary] {self.world.symbols[i]}"
+
     def gene_class(self, i: int) -> Evidence:
         """Return the curated program of a symbol: of most genes that can respond, and of no clone."""
         body: dict[str, Any] = {"uncharacterised": bool(self.world.clone[i]), "program": None, "expected": None}
@@ -124,21 +202,20 @@ class Library:
     def literature(self, pert: int, gene: int) -> Evidence:
         """Return passages on a row: a report on the gene's program, and atlas entries."""
         p, g = (self.world.symbols[i] for i in (pert, gene))
-        program, sign, passages = self.program_of(gene), self.report(pert, gene), []
+        program, sign, found = self.program_of(gene), self.report(pert, gene), []
         if sign:
             number, verb = pert * len(PROGRAMS) + int(self.world.program[gene]), "raises" if sign > 0 else "lowers"
             text = f"Depleting {p} {verb} {program.name} readouts in {3 + pert % 6} of 9 simulated cultures."
-            passages.append(_passage(number, f"Loss of {p} and {program.terms[pert % 3]}", text))
+            found.append((number, f"Loss of {p} and {program.terms[pert % 3]}", text))
         for i, symbol in ((pert, p), (gene, g)):
             if not self.world.clone[i] and i % 5 < 3:
                 text = f"{symbol} is expressed in simulated macrophages; it follows the {self.program_of(i).name} program."
-                passages.append(_passage(self._n * len(PROGRAMS) + i, f"An atlas entry for {symbol}", text))
-        status = self._status[(3 * pert + gene) % len(self._status)] if passages else "empty"
+                found.append((self._n * len(PROGRAMS) + i, f"An atlas entry for {symbol}", text))
+        status = self._status[(3 * pert + gene) % len(self._status)] if found else "empty"
+        passages = [
+            {"title": title, "text": text, "id": f"SIM-{number + 1:06d}", "co_mention": False} for number, title, text in found
+        ]
         return self._answer("literature", f"{p}|{g}", "", lambda: (status, {"passages": passages}))
-
-
-def _passage(number: int, title: str, text: str) -> dict[str, Any]:
-    return {"title": title, "text": text, "id": f"SIM-{number + 1:06d}", "co_mention": False}
 
 
 def build_dossier(library: Library, pert: int, gene: int, view: View) -> Dossier:
@@ -218,10 +295,9 @@ def _debate(dossier: Dossier, verdict: Sequence[float], fallbacks: Sequence[str]
     return _row(dossier, numbers, events, tuple(FLAGS[stage] for stage in fallbacks))
 
 
-def agent_rows(dossiers: Sequence[Dossier], rng: np.random.Generator) -> tuple[RowResult, ...]:
+def ask_agent(dossiers: Sequence[Dossier], rng: np.random.Generator) -> tuple[RowResult, ...]:
     """Return the rows of an agent that asks three tools, one after the other, and answers."""
-    answers = judge(dossiers, 0.8, (0.6, 0.9), rng).tolist()
-    return tuple(_agent_row(dossier, answer) for dossier, answer in zip(dossiers, answers, strict=True))
+    return tuple(map(_agent_row, dossiers, judge(dossiers, 0.8, (0.6, 0.9), rng).tolist()))
 
 
 def _agent_row(dossier: Dossier, answer: Sequence[float]) -> RowResult:
@@ -246,14 +322,7 @@ def brief(side: str, dossier: Dossier, rng: Random) -> str:
         table, words = "DIRECTION", {**words, **own, "rise": "rise" if up else "fall", "higher": "higher" if up else "lower"}
     if not points[0].startswith("link"):  # what is known of this very pair comes first
         rng.shuffle(points)
-    keys = ("open", *points[: rng.randint(1, 4)], "close")
-    opening, *middle, closing = (_say(f"{table} {key}", words, rng) for key in keys)
-    style = rng.randrange(8)  # mostly plain, sometimes with bold and bullets, as models write
-    if style == 0:
-        opening = f"**{opening}**"
-    if style == 1 and len(middle) > 1:
-        return "\n".join((opening, "", *(f"- {sentence}" for sentence in middle), "", closing))
-    return " ".join((opening, *middle, closing))
+    return " ".join(_say(f"{table} {key}", words, rng) for key in ("open", *points[: rng.randint(1, 4)], "close"))
 
 
 def _collapsed_brief(stage: str, side: str, dossier: Dossier, rng: Random) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from core.stats.official_score import point_score
 from core.stats.ranks import percentiles, round_for_ranks
 from core.stats.scores_and_labels import Scores, scores_from_probabilities, submitted_parts, tasks
 from core.stats.within_axis import score_within
-from core.store import Cursor, Store, datasets, findings, imports, pairs, predictions, runs, spaces, traces
+from core.store import Cursor, Store, findings, imports, pairs, predictions, spaces
 from core.transfer import cuts, evaluation, fusion, knn, live_fusion, protocols, similarity
 from core.transfer.fusion import Component
 from core.transfer.protocols import EvaluationProtocol
@@ -48,7 +48,6 @@ _SPACE_NOTES = {"minilm": _ENCODER, "text": _SVD, "string": _SVD}
 Wanted = Mapping[str, Any]
 Computed = float | tuple[float, str]  # ours, or with a note
 BuildSpace = Callable[[str, str, str], embeddings.Space]  # of a kind, from the pack with a name and hash
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class NotHere(Exception):
@@ -84,19 +83,12 @@ def choose_numbers(only: str | None) -> tuple[Reproduced, ...]:
 
     Raise NotFound without a match.
     """
-    numbers = [
-        Reproduced(
-            f"{group['name']}.{entry['name']}",
-            group["title"],
-            entry.get("source", group["source"]),
-            entry["published"],
-            entry.get("tolerance", group.get("tolerance", 0.0)),
-            (*group["needs"], *entry.get("needs", ())),
-            {"compute": group["compute"], **entry},
-        )
-        for group in LIST["groups"]
-        for entry in group["numbers"]
-    ]
+    numbers = []
+    for group in LIST["groups"]:
+        for entry in group["numbers"]:
+            wanted, needs = {**group, **entry}, (*group["needs"], *entry.get("needs", ()))
+            name, told = f"{group['name']}.{entry['name']}", (group["title"], wanted["source"], wanted["published"])
+            numbers.append(Reproduced(name, *told, wanted.get("tolerance", 0.0), needs, wanted))
     chosen = tuple(n for n in numbers if not only or n.name.startswith(only) or fnmatchcase(n.name, only))
     if not chosen:
         groups = ", ".join(group["name"] for group in LIST["groups"])
@@ -118,7 +110,10 @@ class Files:
 def reproduce(number: Reproduced, files: Files) -> Reproduced:
     """Compute a number without saving anything; what is missing becomes the reason for None."""
     try:
-        others = [LIST["sources"][key]["file"] for key in number.needs if not find(files, key).is_published]
+        for key in number.needs:
+            find(files, key)
+        if "missing" in number.wanted:
+            return replace(number, why=number.wanted["missing"])
         computed = globals()[number.wanted["compute"]](files, number.wanted)
     except (NotHere, DeskError) as error:
         return replace(number, why=str(error))
@@ -126,12 +121,11 @@ def reproduce(number: Reproduced, files: Files) -> Reproduced:
     if math.isnan(ours):
         return replace(number, why="it is not defined for the rows in this workspace")
     number = replace(number, ours=float(ours), note=note)
-    changed = f"here {', '.join(others)} differs from the published file, or is unknown" if others else ""
-    why = changed or note or "not explained: the same files and the same definition"
-    return number if number.agrees else replace(number, why=why)
+    unexplained = "not explained: the same files and the same definition"
+    return number if number.agrees else replace(number, why=note or unexplained)
 
 
-def once(function: F) -> F:
+def once(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compute what a function of the files and some keys returns once."""
 
     @wraps(function)
@@ -141,37 +135,25 @@ def once(function: F) -> F:
             files.made[key] = function(files, *keys)
         return files.made[key]
 
-    return cast(F, cached)
-
-
-class FoundFile(NamedTuple):
-    """id: of the dataset or run, or a pack's name. is_published: whether it is the published file."""
-
-    id: str
-    sha256: str
-    is_published: bool
+    return cached
 
 
 @once
-def find(files: Files, key: str) -> FoundFile:
-    """Return the file of a key, found by content or else by name. Raise NotHere."""
+def find(files: Files, key: str) -> tuple[str, str]:
+    """Return the id of a file's dataset or run, or a pack's name, and the file's SHA-256.
+
+    Raise NotHere if no file with this content was imported.
+    """
     listed = LIST["sources"][key]
     with files.store.read() as db:
         if listed["kind"] == "pack":
-            packs = spaces.list_packs(db)
-            contents: dict[str | None, str | None] = {pack.sha256: pack.name for pack in packs}
-            names = {pack.name: (pack.name, pack.sha256) for pack in packs}
+            here = {pack.sha256: pack.name for pack in spaces.list_packs(db)}
         else:
-            is_run = listed["kind"] == "run"
-            records = [record for sha in listed["sha256"] if (record := imports.by_content(db, sha))]
-            contents = {record.sha256: record.run if is_run else record.dataset for record in records}
-            rows = runs.list_predicting(db) if is_run else datasets.list_all(db)
-            names = {row.name: (row.id, "") for row in rows}
+            records = filter(None, (imports.by_content(db, sha) for sha in listed["sha256"]))
+            here = {each.sha256: each.run if listed["kind"] == "run" else each.dataset for each in records}
     for sha in listed["sha256"]:
-        if found := contents.get(sha):
-            return FoundFile(found, sha, True)
-    if listed["name"] in names:
-        return FoundFile(*names[listed["name"]], False)
+        if found := here.get(sha):
+            return found, sha
     raise NotHere(f"{listed['file']} is not in this workspace; try: {listed['get']}")
 
 
@@ -179,12 +161,11 @@ def find(files: Files, key: str) -> FoundFile:
 def load(files: Files, key: str, read: Callable[[Cursor, str], Any]) -> Any:
     """Return what `read` reads of a file's dataset or run."""
     with files.store.read() as db:
-        return read(db, find(files, key).id)
+        return read(db, find(files, key)[0])
 
 
 def _scored(files: Files, key: str = "pool") -> run_scores.RunRows:
-    rows: run_scores.RunRows = load(files, key, run_scores.load_scored_rows)
-    return rows
+    return cast(run_scores.RunRows, load(files, key, run_scores.load_scored_rows))
 
 
 @once
@@ -195,8 +176,8 @@ def _index(files: Files) -> RowIndex:
 @once
 def _space(files: Files, name: str) -> similarity.Space:
     """Return a space over the challenge's symbols. Raise MissingPackage without its encoder."""
-    file = find(files, _PACKS[name])
-    return similarity.space_over(files.build_space(_KINDS[name], file.id, file.sha256), _index(files).symbols)
+    space = files.build_space(_KINDS[name], *find(files, _PACKS[name]))
+    return similarity.space_over(space, _index(files).symbols)
 
 
 def challenge_files(files: Files, wanted: Wanted) -> Computed:
@@ -250,8 +231,7 @@ def _fuse(base: Component, other: Component, w_dir: float = 0.5) -> Any:
 
 def _fused_pool(files: Files, space: str, centre: bool, w_dir: float = 0.5) -> Scores:
     priors = _pool_priors(files, space, centre, _LOO)
-    scores: Scores = _fuse(_pool(files)[2], Component("knn", priors.de, priors.up), w_dir).scores()
-    return scores
+    return cast(Scores, _fuse(_pool(files)[2], Component("knn", priors.de, priors.up), w_dir).scores())
 
 
 def pool_fusion(files: Files, wanted: Wanted) -> Computed:
@@ -279,13 +259,8 @@ def pool_cells(files: Files, wanted: Wanted) -> Computed:
 
 
 def _mean_of_cuts(values: Floats) -> tuple[float, str]:
-    n = len(values)
-    if n < 2:
-        return float(values[0]), "ours is from one cut of the folds, the published one is the mean of four"
     return float(values.mean()), (
-        f"different cuts of the folds: ours is the mean of seeds 0–{n - 1}, which range from "
-        f"{values.min():.3f} to {values.max():.3f}, so the mean of {n} cuts has a standard error of "
-        f"{values.std(ddof=1) / np.sqrt(n):.3f}"
+        f"different cuts of the folds: ours is the mean of {len(values)}, from {values.min():.3f} to {values.max():.3f}"
     )
 
 
@@ -425,11 +400,6 @@ def public_change(files: Files, wanted: Wanted) -> Computed:
     return value, f"{wanted['note']}; ours is of a kNN in the space {space}"
 
 
-def missing(_files: Files, wanted: Wanted) -> Computed:
-    """Raise NotHere, naming the data that were not published."""
-    raise NotHere(wanted["missing"])
-
-
 def graph_features(files: Files, wanted: Wanted) -> Computed:
     """Return the share of pairs that a regulatory graph connects, or the AUROC of a feature of it.
 
@@ -472,28 +442,6 @@ def calibration(files: Files, wanted: Wanted) -> Computed:
     task = tasks(rows.arrays.outcome, rows.scores)[_AXES.index(wanted["axis"])]
     positive, values = task.positive[task.rows], task.values[task.rows]
     return abs(auroc(positive, _INCREASING[wanted["what"]](values)) - auroc(positive, values))
-
-
-def seed_definition(files: Files, wanted: Wanted) -> Computed:
-    """Return the DIR of a pool with several seeds a row; an unreadable answer is a third."""
-    rows = _scored(files, wanted["pool"])
-    answers, ids = load(files, wanted["pool"], traces.answers_by_seed), rows.frame["pair_id"]
-    by_seed = (answers.pivot(index="pair_id", columns="stage", values=way).reindex(ids) for way in _PARTS)
-    up, down = (seeds.fillna(1 / 3).mean(axis=1).to_numpy(np.float64) for seeds in by_seed)
-    share = up / np.where(up + down > 0, up + down, 1.0)
-    direction = tasks(rows.arrays.outcome, scores_from_probabilities(up + down, share))[1]
-    return auroc(direction.positive[direction.rows], direction.values[direction.rows])
-
-
-def as_json(results: Sequence[Reproduced]) -> dict[str, Any]:
-    """Return the JSON of `reproduce`."""
-    keys = ("name", "published", "ours", "tolerance", "agrees", "source")
-    return {
-        "numbers": [
-            {key: getattr(each, key) for key in keys} | {"why": each.why or None, "note": each.note or None, "group": each.title}
-            for each in results
-        ]
-    }
 
 
 def summarize(results: Sequence[Reproduced]) -> str:

@@ -144,19 +144,6 @@ def verdicts_by_seed(cursor: Cursor, run: str) -> pd.DataFrame:
     ).df()
 
 
-def answers_by_seed(cursor: Cursor, run: str) -> pd.DataFrame:
-    """Return the answers of a model that was asked one prompt under several seeds.
-
-    Columns: pair_id, stage (of the seed), prediction_up and prediction_down (NaN if unread).
-    """
-    return cursor.execute(
-        """SELECT pair_id, stage, TRY_CAST(json_extract(meta, '$.prediction_up') AS DOUBLE) AS prediction_up,
-             TRY_CAST(json_extract(meta, '$.prediction_down') AS DOUBLE) AS prediction_down
-           FROM trace_event WHERE run = ? AND kind = 'answer' AND stage LIKE 'seed %' ORDER BY pair_id, stage""",
-        [run],
-    ).df()
-
-
 def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
     """Return every predicted row of a run by its id, in file order, with its events; evidence and calls are left out."""
     return {row.prediction.pair_id: row for row in each_row(cursor, run)}

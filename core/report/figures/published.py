@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.experiments.reproduce import VERDICTS, Reproduced, as_json, summarize
+from core.experiments.reproduce import VERDICTS, Reproduced, summarize
 from core.plots import published_differences
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
@@ -20,10 +20,11 @@ _CAPTION = (
 
 
 def as_table(results: Sequence[Reproduced]) -> pd.DataFrame:
-    """Return the numbers of `reproduce` with a column verdict, and NaN for no number."""
-    frame = pd.DataFrame(as_json(results)["numbers"]).astype({"ours": "float64"})
-    verdicts = [VERDICTS[each.agrees] for each in results]
-    return frame.assign(number=frame["name"], verdict=verdicts, why=frame["why"].fillna(""))
+    """Return the numbers of `reproduce`, a row each; ours is NaN for one that cannot be computed here."""
+    columns = ("name", "published", "ours", "tolerance", "source", "why", "note")
+    frame = pd.DataFrame([[getattr(each, column) for column in columns] for each in results], columns=columns)
+    verdicts, groups = [VERDICTS[each.agrees] for each in results], [each.title for each in results]
+    return frame.astype({"ours": "float64"}).assign(number=frame["name"], verdict=verdicts, group=groups)
 
 
 def of_numbers(found: Sequence[Reproduced], whose: str) -> CaptionedFigure:
