@@ -23,8 +23,7 @@ SIDES = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
 FLAGS = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
 BANDS = {"de": (0.4, 0.52), "dir": (0.5, 0.7)}  # of a judge's "low" and "high" reasons
 N_UNREADABLE = {"de": 16, "dir": 10}  # verdicts of the collapsed debate that cannot be read
-# How often a collapsed advocate writes an option, the bare letter, an option and then a brief, per
-# thousand; and which option it names, in about the published shares.
+# Per thousand collapsed advocates: an option, its letter, an option and then a brief. Which option, about as published.
 COLLAPSE = {"de": (560, 90, 90), "dir": (800, 150, 10)}
 LETTERS = {"EFFECT": "AAAAAABC", "NULL": "C" * 19 + "A", "UP": "A" * 10 + "C" * 9 + "B", "DOWN": "C" * 11 + "A" * 7 + "BB"}
 # The numbers that judges tend to give, in percent.
@@ -41,11 +40,9 @@ EFFECT nolink: What was retrieved stops short of the pair itself, so the case re
 EFFECT program: {gene} is listed in the {program} program, which moves after many perturbations of this kind.
 EFFECT program: The gene class places {gene} in {program}, one of the programs that respond to loss of core functions.
 EFFECT unlisted: {gene} stands outside the curated programs, but those cover only part of the responsive genes.
-EFFECT unlisted: That {gene} is hardly characterised limits what we know of it, not what it does.
 EFFECT near: {partner}, the closest analogue of {pert} (score {score}), changed {de} of its {n} measured targets.
 EFFECT near: Among the network partners of {pert}, led by {partner}, {near} of the labelled rows changed.
 EFFECT rates: With {base} of comparable rows changed, the prior is far from negligible.
-EFFECT rates: The base rate of {base} means that a modest push is enough to favour a change.
 EFFECT close: Taken together, a detectable change of {gene} is the better reading.
 EFFECT close: The judge should put this row above the base rate.
 NULL open: Nothing in the dossier carries an effect from {pert} all the way to {gene}.
@@ -55,13 +52,10 @@ NULL link: The one relevant passage, {ref}, measured {topic} early and under oth
 NULL nolink: No passage links {pert} with the program of {gene}, and none mentions the two together in earnest.
 NULL nolink: What is written of {pert} stops well before {gene}.
 NULL program: Being listed in {program} says what {gene} does, not that {pert} controls it.
-NULL program: Membership in {program} is shared by many genes, and few of them move at once.
 NULL unlisted: No curated program lists {gene}, which removes the usual route for an indirect response.
-NULL unlisted: Genes without a program, such as {gene}, change less often than others.
 NULL near: The analogues of {pert} changed {near} of their targets, which singles out none of them.
 NULL near: If {pert} acted on {gene}, its partners might too; {partner} changed {de} of {n} targets.
 NULL rates: The base rate already favours no change, since only {base} of comparable rows moved.
-NULL rates: An unspecific case has to start from {base}, and that is below one half.
 NULL close: The most economical conclusion is that {gene} does not move.
 NULL close: The evidence is general where it would have to be specific.
 DIRECTION open: If {gene} responds to the loss of {pert}, it should {rise}.
@@ -266,11 +260,9 @@ def debates(dossiers: Sequence[Dossier], rng: np.random.Generator, collapsed: bo
 
     collapsed: as published, most advocates answer the multiple-choice question, and some verdicts cannot be read.
     """
-    n, unread = len(dossiers), {stage: set[int]() for stage in SIDES}
     verdicts = judge(dossiers, *((0.6, (0.75, 1.0)) if collapsed else (1.0, (0.5, 0.8))), rng).tolist()
-    if collapsed:
-        unread = {stage: set(rng.choice(n, count, replace=False).tolist()) for stage, count in N_UNREADABLE.items()}
-    fallbacks = [[stage for stage in SIDES if i in unread[stage]] for i in range(n)]
+    unread = {stage: set(rng.choice(len(dossiers), count * collapsed, replace=False)) for stage, count in N_UNREADABLE.items()}
+    fallbacks = [[stage for stage in SIDES if i in unread[stage]] for i in range(len(dossiers))]
     return tuple(_debate(*row, collapsed) for row in zip(dossiers, verdicts, fallbacks, strict=True))
 
 
@@ -288,9 +280,8 @@ def _debate(dossier: Dossier, verdict: Sequence[float], fallbacks: Sequence[str]
             events += [_event(stage, side, "rebuttal", text, rng, {"round": 1}) for side, text in rebuttals]
         band = "high" if p >= BANDS[stage][1] else "low" if p < BANDS[stage][0] else "middle"
         reason = "" if collapsed else _say(f"{stage} {band}", words, rng) + "\n"
-        text = (
-            _say(f"option {rng.choice('ABCC')}", words, rng) if stage in fallbacks else f"{reason}<prob>{round(100 * p)}</prob>"
-        )
+        said = f"{reason}<prob>{round(100 * p)}</prob>"
+        text = _say(f"option {rng.choice('ABCC')}", words, rng) if stage in fallbacks else said
         events.append(_event(stage, "JUDGE", "verdict", text, rng, {"p": p, "fallback": stage in fallbacks}))
     return _row(dossier, numbers, events, tuple(FLAGS[stage] for stage in fallbacks))
 

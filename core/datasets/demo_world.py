@@ -29,14 +29,12 @@ PROGRAMS = (
     Program("cytokine burst", ("burst signalling", "chemoattractant release", "acute response"), 0.7),
     Program("lipid handling", ("sterol uptake", "lipid droplet turnover", "fatty acid transfer"), 0.7),
     Program("membrane traffic", ("vesicle budding", "endosomal sorting", "cargo recycling"), 0.6),
-    Program("matrix contact", ("adhesion assembly", "matrix remodelling", "edge protrusion"), 0.7),
     Program("antigen display", ("peptide loading", "display complex assembly", "surface presentation"), 0.5),
     Program("cell metabolism", ("electron transfer", "carbon flux control", "cofactor recycling"), 0.3),
     Program("ribosome assembly", ("subunit processing", "pre-rRNA folding", "subunit export"), -0.1, "down"),
     Program("division cycle", ("spindle loading", "origin licensing", "mitotic exit"), -0.1, "down"),
     Program("neural remnant", ("synapse tethering", "axon guidance", "transmitter storage")),
     Program("germline remnant", ("gamete packaging", "sperm motility", "oocyte polarity")),
-    Program("sensory remnant", ("odour binding", "taste transduction", "hair bundle upkeep")),
 )
 MOVING = np.array([i for i, program in enumerate(PROGRAMS) if program.lean is not None])
 QUIET = np.array([i for i, program in enumerate(PROGRAMS) if program.lean is None])

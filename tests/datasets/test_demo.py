@@ -37,9 +37,9 @@ def test_one_seed_gives_one_demo_and_another_seed_another() -> None:
 
 def test_has_the_size_and_the_labels_of_the_challenge(demo: Demo) -> None:
     train, test = of_split(demo, "train"), of_split(demo, "test")
-    assert (len(train), len(test), len(demo.pairs)) == (7_700, 1_800, 9_500)
-    assert len({pair.pert for pair in demo.pairs}) == 400
-    assert 1_500 <= len({pair.gene for pair in demo.pairs}) <= 1_800
+    assert (len(train), len(test), len(demo.pairs)) == (7_700, 600, 8_300)
+    assert len({pair.pert for pair in demo.pairs}) == 364
+    assert 1_200 <= len({pair.gene for pair in demo.pairs}) <= 1_600
     shares = {label: n / len(train) for label, n in Counter(pair.label for pair in train).items()}
     assert shares[Label.UP] == pytest.approx(0.31, abs=0.02)
     assert shares[Label.DOWN] == pytest.approx(0.14, abs=0.02)

@@ -34,10 +34,10 @@ def test_runs_are_named_and_cover_their_rows(demo: Demo) -> None:
     assert [run.method for run in demo.runs] == ["debate", "debate", "debate", "react"]
     assert all("imulated" in run.note for run in demo.runs)
     ids = [[row.prediction.pair_id for row in run.rows] for run in demo.runs]
-    assert len(argued.rows) == 2_400
+    assert len(argued.rows) == 1_200
     assert ids[0] == ids[1]
     assert ids[0][::4] == ids[3]
-    assert len(set(ids[0])) == 2_400
+    assert len(set(ids[0])) == 1_200
     assert set(ids[0]) <= {pair.pair_id for pair in of_split(demo, "train")}
     assert ids[2] == [pair.pair_id for pair in of_split(demo, "test")]
     assert (argued.split, collapsed.split, test.split) == ("train", "train", "test")
@@ -64,7 +64,7 @@ def test_only_the_collapsed_run_has_fallbacks_and_they_are_the_base_rates_in_vie
     argued, collapsed, test = runs_of(demo)
     assert not any(row.prediction.flags for run in (argued, test) for row in run.rows)
     flags = Counter(flag for row in collapsed.rows for flag in row.prediction.flags)
-    assert flags == {Flag.DE_FALLBACK: 31, Flag.DIR_FALLBACK: 20}
+    assert flags == {Flag.DE_FALLBACK: 16, Flag.DIR_FALLBACK: 10}
     for row in collapsed.rows:
         rates = next(item.body for item in row.evidence if item.tool == "base_rates")
         if Flag.DE_FALLBACK in row.prediction.flags:
@@ -124,8 +124,8 @@ def test_argued_briefs_argue_and_collapsed_ones_mostly_do_not(demo: Demo) -> Non
     assert share["NULL"] == pytest.approx(0.65, abs=0.04)
     assert share["UP"] > 0.75
     assert share["DOWN"] > 0.75
-    assert contrary["UP"] > 800
-    assert contrary["DOWN"] > 1_500
+    assert contrary["UP"] > 400
+    assert contrary["DOWN"] > 750
 
 
 def test_argued_briefs_name_both_genes_in_three_to_six_sentences(demo: Demo) -> None:
@@ -139,8 +139,6 @@ def test_argued_briefs_name_both_genes_in_three_to_six_sentences(demo: Demo) -> 
             assert len(event.content) >= 120
     texts = [event.content for _, event in briefs(argued)]
     assert len(set(texts)) > 0.95 * len(texts)
-    assert any("**" in text for text in texts)
-    assert any("\n- " in text for text in texts)
 
 
 def test_phrases_are_filled_from_the_rows_own_dossier(demo: Demo) -> None:
