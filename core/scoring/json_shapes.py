@@ -13,7 +13,6 @@ from core.scoring.compare_runs import RunComparison, RunDifferences, run_differe
 from core.scoring.other_scores import OtherScores
 from core.scoring.run_scores import Headline, RunScore
 from core.stats.arrays import Floats
-from core.stats.average_precision import AveragePrecision
 from core.stats.comparison import Comparison, Difference, equivalence
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
@@ -114,10 +113,9 @@ def slices(by_slice: tuple[Slice, ...], scored: str) -> dict[str, Any]:
 
 
 def other_scores(found: OtherScores) -> dict[str, Any]:
-    """Return more of `score`: macro averages, AUPRC, precision at k."""
+    """Return more of `score`: macro averages, precision at k."""
     return {
         "macro": {"gene": macro(found.within_gene), "pert": macro(found.within_pert)},
-        "auprc": {metric: _average_precision(one) for metric, one in found.auprc.items()},
         "at_k": {metric: [_at_k(one) for one in each] for metric, each in found.top.items()},
     }
 
@@ -132,13 +130,9 @@ def _within_task(found: WithinTask) -> dict[str, Any] | None:
     return None if mean is None else {**mean, "groups": found.groups, "one_class": found.one_class}
 
 
-def _average_precision(found: AveragePrecision) -> dict[str, Any] | None:
-    estimate = shape_shown(found.estimate)
-    return None if estimate is None else {**estimate, "base_rate": found.base_rate}
-
-
 def _at_k(found: TopK) -> dict[str, Any]:
-    return {"k": found.k, "precision": shape_shown(found.precision), "enrichment": shape_shown(found.enrichment)}
+    base_rate = None if math.isnan(found.base_rate) else found.base_rate
+    return {"k": found.k, "precision": shape_shown(found.precision), "base_rate": base_rate}
 
 
 def comparison(found: RunComparison, words: list[str], margin: float | None = None) -> dict[str, Any]:

@@ -15,7 +15,6 @@ import numpy as np
 
 from core.scoring.run_scores import RunRows, RunScore, load_scored_rows
 from core.stats.arrays import Floats
-from core.stats.average_precision import AveragePrecision, average_precision
 from core.stats.delong import Estimate
 from core.stats.official_score import ScoreIntervals
 from core.stats.scored_rows import ScoredRows
@@ -36,14 +35,13 @@ TOP = (20, 50, 100, 200)  # rows at the top of the list
 class OtherScores:
     """A run's other scores.
 
-    whole: the score itself. within_gene, within_pert: over pairs of rows that share the gene, or the perturbation. auprc, top:
-    of DE and of DIR.
+    whole: the score itself. within_gene, within_pert: over pairs of rows that share the gene, or the perturbation. top: of DE and
+    of DIR.
     """
 
     whole: ScoreIntervals
     within_gene: WithinAxis
     within_pert: WithinAxis
-    auprc: dict[Metric, AveragePrecision]
     top: dict[Metric, tuple[TopK, ...]]
 
 
@@ -58,13 +56,11 @@ class MacroScore:
 
 def other_scores(whole: ScoreIntervals, rows: ScoredRows, top: Sequence[int] = TOP) -> OtherScores:
     """Return all of them, NaN where one class is missing. whole: the run's score."""
-    de, direction = average_precision(rows)
     top_de, top_dir = precision_at(rows, top)
     return OtherScores(
         whole,
         score_within(rows, "gene"),
         score_within(rows, "pert"),
-        {"de": de, "dir": direction},
         {"de": top_de, "dir": top_dir},
     )
 

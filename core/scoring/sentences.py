@@ -124,18 +124,11 @@ def same_runs_sentence(name: str, others: Sequence[str]) -> str:
 
 
 def other_score_sentences(found: OtherScores) -> list[str]:
-    """Return the means over genes and perturbations, and the top of the list, one line each; none without labels."""
+    """Return the means over genes and perturbations, one line each; none without labels."""
     if found.whole.n_labelled == 0:
         return []
-    auprc = {name: found.auprc[metric] for name, metric in METRICS.items()}
-    lines = {
-        "mean over genes": _macro_texts(found.within_gene),
-        "mean over perturbations": _macro_texts(found.within_pert),
-        "AUPRC": [
-            f"{name} {interval_text(one.estimate.shown)} (base rate {number_text(one.base_rate)})" for name, one in auprc.items()
-        ],
-    }
-    return [f"{title}: {', '.join(parts)}" for title, parts in lines.items()]
+    lines = {"mean over genes": found.within_gene, "mean over perturbations": found.within_pert}
+    return [f"{title}: {', '.join(_macro_texts(means))}" for title, means in lines.items()]
 
 
 def macro_sentence(found: WithinAxis) -> str:

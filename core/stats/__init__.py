@@ -10,7 +10,7 @@ official_score      the score, with intervals      comparison         two runs, 
 row_changes         two runs, row by row           slices             the score of slices, and what they cost
 cell_auroc          pairs inside cells only, influence of rows
 within_axis         mean over genes, perturbations weighted_auroc     AUROC under many sets of weights
-average_precision   AUPRC and its base rate        top_k              precision and enrichment at k
+top_k               precision at k
 bootstrap           rows, genes, perturbations     power              detectable differences, leaderboard noise
 verdicts            confirmed, rejected, undecided: what an interval decides
 multiplicity        p, Holm, Benjamini, Hochberg   selection_optimism tuned against out of fold

@@ -1,4 +1,4 @@
-"""Precision and enrichment among the k rows with the highest scores: the yield of a screen of k follow-ups."""
+"""Precision among the k rows with the highest scores: the yield of a screen of k follow-ups."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ import numpy as np
 
 from core.stats import validate
 from core.stats.arrays import Floats
-from core.stats.average_precision import METHODS
-from core.stats.delong import Estimate, dependence_of, estimates_from
+from core.stats.delong import ONE, Estimate, dependence_of, estimates_from
 from core.stats.influence import Influence
+from core.stats.intervals import Unit
 from core.stats.ranks import percentiles
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Task
 
+METHODS: dict[Unit, str] = {
+    "row": "infinitesimal jackknife",
+    "pert": "clustered infinitesimal jackknife",
+    "gene": "clustered infinitesimal jackknife",
+    "two-way": "clustered infinitesimal jackknife, V_pert + V_gene - V_row",
+}
 LEAST_WINDOW = 5  # rows on either side of the cut that tell the share of positives there
 
 
 @dataclass(frozen=True, slots=True)
 class TopK:
-    """Of the k rows scored highest: the share of positives and that share divided by the base rate, the share in all rows.
+    """Of the k rows scored highest: the share of positives. base_rate: the share in all rows.
 
     Rows that tie at the cut count in part, as drawing among them at random does on average. NaN if there are fewer than k
     rows, or only one class.
@@ -29,12 +35,11 @@ class TopK:
 
     k: int
     precision: Estimate
-    enrichment: Estimate
     base_rate: float
 
 
 def precision_at(rows: ScoredRows, ks: Sequence[int]) -> tuple[tuple[TopK, ...], tuple[TopK, ...]]:
-    """Return precision and enrichment at each k, for DE (an effect is positive) and for DIR (up is positive).
+    """Return the precision at each k, for DE (an effect is positive) and for DIR (up is positive).
 
     With cells, a row's rank is its percentile inside its cell. Intervals are those of the infinitesimal jackknife.
     """
@@ -43,7 +48,7 @@ def precision_at(rows: ScoredRows, ks: Sequence[int]) -> tuple[tuple[TopK, ...],
 
 
 def precision_of(task: Task, rows: ScoredRows, ks: Sequence[int]) -> tuple[TopK, ...]:
-    """Return precision and enrichment of one task over these rows."""
+    """Return the precision of one task over these rows."""
     return tuple(_at(task, rows, validate.whole_number("k", k, 1)) for k in ks)
 
 
@@ -52,21 +57,16 @@ def _at(task: Task, rows: ScoredRows, k: int) -> TopK:
     positive = task.positive[chosen].astype(np.float64)
     n = len(positive)
     base_rate = float(positive.mean()) if n else float("nan")
-    values, parts = np.full((2, 1), np.nan), np.zeros((2, len(rows)))
-    members = np.zeros((2, len(rows)), dtype=np.bool_)
+    value, influence_of_row, members = np.nan, np.zeros((1, len(rows))), np.zeros((1, len(rows)), dtype=np.bool_)
     if n >= k and 0 < base_rate < 1:
         share, at_cut = _shares_at_cut(_ranked_values(task, rows), positive, k)
-        precision = float(share @ positive / k)
-        moved = (share * positive + (k / n - share) * at_cut - precision * k / n) / k
-        values[:, 0] = precision, precision / base_rate
-        parts[0, chosen] = moved
-        parts[1, chosen] = (moved - precision / base_rate * (positive - base_rate) / n) / base_rate
-        members[:, chosen] = share > 0
-    influence = Influence(values, np.full((2, 1), float(n)), parts, members, np.zeros(len(rows), dtype=np.intp))
+        value = float(share @ positive / k)
+        influence_of_row[0, chosen] = (share * positive + (k / n - share) * at_cut - value * k / n) / k
+        members[0, chosen] = share > 0
+    one_stratum = np.zeros(len(rows), dtype=np.intp)
+    influence = Influence(np.array([[value]]), np.array([[float(n)]]), influence_of_row, members, one_stratum)
     dependence = dependence_of(influence, rows.pert, rows.gene, METHODS)
-    precision_estimate = estimates_from(influence, dependence, [np.array([1.0, 0.0])])[0][0]
-    enrichment = estimates_from(influence, dependence, [np.array([0.0, 1.0])], (0.0, float("inf")))[0][0]
-    return TopK(k, precision_estimate, enrichment, base_rate)
+    return TopK(k, estimates_from(influence, dependence, [ONE])[0][0], base_rate)
 
 
 def _ranked_values(task: Task, rows: ScoredRows) -> Floats:

@@ -12,7 +12,6 @@ from core.scoring import json_shapes
 from core.scoring.other_scores import macro_scores, other_scores, other_scores_of_run
 from core.scoring.run_scores import count_rows, load_scored_rows, score_run
 from core.scoring.sentences import other_score_sentences
-from core.stats.average_precision import average_precision
 from core.stats.official_score import score_of_rows
 from core.stats.scored_rows import scored_rows
 from core.stats.scores_and_labels import scores_from_probabilities
@@ -36,20 +35,18 @@ def test_every_mean_counts_what_it_says(cells: np.ndarray | None) -> None:
     gene, pert = score_within(rows, "gene"), score_within(rows, "pert")
     assert (genes.estimate, genes.counted) == (gene.de.macro, f"{gene.de.groups} genes")
     assert (perts.estimate, perts.counted) == (pert.de.macro, f"{pert.de.groups} perturbations")
-    assert found.auprc["dir"] == average_precision(rows)[1]
 
 
 def test_json_has_every_number_once_with_its_interval() -> None:
     rows = scored_rows(LABELS, SCORES, PERT, GENE)
     found = other_scores(score_of_rows(rows), rows, top=(10, 1000))
     shape = json.loads(json.dumps(json_shapes.other_scores(found)))
-    assert set(shape) == {"macro", "auprc", "at_k"}
+    assert set(shape) == {"macro", "at_k"}
     macro = shape["macro"]["gene"]["de"]
     assert macro["estimate"] == found.within_gene.de.macro.value
     assert (macro["groups"], macro["one_class"]) == (found.within_gene.de.groups, found.within_gene.de.one_class)
     assert {"estimate", "low", "high", "se", "clusters"} <= set(macro)
     assert shape["macro"]["pert"]["mean"]["estimate"] == found.within_pert.mean.value
-    assert shape["auprc"]["dir"]["base_rate"] == found.auprc["dir"].base_rate
     first, more_than_there_are = shape["at_k"]["de"]
     assert (first["k"], first["precision"]["estimate"]) == (10, found.top["de"][0].precision.value)
     assert (more_than_there_are["k"], more_than_there_are["precision"]) == (1000, None)
@@ -59,7 +56,6 @@ def test_without_labels_there_are_nulls() -> None:
     rows = scored_rows([None] * N, SCORES, PERT, GENE)
     shape = json_shapes.other_scores(other_scores(score_of_rows(rows), rows))
     assert shape["macro"]["gene"]["de"] is None
-    assert shape["auprc"]["de"] is None
     assert shape["at_k"]["de"][0]["precision"] is None
     json.dumps(shape, allow_nan=False)
 
@@ -75,7 +71,7 @@ def test_the_rows_of_a_run_are_asked_as_they_are_scored(demo_workspace: Workspac
     assert counts.within_gene.dir.macro.value == pytest.approx(0.5)
     lines = other_score_sentences(found)
     assert f"{found.within_gene.de.groups:,} genes" in lines[0]
-    assert [line.partition(":")[0] for line in lines] == ["mean over genes", "mean over perturbations", "AUPRC"]
+    assert [line.partition(":")[0] for line in lines] == ["mean over genes", "mean over perturbations"]
 
 
 def test_without_labels_nothing_is_said(demo_workspace: Workspace) -> None:

@@ -8,15 +8,11 @@ import streamlit as st
 from core.report.figures import macro_scores, reliability
 from core.scoring.other_scores import METRICS
 from core.scoring.run_scores import RunRows
-from core.scoring.sentences import axes_text, interval_text, limits_text
+from core.scoring.sentences import interval_text
 from core.store.runs import Run
-from core.texts import number_text, rows_behind
 from core.ui.shared import loaders, tables
 from core.ui.shared.linked import bind
-from core.ui.shared.widgets import Number, show_captioned, show_numbers
-
-_POSITIVE = {"DE": "an effect", "DIR": "up, among rows with an effect"}
-_AUPRC = "Average precision, the area under the precision-recall curve. A random score has the base rate."
+from core.ui.shared.widgets import show_captioned
 
 
 def show_macro(run: Run, rows: RunRows) -> None:
@@ -32,31 +28,25 @@ def show_macro(run: Run, rows: RunRows) -> None:
 
 
 def show_top(run: Run, rows: RunRows) -> None:
-    """Show how good the top of the list is: the area under the precision-recall curve, and precision at k."""
+    """Show how good the top of the list is: precision at k."""
     found, _ = loaders.other_scores(run.id)
     for column, (name, metric) in zip(st.columns(2, gap="medium"), METRICS.items(), strict=True):
-        auprc = found.auprc[metric]
         with column:
-            shown = auprc.estimate.shown
-            below = (
-                f"{limits_text(shown)} {axes_text(shown)}  \nbase rate {number_text(auprc.base_rate)}, "
-                f"{rows_behind(name, auprc.estimate.n)}, positive: {_POSITIVE[name]}"
-            )
-            show_numbers(f"auprc-{name}", [Number(f"AUPRC of {name}", number_text(auprc.estimate.value), _AUPRC, below)], 1)
             table = pd.DataFrame(
-                [(one.k, interval_text(one.precision.shown), interval_text(one.enrichment.shown)) for one in found.top[metric]],
-                columns=["top", "precision", "enrichment"],
+                [(one.k, interval_text(one.precision.shown), one.base_rate) for one in found.top[metric]],
+                columns=["top", "precision", "base rate"],
             )
             tables.show_table(
                 table,
                 f"top of {name}",
                 {
-                    "top": st.column_config.NumberColumn("top rows", format="localized"),
+                    "top": st.column_config.NumberColumn(f"top rows by {name}", format="localized"),
                     "precision": st.column_config.TextColumn(help="Rows tied at the end of the list count in part."),
+                    "base rate": st.column_config.NumberColumn(format="%.3f", help="What a random order has."),
                 },
             )
     ranked = "" if rows.cells is None else "; a row's rank is its percentile inside its cell"
-    st.caption(f"Precision: the share of positives among the top rows. Enrichment: precision over the base rate{ranked}.")
+    st.caption(f"Precision: the share of positives among the top rows, of DE an effect, of DIR up among rows with one{ranked}.")
 
 
 def show_calibration(run: Run, rows: RunRows) -> None:
