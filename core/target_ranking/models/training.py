@@ -48,14 +48,12 @@ class Learner(Protocol):
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
     """Limits of a training. patience: training stops after this many epochs without a better
-    validation MRR. folder: of the checkpoint; None to save none. identity: of data, options and
-    seed; a checkpoint with another identity is ignored.
+    validation MRR. folder: of the checkpoint, for one training alone; None to save none.
     """
 
     epochs: int
     patience: int
     folder: Path | None = None
-    identity: str = ""
 
 
 @dataclass(slots=True)
@@ -89,18 +87,14 @@ def train_epochs(
             progress.best_epoch = epoch
         progress.history.append([float(epoch), loss, mrr])
         if plan.folder is not None:
-            _write(plan.folder / CHECKPOINT, learner, plan, rng, progress)
+            _write(plan.folder / CHECKPOINT, learner, rng, progress)
         report(epoch / plan.epochs, f"epoch {epoch}: loss {loss:.3f}, validation MRR {mrr:.3f}")
     learner.restore(progress.best)
     return pd.DataFrame(progress.history, columns=list(COLUMNS))
 
 
-def _write(path: Path, learner: Learner, plan: TrainingPlan, rng: np.random.Generator, progress: _Progress) -> None:
-    facts = {
-        "identity": plan.identity,
-        "best_epoch": progress.best_epoch,
-        "generator": rng.bit_generator.state,
-    }
+def _write(path: Path, learner: Learner, rng: np.random.Generator, progress: _Progress) -> None:
+    facts = {"best_epoch": progress.best_epoch, "generator": rng.bit_generator.state}
     arrays = {f"now.{name}": array for name, array in learner.state().items()}
     arrays |= {f"best.{name}": array for name, array in progress.best.items()}
     arrays["history"] = np.array(progress.history, dtype=np.float64)
@@ -110,8 +104,8 @@ def _write(path: Path, learner: Learner, plan: TrainingPlan, rng: np.random.Gene
 
 
 def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator) -> _Progress:
-    """Return the progress in a checkpoint of the same identity, and restore learner and generator
-    from it; otherwise return a fresh start.
+    """Return the progress in a checkpoint, and restore learner and generator from it; without one
+    return a fresh start.
     """
     if plan.folder is None or not (plan.folder / CHECKPOINT).is_file():
         return _Progress()
@@ -122,8 +116,6 @@ def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator) -> _
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open returns no mapping)
     except (SafetensorError, ValueError, TypeError, LookupError) as error:
         raise InputError(f"{path}: a damaged checkpoint ({error}); remove it to train from the start") from error
-    if facts["identity"] != plan.identity:
-        return _Progress()
     learner.restore(_part(arrays, "now."))
     rng.bit_generator.state = facts["generator"]
     return _Progress(arrays["history"].tolist(), _part(arrays, "best."), facts["best_epoch"])

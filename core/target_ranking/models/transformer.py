@@ -12,10 +12,9 @@ checkpoint is in `scgpt`; the module torch is an argument, because it is importe
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -147,27 +146,20 @@ class _Learner:
         return float(np.mean([mean_reciprocal_rank(scores, genes, part) for scores, part in scored]))
 
     def state(self) -> Arrays:
-        """Return the weights, the two moments of each trained weight, the number of steps, and the
-        state of torch's generator (for dropout)."""
-        state = {f"{WEIGHT}{name}": array for name, array in weights_of(self.network.module).items()}
-        for position, weight in enumerate(self.trained):
-            for name, value in self.optimizer.state[weight].items():
-                state[f"optimizer.{position}.{name}"] = np.array(value.detach().cpu().numpy())
-        return state | {"generator": self.network.torch.get_rng_state().numpy().copy()}
+        """Return the weights, and as bytes the states of the optimizer and of torch's generator (for dropout)."""
+        torch, content = self.network.torch, BytesIO()
+        torch.save({"optimizer": self.optimizer.state_dict(), "generator": torch.get_rng_state()}, content)
+        weights = {f"{WEIGHT}{name}": array for name, array in weights_of(self.network.module).items()}
+        return weights | {"rest": np.frombuffer(content.getvalue(), dtype=np.uint8)}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the result of `state`."""
         torch = self.network.torch
         load_weights(torch, self.network.module, _weights_in(state))
-        if "generator" not in state:
-            return
-        torch.set_rng_state(torch.from_numpy(np.array(state["generator"])))
-        for position, weight in enumerate(self.trained):
-            names = [name for name in state if name.startswith(f"optimizer.{position}.")]
-            moments = {name.rpartition(".")[2]: torch.from_numpy(np.array(state[name])) for name in names}
-            self.optimizer.state[weight] = {
-                name: value if name == "step" else value.to(weight.device) for name, value in moments.items()
-            }
+        if "rest" in state:
+            rest = torch.load(BytesIO(state["rest"].tobytes()), map_location="cpu", weights_only=True)
+            self.optimizer.load_state_dict(rest["optimizer"])
+            torch.set_rng_state(rest["generator"])
 
     def _minibatches(self, rng: np.random.Generator) -> Iterator[tuple[int, Codes]]:
         """Yield groups of rows from one batch of the screen, which share controls; all rows once, in random order."""
@@ -280,8 +272,7 @@ def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, r
     the features of the genes. Facts: the shape of the network and its tokens."""
     torch = require_package("torch", "the transformer scorer", REQUIREMENTS)
     report(0.0, "gene features")
-    identity = _identity(examples, {**options, "seed": settings.seed})
-    plan = TrainingPlan(options["epochs"], options["patience"], settings.checkpoint, identity)
+    plan = TrainingPlan(options["epochs"], options["patience"], settings.checkpoint)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         if options["scgpt"]:
@@ -319,17 +310,6 @@ def _weights_in(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 def _shape_of(options: Mapping[str, Any]) -> NetworkShape:
     width = options["width"]
     return NetworkShape(width, options["heads"], 2 * width, options["layers"], options["dropout"])
-
-
-def _identity(examples: Examples, options: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the options, and of the cells to train and to choose on."""
-    digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode())
-    train, held_out = examples.train, examples.chosen_on
-    for cells in (train, held_out):
-        names = [*train.genes, *cells.conditions.tolist(), *cells.batches.tolist()]
-        digest.update("\n".join(names).encode())
-        digest.update(np.ascontiguousarray(cells.x).data)
-    return digest.hexdigest()
 
 
 MODEL: Final = RankingModel(
