@@ -203,7 +203,7 @@ def _show_evaluation(folder: RankingFolder, saved: SavedEvaluation, as_json: boo
         **saved.facts,
         "rows": table_records(saved.table),
         **_published_json(),
-        "notes": list(folder.data()["notes"]),
+        "notes": folder.notes(),
     }
     ceilings = [ceilings_text(ceilings_of(split))] if saved.facts["pool"] == ALL_GENES else []
     text = [folder.name, table_text(saved, split.name), *ceilings, *NOT_COMPARABLE]

@@ -10,8 +10,8 @@ import numpy as np
 
 from core.errors import InputError
 from core.file_io import read_file
-from core.target_ranking.expression import Flags, parse_condition, some
-from core.texts import parse_json
+from core.target_ranking.expression import Flags, parse_condition
+from core.texts import list_some, parse_json
 
 MAX_BYTES: Final = 100_000_000
 Pools = Mapping[str, frozenset[str]]
@@ -61,7 +61,7 @@ def pool_matrix(pools: Pools, conditions: Sequence[str], genes: Sequence[str]) -
         unknown = sorted(pools[condition] - set(genes))
         if unknown:
             raise InputError(
-                f"candidates: {condition}: {some(unknown)} not among the {len(genes):,} genes "
+                f"candidates: {condition}: {list_some(unknown)} not among the {len(genes):,} genes "
                 "measured, expected genes that can be ranked"
             )
         rows[condition] = np.isin(genes, list(pools[condition]))

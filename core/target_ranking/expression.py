@@ -5,7 +5,7 @@ Names of conditions: "ctrl" for control cells, "A" for one perturbed gene, "A+B"
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from core.cells.anndata_file import COUNTS_PER_CELL
 from core.errors import InputError
+from core.texts import list_some
 
 CONTROL: Final = "ctrl"
 SEPARATOR: Final = "+"
@@ -191,15 +192,9 @@ def require_targets(genes: Iterable[str], conditions: Iterable[str]) -> None:
     missing = sorted({gene for condition in conditions for gene in targets_in(condition)} - known)
     if missing:
         raise InputError(
-            f"perturbed genes {some(missing)}: not among the {len(known):,} genes measured, so they "
+            f"perturbed genes {list_some(missing)}: not among the {len(known):,} genes measured, so they "
             "could not be ranked; expected every perturbed gene there"
         )
-
-
-def some(names: Sequence[str], most: int = 5) -> str:
-    """Return the first names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
 
 
 def normalise(counts: NDArray[Any]) -> Expression:

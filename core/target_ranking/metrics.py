@@ -77,9 +77,8 @@ def place_targets(scores: NDArray[Any], targets: Sequence[tuple[int, ...]], cand
 def score_rankings(places: Sequence[Sequence[Place]], ks: Sequence[int] = KS) -> dict[Metric, Floats]:
     """Return the metrics of every row, each of shape (n_rows,).
 
-    places: of each row's targets, from `place_targets`. Raise InputError for k below 1.
+    places: of each row's targets, from `place_targets`.
     """
-    ks = [validate.whole_number("k", k, 1) for k in ks]
     rows = []
     for row in places:
         counts = Counter(place for place in row if place is not None)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,8 @@ from core.cells.simulator import ScreenSettings, simulate_screen
 from core.cells.transforms import read_counts
 from core.errors import InputError
 from core.fields.record import setting
-from core.target_ranking.expression import CONTROL, ExpressionSet, normalise, parse_condition, require_targets, some
+from core.target_ranking.expression import CONTROL, ExpressionSet, normalise, parse_condition, require_targets
+from core.texts import list_some
 
 CONTROL_CONDITIONS: Final = 10  # for control cells, the limit on cells is this many times as high
 ONE_BATCH: Final = "all"
@@ -60,11 +60,10 @@ class CellSource(ReadingSettings):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadCells:
-    """Cells, and how they were chosen. facts: columns and numbers of cells, plain data. notes: sentences on omitted cells."""
+    """Cells, and how they were chosen. notes: sentences on the columns, and on the cells that are read and left out."""
 
     cells: ExpressionSet
-    facts: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
 
 def read_source(source: CellSource) -> ReadCells:
@@ -83,7 +82,7 @@ def _simulate(source: CellSource) -> ReadCells:
     batches = screen.obs["batch"].astype(str).to_numpy(dtype=np.str_)
     x = normalise(screen.counts[kept].toarray())
     cells = ExpressionSet(x, screen.genes, conditions[kept], batches[kept])
-    return ReadCells(cells, {"cells": len(kept), "genes": len(screen.genes)})
+    return ReadCells(cells, (f"{len(kept):,} cells, {len(screen.genes):,} genes.",))
 
 
 def _read_file(source: CellSource) -> ReadCells:
@@ -101,7 +100,8 @@ def _read_file(source: CellSource) -> ReadCells:
         batch = found.columns.batch
         batches = np.full(file.n_cells, ONE_BATCH) if batch is None else texts(file.obs[batch])
         cells = ExpressionSet(x, file.genes, conditions[kept].astype(np.str_), batches[kept].astype(np.str_))
-        return ReadCells(cells, _facts(file, found, len(kept)), _notes(found))
+        read = f"{len(kept):,} of {file.n_cells:,} cells, {len(file.genes):,} genes."
+        return ReadCells(cells, (read, *_notes(found)))
 
 
 def _read_rows(file: CellFile, rows: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -121,7 +121,7 @@ def _choose_cells(conditions: NDArray[np.str_], source: CellSource, where: str) 
     few = [f"{name} ({n})" for name, n in zip(names, counts, strict=True) if n < source.least_cells]
     if few:
         raise InputError(
-            f"{where}: conditions with fewer than {source.least_cells} cells: {some(few)}; remove them from the "
+            f"{where}: conditions with fewer than {source.least_cells} cells: {list_some(few)}; remove them from the "
             "file, or allow fewer cells (--least-cells)"
         )
     if CONTROL not in names:
@@ -132,19 +132,15 @@ def _choose_cells(conditions: NDArray[np.str_], source: CellSource, where: str) 
     return np.sort(np.concatenate(kept))
 
 
-def _facts(file: CellFile, found: Conditions, n_kept: int) -> dict[str, Any]:
+def _notes(found: Conditions) -> list[str]:
     columns = found.columns
-    chosen = {"perturbation": columns.perturbation, "control": columns.control, "batch": columns.batch}
-    counts = {"cells_in_file": file.n_cells, "cells": n_kept, "genes": len(file.genes)}
-    return {"columns": chosen, **counts, "values": found.names.record(), "gene_names": file.gene_names.column}
-
-
-def _notes(found: Conditions) -> tuple[str, ...]:
-    notes = [f"Differs between controls and perturbed cells: {each.line()}." for each in found.confounders]
+    batch = columns.batch or "none"
+    notes = [f"Perturbations: column {columns.perturbation}, control {columns.control}; batches: column {batch}."]
+    notes += [f"Differs between controls and perturbed cells: {each.line()}." for each in found.confounders]
     if missing := sum(found.names.count_values("missing").values()):
-        notes.append(f"{missing:,} cells without a value in {found.columns.perturbation} are left out.")
+        notes.append(f"{missing:,} cells without a value in {columns.perturbation} are left out.")
     if set_aside := found.names.count_values("set aside"):
         notes.append(f"{sum(set_aside.values()):,} cells that look like controls ({', '.join(set_aside)}) are left out.")
-    if found.columns.batch is None:
+    if columns.batch is None:
         notes.append("The file has no batch column: control cells are matched over all cells.")
-    return tuple(notes)
+    return notes

@@ -1,7 +1,7 @@
 """The folder of a target ranking: the request, the fitted models, and their evaluations.
 
 request.json   the request; written first, never changed
-data.json      the split, and the choice of cells
+data.json      the split, and notes on the cells
 models/NAME/   a fitted model: safetensors and a manifest
 evaluations/KEY/  table.parquet, genes.parquet, then evaluation.json with their description
 manifest.json  the fitted models; written last, so a folder with one is complete
@@ -84,9 +84,9 @@ class RankingFolder:
         """Return the split. Raise NotFound before it is drawn."""
         return from_json(Split, _read(self.path / "data.json")["split"], f"{self.path / 'data.json'}: split")
 
-    def data(self) -> Mapping[str, Any]:
-        """Return facts and notes on the cells. Raise NotFound before the cells are read."""
-        return _read(self.path / "data.json")
+    def notes(self) -> list[str]:
+        """Return the notes on the cells. Raise NotFound before the cells are read."""
+        return list(_read(self.path / "data.json")["notes"])
 
     def model(self, name: str) -> Path:
         """Return the folder of a fitted model."""
@@ -179,8 +179,7 @@ def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) 
     the current step. Raise the errors of the models.
     """
     request = folder.request()
-    data = {"split": to_json(split), "facts": dict(read.facts), "notes": list(read.notes)}
-    write_json(folder.path / "data.json", data)
+    write_json(folder.path / "data.json", {"split": to_json(split), "notes": list(read.notes)})
     training = read.cells.of_conditions(split.train)
     validation = read.cells.of_conditions(split.validation)
     seconds: dict[str, float] = {}

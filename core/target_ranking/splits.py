@@ -13,7 +13,8 @@ import numpy as np
 from core.errors import InputError
 from core.file_io import read_file
 from core.records import parse
-from core.target_ranking.expression import CONTROL, parse_condition, some, targets_in
+from core.target_ranking.expression import CONTROL, parse_condition, targets_in
+from core.texts import list_some
 
 Kind = Literal["compositional", "hard", "file"]
 PARTS: Final = ("train", "validation", "test")
@@ -46,12 +47,12 @@ class Split:
                 raise InputError(f"{where}: no {part} conditions, expected at least one")
         twice = sorted(name for name, n in Counter(self.conditions).items() if n > 1)
         if twice:
-            raise InputError(f"{where}: {some(twice)} occurs more than once, expected every condition once")
+            raise InputError(f"{where}: {list_some(twice)} occurs more than once, expected every condition once")
         before = {gene for name in (*self.train, *self.validation) for gene in targets_in(name)}
         leaked = sorted(before & set(self.unseen_genes))
         if leaked:
             raise InputError(
-                f"{where}: unseen genes {some(leaked)} are perturbed in training or validation, expected only in test"
+                f"{where}: unseen genes {list_some(leaked)} are perturbed in training or validation, expected only in test"
             )
 
     @property
@@ -151,4 +152,4 @@ def require_conditions(split: Split, conditions: Collection[str], cells: Collect
     """Raise InputError if the cells lack some conditions of a split. where: the data's name."""
     missing = sorted(set(conditions) - set(cells))
     if missing:
-        raise InputError(f"{where}: {len(missing):,} conditions of the split {split.name} have no cells: {some(missing)}")
+        raise InputError(f"{where}: {len(missing):,} conditions of the split {split.name} have no cells: {list_some(missing)}")

@@ -59,13 +59,9 @@ def _show_curves(folder: RankingFolder) -> None:
 def _show_origin(folder: RankingFolder) -> None:
     if not (folder.path / "data.json").is_file():
         return
-    data, split, request = folder.data(), folder.split(), folder.request()
-    facts = data["facts"]
-    columns = ", ".join(f"{name} {value}" for name, value in facts.get("columns", {}).items() if value)
-    chosen = f" · columns {columns}" if columns else ""
-    counts = f"{facts['cells']:,} cells × {facts['genes']:,} genes"
+    split, request = folder.split(), folder.request()
     parts = f"{len(split.train):,} training conditions, {len(split.validation):,} for validation, {len(split.test):,} for testing"
-    st.caption(as_text(f"{request.source.name} · {counts}{chosen} · split {split.name}: {parts}. {' '.join(data['notes'])}"))
+    st.caption(as_text(f"{request.source.name} · split {split.name}: {parts}. {' '.join(folder.notes())}"))
     for name in folder.saved_models():
         for note in read_manifest(folder.model(name))["notes"]:
             st.caption(as_text(f"{name}: {note}"))
