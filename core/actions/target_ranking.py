@@ -82,11 +82,11 @@ def evaluate_saved(
     workspace.refuse_if_read_only("evaluate target ranking", name)
     folder = find(workspace, name)
     _refuse_live(folder)
-    models, split = folder.load_models(), folder.split()
+    models, split, training = folder.load_models(), folder.split(), folder.request()
     pools = None if request.candidates is None else read_candidates(request.candidates, split.test)
     report(0.0, "reading the cells")
-    cells = read_source(folder.request().source).cells
-    result = evaluate(models, cells, split, request, pools, report)
+    cells = read_source(training.source).cells
+    result = evaluate(models, cells, split, request, training.seed, pools, report)
     with workspace.change("evaluate target ranking", name) as (_, detail):
         saved = folder.write_evaluation(request, result)
         detail |= {"mask": request.mask, "unit": request.unit, "candidates": saved.facts["pool"]}

@@ -52,7 +52,7 @@ STRATA: Final = {
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
     """How rankings are scored. unit: "condition" (the expression of its cells is averaged first) or
-    "cell". seed: of matched controls. candidates: pools for the rankings; None to rank all genes.
+    "cell". candidates: pools for the rankings; None to rank all genes.
     """
 
     mask: Mask = setting(
@@ -70,13 +70,6 @@ class EvaluationRequest:
         "The unit of a ranking: averaged cells, or each cell.",
         title="Unit",
         words={"condition": "averaged conditions", "cell": "single cells"},
-    )
-    seed: int = setting(
-        0,
-        "Random seed of the control cells matched to a cell.",
-        title="Seed",
-        key="evaluation_seed",
-        least=0,
     )
     candidates: Path | None = setting(
         None,
@@ -105,18 +98,19 @@ def evaluate(
     cells: ExpressionSet,
     split: Split,
     request: EvaluationRequest,
+    seed: int = 0,
     pools: Pools | None = None,
     report: Callable[[float, str], object] = lambda _share, _what: None,
 ) -> Evaluation:
     """Return the evaluation of fitted models on the test conditions of a split.
 
-    cells: the cells of the test conditions and the control cells. pools: the candidates of each
-    test condition; None to rank all genes. Raise InputError for models fitted on other genes, and
+    cells: the cells of the test conditions and the control cells. seed: of matched controls. pools:
+    the candidates of each test condition; None to rank all genes. Raise InputError for models fitted on other genes, and
     for a test condition without cells.
     """
     _check(models, cells, split)
     test = cells.of_conditions(split.test)
-    single = take_perturbed(test, test, np.random.default_rng(request.seed), "test")
+    single = take_perturbed(test, test, np.random.default_rng(seed), "test")
     averages = single.average(by_batch=False)
     rows = averages if request.unit == "condition" else single
     perturbed = {gene for condition in split.conditions for gene in targets_in(condition)}

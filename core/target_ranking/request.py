@@ -18,9 +18,13 @@ from core.target_ranking.splits import Split
 
 
 @dataclass(frozen=True, slots=True)
-class SplitChoice:
-    """How to split conditions. kind: "compositional" or "hard", drawn with `seed`; "file" for a published one in `split`."""
+class TrainingRequest:
+    """What to train. models: the chosen options of each model, by name. split: a published one, None to draw one of a kind.
+    seed: of the models and of the drawn split."""
 
+    # A ranking is found by its name, so another name is another ranking, which is trained anew.
+    name: str = setting("targets", "The name of the target ranking.", title="Name", missing="my screen", key="targets_name")
+    source: CellSource = field(default_factory=CellSource)
     kind: str = setting(
         "hard",
         "A split drawn here.",
@@ -33,18 +37,7 @@ class SplitChoice:
         title="Split",
         key="split",
     )
-    seed: int = 0
     split: Split | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingRequest:
-    """What to train. models: the chosen options of each model, by name. seed: of the models."""
-
-    # A ranking is found by its name, so another name is another ranking, which is trained anew.
-    name: str = setting("targets", "The name of the target ranking.", title="Name", missing="my screen", key="targets_name")
-    source: CellSource = field(default_factory=CellSource)
-    split: SplitChoice = field(default_factory=SplitChoice)
     models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     seed: int = setting(
         0, "Random seed of the split, the models and the choice of cells.", title="Seed", key="targets_seed", least=0
@@ -120,9 +113,8 @@ def request_of(
     training: TrainingRequest, file: str, models: Mapping[str, Mapping[str, object]], split: Split | None = None
 ) -> TrainingRequest:
     """Return the request for chosen settings. file: of cells, "" for the simulator. split: a published one."""
-    seed = training.seed
-    choice = replace(training.split, seed=seed) if split is None else SplitChoice("file", seed, split)
-    return replace(training, models=models, source=replace(training.source, file=file, seed=seed), split=choice)
+    source = replace(training.source, file=file, seed=training.seed)
+    return replace(training, models=models, source=source, split=split)
 
 
 def missing_packages(model: RankingModel) -> tuple[str, ...]:
@@ -141,6 +133,5 @@ def check_request(request: TrainingRequest) -> None:
         if missing:
             packages = ", ".join(missing)
             raise MissingPackage(f"{name} needs {packages}, which is not installed: pip install -r {REQUIREMENTS}")
-    kinds = ("compositional", "hard") if request.split.split is None else ("file",)
-    if request.split.kind not in kinds:
-        raise InputError(f"split: got {request.split.kind!r}, expected {' or '.join(kinds)}")
+    if request.kind not in ("compositional", "hard"):
+        raise InputError(f"split: got {request.kind!r}, expected compositional or hard")

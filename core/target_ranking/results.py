@@ -33,7 +33,7 @@ from core.target_ranking.models.base import MANIFEST as MODEL_MANIFEST
 from core.target_ranking.models.base import FitSettings, FittedModel, fit_model, load_model
 from core.target_ranking.reading import ReadCells, read_source
 from core.target_ranking.request import TrainingRequest, check_request
-from core.target_ranking.splits import Split, draw_split, require_conditions
+from core.target_ranking.splits import Kind, Split, draw_split, require_conditions
 
 MANIFEST: Final = "manifest.json"
 CHECKPOINTS: Final = "checkpoints"
@@ -106,7 +106,7 @@ class RankingFolder:
     def write_evaluation(self, request: EvaluationRequest, result: Evaluation) -> SavedEvaluation:
         """Write an evaluation, its description last. An earlier evaluation of the same settings is replaced."""
         pool = ALL_GENES if request.candidates is None else request.candidates.name
-        settings = {"mask": request.mask, "unit": request.unit, "seed": request.seed, "ks": list(KS), "pool": pool}
+        settings = {"mask": request.mask, "unit": request.unit, "ks": list(KS), "pool": pool}
         key = sha256_of(json.dumps(settings, sort_keys=True))[:KEY_DIGITS]
         place = self.path / "evaluations" / key
         place.mkdir(parents=True, exist_ok=True)
@@ -163,11 +163,8 @@ def prepare(request: TrainingRequest) -> tuple[ReadCells, Split]:
     """
     check_request(request)
     read = read_source(request.source)
-    choice = request.split
-    if choice.split is not None:
-        split = choice.split
-    else:
-        split = draw_split(read.cells.perturbed, "hard" if choice.kind == "hard" else "compositional", choice.seed)
+    kind: Kind = "hard" if request.kind == "hard" else "compositional"
+    split = request.split or draw_split(read.cells.perturbed, kind, request.seed)
     require_conditions(split, split.conditions, read.cells.perturbed, request.source.name)
     return read, split
 
@@ -198,6 +195,6 @@ def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) 
         seconds[name] = round(time.monotonic() - begun, 3)
         shutil.rmtree(checkpoint, ignore_errors=True)
     report(1.0, "evaluating")
-    evaluation = EvaluationRequest(seed=request.seed)
-    folder.write_evaluation(evaluation, evaluate(folder.load_models(), read.cells, split, evaluation))
+    evaluation = EvaluationRequest()
+    folder.write_evaluation(evaluation, evaluate(folder.load_models(), read.cells, split, evaluation, request.seed))
     write_json(folder.path / MANIFEST, {"models": list(folder.saved_models()), "seconds": seconds})

@@ -17,7 +17,7 @@ from core.target_ranking import reading
 from core.target_ranking.expression import MatchedControls
 from core.target_ranking.models import base
 from core.target_ranking.models.base import Examples, Fit, FittedModel, RankingModel
-from core.target_ranking.request import SplitChoice, TrainingRequest
+from core.target_ranking.request import TrainingRequest
 
 SCREEN = {"n_cells": 900, "n_genes": 80, "n_perturbations": 18, "n_doubles": 10, "share_failed_guides": 0.0, "depth": 6.0}
 HISTORY = pd.DataFrame({"epoch": [1.0, 2.0], "train_loss": [0.9, 0.7], "validation_mrr": [0.2, 0.4]})
@@ -63,4 +63,4 @@ def registered() -> Iterator[None]:
 
 
 def request(name: str = "small", kind: str = "hard") -> TrainingRequest:
-    return TrainingRequest(name, split=SplitChoice(kind), models={name: {} for name in MODELS})
+    return TrainingRequest(name, kind=kind, models={name: {} for name in MODELS})

@@ -106,7 +106,7 @@ def test_masked_targets_tie_and_candidates_narrow() -> None:
     c = (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4
     assert value(masked, "mrr", None) == pytest.approx((two_of_five + c + FIVE_TIE) / 3)
     pools = {"A+B": frozenset("AC"), "C": frozenset("CD"), "D": frozenset("E")}
-    narrowed = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest(), pools)
+    narrowed = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest(), pools=pools)
     # A before C; C before D; D is no candidate
     assert value(narrowed, "mrr", None) == pytest.approx(2 / 3)
     assert value(narrowed, "exact_hit", 40) == pytest.approx(1 / 3)

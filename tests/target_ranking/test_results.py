@@ -15,7 +15,7 @@ from core.target_ranking import results
 from core.target_ranking.evaluate import EvaluationRequest, by_model, evaluate
 from core.target_ranking.metrics import AT_K, KS
 from core.target_ranking.reading import ReadCells
-from core.target_ranking.request import SplitChoice, check_request
+from core.target_ranking.request import check_request
 from core.target_ranking.results import ALL_GENES, RankingFolder, list_folders, prepare, train
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import (
@@ -117,7 +117,7 @@ def test_a_wrong_or_missing_part_is_said(tmp_path: Path, prepared: tuple[ReadCel
     other = cases.request()
     published = Split(("A",), ("B",), ("C",), "file", source="split.json")
     with pytest.raises(InputError, match=r"3 conditions of the split split\.json have no cells"):
-        prepare(replace(other, split=SplitChoice("file", split=published)))
+        prepare(replace(other, split=published))
     del prepared
 
 
@@ -151,7 +151,7 @@ def test_what_is_wrong_with_a_request_is_said() -> None:
         with pytest.raises(MissingPackage, match=r"fallen needs no_such_package, .* pip install -r requirements-targets\.txt"):
             check_request(request)
     with pytest.raises(InputError, match="split: got 'random'"):
-        check_request(replace(request, split=SplitChoice("random")))
+        check_request(replace(request, kind="random"))
 
 
 def test_the_published_table_is_whole() -> None:

@@ -54,5 +54,4 @@ def evaluation_title(saved: SavedEvaluation) -> str:
     """Return a title that distinguishes an evaluation from others of the same ranking."""
     facts = saved.facts
     pool = "" if facts["pool"] == ALL_GENES else f", within {facts['pool']}"
-    seed = f", seed {facts['seed']}" if facts["seed"] else ""
-    return f"{UNIT_WORDS[facts['unit']]}, {MASK_WORDS[facts['mask']]}{pool}{seed}"
+    return f"{UNIT_WORDS[facts['unit']]}, {MASK_WORDS[facts['mask']]}{pool}"

@@ -8,11 +8,8 @@ import streamlit as st
 
 from core.actions.workspace import Workspace
 from core.target_ranking.evaluate import TOP
-from core.target_ranking.expression import targets_in
-from core.target_ranking.splits import Split
 from core.ui.shared import tables
 from core.ui.shared.linked import choose_one
-from core.ui.shared.widgets import symbol_text
 from core.ui.targets.choices import ShownRanking
 
 HIT = "✓"
@@ -23,10 +20,11 @@ def show(_workspace: Workspace, shown: ShownRanking) -> None:
     split = shown.split
     names = {condition: condition.replace("+", " + ") for condition in split.test}
     chosen = choose_one(st.selectbox, "condition", "Test condition", names, split.test[0]) or split.test[0]
-    _show_targets(split, chosen)
     genes = shown.saved.genes[shown.saved.genes["condition"] == chosen]
     st.markdown("#### Ranks of its perturbed genes")
-    tables.show_table(target_ranks(genes), "targets-ranks")
+    ranks = target_ranks(genes)
+    ranks.insert(1, "trained", ranks["gene"].isin(split.trained_genes))
+    tables.show_table(ranks, "targets-ranks")
     st.caption(
         "Rankings of the condition's averaged cells. Genes with equal scores share their mean rank; so do genes without a score. "
         "A gene that is not a candidate has no rank."
@@ -34,14 +32,6 @@ def show(_workspace: Workspace, shown: ShownRanking) -> None:
     st.markdown("#### Top genes of each model")
     tables.show_table(first_genes(genes), "targets-first")
     st.caption(f"{HIT} a perturbed gene · the first {TOP} genes that a model can score")
-
-
-def _show_targets(split: Split, condition: str) -> None:
-    parts = []
-    for gene in targets_in(condition):
-        trained = "perturbed in training" if gene in split.trained_genes else "never perturbed in training"
-        parts.append(f"{symbol_text(gene)} ({trained})")
-    st.markdown("Perturbed: " + ", ".join(parts))
 
 
 def target_ranks(genes: pd.DataFrame) -> pd.DataFrame:
