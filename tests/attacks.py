@@ -63,14 +63,6 @@ def _socket(path: Path) -> None:
         os.chdir(here)
 
 
-def _zip(members: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return out.getvalue()
-
-
 def _zip_of_link() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
@@ -81,7 +73,7 @@ def _zip_of_link() -> bytes:
 
 
 def _encrypted() -> bytes:
-    content = bytearray(_zip({"submission.csv": cases.DEBATES}))
+    content = bytearray(cases.zip_of({"submission.csv": cases.DEBATES}))
     content[6] |= 1
     entry = content.index(b"PK\x01\x02")
     content[entry + 8] |= 1
@@ -89,7 +81,7 @@ def _encrypted() -> bytes:
 
 
 def _of_method(method: int) -> bytes:
-    content = bytearray(_zip({"submission.csv": cases.DEBATES}))
+    content = bytearray(cases.zip_of({"submission.csv": cases.DEBATES}))
     entry = content.index(b"PK\x01\x02")
     content[8:10] = content[entry + 10 : entry + 12] = struct.pack("<H", method)
     return bytes(content)
@@ -202,25 +194,29 @@ CONTENTS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     "million-lists": ("x.json", b"[" + b"[]," * 1_000_000 + b"[]]", ""),
     "half-a-pair": ("x.json", b'{"A": "first \\ud800 words", "B": "second words"}', ""),
     "million-genes": ("x.json", lambda: json.dumps({f"g{i}": i for i in range(300_000)}).encode(), ""),
-    "half-zip": ("x.zip", _zip({"submission.csv": cases.DEBATES})[:200], "damaged zip"),
-    "zip-of-nothing": ("x.zip", _zip({}), "0 CSV files"),
-    "zip-of-folders": ("x.zip", _zip({"a/": b"", "b/": b""}), "0 CSV files"),
-    "zip-of-two": ("x.zip", _zip({"a.csv": b"", "b.csv": b""}), "2 CSV files"),
-    "zip-in-zip": ("x.zip", _zip({"inner.zip": _zip({"submission.csv": cases.DEBATES})}), "0 CSV files"),
-    "zip-called-csv-in-zip": ("x.zip", _zip({"submission.csv": _zip({"submission.csv": cases.DEBATES})}), ""),
-    "zip-parent": ("x.zip", _zip({"../submission.csv": cases.DEBATES}), "leaves the archive"),
-    "zip-absolute": ("x.zip", _zip({"/submission.csv": cases.DEBATES}), "leaves the archive"),
-    "zip-drive": ("x.zip", _zip({"C:\\submission.csv": cases.DEBATES}), "leaves the archive"),
+    "half-zip": ("x.zip", cases.zip_of({"submission.csv": cases.DEBATES})[:200], "damaged zip"),
+    "zip-of-nothing": ("x.zip", cases.zip_of({}), "0 CSV files"),
+    "zip-of-folders": ("x.zip", cases.zip_of({"a/": b"", "b/": b""}), "0 CSV files"),
+    "zip-of-two": ("x.zip", cases.zip_of({"a.csv": b"", "b.csv": b""}), "2 CSV files"),
+    "zip-in-zip": ("x.zip", cases.zip_of({"inner.zip": cases.zip_of({"submission.csv": cases.DEBATES})}), "0 CSV files"),
+    "zip-called-csv-in-zip": ("x.zip", cases.zip_of({"submission.csv": cases.zip_of({"submission.csv": cases.DEBATES})}), ""),
+    "zip-parent": ("x.zip", cases.zip_of({"../submission.csv": cases.DEBATES}), "leaves the archive"),
+    "zip-absolute": ("x.zip", cases.zip_of({"/submission.csv": cases.DEBATES}), "leaves the archive"),
+    "zip-drive": ("x.zip", cases.zip_of({"C:\\submission.csv": cases.DEBATES}), "leaves the archive"),
     "zip-link": ("x.zip", _zip_of_link(), "a link"),
-    "zip-control": ("x.zip", _zip({"sub\x07mission.csv": cases.DEBATES}), "control characters"),
-    "zip-bomb": ("x.zip", lambda: _zip({"submission.csv": bytes(100_000_000)}), "that unpack to"),
+    "zip-control": ("x.zip", cases.zip_of({"sub\x07mission.csv": cases.DEBATES}), "control characters"),
+    "zip-bomb": ("x.zip", lambda: cases.zip_of({"submission.csv": bytes(100_000_000)}), "that unpack to"),
     "zip-encrypted": ("x.zip", _encrypted(), "encrypted"),
     "zip-method-99": ("x.zip", _of_method(99), ""),
-    "zip-of-60000": ("x.zip", lambda: _zip({f"{i}.txt": b"" for i in range(60_000)}, zipfile.ZIP_STORED), "60,000 members"),
-    "bundle-of-nothing": ("x.zip", _zip({"manifest.json": b"{}"}), ""),
+    "zip-of-60000": (
+        "x.zip",
+        lambda: cases.zip_of({f"{i}.txt": b"" for i in range(60_000)}),
+        "60,000 members",
+    ),
+    "bundle-of-nothing": ("x.zip", cases.zip_of({"manifest.json": b"{}"}), ""),
     "gzip": ("x.csv.gz", _tar(), ""),
-    "npz-of-no-memory": ("x.npz", _zip({"v.npy": _npy_header((10**12,)), "g.npy": _npy_header((10**12,))}), ""),
-    "npz-half": ("x.npz", _zip({"v.npy": b"\x93NUMPY"}), ""),
+    "npz-of-no-memory": ("x.npz", cases.zip_of({"v.npy": _npy_header((10**12,)), "g.npy": _npy_header((10**12,))}), ""),
+    "npz-half": ("x.npz", cases.zip_of({"v.npy": b"\x93NUMPY"}), ""),
     "pickle": ("x.pkl", pickle.dumps(_Hostile()), "system"),
     "pickle-nested": ("x.pkl", b"\x80\x04" + b"]" * 100_000 + b"a" * 99_999 + b".", ""),
     "parquet-half": ("x.parquet", b"PAR1" + bytes(100) + b"PAR1", ""),

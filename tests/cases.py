@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
@@ -16,13 +16,18 @@ def as_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     return out.getvalue().encode()
 
 
-def as_zip(**members: bytes) -> bytes:
-    """A zip's bytes; `submission` becomes submission.csv."""
+def zip_of(members: Mapping[str, bytes | str]) -> bytes:
+    """A zip's bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
-            archive.writestr(f"{name}.csv", content)
+            archive.writestr(name, content)
     return out.getvalue()
+
+
+def as_zip(**members: bytes) -> bytes:
+    """A zip's bytes; `submission` becomes submission.csv."""
+    return zip_of({f"{name}.csv": content for name, content in members.items()})
 
 
 TRAIN = as_csv(

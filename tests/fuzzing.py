@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import random
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -80,26 +79,19 @@ def _tensors(_: Path) -> bytes:
 
 
 def _zip(_: Path) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("submission.csv", cases.DEBATES)
-        archive.writestr("prompt.txt", "x" * 100)
-    return out.getvalue()
+    return cases.zip_of({"submission.csv": cases.DEBATES, "prompt.txt": "x" * 100})
 
 
 def _log(_: Path) -> bytes:
     """A log of Inspect AI."""
-    out = io.BytesIO()
     sample = {
         "id": "Pa_Ga",
         "epoch": 1,
         "scores": {"s": {"value": {"prediction_up": 0.2, "prediction_down": 0.1}}},
         "messages": [],
     }
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("header.json", json.dumps({"eval": {"model": "m"}}))
-        archive.writestr("samples/Pa_Ga_epoch_1.json", json.dumps(sample))
-    return out.getvalue()
+    members = {"header.json": {"eval": {"model": "m"}}, "samples/Pa_Ga_epoch_1.json": sample}
+    return cases.zip_of({name: json.dumps(content) for name, content in members.items()})
 
 
 def _recognise(path: Path) -> object:

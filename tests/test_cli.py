@@ -7,40 +7,28 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from core.actions.workspace import Workspace
+from core.config import REPOSITORY
 from core.scoring import run_scores
-from tests import cases, commands
+from tests import cases
+from tests.commands import Done, core, core_json
 from tests.scoring.test_run_scores import CELLS, FOLDS, rows_of
 
-ROOT = Path(__file__).resolve().parent.parent
 
-
-def core(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """In this process: a start takes seconds."""
-    done = commands.core(place, *arguments)
-    return subprocess.CompletedProcess(arguments, done.status, done.out, done.err)
-
-
-def core_process(place: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+def core_process(place: Path, *arguments: str, **environment: str) -> Done:
+    done = subprocess.run(
         [sys.executable, "-m", "core", "--workspace", str(place), *arguments],
-        cwd=ROOT,
+        cwd=REPOSITORY,
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
     )
-
-
-def core_json(place: Path, *arguments: str) -> Any:
-    done = core(place, *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture
@@ -94,9 +82,9 @@ def test_a_run_from_import_to_deletion(tmp_path: Path, files: Path) -> None:
 @pytest.mark.parametrize(("form", "needle"), [("csv", "Pa_Ga,"), ("jsonl", '"pair_id":"Pa_Ga"')])
 def test_export_to_standard_output(small_workspace: Workspace, form: str, needle: str) -> None:
     done = core(small_workspace.settings.workspace, "export", "debate", "--format", form)
-    assert done.returncode == 0
-    assert needle in done.stdout
-    traces = core(small_workspace.settings.workspace, "export", "debate", "--format", form, "--traces").stdout
+    assert done.status == 0
+    assert needle in done.out
+    traces = core(small_workspace.settings.workspace, "export", "debate", "--format", form, "--traces").out
     assert "does not affect Gb" in traces
 
 
@@ -125,12 +113,12 @@ def test_export_to_a_file(small_workspace: Workspace, tmp_path: Path) -> None:
 )
 def test_wrong_input_and_wrong_usage(small_workspace: Workspace, arguments: list[str], status: int, words: str) -> None:
     done = core(small_workspace.settings.workspace, *arguments)
-    assert done.returncode == status
-    assert done.stdout == ""
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.status == status
+    assert done.out == ""
+    assert words in done.err
+    assert "Traceback" not in done.err
     if status == 1:
-        assert len(done.stderr.strip().splitlines()) == 1
+        assert len(done.err.strip().splitlines()) == 1
 
 
 @pytest.mark.soak
@@ -138,31 +126,31 @@ def test_a_rejected_row_is_said_and_strict_fails(small_workspace: Workspace, tmp
     file = tmp_path / "bad.csv"
     file.write_bytes(cases.submission([("Pa_Ga", 0.1, 0.1, "none"), ("Nobody_Knows", 0.1, 0.1, "none")]))
     strict = core(small_workspace.settings.workspace, "import", str(file), "--strict")
-    assert strict.returncode == 1
-    assert "Nobody_Knows" in strict.stderr
+    assert strict.status == 1
+    assert "Nobody_Knows" in strict.err
     loose = core(small_workspace.settings.workspace, "import", str(file), "--json")
-    assert loose.returncode == 0
-    assert "line 3: unknown id" in loose.stderr
-    assert json.loads(loose.stdout)["imported"][0]["rejected"] == 1
+    assert loose.status == 0
+    assert "line 3: unknown id" in loose.err
+    assert json.loads(loose.out)["imported"][0]["rejected"] == 1
 
 
 @pytest.mark.soak
 def test_the_workspace_may_come_from_the_environment(small_workspace: Workspace) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "core", "runs", "--json"],
-        cwd=ROOT,
+        cwd=REPOSITORY,
         env={**os.environ, "PERTURBDESK_WORKSPACE": str(small_workspace.settings.workspace)},
         capture_output=True,
         check=True,
     )
-    assert [run["name"] for run in json.loads(done.stdout)["runs"]] == ["debate"]
+    assert [run["name"] for run in json.loads(done.out)["runs"]] == ["debate"]
 
 
 @pytest.mark.soak
 def test_read_only_from_the_environment(small_workspace: Workspace) -> None:
     done = core_process(small_workspace.settings.workspace, "delete", "debate", PERTURBDESK_READ_ONLY="1")
-    assert done.returncode == 1
-    assert "reading only" in done.stderr
+    assert done.status == 1
+    assert "reading only" in done.err
 
 
 def test_score_compare_and_leakage(little_demo: Workspace) -> None:
@@ -179,7 +167,7 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
     product = score["units"]["product"]["mean"]
     assert product["low"] < score["mean"]["estimate"] < product["high"]
     assert core_json(place, "score", "simulated debate", "--no-bootstrap")["units"]["product"] == {"mean": None}
-    asked = core(place, "score", "simulated debate", "--bootstrap").stdout
+    asked = core(place, "score", "simulated debate", "--bootstrap").out
     assert f"[{product['low']:.3f}, {product['high']:.3f}]  product bootstrap of perturbations and genes, 4,000" in asked
     slices = core_json(place, "score", "simulated debate", "--by", "gene's rows")["slices"]
     assert sum(part["n"] for part in slices) == score["n"]
@@ -201,7 +189,7 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
     assert several[0]["delta_mean"] == compared["delta_mean"]
     assert all(each["p"] <= each["p_bh"] <= each["p_holm"] for each in several)
     refused = core(place, "compare", "simulated debate", "simulated debate", "--margin", "-1")
-    assert (refused.returncode, "expected a difference above 0" in refused.stderr) == (1, True)
+    assert (refused.status, "expected a difference above 0" in refused.err) == (1, True)
     unlabelled = core_json(place, "score", "simulated debate test")
     assert (unlabelled["n_labelled"], unlabelled["mean"], unlabelled["macro"]["gene"]["de"]) == (0, None, None)
     leakage = core_json(place, "audit", "leakage", "--dataset", "simulated")
@@ -219,7 +207,7 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
 )
 def test_what_cannot_be_resampled_is_refused(little_demo: Workspace, arguments: list[str], why: str) -> None:
     done = core(little_demo.settings.workspace, "score", *arguments, "--bootstrap")
-    assert (done.returncode, why in done.stderr) == (1, True)
+    assert (done.status, why in done.err) == (1, True)
 
 
 def test_rows_inside_cells_are_not_resampled() -> None:
@@ -229,5 +217,5 @@ def test_rows_inside_cells_are_not_resampled() -> None:
 
 def test_score_by_an_unknown_slice_lists_the_known_ones(small_workspace: Workspace) -> None:
     done = core(small_workspace.settings.workspace, "score", "debate", "--by", "colour")
-    assert done.returncode == 1
-    assert "target gene" in done.stderr
+    assert done.status == 1
+    assert "target gene" in done.err

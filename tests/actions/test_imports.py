@@ -14,15 +14,12 @@ from core.actions.workspace import Workspace, open_workspace
 from core.errors import InputError, NotFound, StateError
 from core.store import changes, datasets, imports, pairs, predictions, runs
 from core.types import Flag
-from tests import cases
+from tests import bundled, cases
 
 
 def everything(workspace: Workspace) -> dict[str, list[tuple[object, ...]]]:
     """Every row of every table but the counters and the trail."""
-    with workspace.store.read() as db:
-        names = [n for (n,) in db.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk'").fetchall()]
-        kept = [name for name in names if name not in ("version", "trail")]
-        return {name: sorted(db.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for name in kept}
+    return {name: rows for name, rows in bundled.everything(workspace).items() if name not in ("version", "trail")}
 
 
 @pytest.mark.soak

@@ -6,7 +6,6 @@ import io
 import stat
 import struct
 import zipfile
-from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
@@ -18,8 +17,8 @@ from core.datasets import archives
 from core.datasets.archives import MAX_RATIO, is_zip, open_csv, pack
 from core.datasets.archives import unpack as unpack_members
 from core.errors import InputError, UnsafeFile
+from tests.cases import zip_of
 
-ZipMaker = Callable[[dict[str, bytes]], bytes]
 CSV = b"id,prediction_up,prediction_down\na_b,0.1,0.2\n"
 
 
@@ -38,8 +37,8 @@ def unpack(content: bytes, max_bytes: int = 1 << 30) -> bytes:
         (["a.csv", "__MACOSX/._a.csv"], "a.csv"),
     ],
 )
-def test_the_csv_is_found_by_name_or_by_being_the_only_one(make_zip: ZipMaker, members: list[str], chosen: str) -> None:
-    content = make_zip({path: CSV if path == chosen else b"other" for path in members})
+def test_the_csv_is_found_by_name_or_by_being_the_only_one(members: list[str], chosen: str) -> None:
+    content = zip_of({path: CSV if path == chosen else b"other" for path in members})
     assert is_zip(content)
     assert open_csv(content, "z.zip")[1] == chosen
     assert unpack(content) == CSV
@@ -54,22 +53,22 @@ def test_the_csv_is_found_by_name_or_by_being_the_only_one(make_zip: ZipMaker, m
         (["x/submission.csv", "y/submission.csv", "c.csv"], 2, "'x/submission.csv', 'y/submission.csv'"),
     ],
 )
-def test_no_csv_or_several_is_an_error_with_names(make_zip: ZipMaker, members: list[str], count: int, named: str) -> None:
+def test_no_csv_or_several_is_an_error_with_names(members: list[str], count: int, named: str) -> None:
     with pytest.raises(InputError, match=f"{count} CSV files to choose from in {named}, expected one submission.csv"):
-        open_csv(make_zip(dict.fromkeys(members, b"x")), "z.zip")
+        open_csv(zip_of(dict.fromkeys(members, b"x")), "z.zip")
 
 
 @pytest.mark.parametrize(
     "path", ["/etc/submission.csv", "../submission.csv", "a/../../b.py", "..\\x.csv", "C:/x.csv", "\\\\host\\x.csv"]
 )
-def test_paths_that_leave_the_archive_are_refused(make_zip: ZipMaker, path: str) -> None:
+def test_paths_that_leave_the_archive_are_refused(path: str) -> None:
     with pytest.raises(UnsafeFile, match="leaves the archive"):
-        open_csv(make_zip({"submission.csv": CSV, path: b"x"}), "z.zip")
+        open_csv(zip_of({"submission.csv": CSV, path: b"x"}), "z.zip")
 
 
-def test_a_name_that_would_break_a_message_is_refused(make_zip: ZipMaker) -> None:
+def test_a_name_that_would_break_a_message_is_refused() -> None:
     with pytest.raises(UnsafeFile, match=r"'a\\nb\.csv' has control characters"):
-        open_csv(make_zip({"a\nb.csv": CSV}), "z.zip")
+        open_csv(zip_of({"a\nb.csv": CSV}), "z.zip")
 
 
 def test_links_are_refused() -> None:
@@ -88,9 +87,9 @@ def patched(content: bytes, offset: int, value: bytes) -> bytes:
     return content[:at] + value + content[at + len(value) :]
 
 
-def test_encrypted_members_are_refused(make_zip: ZipMaker) -> None:
+def test_encrypted_members_are_refused() -> None:
     with pytest.raises(UnsafeFile, match="is encrypted"):
-        open_csv(patched(make_zip({"submission.csv": CSV}), 8, b"\x01\x00"), "z.zip")
+        open_csv(patched(zip_of({"submission.csv": CSV}), 8, b"\x01\x00"), "z.zip")
 
 
 def test_other_ways_of_packing_are_refused() -> None:
@@ -101,25 +100,23 @@ def test_other_ways_of_packing_are_refused() -> None:
         open_csv(content.getvalue(), "z.zip")
 
 
-def test_more_than_the_limit_in_all_is_refused(make_zip: ZipMaker) -> None:
+def test_more_than_the_limit_in_all_is_refused() -> None:
     text = bytes(range(256)) * 4  # 1,024 bytes that hardly pack
-    content = make_zip({"submission.csv": text, "prompt.txt": text})
+    content = zip_of({"submission.csv": text, "prompt.txt": text})
     assert unpack(content, 2048) == text
     with pytest.raises(UnsafeFile, match="unpack to 2,048, expected at most 2,047"):
         open_csv(content, "z.zip", 2047)
 
 
 @pytest.mark.soak
-def test_a_log_may_have_a_member_for_each_of_many_rows(make_zip: ZipMaker) -> None:
+def test_a_log_may_have_a_member_for_each_of_many_rows() -> None:
     many = {f"samples/{n}.json": b"" for n in range(12_000)}
-    assert unpack(make_zip({"submission.csv": CSV, **many})) == CSV
+    assert unpack(zip_of({"submission.csv": CSV, **many})) == CSV
 
 
 @pytest.mark.parametrize(("limit", "of"), [("MAX_MEMBERS", "3 members"), ("MAX_LIST_BYTES", "bytes of names of members")])
-def test_too_many_members_are_refused_before_their_list_is_read(
-    make_zip: ZipMaker, monkeypatch: pytest.MonkeyPatch, limit: str, of: str
-) -> None:
-    content = make_zip({"submission.csv": CSV, "a": b"", "b": b""})
+def test_too_many_members_are_refused_before_their_list_is_read(monkeypatch: pytest.MonkeyPatch, limit: str, of: str) -> None:
+    content = zip_of({"submission.csv": CSV, "a": b"", "b": b""})
     monkeypatch.setattr(compressed, limit, 2)
     monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", None)  # what reads the list
     for read in (lambda: open_csv(content, "z.zip"), lambda: archives.unpack(content, "z.zip", bool)):
@@ -128,44 +125,44 @@ def test_too_many_members_are_refused_before_their_list_is_read(
 
 
 @pytest.mark.soak
-def test_a_bomb_is_refused_by_its_ratio(make_zip: ZipMaker) -> None:
+def test_a_bomb_is_refused_by_its_ratio() -> None:
     # 10 MB of one letter pack about 1,000 to 1
     with pytest.raises(UnsafeFile, match="bytes that unpack to 10,000,000, expected at most"):
-        open_csv(make_zip({"submission.csv": b"a" * 10_000_000}), "z.zip")
+        open_csv(zip_of({"submission.csv": b"a" * 10_000_000}), "z.zip")
 
 
 @pytest.mark.soak
-def test_a_bomb_beside_ballast_is_found_while_unpacking(make_zip: ZipMaker) -> None:
+def test_a_bomb_beside_ballast_is_found_while_unpacking() -> None:
     # 100 kB that do not pack bring the archive's ratio to 50, but the member's own stays 1,000
     ballast = b"".join(struct.pack("<I", (i * 2654435761) % 2**32) for i in range(50_000))
-    content = make_zip({"submission.csv": b"a" * 10_000_000, "ballast.bin": ballast})
+    content = zip_of({"submission.csv": b"a" * 10_000_000, "ballast.bin": ballast})
     with pytest.raises(UnsafeFile, match=r"z\.zip/submission\.csv: unpacks to more than"):
         unpack(content)
 
 
-def test_a_header_that_claims_too_little_is_damage(make_zip: ZipMaker) -> None:
-    content = make_zip({"submission.csv": b"a" * 10_000_000})
+def test_a_header_that_claims_too_little_is_damage() -> None:
+    content = zip_of({"submission.csv": b"a" * 10_000_000})
     with pytest.raises(InputError, match=r"z\.zip/submission\.csv: damaged zip"):
         unpack(patched(content, 24, struct.pack("<I", 1000)))
 
 
 @pytest.mark.parametrize("keep", [0.3, 0.6, 0.95])
-def test_a_cut_zip_is_damaged(make_zip: ZipMaker, keep: float) -> None:
-    content = make_zip({"submission.csv": CSV * 20})
+def test_a_cut_zip_is_damaged(keep: float) -> None:
+    content = zip_of({"submission.csv": CSV * 20})
     with pytest.raises(InputError, match="damaged zip"):
         unpack(content[: int(len(content) * keep)])
 
 
-def test_flipped_bits_in_the_data_are_damage(make_zip: ZipMaker) -> None:
-    content = bytearray(make_zip({"submission.csv": bytes(range(256))}))
+def test_flipped_bits_in_the_data_are_damage() -> None:
+    content = bytearray(zip_of({"submission.csv": bytes(range(256))}))
     content[60] ^= 0xFF  # local header: 30 bytes and 14 of the name; data from 44 on
     with pytest.raises(InputError, match="damaged zip"):
         unpack(bytes(content))
 
 
 @given(st.data())
-def test_any_damage_is_an_input_error(make_zip: ZipMaker, data: st.DataObject) -> None:
-    content = bytearray(make_zip({"submission.csv": CSV * 5, "tools/é.py": b"x"}))
+def test_any_damage_is_an_input_error(data: st.DataObject) -> None:
+    content = bytearray(zip_of({"submission.csv": CSV * 5, "tools/é.py": b"x"}))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(content) - 1))
         content[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
@@ -176,8 +173,8 @@ def test_any_damage_is_an_input_error(make_zip: ZipMaker, data: st.DataObject) -
     assert found in (CSV * 5, b"x")  # the checksum lets nothing else through
 
 
-def test_no_single_byte_can_break_it(make_zip: ZipMaker) -> None:
-    content = make_zip({"submission.csv": CSV * 5, "tools/x.py": b"x"})
+def test_no_single_byte_can_break_it() -> None:
+    content = zip_of({"submission.csv": CSV * 5, "tools/x.py": b"x"})
     read = set()
     for at in range(len(content)):
         for value in {0, 0xFF, content[at] ^ 1}:
@@ -189,24 +186,24 @@ def test_no_single_byte_can_break_it(make_zip: ZipMaker) -> None:
     assert read == {CSV * 5}
 
 
-def test_the_members_that_are_wanted(make_zip: ZipMaker) -> None:
-    content = make_zip({"submission.csv": CSV, "tools/": b"", "tools/a.py": b"pass", "notes.txt": b"x"})
+def test_the_members_that_are_wanted() -> None:
+    content = zip_of({"submission.csv": CSV, "tools/": b"", "tools/a.py": b"pass", "notes.txt": b"x"})
     paths, found = archives.unpack(content, "z.zip", lambda path: not path.endswith(".txt"))
     assert paths == ("submission.csv", "tools/a.py", "notes.txt")
     assert found == {"submission.csv": CSV, "tools/a.py": b"pass"}
 
 
-def test_members_are_refused_as_the_csv_is(make_zip: ZipMaker) -> None:
-    bomb = make_zip({"prompt.txt": b"a" * 10_000_000})
+def test_members_are_refused_as_the_csv_is() -> None:
+    bomb = zip_of({"prompt.txt": b"a" * 10_000_000})
     with pytest.raises(UnsafeFile, match="expected at most"):
         archives.unpack(bomb, "z.zip", bool)
     liar = patched(bomb, 24, (100).to_bytes(4, "little"))  # says that it unpacks to 100 bytes
     with pytest.raises((UnsafeFile, InputError), match="prompt"):
         archives.unpack(liar, "z.zip", bool)
     with pytest.raises(UnsafeFile, match="leaves the archive"):
-        archives.unpack(make_zip({"../a": b"x"}), "z.zip", bool)
+        archives.unpack(zip_of({"../a": b"x"}), "z.zip", bool)
     with pytest.raises(InputError, match="damaged zip"):
-        archives.unpack(make_zip({"a.csv": b"x"})[:-8], "z.zip", bool)
+        archives.unpack(zip_of({"a.csv": b"x"})[:-8], "z.zip", bool)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_BZIP2) as archive:
         archive.writestr("a.py", b"pass")
@@ -251,8 +248,8 @@ def test_a_member_that_is_there_twice_is_refused() -> None:
         unpack_members(out.getvalue(), "z.zip", lambda _: True)
 
 
-def test_a_member_is_no_longer_than_its_header_says(make_zip: ZipMaker) -> None:
-    sound = make_zip({"submission.csv": CSV * 100})
+def test_a_member_is_no_longer_than_its_header_says() -> None:
+    sound = zip_of({"submission.csv": CSV * 100})
     with pytest.raises(InputError, match=r"damaged zip|unpacks to more than"):
         unpack(with_size(sound, UNPACKED_SIZE, 50))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,27 +12,27 @@ from hypothesis import strategies as st
 
 from core.datasets import PairTable, SubmissionTable, read, read_path
 from core.errors import DeskError, InputError, UnknownFormat
+from tests.cases import zip_of
 
-ZipMaker = Callable[[dict[str, bytes]], bytes]
 TRAIN = b"id,pert,gene,label\nA_B,A,B,up\n"
 SUBMISSION = b"id,prediction_up,prediction_down\nA_B,0.1,0.2\nA_C,0.1,x\n"
 
 
-def test_the_name_does_not_matter_and_the_hash_is_of_the_whole_file(make_zip: ZipMaker) -> None:
-    for content in (SUBMISSION, make_zip({"out/submission.csv": SUBMISSION, "prompt.txt": b"Hello"})):
+def test_the_name_does_not_matter_and_the_hash_is_of_the_whole_file() -> None:
+    for content in (SUBMISSION, zip_of({"out/submission.csv": SUBMISSION, "prompt.txt": b"Hello"})):
         table = read(content, "train.csv")
         assert isinstance(table, SubmissionTable)
         assert (len(table.rows), len(table.rejected)) == (1, 1)
         assert table.sha256 == hashlib.sha256(content).hexdigest()
 
 
-def test_a_rejection_inside_a_zip_names_the_file_inside(make_zip: ZipMaker) -> None:
-    table = read(make_zip({"out/submission.csv": SUBMISSION}), "run.zip")
+def test_a_rejection_inside_a_zip_names_the_file_inside() -> None:
+    table = read(zip_of({"out/submission.csv": SUBMISSION}), "run.zip")
     assert [(bad.file, bad.line) for bad in table.rejected] == [("run.zip/out/submission.csv", 3)]
 
 
-def test_a_zip_may_hold_any_table(make_zip: ZipMaker) -> None:
-    content = make_zip({"k562-dir.csv": b"pert,gene,label,split\nA,B,1,train\n"})
+def test_a_zip_may_hold_any_table() -> None:
+    content = zip_of({"k562-dir.csv": b"pert,gene,label,split\nA,B,1,train\n"})
     table = read(content, "download.zip")
     assert isinstance(table, PairTable)
     assert table.cell_line == "k562"
@@ -103,8 +102,8 @@ tables = st.tuples(headers, st.lists(rows, max_size=5).map(b"\n".join)).map(b"".
 
 @pytest.mark.soak
 @given(content=st.binary(max_size=200) | tables, name=st.sampled_from(["x", "k562-de.csv"]), zipped=st.booleans())
-def test_any_bytes_give_a_table_or_one_of_our_errors(make_zip: ZipMaker, content: bytes, name: str, zipped: bool) -> None:
-    table = read_or_message(make_zip({"submission.csv": content}) if zipped else content, name)
+def test_any_bytes_give_a_table_or_one_of_our_errors(content: bytes, name: str, zipped: bool) -> None:
+    table = read_or_message(zip_of({"submission.csv": content}) if zipped else content, name)
     if isinstance(table, str):
         assert table.startswith(name)
         assert "\n" not in table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from core.datasets import SubmissionTable, read
 from core.datasets.submissions import reads_otherwise
 from core.types import Flag, Prediction, TraceEvent
+from tests.cases import as_csv
 
-CsvMaker = Callable[..., bytes]
 PLAIN = "id,prediction_up,prediction_down"
 TRACK_A = (
     f"{PLAIN},prediction_up_seed42,prediction_down_seed42,reasoning_trace_seed42,"
@@ -27,20 +27,13 @@ def debate(p_de: float, p_up: float, **more: object) -> str:
     return json.dumps({"briefs": {"EFFECT": "e"}, "P_DE": p_de, "P_up_given_DE": p_up, "tool_calls": 7, **more})
 
 
-@pytest.fixture
-def submission(make_csv: CsvMaker) -> Callable[..., SubmissionTable]:
-    def make(header: str, *rows: Iterable[object]) -> SubmissionTable:
-        table = read(make_csv(header, *rows), "s.csv")
-        assert isinstance(table, SubmissionTable)
-        return table
-
-    return make
+def submission(header: str, *rows: Iterable[object]) -> SubmissionTable:
+    table = read(as_csv(header.split(","), rows), "s.csv")
+    assert isinstance(table, SubmissionTable)
+    return table
 
 
-Maker = Callable[..., SubmissionTable]
-
-
-def test_track_a_has_one_answer_per_seed_in_their_order(submission: Maker) -> None:
+def test_track_a_has_one_answer_per_seed_in_their_order() -> None:
     table = submission(TRACK_A, ["A_B", 0.4, 0.2, 0.5, 0.1, "first", 0.3, "x", "second", 900, 720, "m"])
     assert (table.kind, table.track, table.method, table.model_name) == ("submission", "A", "prompt_only", "m")
     assert table.rows[0].events == (
@@ -54,7 +47,7 @@ def test_track_a_has_one_answer_per_seed_in_their_order(submission: Maker) -> No
     assert (prediction.tokens, prediction.prompt_tokens, prediction.tool_calls) == (900, 720, None)
 
 
-def test_track_b_takes_its_probabilities_from_the_trace_where_they_agree(submission: Maker) -> None:
+def test_track_b_takes_its_probabilities_from_the_trace_where_they_agree() -> None:
     # 0.18 · 0.69 = 0.1242, 0.18 · 0.31 = 0.0558
     table = submission(TRACK_B, ["A_B", 0.1242, 0.0558, debate(0.18, 0.69), 7494, 6, 995, 5, "m"])
     assert (table.track, table.method) == ("B", "debate")
@@ -71,7 +64,7 @@ def test_track_b_takes_its_probabilities_from_the_trace_where_they_agree(submiss
         (0.1242, 0.055797, "file"),  # one of the two is not enough
     ],
 )
-def test_the_tolerance_is_two_millionths_for_both(submission: Maker, up: float, down: float, source: str) -> None:
+def test_the_tolerance_is_two_millionths_for_both(up: float, down: float, source: str) -> None:
     (row,) = submission(TRACK_B, ["A_B", up, down, debate(0.18, 0.69), 1, 1, 1, 1, "m"]).rows
     assert row.prediction.p_source == source
     assert row.prediction.flags == (() if source == "trace" else (Flag.TRACE_DIFFERS,))
@@ -79,14 +72,14 @@ def test_the_tolerance_is_two_millionths_for_both(submission: Maker, up: float, 
     assert row.prediction.p_de == expected
 
 
-def test_a_fused_file_counts_by_its_own_numbers_and_keeps_its_fallbacks(submission: Maker) -> None:
+def test_a_fused_file_counts_by_its_own_numbers_and_keeps_its_fallbacks() -> None:
     table = submission(TRACK_B, ["A_B", 0.25, 0.75, debate(0.447, 0.685, de_fallback=True), 1, 7, 1, 5, "m"])
     prediction = table.rows[0].prediction
     assert (prediction.p_de, prediction.p_up_given_de, prediction.p_source) == (1.0, 0.25, "file")
     assert prediction.flags == (Flag.DE_FALLBACK, Flag.TRACE_DIFFERS)
 
 
-def test_probabilities_outside_their_range_reproduce_nothing(submission: Maker) -> None:
+def test_probabilities_outside_their_range_reproduce_nothing() -> None:
     # -0.5 · -0.5 = 0.25 and -0.5 · 1.5 = -0.75: the arithmetic of the first alone would agree
     (row,) = submission(TRACK_B, ["A_B", 0.25, 0.0, debate(-0.5, -0.5), 1, 1, 1, 1, "m"]).rows
     assert row.prediction.p_source == "file"
@@ -94,26 +87,26 @@ def test_probabilities_outside_their_range_reproduce_nothing(submission: Maker) 
     assert (row.prediction.p_source, row.prediction.flags) == ("file", (Flag.TRACE_DIFFERS,))
 
 
-def test_no_direction_where_nothing_changes(submission: Maker) -> None:
+def test_no_direction_where_nothing_changes() -> None:
     table = submission(TRACK_C, ["A_B", 0.0, 0.0, "<answer>C</answer>", 12, "q"])
     prediction = table.rows[0].prediction
     assert (prediction.p_de, prediction.p_up_given_de) == (0.0, None)
     assert (table.track, table.method, table.model_name) == ("C", "local_model", "q")
 
 
-def test_a_sum_just_above_one_is_one(submission: Maker) -> None:
+def test_a_sum_just_above_one_is_one() -> None:
     (row,) = submission(PLAIN, ["A_B", 0.5, 0.5000005]).rows
     assert (row.prediction.p_de, row.prediction.prediction_down) == (1.0, 0.5000005)
 
 
-def test_the_smallest_file_is_of_track_c_and_knows_no_counts(submission: Maker) -> None:
+def test_the_smallest_file_is_of_track_c_and_knows_no_counts() -> None:
     table = submission(PLAIN, ["A_B", 0.1, 0.3])
     assert (table.kind, table.track, table.method, table.model_name) == ("submission", "C", "unknown", "")
     prediction = table.rows[0].prediction
     assert (prediction.tokens, prediction.prompt_tokens, prediction.tool_calls) == (None, None, None)
 
 
-def test_a_count_of_tool_calls_in_the_trace_stands_in_for_the_column(submission: Maker) -> None:
+def test_a_count_of_tool_calls_in_the_trace_stands_in_for_the_column() -> None:
     (row,) = submission(f"{PLAIN},reasoning_trace", ["A_B", 0.1242, 0.0558, debate(0.18, 0.69)]).rows
     assert row.prediction.tool_calls == 7
 
@@ -134,12 +127,12 @@ def test_a_count_of_tool_calls_in_the_trace_stands_in_for_the_column(submission:
         ("some text", "²", None),
     ],
 )
-def test_zero_tokens_beside_a_trace_are_unknown(submission: Maker, trace: str, cell: str, expected: int | None) -> None:
+def test_zero_tokens_beside_a_trace_are_unknown(trace: str, cell: str, expected: int | None) -> None:
     (row,) = submission(TRACK_B, ["A_B", 0.1, 0.2, trace, cell, 3, cell, 1, "m"]).rows
     assert (row.prediction.tokens, row.prediction.prompt_tokens, row.prediction.tool_calls) == (expected, expected, 3)
 
 
-def test_a_third_each_is_no_answer(submission: Maker) -> None:
+def test_a_third_each_is_no_answer() -> None:
     table = submission(TRACK_C, ["A_B", 0.333, 0.333, "hm", 3, "q"], ["A_C", 0.333, 0.3325, "hm", 3, "q"])
     assert [row.prediction.flags for row in table.rows] == [(Flag.UNIFORM,), ()]
     assert table.kind == "submission"
@@ -155,14 +148,14 @@ def test_a_third_each_is_no_answer(submission: Maker) -> None:
         (TRACK_C, ["I do not know.", 0, "none"], "submission"),
     ],
 )
-def test_a_sample_says_nothing_on_any_row(submission: Maker, header: str, rest: list[object], kind: str) -> None:
+def test_a_sample_says_nothing_on_any_row(header: str, rest: list[object], kind: str) -> None:
     table = submission(header, ["A_B", 0.333, 0.333, *rest], ["A_C", 0.333, 0.333, *rest])
     assert table.kind == kind
     answered = submission(header, ["A_B", 0.333, 0.333, *rest], ["A_C", 0.3, 0.3, *rest])
     assert answered.kind == "submission"
 
 
-def test_the_method_and_the_model_are_those_of_most_rows(submission: Maker) -> None:
+def test_the_method_and_the_model_are_those_of_most_rows() -> None:
     react = json.dumps({"thought_0": "t"})
     rows = [
         ["A_B", 0.1, 0.1, "", 0, "x"],
@@ -178,7 +171,7 @@ def test_the_method_and_the_model_are_those_of_most_rows(submission: Maker) -> N
     assert submission(TRACK_B, ["A_B", 0.1, 0.1, "text", 0, 0, 0, 0, "m"]).method == "unknown"
 
 
-def test_every_wrong_row_is_named(submission: Maker) -> None:
+def test_every_wrong_row_is_named() -> None:
     table = submission(
         PLAIN,
         ["A_B", "0.1", "0.2"],
@@ -210,12 +203,12 @@ def test_every_wrong_row_is_named(submission: Maker) -> None:
     assert ([row.prediction.pair_id for row in table.rows], table.lines) == (["A_B", "none"], (2, 12))
 
 
-def test_a_rejected_row_does_not_make_a_later_one_a_duplicate(submission: Maker) -> None:
+def test_a_rejected_row_does_not_make_a_later_one_a_duplicate() -> None:
     table = submission(PLAIN, ["A_B", "x", "0.2"], ["A_B", "0.1", "0.2"])
     assert [row.prediction.prediction_up for row in table.rows] == [0.1]
 
 
-def test_a_missing_column_is_one_rejection_and_no_rows(submission: Maker) -> None:
+def test_a_missing_column_is_one_rejection_and_no_rows() -> None:
     table = submission("id,prediction_up,reasoning_trace", ["A_B", 0.1, "text"])
     assert (table.rows, table.lines, table.kind, table.track) == ((), (), "submission", "C")
     (bad,) = table.rejected
@@ -224,9 +217,9 @@ def test_a_missing_column_is_one_rejection_and_no_rows(submission: Maker) -> Non
 
 
 @given(p_de=st.floats(0, 1), p_up=st.floats(0, 1))
-def test_a_trace_always_reproduces_what_was_rounded_from_it(make_csv: CsvMaker, p_de: float, p_up: float) -> None:
+def test_a_trace_always_reproduces_what_was_rounded_from_it(p_de: float, p_up: float) -> None:
     up, down = round(p_de * p_up, 6), round(p_de * (1 - p_up), 6)
-    table = read(make_csv(TRACK_C, ["A_B", up, down, debate(p_de, p_up), 1, "m"]), "s.csv")
+    table = read(as_csv(TRACK_C.split(","), [["A_B", up, down, debate(p_de, p_up), 1, "m"]]), "s.csv")
     assert isinstance(table, SubmissionTable)
     prediction = table.rows[0].prediction
     assert (prediction.p_de, prediction.p_up_given_de, prediction.p_source) == (p_de, p_up, "trace")

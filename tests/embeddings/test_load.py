@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import io
 import struct
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from safetensors.numpy import save_file
 from core.embeddings import load_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.symbols.spelling import spreadsheet_damage
+from tests.cases import zip_of
 from tests.embeddings.hostile import refusal_of, touches
 
 SYMBOLS = ["Tp53", "NA", "None", "nan", "1110038B12Rik"]  # none of them a missing value
@@ -135,14 +135,6 @@ def npy(shape: str) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
 
 
-def zipped(**members: bytes) -> bytes:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(f"{name}.npy", data)
-    return content.getvalue()
-
-
 def tensors(header: str) -> bytes:
     return struct.pack("<Q", len(header)) + header.encode()
 
@@ -170,13 +162,13 @@ MALFORMED = {
     "parquet with a missing number": (arrow(symbol=["A", "B"], x=[1.0, None]), "'B' .row 2. is not finite"),
     "parquet with symbols of numbers": (arrow(symbol=[1], x=[1.0]), "not text"),
     "parquet not in UTF-8": (arrow(symbol=pa.array([b"\xff"]).view(pa.string()), x=[1.0]), "UTF-8"),
-    "zip cut short": (zipped(a=npy("(1,)"))[:-9], "npz"),
-    "npz with a promise": (zipped(a=npy("(99999999999999,)")), "claims 399,999,999,999,996 bytes"),
-    "npz with half a promise": (zipped(a=npy("(5, 2)")), "says to hold 40 bytes, and has|cannot be read as npz"),
+    "zip cut short": (zip_of({"a.npy": npy("(1,)")})[:-9], "npz"),
+    "npz with a promise": (zip_of({"a.npy": npy("(99999999999999,)")}), "claims 399,999,999,999,996 bytes"),
+    "npz with half a promise": (zip_of({"a.npy": npy("(5, 2)")}), "says to hold 40 bytes, and has|cannot be read as npz"),
     "npz without symbols": (arrays_in(v=VECTORS), "expected one list of symbols and one matrix"),
     "npz of two matrices": (arrays_in(g=np.array(SYMBOLS), v=VECTORS, w=VECTORS), "one matrix"),
     "npz of another length": (arrays_in(g=np.array(SYMBOLS), v=VECTORS[:2]), "shape"),
-    "zip of something else": (zipped(), "no array"),
+    "zip of something else": (zip_of({}), "no array"),
     "safetensors cut short": (tensors('{"e":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}'), "safetensors"),
     "safetensors of no JSON": (tensors("{nonsense"), "safetensors"),
     "safetensors without symbols": (tensors("{}"), "metadata none"),

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
 from core.audit.claims import Claim
-from core.llm.client import Client
-from core.llm.endpoint import Endpoint
 from core.llm.parsing import Unparsed
-from core.methods.base import Context, RowText, TextsOfRun, read_options
+from core.methods.base import RowText, TextsOfRun
 from core.methods.claims import METHOD, QuotedClaim, read_claims
 from core.types import Flag, RowResult
-from tests.evidence.world import PACKS, TEST
-from tests.fakes.scripted import MODEL, Script, ScriptedPrompt, serving, write_reply
+from tests.evidence.world import TEST
+from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply
 from tests.methods.test_judge_rubric import reply
-from tests.methods.world import BLIND
+from tests.methods.world import read_texts
 
 TEXT = "Loss of STAT1 lowers\nIrf1. It binds Jak1, too."
 TEXTS = (RowText(0, "de", "EFFECT", "Stat1 activates Irf1, as is known."), RowText(1, "de", "NULL", "Nothing links them."))
@@ -31,16 +27,8 @@ def claims(*said: tuple[object, object, object, object]) -> str:
 
 
 def read_row(answer: Callable[[ScriptedPrompt], str]) -> RowResult:
-    async def one(url: str) -> RowResult:
-        async with Client(Endpoint(url, retries=0)) as client:
-            options = read_options(METHOD.options, {"run": "parent"})
-            pair = replace(TEST, label=None)
-            texts = TextsOfRun({TEST.pair_id: TEXTS})
-            context = Context((pair,), options, lambda _: BLIND, PACKS, client, MODEL, texts=texts)
-            return await METHOD.predict_row(pair, context)
-
     with serving(Script(answer=answer)) as url:
-        return asyncio.run(one(url))
+        return read_texts(METHOD, TextsOfRun({TEST.pair_id: TEXTS}), url, run="parent")
 
 
 def test_a_reading_says_of_each_brief_whether_it_claims_something_and_what() -> None:

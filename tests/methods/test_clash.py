@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from core.audit.clash import Point
-from core.llm.client import Client
-from core.llm.endpoint import Endpoint
 from core.llm.parsing import Unparsed
-from core.methods.base import Context, RowText, TextsOfRun, read_options
+from core.methods.base import RowText, TextsOfRun
 from core.methods.clash import METHOD, messages_of, read_points, split_debates
 from core.types import Flag, RowResult
-from tests.evidence.world import PACKS, TEST
-from tests.fakes.scripted import MODEL, Script, ScriptedPrompt, serving, write_reply
+from tests.evidence.world import TEST
+from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply
 from tests.methods.test_judge_rubric import reply
-from tests.methods.world import BLIND
+from tests.methods.world import read_texts
 
 VERDICT = "The m6A point of EFFECT moved me most.\n<prob>70</prob>"
 TEXTS = (
@@ -40,16 +36,8 @@ def points(*said: dict[str, Any]) -> str:
 
 
 def read_row(answer: Callable[[ScriptedPrompt], str]) -> RowResult:
-    async def one(url: str) -> RowResult:
-        async with Client(Endpoint(url, retries=0)) as client:
-            texts = TextsOfRun({TEST.pair_id: TEXTS})
-            options = read_options(METHOD.options, {"run": "parent"})
-            pair = replace(TEST, label=None)
-            context = Context((pair,), options, lambda _: BLIND, PACKS, client, MODEL, texts=texts)
-            return await METHOD.predict_row(pair, context)
-
     with serving(Script(answer=answer)) as url:
-        return asyncio.run(one(url))
+        return read_texts(METHOD, TextsOfRun({TEST.pair_id: TEXTS}), url, run="parent")
 
 
 def test_debates_are_those_of_two_sides_and_a_verdict_ends_one() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Sequence
@@ -12,19 +11,17 @@ import pytest
 
 from core.audit.rubric import Example, Rubric
 from core.errors import InputError
-from core.llm.client import Client
-from core.llm.endpoint import Endpoint
 from core.llm.messages import Reply, TokenLogprob, Usage
 from core.llm.parsing import Unparsed
-from core.methods.base import Context, ReadsTexts, RowText, TextsOfRun, read_options
+from core.methods.base import ReadsTexts, RowText, TextsOfRun
 from core.methods.judge_rubric import METHOD, RubricAnswer, messages_of, read_answer, reading_options
 from core.records import from_json, to_json
 from core.types import Evidence, Flag, RowResult
-from tests.evidence.world import PACKS, TEST
-from tests.fakes.scripted import MODEL, Faults, Script, serving
+from tests.evidence.world import TEST
+from tests.fakes.scripted import Faults, Script, serving
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as serving_canned
-from tests.methods.world import BLIND
+from tests.methods.world import read_texts
 
 RUBRIC = Rubric("argues", "Does the brief argue for its side?", examples=(Example("It may be so.", "no"),))
 KINDS = Rubric("kind", "What does it rest on?", answers=("a pathway", "a paper", "nothing"))
@@ -43,14 +40,8 @@ def read_row(
     evidence: Sequence[Evidence] = (),
     **more: object,
 ) -> RowResult:
-    async def one() -> RowResult:
-        async with Client(Endpoint(url, retries=1, backoff_s=0.001, longest_backoff_s=0.001)) as client:
-            options = read_options(METHOD.options, reading_options(rubric, "parent", answers=answers, **more))
-            given = TextsOfRun({TEST.pair_id: texts}, {TEST.pair_id: evidence} if evidence else {})
-            context = Context((replace(TEST, label=None),), options, lambda _: BLIND, PACKS, client, MODEL, seed=7, texts=given)
-            return await METHOD.predict_row(context.pairs[0], context)
-
-    return asyncio.run(one())
+    given = TextsOfRun({TEST.pair_id: texts}, {TEST.pair_id: evidence} if evidence else {})
+    return read_texts(METHOD, given, url, **reading_options(rubric, "parent", answers=answers, **more))
 
 
 def test_each_text_is_asked_about_once_and_gets_a_reading() -> None:

@@ -11,7 +11,7 @@ from core.evidence.packs import Packs
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.reply_cache import ReplyCache
-from core.methods.base import Context, Method, RowMethod, read_options
+from core.methods.base import Context, Method, RowMethod, TextsOfRun, read_options
 from core.types import RowResult
 from tests.evidence.world import PACKS, TEST, TRAINING
 from tests.fakes.scripted import MODEL
@@ -39,5 +39,16 @@ def predict(
         async with Client(endpoint, cache=cache) as client:
             asked: Any = replace(context(method, client, view, **options), model=model)
             return await method.predict_row(TEST, asked)
+
+    return asyncio.run(one())
+
+
+def read_texts(method: RowMethod, texts: TextsOfRun, url: str, **options: object) -> RowResult:
+    """What a method reads in these texts of the test row, of which it sees no label."""
+
+    async def one() -> RowResult:
+        async with Client(Endpoint(url, retries=1, backoff_s=0.001, longest_backoff_s=0.001)) as client:
+            asked = replace(context(method, client, BLIND, **options), texts=texts)
+            return await method.predict_row(asked.pairs[0], asked)
 
     return asyncio.run(one())

@@ -5,39 +5,22 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
-from core.datasets import PairTable, knowledge_packs, read_path
+from core.datasets import PairTable, read_path
 from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
-from core.evidence.packs import Packs, Source
+from core.evidence.packs import Packs
 from core.evidence.registry import TOOLS
 from core.evidence.render import MAX_CHARACTERS, dossier
 from core.types import Evidence, Pair
 from tests.evidence.world import gathered, run
+from tests.real.conftest import FILES
 
 pytestmark = pytest.mark.real
 
 OF_PACKS = [name for name in TOOLS if name != "literature"]
-FILES = {
-    "descriptions": ("gene_desc", "texts"),
-    "orthologs": ("mouse_to_human_ortholog", "symbols"),
-    "pathways": ("gene_reactome", "names"),
-    "edges": ("string_edges", "edges"),
-    "signs": ("collectri_mouse_signed", "signs"),
-    "responses": ("hagai_lps_prior", "genes"),
-}
-
-
-@pytest.fixture(scope="module")
-def packs(shared_data: Path) -> Packs:
-    found = {
-        name: knowledge_packs.read_knowledge_path(shared_data / "knowledge" / f"{file}.json") for name, (file, _) in FILES.items()
-    }
-    sources: Any = {name: Source(FILES[name][0], pack.sha256) for name, pack in found.items()}
-    return Packs(**{name: getattr(pack, FILES[name][1]) for name, pack in found.items()}, sources=sources)
 
 
 def pairs_of(data: Path, name: str) -> tuple[Pair, ...]:

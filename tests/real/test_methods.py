@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from core.audit.brief_checks import check_brief
-from core.datasets import PairTable, SubmissionTable, knowledge_packs, read_path
+from core.datasets import PairTable, SubmissionTable, read_path
 from core.evidence.label_view import LabelView, all_training
-from core.evidence.packs import Packs, Source
+from core.evidence.packs import Packs
 from core.evidence.render import dossier
 from core.methods import debate_texts as texts
 from core.methods import prompts
@@ -27,14 +27,6 @@ NAMES = [tool.name for tool in prompts.tools_of(prompts.TOOLS.default)]
 
 pytestmark = pytest.mark.real
 
-FILES = {
-    "descriptions": ("gene_desc", "texts"),
-    "orthologs": ("mouse_to_human_ortholog", "symbols"),
-    "pathways": ("gene_reactome", "names"),
-    "edges": ("string_edges", "edges"),
-    "signs": ("collectri_mouse_signed", "signs"),
-    "responses": ("hagai_lps_prior", "genes"),
-}
 MARKED = Path(__file__).resolve().parents[1] / "audit" / "marked_briefs.csv"
 
 
@@ -42,15 +34,6 @@ def rows_of(data: Path, name: str) -> tuple[Pair, ...]:
     table = read_path(data / "challenge" / f"{name}.csv")
     assert isinstance(table, PairTable)
     return table.pairs
-
-
-@pytest.fixture(scope="module")
-def packs(shared_data: Path) -> Packs:
-    found = {
-        name: knowledge_packs.read_knowledge_path(shared_data / "knowledge" / f"{file}.json") for name, (file, _) in FILES.items()
-    }
-    sources = {name: Source(FILES[name][0], pack.sha256) for name, pack in found.items()}
-    return Packs(**{name: getattr(pack, FILES[name][1]) for name, pack in found.items()}, sources=sources)
 
 
 @pytest.fixture(scope="module")

@@ -8,31 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from core.datasets import PairTable, knowledge_packs, read_path
+from core.datasets import PairTable, read_path
 from core.datasets.gene_sets import read_gene_sets
 from core.evidence.knowledge_graph import GeneNames
 from core.evidence.label_view import all_training
-from core.evidence.packs import Packs, Source
+from core.evidence.packs import Packs
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.methods.base import Context, read_options
 from core.methods.summer import METHOD
 from core.types import Flag, Label, Pair, RowResult
 from tests.fakes.scripted import MODEL, serving
-from tests.real.test_methods import FILES
 
 pytestmark = pytest.mark.real
 
 ROWS = 40
-
-
-@pytest.fixture(scope="module")
-def packs(shared_data: Path) -> Packs:
-    found = {
-        name: knowledge_packs.read_knowledge_path(shared_data / "knowledge" / f"{file}.json") for name, (file, _) in FILES.items()
-    }
-    sources = {name: Source(FILES[name][0], pack.sha256) for name, pack in found.items()}
-    return Packs(**{name: getattr(pack, FILES[name][1]) for name, pack in found.items()}, sources=sources)
 
 
 def pairs_of(data: Path, task: str) -> tuple[Pair, ...]:

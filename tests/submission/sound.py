@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +11,7 @@ from core.submission.rules import check
 from core.submission.rules.registry import Problem
 from core.submission.tracks import LAYOUTS
 from core.types import Track
-from tests.cases import as_csv
+from tests.cases import as_csv, zip_of
 
 IDS = tuple(f"P{i}_G{i}" for i in range(12))
 PROMPT = "Say what losing {pert} does to {gene}: A) up, B) down, C) none."
@@ -34,21 +32,13 @@ class Sound:
         return as_csv(self.header, [[row.get(column, "") for column in self.header] for row in self.rows])
 
     def zip(self) -> bytes:
-        return zipped({self.name: self.csv(), **self.members})
+        return zip_of({self.name: self.csv(), **self.members})
 
     def set(self, column: str, *cells: Any, first: int = 0) -> tuple[str, ...]:
         """Put cells into a column from a row on; the ids of those rows."""
         for row, cell in zip(self.rows[first:], cells, strict=False):
             row[column] = cell
         return IDS[first : first + len(cells)]
-
-
-def zipped(members: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, content in members.items():
-            archive.writestr(path, content)
-    return out.getvalue()
 
 
 def sound(track: Track) -> Sound:

@@ -12,6 +12,7 @@ import psutil
 
 from core.actions.workspace import Workspace
 from core.store import changes
+from tests.bundled import everything
 from tests.fakes.http_server import ReceivedRequest, Response, json_response, serve_in_thread
 from tests.ui.serving import Server
 
@@ -63,18 +64,11 @@ class Snapshot:
 
 def snapshot(workspace: Workspace, server: Server, model: ModelServer) -> Snapshot:
     return Snapshot(
-        tables_of(workspace),
+        everything(workspace),
         files_of(workspace),
         frozenset(child.pid for child in psutil.Process(server.process.pid).children(recursive=True)),
         len(model.asked),
     )
-
-
-def tables_of(workspace: Workspace) -> dict[str, list[tuple[object, ...]]]:
-    """Every row of every table, in an order of its own."""
-    with workspace.store.read() as db:
-        names = [name for (name,) in db.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk'").fetchall()]
-        return {name: db.execute(f'SELECT * FROM "{name}" ORDER BY ALL').fetchall() for name in names}
 
 
 def files_of(workspace: Workspace) -> dict[str, str]:

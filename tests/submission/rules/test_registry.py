@@ -18,9 +18,9 @@ from core.submission.rules.eligibility import parameters_b
 from core.submission.rules.registry import RULES, list_names, rule
 from core.submission.tracks import LAYOUTS
 from core.types import Track
-from tests.cases import debate_trace
+from tests.cases import debate_trace, zip_of
 from tests.strength import examples
-from tests.submission.sound import IDS, TOOL, Sound, problems, sound, zipped
+from tests.submission.sound import IDS, TOOL, Sound, problems, sound
 
 TRACKS: tuple[Track, ...] = ("A", "B", "C")
 
@@ -100,11 +100,11 @@ def seed_without_answer(s: Sound) -> None:
 def ragged(s: Sound) -> bytes:
     lines = s.csv().splitlines(keepends=True)
     lines[4] = lines[4].rstrip() + b",more\n"  # the header is line 1, so this is line 5 and row 4
-    return zipped({s.name: b"".join(lines), **s.members})
+    return zip_of({s.name: b"".join(lines), **s.members})
 
 
 def not_utf8(s: Sound) -> bytes:
-    return zipped({s.name: s.csv().replace(b"Since P2 ", b"Since \xff "), **s.members})
+    return zip_of({s.name: s.csv().replace(b"Since P2 ", b"Since \xff "), **s.members})
 
 
 def above_one(s: Sound) -> None:
@@ -113,19 +113,19 @@ def above_one(s: Sound) -> None:
 
 
 def in_a_folder(s: Sound) -> bytes:
-    return zipped({f"mine/{path}": content for path, content in {s.name: s.csv(), **s.members}.items()})
+    return zip_of({f"mine/{path}": content for path, content in {s.name: s.csv(), **s.members}.items()})
 
 
 LONG = " ".join(f"word{i}" for i in range(5_000)).encode()
 B_TOOL_CALLS = json.dumps({"thought_0": "t", "tool_name_0": "web", "tool_args_0": {}, "observation_0": "o"})
 PLANTED: dict[str, Planted] = {
     "zip_damaged": Planted("B", lambda s: s.zip()[:-30]),
-    "zip_unsafe": Planted("B", lambda s: zipped({s.name: s.csv(), **s.members, "../x.py": b""})),
+    "zip_unsafe": Planted("B", lambda s: zip_of({s.name: s.csv(), **s.members, "../x.py": b""})),
     "no_submission": Planted(
-        "B", lambda s: zipped({s.name: s.csv(), f"b/{s.name}": s.csv(), **s.members}), also=("unexpected_members",)
+        "B", lambda s: zip_of({s.name: s.csv(), f"b/{s.name}": s.csv(), **s.members}), also=("unexpected_members",)
     ),
     "encoding": Planted("B", not_utf8, (4,)),
-    "not_csv": Planted("B", lambda s: zipped({s.name: b"Dear all,\nfind attached\n", **s.members})),
+    "not_csv": Planted("B", lambda s: zip_of({s.name: b"Dear all,\nfind attached\n", **s.members})),
     "ragged": Planted("B", ragged, (5,)),
     "unexpected_members": Planted("C", member("notes.txt", b"words")),
     "folder": Planted("B", in_a_folder),
@@ -238,9 +238,9 @@ def test_rows_without_an_id_are_named_by_their_line() -> None:
         (b"\x00\x01\x02", "encoding"),
         (b"\xff\xff\xff\n", "encoding"),
         (b"PK\x03\x04 and then nothing of a zip", "zip_damaged"),
-        (zipped({}), "no_submission"),
-        (zipped({"a.txt": b"x"}), "no_submission"),
-        (zipped({"submission.csv": b"a" * 3_000_000}), "zip_unsafe"),
+        (zip_of({}), "no_submission"),
+        (zip_of({"a.txt": b"x"}), "no_submission"),
+        (zip_of({"submission.csv": b"a" * 3_000_000}), "zip_unsafe"),
         (b"{}" * 1_000, "not_csv"),
         (b'"' * 11, "not_csv"),
     ],
