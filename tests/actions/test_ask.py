@@ -22,8 +22,6 @@ from core.texts import MAX_NAME
 from core.types import ASKED, Label
 from tests.commands import core, core_json
 from tests.fakes.scripted import Script, ScriptedPrompt, serving
-from tests.llm.canned import Canned, completion
-from tests.llm.canned import serving as canned
 
 QUICK = {"tools": "gene_class,base_rates", "rounds": 0}
 
@@ -260,10 +258,3 @@ def test_how_the_server_is_asked_belongs_to_the_question(small_workspace: Worksp
     folder = small_workspace.run_folder(cold["run"])
     assert folder.spec().calls == {"temperature": 0.0}
     assert folder.execution_settings().calls == CallSettings(temperature=0.0, limit_name="max_tokens")
-
-
-@pytest.mark.soak
-def test_nobody_chooses_among_several_models(small_workspace: Workspace) -> None:
-    listed = {**completion(), "data": [{"id": "text-embedding-x"}, {"id": "m"}]}
-    with canned(lambda _: Canned(listed)) as (url, _), pytest.raises(InputError, match="expected one of text-embedding-x, m"):
-        ask.ask(small_workspace, Question("Pa", "Ga", dataset="bmdm", endpoint=url))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -239,13 +238,3 @@ def test_an_answer_that_cannot_be_stored_is_said_and_waits(page: Page, own: Work
     page.get_by_role("button", name="Try again").click()
     wait_until_stored(page)
     assert [label.answer for label in stored(own, "debate")] == ["yes"]
-
-
-@pytest.mark.soak
-def test_two_people_read_the_same_sample(small_workspace: Workspace) -> None:
-    ada = reading_of(small_workspace)
-    ben = replace(ada, author="Ben")
-    reader.apply(ada, Progress(), [item(1, ada, 0, "answer", "yes")])
-    reader.apply(ben, Progress(), [item(1, ben, 0, "answer", "no")])
-    assert sorted((each.author, each.answer) for each in stored(small_workspace, "debate")) == [("Ada", "yes"), ("Ben", "no")]
-    assert ada.token != ben.token
