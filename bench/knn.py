@@ -15,7 +15,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from bench.large_knn import run_large
@@ -28,6 +27,7 @@ from core.transfer.labelled_rows import DIRECTED, EFFECT, UP, Knowledge, knowled
 from core.transfer.permutation_null import permutation_null
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, cells_of, parts_of
 from core.transfer.similarity import Space, cosine_similarity
+from tests.stats.oracles import pairs_won
 from tests.transfer.oracles import World, oracle
 
 __all__ = ["run", "run_large"]
@@ -165,13 +165,7 @@ def base_rates(known: Knowledge, visible: Bools) -> Floats:
 
 def auroc_in_cells(positive: Bools, values: Floats, cells: Codes) -> float:
     """The AUROC of pairs inside cells, by scikit-learn cell by cell."""
-    won, pairs = 0.0, 0
-    for cell in np.unique(cells):
-        inside = cells == cell
-        n_pairs = int(positive[inside].sum()) * int((~positive[inside]).sum())
-        if n_pairs:
-            won += n_pairs * roc_auc_score(positive[inside], np.round(values[inside], 14))
-            pairs += n_pairs
+    won, pairs = pairs_won(positive, np.round(values, 14), cells)
     return won / pairs
 
 

@@ -30,6 +30,7 @@ from core.audit.rubric import Rubric
 from core.engine.journal import read_entries, read_progress
 from core.engine.request import RunRequest
 from core.engine.run_state import Status
+from core.jobs.folder import log_tail
 from core.jobs.state import HEARTBEAT_EVERY_S
 from core.methods.base import method_named
 from core.methods.judge_rubric import reading_options
@@ -137,7 +138,7 @@ def wait_until_ended(workspace: Workspace, run: Run) -> float:
         peak_mb = max(peak_mb, peak_of(now.pid))
         if (finished := now.counts.done + now.counts.failed) != rows:
             rows, since = finished, time.monotonic()
-        assert time.monotonic() - since < SILENCE_S, f"{rows} rows; {run_control.log_tail(workspace, run.id)}"
+        assert time.monotonic() - since < SILENCE_S, f"{rows} rows; {log_tail(workspace.run_folder(run.id))}"
         time.sleep(0.05)
     return peak_mb
 
@@ -200,7 +201,7 @@ def assert_true(workspace: Workspace, run: Run, right: Reference, *, asked_again
     if not asked_again:
         assert len(same) == len(done)
     pd.testing.assert_frame_equal(done.loc[same], right.numbers.loc[same])
-    logs = "\n".join(run_control.log_tail(workspace, run.id, lines=100_000)) + log.log_file(workspace.settings).read_text("utf-8")
+    logs = "\n".join(log_tail(workspace.run_folder(run.id), lines=100_000)) + log.log_file(workspace.settings).read_text("utf-8")
     for trouble in ("Traceback", "Unclosed", "never retrieved"):
         assert trouble not in logs
     assert KEY not in logs
@@ -322,7 +323,7 @@ def run_against(workspace: Workspace, url: str, mode: str, *, streamed: bool) ->
         with contextlib.suppress(FileNotFoundError):
             at = heartbeat.stat().st_mtime_ns
             gap_s, beat = max(gap_s, (at - beat) / 1e9 if beat else 0.0), at
-        assert time.monotonic() - began_at < LONGEST_S, run_control.log_tail(workspace, run.id)
+        assert time.monotonic() - began_at < LONGEST_S, log_tail(workspace.run_folder(run.id))
         time.sleep(0.02)
     end()
     return Watched(now, failed_kinds(workspace, run)["Unanswered"], now.cause, time.monotonic() - began_at, gap_s, peak_mb)

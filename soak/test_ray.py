@@ -19,13 +19,15 @@ from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine.journal import read_spending
 from core.engine.spec import ExecutionSettings
+from core.jobs.folder import log_tail
 from core.methods.base import method_named
 from core.store.runs import Run
 from soak.conftest import Record
 from soak.test_servers import Server, watch
-from tests.engine.cases import end_worker, fast, status, until, wish, workspace_with
+from tests.engine.cases import assert_whole, end_worker, fast, status, until, wish, workspace_with
 from tests.engine.ray_clusters import Nodes, cluster
-from tests.engine.test_ray import assert_equal, assert_whole, journalled
+from tests.engine.test_killed import journalled
+from tests.engine.test_ray import assert_equal
 from tests.fakes.scripted import MODEL, request_counts
 
 ROWS = 300
@@ -87,7 +89,7 @@ def test_300_rows_survive_a_process_and_the_driver(nodes: Nodes, server: Server,
     assert_whole(workspace, run, ROWS)
     assert_equal(workspace, whole)
     assert journalled(workspace, run)[: len(before)] == before
-    log = "\n".join(run_control.log_tail(workspace, run.id, 1_000))
+    log = "\n".join(log_tail(workspace.run_folder(run.id), 1_000))
     assert "ray: a task died" in log
     asked_twice = request_counts(server.url)["answers"] - sent_before - ROWS
     told = read_spending(workspace.run_folder(run.id).spending)

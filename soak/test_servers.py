@@ -18,6 +18,7 @@ from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.engine.journal import read_progress
 from core.engine.run_state import Status
+from core.jobs.folder import log_tail
 from core.methods.base import method_named
 from core.store import runs
 from core.store.runs import Run
@@ -100,7 +101,7 @@ def watch(workspace: Workspace, run: Run, until_rows: int, memory: list[float]) 
             memory.append(memory_mb(now.pid))
         if finished != rows:
             rows, since = finished, time.monotonic()
-        assert time.monotonic() - since < SILENCE_S, f"{rows} rows; {run_control.log_tail(workspace, run.id)}"
+        assert time.monotonic() - since < SILENCE_S, f"{rows} rows; {log_tail(workspace.run_folder(run.id))}"
         time.sleep(0.5)
 
 

@@ -143,12 +143,12 @@ def test_the_workspace_may_come_from_the_environment(small_workspace: Workspace)
         capture_output=True,
         check=True,
     )
-    assert [run["name"] for run in json.loads(done.out)["runs"]] == ["debate"]
+    assert [run["name"] for run in json.loads(done.stdout)["runs"]] == ["debate"]
 
 
 @pytest.mark.soak
 def test_read_only_from_the_environment(small_workspace: Workspace) -> None:
-    done = core_process(small_workspace.settings.workspace, "delete", "debate", PERTURBDESK_READ_ONLY="1")
+    done = core_process(small_workspace.settings.workspace, "runs", "delete", "debate", PERTURBDESK_READ_ONLY="1")
     assert done.status == 1
     assert "reading only" in done.err
 

@@ -7,13 +7,13 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from core.datasets.demo import Demo, DemoRun, simulate
 from core.types import Label
 from tests.datasets import demo_cases
 from tests.datasets.demo_cases import SEEDS, demo_of, distinct_evidence, of_split, runs_of
+from tests.stats.oracles import pairs_won
 
 demo = demo_cases.demo
 INVENTED = re.compile(r"Sim([bdklmnrstv][aeiou]){2}[1-9]?|00000\d\d[A-P]\d\dRik")
@@ -98,18 +98,6 @@ def test_describes_every_symbol_and_embeds_most(demo: Demo) -> None:
 # How much signal there is
 
 
-def within_cells(y: NDArray[np.bool_], score: NDArray[np.float64], cell: NDArray[np.int64]) -> float:
-    """AUROC inside each cell, weighted by its positive–negative pairs."""
-    total = weight = 0.0
-    for one in np.unique(cell):
-        here = cell == one
-        pairs = float(y[here].sum()) * float((~y[here]).sum())
-        if pairs:
-            total += pairs * roc_auc_score(y[here], score[here])
-            weight += pairs
-    return total / weight
-
-
 def doubly_disjoint_knn(demo: Demo) -> tuple[float, float]:
     """DE and DIR AUROC of target-gene similarity (cosine clipped at 0, squared) over 5×5 folds, row by row."""
     place = {gene: i for i, gene in enumerate(demo.genes)}
@@ -130,7 +118,8 @@ def doubly_disjoint_knn(demo: Demo) -> tuple[float, float]:
         prior_de[query] = weight @ de[known] / weight.sum(axis=1)
         prior_up[query] = weight @ up[known] / (weight @ de[known])
     cell = fold_p * 5 + fold_g
-    return within_cells(de, prior_de, cell), within_cells(up[de], prior_up[de], cell[de])
+    won = [pairs_won(de, prior_de, cell), pairs_won(up[de], prior_up[de], cell[de])]
+    return won[0][0] / won[0][1], won[1][0] / won[1][1]
 
 
 def test_a_knn_over_the_embedding_finds_a_little_signal(demo: Demo) -> None:

@@ -16,13 +16,15 @@ from typing import Any
 
 import pandas as pd
 
-from core.actions import launch, run_control
+from core.actions import launch
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
+from core.engine.journal import read_progress
 from core.engine.request import RunRequest
 from core.engine.run_state import Status, status_of
 from core.engine.spec import ExecutionSettings, LabelViewSpec, RunSpec
+from core.jobs.folder import log_tail
 from core.methods.base import Method
 from core.store import runs
 from core.store.runs import Run
@@ -87,7 +89,7 @@ def recorded(workspace: Workspace, run: Run) -> Run:
 
 
 def until_state(workspace: Workspace, run: Run, *wanted: str) -> Status:
-    until(lambda: status(workspace, run).state in wanted, f"{wanted}; {run_control.log_tail(workspace, run.id)}")
+    until(lambda: status(workspace, run).state in wanted, f"{wanted}; {log_tail(workspace.run_folder(run.id))}")
     return status(workspace, run)
 
 
@@ -99,6 +101,17 @@ def stored_rows(workspace: Workspace, run: str) -> pd.DataFrame:
                JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id WHERE q.run = ? ORDER BY p.position""",
             [run],
         ).df()
+
+
+def assert_whole(workspace: Workspace, run: Run, rows: int, failed: int = 0) -> Status:
+    """Every row is finished, and is once in the journal and once in the store."""
+    now = status(workspace, run)
+    counts = (now.state, now.counts.done, now.counts.failed)
+    assert counts == ("done", rows - failed, failed), log_tail(workspace.run_folder(run.id), 100)
+    assert read_progress(workspace.run_folder(run.id).rows).repeated == 0
+    stored = stored_rows(workspace, run.id)
+    assert len(stored) == stored["pair_id"].nunique() == rows
+    return now
 
 
 def end_worker(workspace: Workspace, run: Run) -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 from core.actions import run_control
 from core.engine.journal import read_entries, read_progress
 from core.engine.row_codec import RetryMark
+from core.jobs.folder import log_tail
 from core.types import Failed
 from tests.engine.cases import fast, stored_rows, wish, workspace_with
 from tests.engine.methods import Asking, here
@@ -55,7 +56,7 @@ def test_every_row_is_right_or_a_failure_with_its_cause_and_retry_mends_it(tmp_p
                 run = run_control.retry(workspace, "r", begin=here(method))
         served = request_counts(url)
     assert {name for name in Faults.names() if not served.get(name)} == set()
-    assert "Traceback" not in "".join(run_control.log_tail(workspace, run.id, lines=1_000))
+    assert "Traceback" not in "".join(log_tail(workspace.run_folder(run.id), lines=1_000))
     assert (run.done, run.failed) == (ROWS, 0)
     pd.testing.assert_frame_equal(stored_rows(workspace, run.id)[NUMBERS].set_index("pair_id"), right)
     progress = read_progress(folder.rows)

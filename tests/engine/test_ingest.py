@@ -19,6 +19,7 @@ from core.engine.row_codec import Entry, RetryMark, encode_entry
 from core.engine.run_folder import WORKER_STORE_MB, RunFolder
 from core.engine.run_state import State
 from core.errors import DeskError, InputError, NotFound, StoreBusy, SystemFailure
+from core.jobs.folder import log_tail
 from core.jobs.state import last_heartbeat
 from core.store import Store, calls, changes, evidence, predictions, runs, traces
 from core.store.runs import Run
@@ -214,7 +215,7 @@ def test_the_store_follows_until_it_is_over_whatever_is_in_its_way_meanwhile(
         journal.append([Failed("Qb0_Hb0", "Unreadable", "no letter")])
         asyncio.run(asyncio.wait_for(reporter.ingest_until(over, 0.001), 30))
     assert states == ["running", "running"]
-    assert "somebody else has it" in run_control.log_tail(workspace, run.id)[-1]
+    assert "somebody else has it" in log_tail(workspace.run_folder(run.id))[-1]
 
 
 def test_a_run_that_the_store_lost_is_told_or_only_said_at_the_end(waiting: tuple[Workspace, Run]) -> None:

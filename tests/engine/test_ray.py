@@ -22,20 +22,20 @@ from core.actions.changed_settings import change_settings
 from core.actions.workspace import Workspace
 from core.cells import differential_expression
 from core.engine import ray_cluster
-from core.engine.journal import read_entries, read_progress
+from core.engine.journal import read_entries
 from core.engine.ray_cluster import Cluster
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, MissingPackage, StateError, Unreachable
+from core.jobs.folder import log_tail
 from core.methods.base import Context
-from core.store.runs import Run
 from core.types import Failed, Pair, RowResult
 from tests import commands
 from tests.cells.cases import write_case
-from tests.engine.cases import fast, keyed, status, wish, workspace_with
+from tests.engine.cases import assert_whole, fast, keyed, status, wish, workspace_with
 from tests.engine.methods import Asking, Base, constant, here
 from tests.engine.ray_clusters import Nodes, cluster
-from tests.engine.test_killed import journalled, stored
+from tests.engine.test_killed import stored
 from tests.engine.test_packs_of_runs import DESCRIBED, EDGES, SIGNS, bring
 from tests.fakes.scripted import MODEL, request_counts, serving
 from tests.llm.test_serve import free_port
@@ -55,16 +55,6 @@ def on(nodes: Nodes, url: str = "", **more: Any) -> ExecutionSettings:
     """The settings of a run on a cluster."""
     how = {"rows_in_flight": AT_ONCE, "concurrency": AT_ONCE, "timeout_s": 20.0, "backend": "ray", "ray_address": nodes.address}
     return fast(url, **how | more)
-
-
-def assert_whole(workspace: Workspace, run: Run, rows: int, failed: int = 0) -> None:
-    """Every row is finished, and is once in the journal and once in the store."""
-    now = status(workspace, run)
-    log = run_control.log_tail(workspace, run.id, 100)
-    assert (now.state, now.counts.done, now.counts.failed) == ("done", rows - failed, failed), log
-    assert read_progress(workspace.run_folder(run.id).rows).repeated == 0
-    assert len(journalled(workspace, run)) == len(set(journalled(workspace, run))) == rows
-    assert stored(workspace)["prediction"]["pair_id"].is_unique
 
 
 def assert_equal(ours: Workspace, theirs: Workspace) -> None:
@@ -156,7 +146,7 @@ def test_rows_that_end_their_process_or_fail_as_nobody_foresaw_harm_no_others(
     failed = {entry.pair_id: entry for entry, _ in read_entries(workspace.run_folder(run.id).rows) if isinstance(entry, Failed)}
     assert {pair_id: row.kind for pair_id, row in failed.items()} == {"Qb2_Hb2": "ProcessDied", "Qb3_Hb3": "ZeroDivisionError"}
     assert failed["Qb2_Hb2"].message.startswith("5 tasks died while they predicted it, the last: ")
-    log = "\n".join(run_control.log_tail(workspace, run.id))
+    log = "\n".join(log_tail(workspace.run_folder(run.id)))
     assert log.count("(the first of its kind; every such row is a failure)") == 1
     assert "constant(pair, tokens=1 // " in caplog.text
 

@@ -14,11 +14,11 @@ import pytest
 from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine.journal import read_progress
-from core.engine.run_state import Status
+from core.jobs.folder import log_tail
 from core.llm import server_pool
 from core.store.runs import Run
 from tests import commands
-from tests.engine.cases import fast, status, stored_rows, until, wish, workspace_with
+from tests.engine.cases import assert_whole, fast, status, until, wish, workspace_with
 from tests.engine.methods import Asking, here
 from tests.fakes.scripted import MODEL, Script, request_counts, serving
 from tests.llm.test_serve import free_port
@@ -52,25 +52,15 @@ def working(workspace: Workspace, servers: str, name: str = "r", **how: Any) -> 
 
 
 def wait_for(workspace: Workspace, run: Run, rows: int) -> None:
-    until(lambda: finished(workspace, run) >= rows, f"{rows} rows; {run_control.log_tail(workspace, run.id)}")
+    until(lambda: finished(workspace, run) >= rows, f"{rows} rows; {log_tail(workspace.run_folder(run.id))}")
 
 
 def finished(workspace: Workspace, run: Run) -> int:
     return len(read_progress(workspace.run_folder(run.id).rows).finished)
 
 
-def assert_whole(workspace: Workspace, run: Run, rows: int) -> Status:
-    """Every row was predicted, and is once in the journal and once in the store."""
-    now = status(workspace, run)
-    assert (now.state, now.counts.done, now.counts.failed) == ("done", rows, 0), run_control.log_tail(workspace, run.id)
-    assert read_progress(workspace.run_folder(run.id).rows).repeated == 0
-    stored = stored_rows(workspace, run.id)
-    assert len(stored) == stored["pair_id"].nunique() == rows
-    return now
-
-
 def log_of(workspace: Workspace, run: Run) -> str:
-    return "\n".join(run_control.log_tail(workspace, run.id, 1_000))
+    return "\n".join(log_tail(workspace.run_folder(run.id), 1_000))
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from core.engine.journal import read_progress
 from core.engine.spec import LabelViewSpec
 from core.errors import StateError
 from core.evidence.label_view import LabelView
+from core.jobs.folder import log_tail
 from core.methods.base import Context
 from core.store import calls, predictions
 from core.types import Pair, RowResult
@@ -49,14 +50,14 @@ def test_failures_are_rows_with_their_cause_and_retry_mends_them(tmp_path: Path)
     with workspace.store.read() as db:
         row = predictions.row(db, run.id, ids[0])
     assert (row["error"], row["p_de"], row["prediction_up"]) == (f"OutOfScope: {ids[0]}: not today", None, None)
-    assert "Traceback" not in "".join(run_control.log_tail(workspace, run.id))
+    assert "Traceback" not in "".join(log_tail(workspace.run_folder(run.id)))
     # Half mended, by a bug this time
     worse = Counting(fails=frozenset(ids[:1]), error=ZeroDivisionError)
     run = run_control.retry(workspace, "r", begin=here(worse))
     assert sorted(worse.asked) == sorted(ids[:2])
     assert (run.done, run.failed) == (9, 1)
-    assert any("ZeroDivisionError" in line for line in run_control.log_tail(workspace, run.id))
-    assert "Traceback" not in "".join(run_control.log_tail(workspace, run.id))
+    assert any("ZeroDivisionError" in line for line in log_tail(workspace.run_folder(run.id)))
+    assert "Traceback" not in "".join(log_tail(workspace.run_folder(run.id)))
     good = Counting()
     run = run_control.retry(workspace, "r", begin=here(good))
     assert good.asked == [ids[0]]
@@ -85,7 +86,7 @@ def test_errors_that_no_room_expects_have_one_line_a_kind_and_one_traceback_in_t
     finally:
         log.close()
     assert (run.status, run.done, run.failed) == ("done", 0, 20)
-    lines = run_control.log_tail(workspace, run.id)
+    lines = log_tail(workspace.run_folder(run.id))
     assert [sum(f": {kind}: " in line for line in lines) for kind in ("KeyError", "ValueError")] == [1, 1]
     assert max(map(len, lines)) < 700
     assert "Traceback" not in "".join(lines)

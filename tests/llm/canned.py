@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
+import random
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, AnyStr
 
-from core.llm.messages import Message, Request
+from core.llm.client import Client
+from core.llm.endpoint import Endpoint
+from core.llm.errors import ModelError
+from core.llm.messages import Message, Reply, Request
+from core.llm.streaming import Words
 
 KEY = "sk-open-sesame/9"
 ASK = Request("m", (Message("user", "A, B or C?"),), max_completion_tokens=100)
@@ -76,3 +82,28 @@ def serving(answer: Callable[[Asked], Canned]) -> Iterator[tuple[str, list[Asked
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def cut(text: AnyStr, seed: int) -> list[AnyStr]:
+    """A text in ten pieces."""
+    places = sorted(random.Random(seed).choices(range(len(text) + 1), k=9))
+    return [text[a:b] for a, b in zip([0, *places], [*places, len(text)], strict=True)]
+
+
+def outcomes(
+    url: str, requests: list[Request], heard: list[Words] | None = None, concurrency: int = 16, **limits: Any
+) -> list[Reply | ModelError]:
+    """The outcome of each request, asked for as a stream if somebody hears."""
+
+    async def one(client: Client, request: Request) -> Reply | ModelError:
+        try:
+            return await client.complete(request, None if heard is None else heard.append)
+        except ModelError as error:
+            return error
+
+    async def ask() -> list[Reply | ModelError]:
+        endpoint = Endpoint(url, **{"backoff_s": 0.001, **limits})
+        async with Client(endpoint, concurrency=concurrency) as client:
+            return await asyncio.gather(*(one(client, request) for request in requests))
+
+    return asyncio.run(ask())

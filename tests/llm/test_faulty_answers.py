@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
-from core.llm.client import Client
-from core.llm.endpoint import Endpoint
 from core.llm.errors import ModelError
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import Message, Reply, Request
 from core.llm.parsing import Unparsed
 from tests.fakes.scripted import Faults, Script, request_counts, serving
+from tests.llm.canned import outcomes
 
 PROMPT = "A) up\nB) down\nC) none\nWhat does knockdown of {} do to Mmp14? Reply with <answer>letter</answer>."
 
 
 def request(number: int, **more: Any) -> Request:
     return Request("scripted", (Message("user", PROMPT.format(f"Gene{number}")),), seed=42, **more)
-
-
-def outcomes(url: str, requests: list[Request], concurrency: int = 16, **limits: Any) -> list[Reply | ModelError]:
-    async def one(client: Client, what: Request) -> Reply | ModelError:
-        try:
-            return await client.complete(what)
-        except ModelError as error:
-            return error
-
-    async def ask() -> list[Reply | ModelError]:
-        async with Client(Endpoint(url, backoff_s=0.001, **limits), concurrency=concurrency) as client:
-            return await asyncio.gather(*(one(client, what) for what in requests))
-
-    return asyncio.run(ask())
 
 
 @pytest.mark.soak

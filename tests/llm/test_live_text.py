@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.llm.final_text import final_text
 from core.llm.live_text import LiveText, LiveWords
+from tests.llm.canned import cut
 from tests.llm.test_final_text import HARMONY, PIECES, WITH_ANSWER, WITHOUT_ANSWER
 
 TEXTS = st.text() | st.lists(
     st.sampled_from([*PIECES, "<|start|>assistant", "<", "A? ", "think>", "&gt;", "[/THINK]"]), max_size=20
 ).map("".join)
-
-
-def pieces_of(text: str, seed: int) -> list[str]:
-    places = sorted(random.Random(seed).choices(range(len(text) + 1), k=9))
-    return [text[a:b] for a, b in zip([0, *places], [*places, len(text)], strict=True)]
 
 
 def hear(pieces: list[tuple[str, str]]) -> list[LiveWords]:
@@ -38,7 +32,7 @@ def shown(heard: list[LiveWords]) -> tuple[str, str]:
 
 @given(TEXTS, st.sampled_from(["", "As said: "]), st.integers(0, 99))
 def test_however_a_text_is_cut_its_parts_are_those_of_the_whole(text: str, reasoning: str, seed: int) -> None:
-    pieces = [("", reasoning), *((piece, "") for piece in pieces_of(text, seed))]
+    pieces = [("", reasoning), *((piece, "") for piece in cut(text, seed))]
     whole = final_text(text)
     assert shown(hear(pieces)) == (whole.text or "", "\n\n".join(filter(None, (reasoning, whole.thinking))))
 

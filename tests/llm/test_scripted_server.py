@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import Any
 
 import pytest
 from openai import OpenAI
 
-from core.llm.client import Client
-from core.llm.endpoint import Endpoint
 from core.llm.logprobs import LetterProbabilities, letter_probabilities
 from core.llm.messages import Message, Reply, Request
 from core.llm.scripted_server import Script, find_genes, read_prompt, scripted_probabilities, serving, write_reply
 from core.llm.streaming import Words
+from tests.llm.canned import outcomes
 
 LETTER = "A) up\nB) down\nC) none\nWhat does knockdown of {} do to Mmp14? Reply with <answer>letter</answer>."
 
@@ -26,12 +24,7 @@ def asked(text: str, seed: int = 0) -> str:
 
 def replies(url: str, heard: list[Words] | None, **more: Any) -> list[Reply]:
     requests = [Request("scripted", (Message("user", LETTER.format(f"Gene{i}")),), seed=42, **more) for i in range(12)]
-
-    async def ask() -> list[Reply]:
-        async with Client(Endpoint(url)) as client:
-            return await asyncio.gather(*(client.complete(one, heard.append if heard is not None else None) for one in requests))
-
-    return asyncio.run(ask())
+    return [reply for reply in outcomes(url, requests, heard) if isinstance(reply, Reply)]
 
 
 def test_the_openai_package_is_served() -> None:

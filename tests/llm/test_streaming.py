@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
-import random
 from typing import Any
 
 import pytest
@@ -13,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from core.llm.answers import AnswerFault, read_answer
-from core.llm.client import Client
-from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, ModelError
 from core.llm.messages import Message, Reply, Request
 from core.llm.streamed_answer import StreamedAnswer
@@ -22,7 +18,7 @@ from core.llm.streaming import Words, join_stream
 from core.net.server_access import ServerAccess
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Faults, Script, request_counts, serving
-from tests.llm.canned import ASK, KEY, Canned, completion
+from tests.llm.canned import ASK, KEY, Canned, completion, cut, outcomes
 from tests.llm.canned import serving as canned
 from tests.llm.test_client import LOGPROBS, WITH_LOGPROBS
 
@@ -44,11 +40,6 @@ def answer_of(tokens: list[tuple[str, Any]], reasoning: list[str], field: str, u
     }
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": entries if tokens else None}
     return {"id": "x", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage}
-
-
-def cut(stream: bytes, seed: int) -> list[bytes]:
-    places = sorted(random.Random(seed).choices(range(len(stream) + 1), k=9))
-    return [stream[a:b] for a, b in zip([0, *places], [*places, len(stream)], strict=True)]
 
 
 @pytest.mark.soak
@@ -108,7 +99,7 @@ def test_a_secret_in_pieces_stands_in_nothing_that_is_kept_of_a_broken_stream(de
     text = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
     text += f'data: {{"choices": [{{"delta": {{"x": {deep}}}}}]}}\n\n' if deep else ""
     with canned(lambda _: Canned(text)) as (url, _):
-        [found] = replies(url, [ASK], [], access=ServerAccess.of(url, KEY), retries=0)
+        [found] = outcomes(url, [ASK], [], access=ServerAccess.of(url, KEY), retries=0)
     assert isinstance(found, Malformed)
     assert "sesame" not in found.raw
     assert deep or "It is [key] B" in found.raw
@@ -119,22 +110,6 @@ def test_an_error_in_a_stream_is_an_error() -> None:
     found = read_answer(join_stream(f'{begun}data: {{"error": {{"message": "out of memory"}}}}\n\n'))
     assert isinstance(found, AnswerFault)
     assert found.message == "no choices but an error: out of memory"
-
-
-def replies(url: str, requests: list[Request], heard: list[Words] | None, **limits: Any) -> list[Reply | ModelError]:
-    """The outcome of each request, asked for as a stream if somebody hears."""
-
-    async def one(client: Client, request: Request) -> Reply | ModelError:
-        try:
-            return await client.complete(request, None if heard is None else heard.append)
-        except ModelError as error:
-            return error
-
-    async def ask() -> list[Reply | ModelError]:
-        async with Client(Endpoint(url, backoff_s=0.001, timeout_s=10, **limits)) as client:
-            return await asyncio.gather(*(one(client, request) for request in requests))
-
-    return asyncio.run(ask())
 
 
 def facts(found: Reply | ModelError) -> object:
@@ -153,10 +128,10 @@ def test_faults_are_repeated_as_without_a_stream() -> None:
     script = Script(faults=Faults.each(0.6 / len(FAULTS), *FAULTS), retry_after_s=0.001)
     limits = {"retries": 3, "longest_wait_s": 1.0, "longest_backoff_s": 0.01}
     with serving(script) as url:
-        whole = replies(url, requests, None, **limits)
+        whole = outcomes(url, requests, None, **limits)
         asked = request_counts(url)
     with serving(script) as url:
-        streamed = replies(url, requests, [], **limits)
+        streamed = outcomes(url, requests, [], **limits)
         counts = request_counts(url)
     assert {name: counts.get(name) for name in FAULTS} == {name: asked.get(name) for name in FAULTS}
     assert [repr(facts(each)) for each in streamed] == [repr(facts(each)) for each in whole]
@@ -168,12 +143,12 @@ def test_a_stream_that_breaks_off_is_asked_for_again_and_its_words_are_told_apar
     bodies = [b"".join(parts[:3]).decode(), b"".join(parts).decode()]
     heard: list[Words] = []
     with canned(lambda asked: Canned(bodies[min(asked.number, 1)])) as (url, asked):
-        [found] = replies(url, [ASK], heard)
+        [found] = outcomes(url, [ASK], heard)
     assert isinstance(found, Reply)
     assert (found.content, found.attempts, len(asked)) == ("up it is", 2, 2)
     assert [(words.content, words.attempt) for words in heard] == [("up", 1), (" it", 1), ("up", 2), (" it", 2), (" is", 2)]
     with canned(lambda _: Canned(bodies[0])) as (url, asked):
-        [failed] = replies(url, [ASK], [], retries=2)
+        [failed] = outcomes(url, [ASK], [], retries=2)
     assert isinstance(failed, Malformed)
     assert "a stream that broke off after 6 characters" in str(failed)
     assert len(asked) == 3
@@ -204,7 +179,7 @@ def streamed(deltas: list[Any]) -> str:
 def test_what_is_heard_is_what_is_read_however_a_server_streams_its_thinking(deltas: list[Any]) -> None:
     heard: list[Words] = []
     with canned(lambda _: Canned(streamed(deltas))) as (url, _):
-        [found] = replies(url, [ASK], heard)
+        [found] = outcomes(url, [ASK], heard)
     assert isinstance(found, Reply)
     assert (found.content, found.reasoning) == ("It is B", "A? p < 1")
     last = max((i for i, words in enumerate(heard) if words.is_anew), default=0)
@@ -215,20 +190,20 @@ def test_what_is_heard_is_what_is_read_however_a_server_streams_its_thinking(del
 def test_a_server_that_does_not_stream_is_asked_without_and_not_again() -> None:
     heard: list[Words] = []
     with serving(Script(streams=False)) as url:
-        first, second = replies(url, [Request("scripted", (Message("user", text),)) for text in ("a", "b")], heard)
+        first, second = outcomes(url, [Request("scripted", (Message("user", text),)) for text in ("a", "b")], heard)
     assert isinstance(first, Reply)
     assert isinstance(second, Reply)
     assert heard == []
     assert "stream" not in first.request
     with canned(lambda _: Canned(completion("A", logprobs=LOGPROBS))) as (url, asked):  # takes no notice of the wish
-        [found] = replies(url, [WITH_LOGPROBS], heard)
+        [found] = outcomes(url, [WITH_LOGPROBS], heard)
     assert isinstance(found, Reply)
     assert (found.content, heard, asked[0].body["stream"]) == ("A", [], True)
 
 
 def test_a_stream_may_not_be_longer_than_an_answer() -> None:
     with serving(Script(answer=lambda _: "word " * 500)) as url:
-        [whole], [streamed] = (replies(url, [ASKED], heard, max_answer_mb=0.002) for heard in (None, []))
+        [whole], [streamed] = (outcomes(url, [ASKED], heard, max_answer_mb=0.002) for heard in (None, []))
     assert isinstance(whole, Malformed)
     assert isinstance(streamed, Malformed)
     assert "an answer of more than 2,000 bytes" in str(streamed)

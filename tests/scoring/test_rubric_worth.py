@@ -17,6 +17,7 @@ from core.scoring.run_scores import RunRows
 from core.stats.multiplicity import holm
 from core.stats.scores_and_labels import outcome_of
 from tests.scoring.test_run_scores import CELLS, GENE, LABELS, P_DE, P_UP, PERT, loaded, rows_of
+from tests.stats.oracles import contribution
 
 ONE, TWO = Rubric("one", "Is it?"), Rubric("two", "Is it so?", unit="row")
 HITS = pd.Series(["hit", "miss", "hit", None, "hit", "hit", "miss", "miss"])
@@ -48,22 +49,9 @@ def test_means_equal_loops(cells: np.ndarray | None) -> None:
             ("de", outcome.effect, P_DE, outcome.labelled),
             ("dir", outcome.up, P_UP, outcome.directed),
         ):
-            values = [one_contribution(i, positive, scores, counts, cells) for i in chosen]
-            known = [value for value in values if value is not None]
-            expected = np.mean(known) if known else np.nan
+            values = np.array([contribution(i, positive, scores, counts, cells) for i in chosen])
+            expected = values[~np.isnan(values)].mean() if not np.isnan(values).all() else np.nan
             assert getattr(found.measures[key], side).value == pytest.approx(expected, nan_ok=True)
-
-
-def one_contribution(
-    i: int, positive: np.ndarray, scores: np.ndarray, counts: np.ndarray, cells: np.ndarray | None
-) -> float | None:
-    if not counts[i]:
-        return None
-    others = [
-        j for j in range(len(scores)) if counts[j] and positive[j] != positive[i] and (cells is None or cells[j] == cells[i])
-    ]
-    sign = 1 if positive[i] else -1
-    return float(np.mean([(np.sign(sign * (scores[i] - scores[j])) + 1) / 2 for j in others])) if others else None
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,10 @@ from typing import Any
 
 from filelock import FileLock
 
+from core.actions.imports import import_upload
+from core.actions.workspace import Workspace, open_workspace
 from core.audit.brief_checks import FAULTS
-from core.config import REPOSITORY
+from core.config import REPOSITORY, Settings
 from core.datasets.demo import simulate
 from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs, Source
@@ -32,6 +34,7 @@ from core.methods.base import Context, Method, read_options
 from core.methods.conversation import Messages, ask_letter_again, ask_probability_again
 from core.methods.debate_texts import SIDES, DebateCase, Stage
 from core.types import Label, Pair, RowResult
+from tests.cases import as_csv
 from tests.conftest import SHARED_DATA
 from tests.fakes.scripted import MODEL, Script, ScriptedPrompt, serving
 
@@ -228,3 +231,13 @@ def tiny_model(python: Path) -> Path:
             source.write_text(lines, "utf-8")
             subprocess.run([str(python), str(SCRIPT), str(source), str(folder)], check=True)
     return folder
+
+
+def workspace_of(folder: Path, train: Sequence[Pair], labels: Sequence[str], test: Sequence[Pair]) -> Workspace:
+    """A workspace with labelled rows and rows to predict."""
+    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    labelled = [(pair.pair_id, pair.pert, pair.gene, label) for pair, label in zip(train, labels, strict=True)]
+    others = [(pair.pair_id, pair.pert, pair.gene) for pair in test]
+    for header, rows, name in (("id pert gene label", labelled, "train.csv"), ("id pert gene", others, "test.csv")):
+        assert import_upload(workspace, as_csv(header.split(), rows), name).kind != "failed"
+    return workspace

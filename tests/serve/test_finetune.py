@@ -17,9 +17,8 @@ from safetensors.numpy import load_file
 
 from core.actions import finetunes, launch, run_control, submissions
 from core.actions.finetunes import FinetuneRequest
-from core.actions.imports import import_upload
-from core.actions.workspace import Workspace, open_workspace
-from core.config import REPOSITORY, Settings
+from core.actions.workspace import Workspace
+from core.config import REPOSITORY
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
 from core.finetune import job_folder
@@ -30,8 +29,7 @@ from core.llm.endpoint import Endpoint
 from core.llm.serve import OWN_PYTHON
 from core.store import predictions
 from core.submission.rules import is_valid
-from tests.cases import as_csv
-from tests.serve.exercises import rows_and_view, tiny_model
+from tests.serve.exercises import rows_and_view, tiny_model, workspace_of
 from tests.serve.served import serving, wait_until
 
 PAIRS, VIEW = rows_and_view()
@@ -59,18 +57,8 @@ def base() -> Path:
 
 def workspace_in(folder: Path) -> Workspace:
     """A workspace whose training rows go down, but for every tenth: what a model can learn in a minute."""
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
-    train = [
-        (pair.pair_id, pair.pert, pair.gene, ("up", "none")[i % 20 // 10] if i % 10 == 0 else "down")
-        for i, pair in enumerate(VIEW.rows[:ROWS])
-    ]
-    test = [(pair.pair_id, pair.pert, pair.gene) for pair in PAIRS[:FOUND]]
-    for content, name in (
-        (as_csv(["id", "pert", "gene", "label"], train), "train.csv"),
-        (as_csv(["id", "pert", "gene"], test), "test.csv"),
-    ):
-        assert import_upload(workspace, content, name).kind != "failed"
-    return workspace
+    labels = [("up", "none")[i % 20 // 10] if i % 10 == 0 else "down" for i in range(ROWS)]
+    return workspace_of(folder, VIEW.rows[:ROWS], labels, PAIRS[:FOUND])
 
 
 def step_of(folder: FinetuneFolder) -> int:
@@ -167,7 +155,7 @@ def test_its_model_is_served_asked_and_packaged(
         name = f"mine {len(options)}"
         run = run_control.start(workspace, launch.resolve(workspace, request), name, settings, begin=run_control.work_on)
         run = run_control.settle(workspace, run.id)
-        assert (run.status, run.done, run.failed, run.fallbacks) == ("done", FOUND, 0, 0), run_control.log_tail(workspace, run.id)
+        assert (run.status, run.done, run.failed, run.fallbacks) == ("done", FOUND, 0, 0), log_tail(workspace.run_folder(run.id))
         with workspace.store.read() as db:
             frame = predictions.frame(db, run.id)
         assert frame["prediction_down"].mean() > 0.6  # what it was taught; its base gives each letter a third

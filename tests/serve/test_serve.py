@@ -16,8 +16,7 @@ import pytest
 
 from core.actions import launch, model_servers, run_control, submissions
 from core.actions.imports import import_upload
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
+from core.actions.workspace import Workspace
 from core.engine.journal import read_progress
 from core.engine.request import RunRequest
 from core.engine.run_state import status_of
@@ -37,8 +36,7 @@ from core.store import predictions, runs, traces
 from core.store.runs import Run
 from core.submission.rules import is_valid
 from core.types import LIVE_STATES, Flag, Pair, RowResult, Track
-from tests.cases import as_csv
-from tests.serve.exercises import FEW, REACT_TOOLS, context_for, packs_about, rows_and_view, tiny_model
+from tests.serve.exercises import FEW, REACT_TOOLS, context_for, packs_about, rows_and_view, tiny_model, workspace_of
 from tests.serve.served import LENGTH, serving, serving_until_killed, wait_until
 
 MODEL = "tiny"
@@ -313,15 +311,8 @@ def _finished(workspace: Workspace, run: Run) -> set[str]:
 
 def _workspace(folder: Path, n: int | None = None) -> Workspace:
     """A workspace with the rows that the model knows, the first n of them, and some labelled ones."""
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
-    train = [(pair.pair_id, pair.pert, pair.gene, str(pair.label)) for pair in VIEW.rows[:FEW]]
-    test = [(pair.pair_id, pair.pert, pair.gene) for pair in PAIRS[:n]]
-    for content, name in (
-        (as_csv(["id", "pert", "gene", "label"], train), "train.csv"),
-        (as_csv(["id", "pert", "gene"], test), "test.csv"),
-    ):
-        assert import_upload(workspace, content, name).kind != "failed"
-    return workspace
+    labelled = VIEW.rows[:FEW]
+    return workspace_of(folder, labelled, [str(pair.label) for pair in labelled], PAIRS[:n])
 
 
 def test_a_run_goes_on_when_one_of_two_servers_is_killed(model: Path, server: Endpoint, tmp_path: Path) -> None:

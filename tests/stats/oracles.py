@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
 
 
 def wins(positive: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -52,3 +53,27 @@ def some_rows(rng: np.random.Generator, n: int = 200, levels: int = 12) -> tuple
     de = np.round((rng.random(n) + 0.3 * (labels != "none")) * levels) / levels
     up = np.round((rng.random(n) + 0.3 * (labels == "up")) * levels) / levels
     return labels, de, up
+
+
+def contribution(
+    i: int, positive: np.ndarray, values: np.ndarray, counts: np.ndarray, cells: np.ndarray | None = None, without: int = -1
+) -> float:
+    """The share of the rows of the other class in its cell that row i is ranked correctly against; NaN where there is none."""
+    against = [
+        j
+        for j in range(len(values))
+        if counts[j] and positive[j] != positive[i] and (cells is None or cells[j] == cells[i]) and j != without
+    ]
+    sign = 1 if positive[i] else -1
+    won = [(np.sign(sign * (values[i] - values[j])) + 1) / 2 for j in against]
+    return float(np.mean(won)) if won and counts[i] else np.nan
+
+
+def pairs_won(positive: np.ndarray, values: np.ndarray, cells: np.ndarray | None = None) -> tuple[float, float]:
+    """Pairs won and pairs inside cells, by scikit-learn's AUROC of each cell."""
+    won = pairs = 0.0
+    for cell in [np.ones_like(positive)] if cells is None else [cells == one for one in np.unique(cells)]:
+        n = positive[cell].sum() * (~positive[cell]).sum()
+        if n:
+            won, pairs = won + n * roc_auc_score(positive[cell], values[cell]), pairs + n
+    return won, pairs

@@ -8,6 +8,7 @@ import pytest
 from core.stats.auroc import auroc
 from core.stats.group_contributions import contribution_difference, contributions, mean_difference
 from core.stats.scores_and_labels import Task
+from tests.stats.oracles import contribution
 
 N = 80
 
@@ -20,22 +21,15 @@ def drawn(seed: int = 0, n: int = N) -> tuple[Task, np.ndarray, np.ndarray]:
     return task, rng.integers(0, 3, n), rng.random(n) < 0.3
 
 
-def contribution_by_loop(task: Task, cells: np.ndarray, i: int, without: int = -1) -> float:
-    """The share of the rows of the other class in its cell that row i is ranked correctly against."""
-    sign = 1 if task.positive[i] else -1
-    against = [
-        j
-        for j in range(len(task.rows))
-        if task.rows[j] and task.positive[j] != task.positive[i] and cells[j] == cells[i] and j != without
-    ]
-    return float(np.mean([(np.sign(sign * (task.values[i] - task.values[j])) + 1) / 2 for j in against]))
+def by_loop(task: Task, cells: np.ndarray, i: int, without: int = -1) -> float:
+    return contribution(i, task.positive, task.values, task.rows, cells, without)
 
 
 def test_contributions_equal_a_loop_and_their_mean_the_auroc() -> None:
     task, cells, _ = drawn()
     found = contributions(task, cells)
     for i in range(N):
-        assert np.isnan(found[i]) if not task.rows[i] else found[i] == pytest.approx(contribution_by_loop(task, cells, i))
+        assert np.isnan(found[i]) if not task.rows[i] else found[i] == pytest.approx(by_loop(task, cells, i))
     over_all = contributions(task, None)
     value = auroc(task.positive[task.rows], task.values[task.rows])
     for positive in (True, False):
@@ -49,7 +43,7 @@ def test_the_difference_and_its_row_interval_equal_a_jackknife() -> None:
     found = contribution_difference(task, cells, yes, ~yes, rows, rows)
 
     def difference(without: int) -> float:
-        of = {i: contribution_by_loop(task, cells, i, without) for i in range(N) if task.rows[i] and i != without}
+        of = {i: by_loop(task, cells, i, without) for i in range(N) if task.rows[i] and i != without}
         return float(np.mean([v for i, v in of.items() if yes[i]]) - np.mean([v for i, v in of.items() if not yes[i]]))
 
     assert found.change.value == pytest.approx(difference(-1))

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from core.errors import InputError
 from core.stats.scored_rows import ScoredRows, scored_rows
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.stats.selection_optimism import CutPlan, cut_codes, selection_optimism
-from tests.stats.oracles import some_rows
+from tests.stats.oracles import pairs_won, some_rows
 
 RNG = np.random.default_rng(121)
 N = 260
@@ -21,14 +20,8 @@ def settings(cells: np.ndarray | None = None) -> list[ScoredRows]:
     return [scored_rows(LABELS, scores_from_probabilities(de, up), PERT, GENE, cells) for de, up in VALUES]
 
 
-def pairs_won(rows: np.ndarray, positive: np.ndarray, values: np.ndarray, cells: np.ndarray | None) -> tuple[float, float]:
-    """Pairs won and pairs among `rows`, inside cells, by scikit-learn's AUROC of each."""
-    won = pairs = 0.0
-    for cell in [rows] if cells is None else [rows & (cells == one) for one in np.unique(cells)]:
-        n = positive[cell].sum() * (~positive[cell]).sum()
-        if n:
-            won, pairs = won + n * roc_auc_score(positive[cell], values[cell]), pairs + n
-    return won, pairs
+def won(rows: np.ndarray, positive: np.ndarray, values: np.ndarray, cells: np.ndarray | None) -> tuple[float, float]:
+    return pairs_won(positive[rows], values[rows], None if cells is None else cells[rows])
 
 
 def one_by_one(plan: CutPlan, cells: np.ndarray | None) -> np.ndarray:
@@ -40,16 +33,16 @@ def one_by_one(plan: CutPlan, cells: np.ndarray | None) -> np.ndarray:
         for which, (rows, positive) in enumerate(
             [(np.ones(N, dtype=bool), LABELS != "none"), (LABELS != "none", LABELS == "up")]
         ):
-            best = np.argmax([pairs_won(rows, positive, VALUES[s, which], cells)[0] for s in range(4)])
+            best = np.argmax([won(rows, positive, VALUES[s, which], cells)[0] for s in range(4)])
             tuned = out = total = 0.0
             for i in range(plan.k):
                 for j in range(plan.k):
                     test = rows & (pert == i) & (gene == j)
                     outside = rows & (pert != i) & (gene != j)
-                    chosen = np.argmax([pairs_won(outside, positive, VALUES[s, which], cells)[0] for s in range(4)])
-                    tuned += pairs_won(test, positive, VALUES[best, which], cells)[0]
-                    out += pairs_won(test, positive, VALUES[chosen, which], cells)[0]
-                    total += pairs_won(test, positive, VALUES[0, which], cells)[1]
+                    chosen = np.argmax([won(outside, positive, VALUES[s, which], cells)[0] for s in range(4)])
+                    tuned += won(test, positive, VALUES[best, which], cells)[0]
+                    out += won(test, positive, VALUES[chosen, which], cells)[0]
+                    total += won(test, positive, VALUES[0, which], cells)[1]
             metrics.append((tuned / total, out / total))
         found.append(np.mean(metrics, axis=0))
     return np.array(found)

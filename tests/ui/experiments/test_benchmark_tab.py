@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from core.actions.workspace import Workspace
 from core.experiments.benchmark_spec import parse_benchmark
 from core.jobs.work import work_on
 from core.store import notes
-from core.ui.shared import shell
 from tests import worlds
 from tests.actions.test_benchmark_ledger import CLAIMED
 from tests.actions.test_benchmarks import FUSED
@@ -22,6 +20,7 @@ from tests.jobs.crashed import BENCHMARK
 from tests.jobs.worker import until
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
+from tests.ui.test_crashed_jobs import watched
 
 
 @pytest.fixture(scope="module")
@@ -75,25 +74,12 @@ def test_how_its_hypothesis_stands(visit: Visit, workspace_with_benchmarks: Work
     assert not [button for button in app.button if button.label == "Record result"]
 
 
-def record_fragments(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
-    """How often each part of a page that runs by itself is drawn again, in seconds, as the page makes them."""
-    drawn: list[float | None] = []
-    make_fragment = shell.fragment
-
-    def record(draw: Callable[[], None], every_s: float | None = None) -> Callable[[], None]:
-        drawn.append(every_s)
-        return make_fragment(draw, every_s)
-
-    monkeypatch.setattr(shell, "fragment", record)
-    return drawn
-
-
 @pytest.mark.soak
 def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
     visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What runs again every few seconds finds the runs that its process recorded meanwhile."""
-    drawn = record_fragments(monkeypatch)
+    drawn = watched(monkeypatch)
     with work_on(benchmarks.STUDY.job_of(workspace_with_benchmarks, benchmarks.job_key("later"))) as reporter:
         reporter.report(0.5, "LLM + kNN, cut 1, seed 0")
         app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")

@@ -10,6 +10,7 @@ import pytest
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
+from core.jobs.folder import log_tail
 from core.store import calls
 from core.store.runs import Run
 from core.types import LIVE_STATES
@@ -35,7 +36,7 @@ def ended(workspace: Workspace, name: str, within_s: float = 60.0) -> Run:
         if run_control.states(workspace)[run.id].state not in LIVE_STATES:
             return run_control.settle(workspace, run.id)
         time.sleep(0.1)
-    raise AssertionError(f"{name} did not end: {run_control.log_tail(workspace, name)}")
+    raise AssertionError(f"{name} did not end: {log_tail(workspace.run_folder(run.id))}")
 
 
 @pytest.mark.soak
