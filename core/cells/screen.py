@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ import pandas as pd
 
 from core.cells.anndata_file import CellFile, CountSummary, open_cells
 from core.cells.calibration import Calibration, calibrate
-from core.cells.columns import Columns, texts
+from core.cells.columns import texts
 from core.cells.comparisons import CompareEach
 from core.cells.conditions import FOUND, READING_VERSION, Conditions, ReadingSettings, compare_within, read_conditions
 from core.cells.confounders import refuse_mixed_lines
@@ -78,25 +78,16 @@ class LabelSettings(ReadingSettings):
         return replace(found, even=pooled)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Description:
-    """The content of a file and the automatic choices, before any value is read. cells: perturbation → number of its cells."""
+    """The content of a file and the automatic choices, before any value is read. batches: their number, None without a column."""
 
-    n_cells: int
-    n_genes: int
-    columns: Columns
-    n_control: int
-    cells: Mapping[str, int]
-    unknown: tuple[str, ...]
-    multiple: tuple[str, ...]
-    unassigned: int
-    batches: int | None
-    without_controls: tuple[str, ...]
-    confounded: tuple[str, ...]
     obs_columns: tuple[str, ...]
     conditions: Conditions
     gene_names: GeneNames
-    within: tuple[str, ...] = ()
+    groups: CellGroups
+    batches: int | None
+    within: tuple[str, ...]
 
 
 def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Description:
@@ -107,27 +98,11 @@ def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Des
     """
     with open_cells(path, layer=settings.layer) as file:
         found = settings.read_conditions(file)
-        columns = found.columns
+        batch = found.columns.batch
         everything = GroupSettings(min_cells=2, leave_out_small=True, keep_unknown=True)
         groups = group_cells(file, found, None, everything, settings.groups.min_cells)
-        batches = None if columns.batch is None else len({*texts(file.obs[columns.batch]).tolist()} - {""})
-        return Description(
-            file.n_cells,
-            file.n_genes,
-            columns,
-            groups.n_control,
-            dict(zip(groups.targets, groups.n_cells.tolist(), strict=True)),
-            groups.unknown,
-            groups.multiple,
-            groups.unassigned,
-            batches,
-            groups.without_controls,
-            groups.confounded,
-            tuple(map(str, file.obs.columns)),
-            found,
-            file.gene_names,
-            settings.within,
-        )
+        batches = None if batch is None else len({*texts(file.obs[batch]).tolist()} - {""})
+        return Description(tuple(map(str, file.obs.columns)), found, file.gene_names, groups, batches, settings.within)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.cells.gene_names import GeneNames
 from core.cells.groups import MIN_CELLS
 from core.cells.screen import NOT_SHRUNK, Description
 from core.label_marks import LabelMarks
@@ -17,33 +16,33 @@ CONFOUNDED = "confounded: perturbations that share too few cells of their batche
 
 def description_lines(found: Description) -> list[str]:
     """Return the content of a file and the automatic choices, in lines for people."""
-    columns = found.columns
+    columns, groups, names = found.conditions.columns, found.groups, found.gene_names
     how = {name: "given" if name in columns.given else "found by name" for name in ("perturbation", "control", "batch", "guide")}
-    sizes = sorted(found.cells.values())
+    sizes = sorted(groups.n_cells.tolist())
     few = sum(n < MIN_CELLS for n in sizes)
     inside = ", inside of which cells are compared" if (found.batches or 0) > 1 and not found.within else ""
     batches = "" if found.batches is None else f", {found.batches:,} batches{inside}"
+    several = list_some(sorted(names.ambiguous), _SHOWN)
     lines = [
-        f"{found.n_cells:,} cells × {found.n_genes:,} genes",
+        f"{len(groups.of_cell):,} cells × {len(names.names):,} genes",
         f"perturbation  {columns.perturbation} ({how['perturbation']})"
         + (f"; could also be {', '.join(columns.others)}" if columns.others else ""),
-        f"control       {columns.control} ({how['control']}), {found.n_control:,} cells",
+        f"control       {columns.control} ({how['control']}), {groups.n_control:,} cells",
         f"batch         {columns.batch or 'none'}" + (f" ({how['batch']}){batches}" if columns.batch else ""),
         f"guide         {columns.guide or 'none'}" + (f" ({how['guide']})" if columns.guide else ""),
-        f"gene names    {found.gene_names.column or 'index'} of var"
-        + (f"; {_several(found.gene_names)}" if found.gene_names.ambiguous else ""),
+        f"gene names    {names.column or 'index'} of var"
+        + (f"; {len(names.ambiguous):,} names of several genes, which go by the index ({several})" if several else ""),
         *found.conditions.lines(),
         f"perturbations of one gene: {len(sizes):,}, with {sizes[0]:,} to {sizes[-1]:,} cells",
     ]
     if few:
         lines.append(f"perturbations with fewer than {MIN_CELLS} cells: {few:,}")
     counted = (
-        ("perturbed genes that are not among the genes", found.unknown),
-        ("perturbations with cells in batches without controls", found.without_controls),
-        (CONFOUNDED, found.confounded),
+        ("perturbed genes that are not among the genes", groups.unknown),
+        ("perturbations with cells in batches without controls", groups.without_controls),
+        (CONFOUNDED, groups.confounded),
     )
-    lines += [f"{what}: {len(names):,} ({list_some(names, _SHOWN)})" for what, names in counted if names]
-    return lines
+    return [*lines, *(f"{what}: {len(of):,} ({list_some(of, _SHOWN)})" for what, of in counted if of)]
 
 
 def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
@@ -127,12 +126,6 @@ def calibration_lines(record: Mapping[str, Any]) -> list[str]:
     ]
     marks = LabelMarks(found["false_share"], found["nominal"])
     return [*lines, marks.sentence] if marks.marked else lines
-
-
-def _several(names: GeneNames) -> str:
-    return (
-        f"{len(names.ambiguous):,} names of several genes, which go by the index ({list_some(sorted(names.ambiguous), _SHOWN)})"
-    )
 
 
 def _at_most_1000(value: float) -> str:

@@ -95,21 +95,22 @@ def _labels_record(dataset: str, record: Mapping[str, Any], new: bool) -> dict[s
 
 
 def _description_record(found: Description) -> dict[str, Any]:
+    conditions, groups = found.conditions, found.groups
     return {
-        "cells": found.n_cells,
-        "genes": found.n_genes,
-        "columns": asdict(found.columns),
+        "cells": len(groups.of_cell),
+        "genes": len(found.gene_names.names),
+        "columns": asdict(conditions.columns),
         "obs_columns": list(found.obs_columns),
-        "control_cells": found.n_control,
-        "perturbations": dict(found.cells),
-        "values": found.conditions.names.record(),
+        "control_cells": groups.n_control,
+        "perturbations": dict(zip(groups.targets, groups.n_cells.tolist(), strict=True)),
+        "values": conditions.names.record(),
         "gene_names": found.gene_names.column,
-        "confounders": [each.line() for each in found.conditions.confounders],
-        "even": describe_even(found.conditions.even),
-        "multiple": list(found.multiple),
-        "unknown": list(found.unknown),
-        "unassigned_cells": found.unassigned,
+        "confounders": [each.line() for each in conditions.confounders],
+        "even": describe_even(conditions.even),
+        "multiple": list(groups.multiple),
+        "unknown": list(groups.unknown),
+        "unassigned_cells": groups.unassigned,
         "batches": found.batches,
-        "in_batches_without_controls": list(found.without_controls),
-        "confounded": list(found.confounded),
+        "in_batches_without_controls": list(groups.without_controls),
+        "confounded": list(groups.confounded),
     }

@@ -72,7 +72,7 @@ def test_a_perturbation_that_shares_no_batch_with_controls_has_no_labels(tmp_pat
     alone = obs["perturbation"].value_counts().index[1]  # the first are the controls
     obs.loc[obs["perturbation"] == alone, "batch"] = "batch3"
     write_screen(replace(screen, obs=obs.astype("category")), tmp_path / "screen.h5ad")
-    assert describe_cells(tmp_path / "screen.h5ad").confounded == (alone,)
+    assert describe_cells(tmp_path / "screen.h5ad").groups.confounded == (alone,)
     labels = label_screen(tmp_path / "screen.h5ad", LabelSettings(), lambda _: None)
     position = labels.groups.targets.index(alone)
     assert (labels.codes[position] == LEFT_OUT).all()
