@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 
+from core.errors import InputError
 from core.stats.arrays import Floats
 
 LEAST_VALUES: Final = 8  # from this many values on, it is odd if all are alike
@@ -16,20 +18,23 @@ _MANY: Final = 100  # values, of which some are then below -1 where others are a
 _SHARE_NEAR_1: Final = 0.6  # of ratios with a sign: most genes change little
 
 
-def count_scale(values: Floats) -> dict[str, int]:
-    """Return how many values there are, and of the kinds that `tell_other_scale` looks at, without 0 and what is not finite."""
-    values = values[np.isfinite(values) & (values != 0)]
+def count_kinds(values: Floats) -> Counter[str]:
+    """Return how many values are negative, positive and over 1, and of each kind that `tell_other_scale` looks at, which leaves
+    out 0 and what is not finite."""
+    signs = {"negative": values < 0, "positive": values > 0, "over 1": values > 1}
+    known = values[np.isfinite(values) & (values != 0)]
     kinds = {
-        "large": np.abs(values) > _LARGEST,
-        "below -100": values < -100,
-        "at -1": values == -1,
-        "below -1": values < -1,
-        "above 1": values > 1,
-        "above 3": values > 3,
-        "inside 1": np.abs(values) < 1,
-        "near 1": (np.abs(values) >= 1) & (np.abs(values) < 1.25),
+        "values": known != 0,
+        "large": np.abs(known) > _LARGEST,
+        "below -100": known < -100,
+        "at -1": known == -1,
+        "below -1": known < -1,
+        "above 1": known > 1,
+        "above 3": known > 3,
+        "inside 1": np.abs(known) < 1,
+        "near 1": (np.abs(known) >= 1) & (np.abs(known) < 1.25),
     }
-    return {"values": len(values), **{kind: int(is_kind.sum()) for kind, is_kind in kinds.items()}}
+    return Counter({kind: int(is_kind.sum()) for kind, is_kind in (signs | kinds).items()})
 
 
 def tell_other_scale(counts: Mapping[str, int]) -> str:
@@ -50,3 +55,33 @@ def tell_other_scale(counts: Mapping[str, int]) -> str:
             "change (-2 for a half). A column fold_change takes x above 0 and -1 / x below"
         )
     return ""
+
+
+def refuse_other_scales(
+    file: str, columns: Mapping[str, str], counts: Mapping[str, Counter[str]], *, by_option: bool = True
+) -> None:
+    """Raise InputError for log2 fold changes or z without a negative value, log2 fold changes on another scale, and ratios with a
+    negative one.
+
+    columns: role → column. counts: role → `count_kinds` of all its values. by_option: whether a command says what columns are.
+    """
+    for role in sorted({"log2_fc", "z"} & set(counts)):
+        name, n_positive = columns[role], counts[role]["positive"]
+        if not counts[role]["negative"] and n_positive >= LEAST_VALUES:
+            ratio = "" if role == "z" else f". Perhaps it is a ratio, which {_say(by_option, 'fold_change', name)} takes"
+            raise InputError(
+                f"{file}: column {name}, as {role}, has no negative value among {n_positive:,} above 0: a size without a "
+                f"direction cannot be taken{ratio}"
+            )
+    if "log2_fc" in counts and (other := tell_other_scale(counts["log2_fc"])):
+        name = columns["log2_fc"]
+        ranks = f"; a score that only ranks is {_say(by_option, 'z', name)}" if by_option else ""
+        raise InputError(f"{file}: column {name}, as log2_fc: {other}{ranks}")
+    if "fold_change" in counts and counts["fold_change"]["negative"]:
+        name = columns["fold_change"]
+        how = _say(by_option, "log2_fc", name)
+        raise InputError(f"{file}: column {name}, as fold_change, has negative values: a logarithm is {how}")
+
+
+def _say(by_option: bool, role: str, name: str) -> str:
+    return f"--column {role}={name}" if by_option else f"a column {role}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.cells.anndata_file import CountSummary
-from core.cells.change_scales import LEAST_VALUES, count_scale, tell_other_scale
+from core.cells.change_scales import LEAST_VALUES, count_kinds, refuse_other_scales
 from core.cells.columns import Columns, texts
 from core.cells.conditions import Conditions
 from core.cells.differential_expression import GeneChanges, log2_fold_change
@@ -63,7 +64,7 @@ def _label_table(path: Path, settings: LabelSettings) -> ScreenLabels:
         twice = pd.MultiIndex.from_arrays([perts[used], genes[used]])
         pert, symbol = twice[twice.duplicated()][0] if twice.has_duplicates else (perts[used][0], genes[used][0])
         raise InputError(f"{path.name}: a pair is repeated ({pert}, {symbol}), expected one row for each")
-    changes = _changes(path, rows[used], (target, gene), (len(targets), len(measured)))
+    changes = _changes(path, columns, rows[used], (target, gene), (len(targets), len(measured)))
     gene_names = GeneNames(tuple(map(str, measured)))
     codes = label_pairs(changes, targets, gene_names, settings.thresholds)
     nobody = np.empty(0, dtype=np.intp)
@@ -103,13 +104,21 @@ def _numbers(path: Path, column: pd.Series, role: str) -> Floats:
     return numbers
 
 
-def _changes(path: Path, rows: pd.DataFrame, places: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> GeneChanges:
+def _changes(
+    path: Path, columns: Mapping[str, str], rows: pd.DataFrame, places: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]
+) -> GeneChanges:
     """Return the numbers of each pair, NaN if the table has no such row."""
     role = "log2_fc" if "log2_fc" in rows else "fold_change"
     p, change = (_numbers(path, rows[name], name) for name in ("p", role))
     if outside := int(((p < 0) | (p > 1)).sum()):
         raise InputError(f"{path.name}: {outside:,} p-values outside [0, 1], expected p-values and not their logarithms")
-    (_refuse_other_logarithms if role == "log2_fc" else _refuse_other_ratios)(path.name, change)
+    refuse_other_scales(path.name, columns, {role: (counts := count_kinds(change))}, by_option=False)
+    if role == "log2_fc" and counts["values"] >= LEAST_VALUES and not counts["inside 1"]:
+        raise InputError(
+            f"{path.name}: no log2 fold change lies between -1 and 1. Perhaps they are ratios with a sign (-2 for a half). A "
+            "column fold_change takes x above 0 and -1 / x below. Or the file has only changed genes; labels also need the "
+            "unchanged ones"
+        )
     if role == "fold_change":
         change = log2_fold_change(change, np.ones_like(change))
     found: list[Floats] = [np.full(shape, np.nan), np.full(shape, np.nan)]
@@ -117,23 +126,3 @@ def _changes(path: Path, rows: pd.DataFrame, places: tuple[np.ndarray, np.ndarra
         into[places] = values
     fdr = np.vstack([benjamini_hochberg(row) for row in found[0]])
     return GeneChanges(found[0], fdr, found[1], np.full(shape[1], np.nan), ())
-
-
-def _refuse_other_logarithms(file: str, change: Floats) -> None:
-    """Raise InputError for values named log2 fold changes that are something else, or that include only changed genes."""
-    n = int((np.abs(change) > 0).sum())
-    if n >= LEAST_VALUES and not (change < 0).any():
-        raise InputError(f"{file}: no log2 fold change is negative: perhaps they are ratios; name the column fold_change")
-    if n >= LEAST_VALUES and not (np.abs(change) < 1).any():
-        raise InputError(
-            f"{file}: no log2 fold change lies between -1 and 1. Perhaps they are ratios with a sign (-2 for a half). A column "
-            "fold_change takes x above 0 and -1 / x below. Or the file has only changed genes; labels also need the unchanged "
-            "ones"
-        )
-    if other := tell_other_scale(count_scale(change)):
-        raise InputError(f"{file}: the log2 fold changes: {other}")
-
-
-def _refuse_other_ratios(file: str, change: Floats) -> None:
-    if (change < 0).any():
-        raise InputError(f"{file}: ratios with negative values: perhaps they are logarithms; name the column log2_fc")

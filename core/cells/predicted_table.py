@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 
-from core.cells.change_scales import LEAST_VALUES, count_scale, tell_other_scale
+from core.cells.change_scales import count_kinds, refuse_other_scales
 from core.cells.columns import MOST_CHARACTERS, texts
 from core.cells.differential_expression import log2_fold_change
 from core.cells.predicted_changes import SHOWN_VALUES, PredictedChanges, WantedPairs
@@ -36,20 +36,14 @@ FORMATS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".xlsm")
 _BYTES_A_CELL = 8
 _MOST_HEADER_BYTES = 1 << 20
 _CHUNK_BYTES = 1 << 18
+# Role → the lowest and the highest number, and these in words; others may be any.
+_ANY: Final = (-math.inf, math.inf, "")
+_RANGES: Final[Mapping[str, tuple[float, float, str]]] = {
+    "p": (0, 1, "0 to 1"),
+    "fold_change": (0, math.inf, "0 or more"),
+    "standard_error": (math.nextafter(0, 1), math.inf, "a number above 0"),
+}
 _SMALLEST_P = float(np.finfo(np.float64).tiny)  # replaces a p-value of 0, which has no logarithm
-
-
-@dataclass(slots=True)
-class _Found:
-    """The numbers of the pairs so far, NaN for missing pairs; lines: the line of each, 0 for none."""
-
-    numbers: dict[str, Floats]
-    lines: np.ndarray
-    rejected: list[Rejected] = field(default_factory=list)
-    other_rows: int = 0
-    values: Counter[str] = field(default_factory=Counter)  # of the perturbation column
-    signs: Counter[tuple[str, str]] = field(default_factory=Counter)  # role, "negative", "positive" or "above 1", of all rows
-    scale: Counter[str] = field(default_factory=Counter)  # of log2_fc, of all rows
 
 
 def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, str] | None = None) -> PredictedChanges:
@@ -67,14 +61,41 @@ def read_predicted_table(path: Path, wanted: WantedPairs, named: Mapping[str, st
 
 def _read_table(path: Path, wanted: WantedPairs, named: Mapping[str, str]) -> PredictedChanges:
     columns = choose_columns(path.name, read_header(path), named)
-    values = [role for role in columns if role not in KEYS]
-    found = _Found({role: np.full(len(wanted), np.nan) for role in values}, np.zeros(len(wanted), dtype=np.int64))
-    first_line = 1 if _is_parquet(path) else 2
+    roles = {name: role for role, name in columns.items()}
+    counts = {role: Counter[str]() for role in columns if role not in KEYS}
+    known, values, kept = set(wanted.perts), set[str](), list[pd.DataFrame]()
+    first_line = line = 1 if _is_parquet(path) else 2
     for part in read_parts(path, list(columns.values())):
-        _add_rows(path.name, part.rename(columns={name: role for role, name in columns.items()}), first_line, wanted, found)
-        first_line += len(part)
-    _refuse_other_scales(path.name, columns, found)
-    return _changes_of(columns, found)
+        rows = part.rename(columns=roles)
+        for role, count in counts.items():
+            count.update(count_kinds(_numbers(rows[role])))
+        perts, genes = texts(rows["pert"]), texts(rows["gene"])
+        values.update(perts)
+        meanings = read_perturbations(perts, known).of_value
+        places = wanted.places_of(np.array([meanings[pert].name for pert in perts], dtype=object), genes)
+        kept.append(rows.assign(place=places, line=np.arange(line, line + len(rows)))[places >= 0])
+        line += len(rows)
+    if not kept:
+        raise InputError(f"{path.name}: no row below the names of its columns")
+    refuse_other_scales(path.name, columns, counts)
+    if "p" in counts and 2 * counts["p"]["over 1"] > counts["p"]["positive"]:
+        raise InputError(
+            f"{path.name}: column {columns['p']}, as p, is above 1 in {counts['p']['over 1']:,} rows: it is no p-value (-log10 "
+            "p, perhaps). Name another with --column p=NAME, or take the column out"
+        )
+    rows = pd.concat(kept, ignore_index=True)
+    numbers, rejected = _check_rows(path.name, rows, list(counts), wanted)
+    evidence, signed, log2_fc, measure = _evidence_of(numbers)
+    return PredictedChanges(
+        evidence=evidence,
+        signed=signed,
+        log2_fc=log2_fc,
+        measure=measure,
+        read_as=columns,
+        rejected=rejected,
+        other_pairs=line - first_line - len(rows),
+        values=tuple(sorted(values)[:SHOWN_VALUES]),
+    )
 
 
 @contextmanager
@@ -206,119 +227,59 @@ def _refuse_long(path: Path, name: str, texts: pa.Array) -> None:
         raise InputError(f"{path.name}: column {name}: a text of {longest:,} bytes, expected at most {MOST_CHARACTERS:,}")
 
 
-def _add_rows(file: str, rows: pd.DataFrame, first_line: int, wanted: WantedPairs, found: _Found) -> None:
-    """Add the rows of wanted pairs to the result; see `read_predicted_table` for those that are rejected."""
-    perts, genes = texts(rows["pert"]), texts(rows["gene"])
-    _count_signs(rows, found)
-    found.values.update(perts)
-    names = read_perturbations(perts, set(wanted.perts))
-    name_of = {value: meaning.name for value, meaning in names.of_value.items()}
-    places = wanted.places_of(np.array([name_of[pert] for pert in perts], dtype=object), genes)
-    found.other_rows += int((places < 0).sum())
-    kept = np.flatnonzero(places >= 0)
-    if not len(kept):
-        return
-    places, lines, rows = places[kept], first_line + kept, rows.iloc[kept]
-    numbers = {role: pd.to_numeric(rows[role], errors="coerce").to_numpy(dtype=np.float64) for role in found.numbers}
-    repeated = (found.lines[places] > 0) | pd.Series(places).duplicated().to_numpy()
-    bad = repeated | np.any([_is_bad(role, values) for role, values in numbers.items()], axis=0)
-    for i in np.flatnonzero(bad):
-        cells = {role: rows[role].iloc[i] for role in numbers}
-        found.rejected.append(_reject(file, int(lines[i]), wanted.pair_ids[places[i]], cells, repeated=bool(repeated[i])))
-    good = ~bad
-    found.lines[places[good]] = lines[good]
+def _numbers(column: pd.Series) -> Floats:
+    numbers: Floats = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    return numbers
+
+
+def _check_rows(
+    file: str, rows: pd.DataFrame, roles: list[str], wanted: WantedPairs
+) -> tuple[dict[str, Floats], tuple[Rejected, ...]]:
+    """Return role → the numbers of the wanted pairs, NaN without one, and the rows that are rejected; see
+    `read_predicted_table`."""
+    numbers = {role: _numbers(rows[role]) for role in roles}
+    repeated = rows["place"].duplicated().to_numpy()
+    bad = repeated | ~np.all([_is_good(role, values) for role, values in numbers.items()], axis=0)
+    rejected = []
+    for i in np.flatnonzero(bad).tolist():
+        where, pair_id = (file, int(rows["line"].iloc[i])), wanted.pair_ids[rows["place"].iloc[i]]
+        if repeated[i]:
+            rejected.append(Rejected(*where, "duplicate", f"{pair_id!r} stands in an earlier row already"))
+        else:
+            role = next(role for role, values in numbers.items() if not _is_good(role, values[i]))
+            rejected.append(_reject(where, pair_id, role, rows[role].iloc[i], numbers[role][i]))
+    of_pairs = {role: np.full(len(wanted), np.nan) for role in roles}
     for role, values in numbers.items():
-        found.numbers[role][places[good]] = values[good]
+        of_pairs[role][rows["place"].to_numpy()[~bad]] = values[~bad]
+    return of_pairs, tuple(rejected)
 
 
-def _count_signs(rows: pd.DataFrame, found: _Found) -> None:
-    for role in set(found.numbers) & {"log2_fc", "fold_change", "p", "z"}:
-        values = pd.to_numeric(rows[role], errors="coerce").to_numpy(dtype=np.float64)
-        counts = {"negative": (values < 0).sum(), "positive": (values > 0).sum(), "above 1": (values > 1).sum()}
-        found.signs.update({(role, sign): int(n) for sign, n in counts.items()})
-        if role == "log2_fc":
-            found.scale.update(count_scale(values))
+def _is_good(role: str, values: Any) -> Any:
+    low, high, _ = _RANGES.get(role, _ANY)
+    return np.isfinite(values) & (values >= low) & (values <= high)
 
 
-def _refuse_other_scales(file: str, columns: Mapping[str, str], found: _Found) -> None:
-    """Raise InputError for a column of fold changes without a negative value or on another scale, of ratios with a negative one,
-    and of p-values above 1."""
-    signs = found.signs
-    if "log2_fc" in columns and not signs["log2_fc", "negative"] and signs["log2_fc", "positive"] >= LEAST_VALUES:
-        name = columns["log2_fc"]
-        raise InputError(
-            f"{file}: column {name}, as log2_fc, has no negative value among {signs['log2_fc', 'positive']:,} above 0. Perhaps "
-            f"it is a ratio, which --column fold_change={name} takes; a size without a direction cannot be taken"
-        )
-    if "log2_fc" in columns and (other := tell_other_scale(found.scale)):
-        name = columns["log2_fc"]
-        raise InputError(f"{file}: column {name}, as log2_fc: {other}; a score that only ranks is --column z={name}")
-    if "z" in columns and not signs["z", "negative"] and signs["z", "positive"] >= LEAST_VALUES:
-        raise InputError(
-            f"{file}: column {columns['z']}, as z, has no negative value among {signs['z', 'positive']:,} above 0: a size "
-            "without a direction cannot be taken. Give it the sign of the change, or take the column out"
-        )
-    if signs["fold_change", "negative"]:
-        name = columns["fold_change"]
-        raise InputError(f"{file}: column {name}, as fold_change, has negative values: a logarithm is --column log2_fc={name}")
-    if 2 * signs["p", "above 1"] > signs["p", "positive"]:
-        raise InputError(
-            f"{file}: column {columns['p']}, as p, is above 1 in {signs['p', 'above 1']:,} rows: it is no p-value (-log10 p, "
-            "perhaps). Name another with --column p=NAME, or take the column out"
-        )
+def _reject(where: tuple[str, int], pair_id: str, role: str, cell: Any, number: float) -> Rejected:
+    """Return the rejection of a row for one of its cells. where: file and line."""
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        return Rejected(*where, "empty cell", f"{pair_id}: nothing as {role}, expected a number")
+    if not np.isfinite(number):
+        return Rejected(*where, "not a number", f"{pair_id}: {str(cell)[:40]!r} as {role}, expected a finite number")
+    return Rejected(*where, "out of range", f"{pair_id}: {number:g} as {role}, expected {_RANGES[role][2]}")
 
 
-def _is_bad(role: str, values: Floats) -> np.ndarray:
-    bad = ~np.isfinite(values)
-    if role == "standard_error":
-        bad |= ~(values > 0)
-    if role == "p":
-        bad |= ~((values >= 0) & (values <= 1))
-    if role == "fold_change":
-        bad |= ~(values >= 0)
-    return bad
-
-
-def _reject(file: str, line: int, pair_id: str, cells: Mapping[str, Any], *, repeated: bool) -> Rejected:
-    """Return the rejection of a row, which is repeated or has a cell that is not a number of its kind."""
-    if repeated:
-        return Rejected(file, line, "duplicate", f"{pair_id!r} stands in an earlier row already")
-    for role, cell in cells.items():
-        if cell is None or (isinstance(cell, str) and not cell.strip()):
-            return Rejected(file, line, "empty cell", f"{pair_id}: nothing as {role}, expected a number")
-        number = pd.to_numeric(cell, errors="coerce")
-        if not np.isfinite(number):
-            return Rejected(file, line, "not a number", f"{pair_id}: {str(cell)[:40]!r} as {role}, expected a finite number")
-        if _is_bad(role, np.array([number]))[0]:
-            expected = "a number above 0" if role == "standard_error" else "0 to 1"
-            return Rejected(file, line, "out of range", f"{pair_id}: {number:g} as {role}, expected {expected}")
-    raise AssertionError(f"{file}, line {line}: nothing wrong with it")
-
-
-def _changes_of(columns: Mapping[str, str], found: _Found) -> PredictedChanges:
-    """Return evidence and signed evidence of the pairs; see `read_predicted_table`."""
-    numbers = found.numbers
+def _evidence_of(numbers: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats | None, str]:
+    """Return evidence, signed evidence, log2 fold changes (None without any) and the measure; see `read_predicted_table`."""
     change = numbers.get("log2_fc")
     if "fold_change" in numbers:
         change = log2_fold_change(numbers["fold_change"], np.ones_like(numbers["fold_change"]))
     if "z" in numbers:
-        signed, measure = numbers["z"], "z"
-    elif change is not None and "standard_error" in numbers:
-        signed, measure = change / numbers["standard_error"], "z"
-    else:
-        assert change is not None
-        signed, measure = change, "log2_fc"
-    evidence = np.abs(signed)
-    if "p" in numbers and measure != "z":
-        evidence = -np.log10(np.maximum(numbers["p"], _SMALLEST_P))
-        signed, measure = np.sign(signed) * evidence, "-log10 p"
-    return PredictedChanges(
-        evidence=evidence,
-        signed=signed,
-        log2_fc=change,
-        measure=measure,
-        read_as=dict(columns),
-        rejected=tuple(found.rejected),
-        other_pairs=found.other_rows,
-        values=tuple(sorted(found.values)[:SHOWN_VALUES]),
-    )
+        return np.abs(numbers["z"]), numbers["z"], change, "z"
+    assert change is not None  # or there is z
+    if "standard_error" in numbers:
+        z = change / numbers["standard_error"]
+        return np.abs(z), z, change, "z"
+    if "p" not in numbers:
+        return np.abs(change), change, change, "log2_fc"
+    evidence = -np.log10(np.maximum(numbers["p"], _SMALLEST_P))
+    return evidence, np.sign(change) * evidence, change, "-log10 p"

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import norm
 
-from core.cells.change_scales import count_scale, tell_other_scale
+from core.cells.change_scales import count_kinds, tell_other_scale
 from core.cells.predicted_changes import WantedPairs
 from core.cells.predicted_table import choose_columns, read_predicted_table
 from core.errors import InputError, UnknownFormat
@@ -213,8 +213,8 @@ def test_ratios_of_all_genes_are_told_without_a_gene_that_is_lost(
     change = np.random.default_rng(0).laplace(0, 0.15, 200)
     change[:12] = np.linspace(-2.4, 2.4, 12)
     change[12:20] = 1.2
-    assert re.search(words, tell_other_scale(count_scale(of_ratio(2**change))))
-    assert tell_other_scale(count_scale(change)) == ""
+    assert re.search(words, tell_other_scale(count_kinds(of_ratio(2**change))))
+    assert tell_other_scale(count_kinds(change)) == ""
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_ratios_of_all_genes_are_told_without_a_gene_that_is_lost(
     ],
 )
 def test_what_may_be_a_logarithm_is_taken_as_one(values: np.ndarray) -> None:
-    assert tell_other_scale(count_scale(values)) == ""
+    assert tell_other_scale(count_kinds(values)) == ""
 
 
 def test_a_logarithm_is_no_p_value(tmp_path: Path) -> None:
