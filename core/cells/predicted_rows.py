@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from core.cells.predicted_changes import PredictedChanges
-from core.cells.probability_map import MapFit, fit_probability_map
+from core.cells.probability_map import MapFit, ProbabilityMap, fit_probability_map
 from core.stats.arrays import Bools, Floats
 from core.stats.ranks import percentiles
 from core.stats.scores_and_labels import Outcome, outcome_of, submitted_parts
@@ -64,7 +64,7 @@ def build_rows(pairs: Sequence[Pair], changes: PredictedChanges, *, rank_only: b
     """
     training = np.array([pair.split == TRAIN for pair in pairs], dtype=np.bool_)
     outcome = outcome_of(np.array([pair.label for pair in pairs], dtype=object))
-    rates = base_rates_of(outcome, training)
+    rates, covered = base_rates_of(outcome, training), changes.covered
     maps = {
         "DE": fit_probability_map(changes.evidence, outcome.effect, outcome.labelled & training),
         "DIR": fit_probability_map(changes.signed, outcome.up, outcome.directed & training),
@@ -72,10 +72,12 @@ def build_rows(pairs: Sequence[Pair], changes: PredictedChanges, *, rank_only: b
     why = "; ".join(f"{name}: {fit.problem}" for name, fit in maps.items() if fit.map is None)
     if rank_only:
         why = "ranks were asked for"
-    de, up = _ranks_of(changes) if why else _probabilities_of(changes, maps)
-    covered = changes.covered
-    p_de, p_up = np.where(covered, de, rates.p_de), np.where(covered, up, rates.p_up)
-    rows = _rows_of(pairs, changes, maps if not why else {}, (p_de, p_up))
+    fitted = {name: fit.map for name, fit in maps.items() if fit.map is not None and not why}
+    p_de, p_up = (
+        np.where(covered, fitted[name].probabilities(values) if name in fitted else percentiles(values), base_rate)
+        for name, values, base_rate in (("DE", changes.evidence, rates.p_de), ("DIR", changes.signed, rates.p_up))
+    )
+    rows = _rows_of(pairs, changes, fitted, (p_de, p_up))
     return PredictedRows(rows, "rank_only" if why else "probabilities", why, maps, rates, int((~covered).sum()))
 
 
@@ -91,63 +93,46 @@ def base_rates_of(outcome: Outcome, training: Bools) -> BaseRates:
     )
 
 
-def _ranks_of(changes: PredictedChanges) -> tuple[Floats, Floats]:
-    return percentiles(changes.evidence), percentiles(changes.signed)
-
-
-def _probabilities_of(changes: PredictedChanges, maps: Mapping[str, MapFit]) -> tuple[Floats, Floats]:
-    de, direction = maps["DE"].map, maps["DIR"].map
-    assert de is not None
-    assert direction is not None
-    return de.probabilities(changes.evidence), direction.probabilities(changes.signed)
-
-
 def _rows_of(
-    pairs: Sequence[Pair], changes: PredictedChanges, maps: Mapping[str, MapFit], probabilities: tuple[Floats, Floats]
+    pairs: Sequence[Pair], changes: PredictedChanges, maps: Mapping[str, ProbabilityMap], probabilities: tuple[Floats, Floats]
 ) -> tuple[RowResult, ...]:
-    p_de, p_up = probabilities
-    up, down = submitted_parts(p_de, p_up)
-    texts = _Arithmetic(changes, maps)
+    up, down = submitted_parts(*probabilities)
     rows = []
-    for i, pair in enumerate(pairs):
-        covered = bool(changes.covered[i])
-        flags = () if covered else (Flag.NOT_PREDICTED,)
-        text, meta = texts.describe(i, float(p_de[i]), float(p_up[i]))
+    for i, (pair, covered) in enumerate(zip(pairs, changes.covered.tolist(), strict=True)):
+        p_de, p_up = (float(values[i]) for values in probabilities)
+        text, meta = (
+            f"The model says nothing of this pair: the base rates {p_de:.4f} and {p_up:.4f} stand in.",
+            dict[str, float](),
+        )
+        if covered:
+            text, meta = _describe(changes, maps, i, (p_de, p_up))
         event = TraceEvent("predicted expression", "MODEL", "arithmetic", text, tokens=0, meta=meta)
-        numbers = (float(up[i]), float(down[i]), float(p_de[i]), float(p_up[i]))
-        rows.append(RowResult(Prediction(pair.pair_id, *numbers, "trace", flags, 0, 0, 0), (event,)))
+        flags = () if covered else (Flag.NOT_PREDICTED,)
+        prediction = Prediction(pair.pair_id, float(up[i]), float(down[i]), p_de, p_up, "trace", flags, 0, 0, 0)
+        rows.append(RowResult(prediction, (event,)))
     return tuple(rows)
 
 
-@dataclass(frozen=True, slots=True)
-class _Arithmetic:
-    """Describes how a row's numbers came about. maps: empty under rank_only."""
+def _describe(
+    changes: PredictedChanges, maps: Mapping[str, ProbabilityMap], i: int, probabilities: tuple[float, float]
+) -> tuple[str, dict[str, float]]:
+    """Return how the numbers of row i came about, as text and as data. maps: empty under rank_only."""
+    evidence, signed = float(changes.evidence[i]), float(changes.signed[i])
+    meta, lines = {"evidence": evidence, "signed": signed}, []
+    if changes.log2_fc is not None and not np.isnan(changes.log2_fc[i]):
+        meta["log2_fc"] = float(changes.log2_fc[i])
+        lines.append(f"predicted log2 fold change {number_text(meta['log2_fc'], '+.4g')}")
+    measure = "|log2 fold change|" if changes.measure == "log2_fc" else changes.measure.replace("z", "|z|")
+    lines += [
+        f"evidence of a change: {measure} = {evidence:.4g}",
+        f"P(DE) {probabilities[0]:.4f} = {_formula(maps.get('DE'), evidence)}",
+        f"P(up | DE) {probabilities[1]:.4f} = {_formula(maps.get('DIR'), signed)}",
+    ]
+    return "\n".join(lines), meta
 
-    changes: PredictedChanges
-    maps: Mapping[str, MapFit]
 
-    def describe(self, i: int, p_de: float, p_up: float) -> tuple[str, dict[str, Any]]:
-        """Return the text and the data of the trace's event for row i."""
-        if not self.changes.covered[i]:
-            text = f"The model says nothing of this pair: the base rates {p_de:.4f} and {p_up:.4f} stand in."
-            return text, {}
-        evidence, signed = float(self.changes.evidence[i]), float(self.changes.signed[i])
-        meta = {"evidence": evidence, "signed": signed}
-        lines = []
-        if self.changes.log2_fc is not None and not np.isnan(self.changes.log2_fc[i]):
-            meta["log2_fc"] = float(self.changes.log2_fc[i])
-            lines.append(f"predicted log2 fold change {number_text(meta['log2_fc'], '+.4g')}")
-        measure = "|log2 fold change|" if self.changes.measure == "log2_fc" else self.changes.measure.replace("z", "|z|")
-        lines += [
-            f"evidence of a change: {measure} = {evidence:.4g}",
-            f"P(DE) {p_de:.4f} = {self._formula('DE', evidence)}",
-            f"P(up | DE) {p_up:.4f} = {self._formula('DIR', signed)}",
-        ]
-        return "\n".join(lines), meta
-
-    def _formula(self, name: str, value: float) -> str:
-        fit = self.maps.get(name)
-        if fit is None or fit.map is None:
-            return f"percentile of {value:.4g} among the pairs that the model covers"
-        sign = "−" if value < 0 else "+"
-        return f"logistic({number_text(fit.map.intercept, '.4g')} {sign} {fit.map.slope:.4g} · log(1 + {abs(value):.4g}))"
+def _formula(found: ProbabilityMap | None, value: float) -> str:
+    if found is None:
+        return f"percentile of {value:.4g} among the pairs that the model covers"
+    sign = "−" if value < 0 else "+"
+    return f"logistic({number_text(found.intercept, '.4g')} {sign} {found.slope:.4g} · log(1 + {abs(value):.4g}))"
