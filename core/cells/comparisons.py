@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -45,18 +44,13 @@ def plan_strata(groups: Sequence[Codes], control: Codes, strata: Codes) -> tuple
 def compare_in_strata(values: np.ndarray, plan: Iterable[Stratum], n_groups: int, compare_each: CompareEach) -> PooledTests:
     """Return the pooled tests of n_groups groups in the genes of values, of shape (n_cells, n_genes)."""
     pooled = PooledTests(n_groups, values.shape[1])
-    add_strata(pooled, values, plan, compare_each)
-    return pooled
-
-
-def add_strata(pooled: PooledTests, values: np.ndarray, plan: Iterable[Stratum], compare_each: CompareEach) -> None:
-    """Add the tests of some strata."""
     for stratum in plan:
         reference = values[stratum.control]
         mean = reference.mean(axis=0, dtype=np.float64)
         compared = compare_each((values[rows] for _, rows in stratum.cells), reference)
         for (i, rows), found in zip(stratum.cells, compared, strict=True):
             pooled.add(i, len(rows), found, (len(reference), mean))
+    return pooled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,11 +78,6 @@ class ReplicateTests:
         self._changes, self._n_up = np.full((replicates.n_groups, shape[1]), np.nan), np.zeros(shape, dtype=np.int16)
         self._variance = ReplicateVariance(replicates, shape[1])
         self.shift = np.zeros(shape[1])  # of each gene, which changes of mocks are less as well
-
-    @classmethod
-    def of(cls, design: Design, control: Codes, shape: tuple[int, int]) -> Self | None:
-        """Return the tests of a design, if it has replicates. control: positions of the controls."""
-        return None if design.replicates is None else cls(design.replicates, control, design, shape)
 
     def add(self, genes: slice, values: np.ndarray) -> None:
         """Add some genes. values: of shape (n_cells, n_genes of the part)."""
@@ -135,11 +124,6 @@ class MockTests:
         self._plans = [plan_strata([each.cells], each.reference, strata) for each in mocks.groups]
         shape = (len(mocks.groups), len(mocks.genes))
         self._p, self._means, self._control_means, self._changes = (np.full(shape, np.nan) for _ in range(4))
-
-    @classmethod
-    def of(cls, design: Design, n_cells: int) -> Self | None:
-        """Return the tests of a design, if it has mocks."""
-        return None if design.mocks is None else cls(design.mocks, design, n_cells)
 
     def add(self, genes: slice, values: np.ndarray, compare_each: CompareEach) -> None:
         """Add those of some genes that were chosen. values: of shape (n_cells, n_genes of the part)."""

@@ -111,7 +111,8 @@ def compare_with_controls(
     control = np.flatnonzero(groups.of_cell == -1)
     rows_of = [np.flatnonzero(groups.of_cell == i) for i in range(len(groups.targets))]
     plan = () if design.strata is None else plan_strata(rows_of, control, design.strata)
-    replicates, mocks = ReplicateTests.of(design, control, shape), MockTests.of(design, file.n_cells)
+    replicates = None if design.replicates is None else ReplicateTests(design.replicates, control, design, shape)
+    mocks = None if design.mocks is None else MockTests(design.mocks, design, file.n_cells)
     for genes, values in _columns_in_parts(file, counts):
         reference = values[control]
         controls.mean[genes] = reference.mean(axis=0, dtype=np.float64)

@@ -112,64 +112,49 @@ def build_replicates(kind: Kind, groups: Sequence[CellGroup], unit: Codes, batch
 
     batch: of each cell, -1 for cells that are not compared; None is one for all.
     """
-    builder = _Builder(kind, unit, np.zeros_like(unit) if batch is None else batch)
-    for each in groups:
-        builder.add(each)
-    return builder.build()
-
-
-class _Builder:
-    def __init__(self, kind: Kind, unit: Codes, batch: Codes) -> None:
-        self._kind, self._unit, self._batch = kind, unit, batch
-        self._n_batches = int(batch.max(initial=0)) + 1
-        self._units: list[tuple[int, Codes, Codes]] = []  # group, cells, first part of its reference and batches
-        self._parts: list[Codes] = []
-        self._first_part: dict[int, int] = {}
-        self._reference_terms: list[float] = []
-        self._references: list[Codes] = []  # keeps them alive, so that their ids stay theirs
-
-    def add(self, group: CellGroup) -> None:
-        first = self._add_reference(group.reference)
-        cells = group.cells[(self._batch[group.cells] >= 0) & (self._unit[group.cells] >= 0)]
-        number = len(self._reference_terms)
-        for unit in np.unique(self._unit[cells]).tolist():
-            inside = cells[self._unit[cells] == unit]
-            there = np.array([len(self._parts[first + each]) > 0 for each in range(self._n_batches)])
-            inside = inside[there[self._batch[inside]]]
+    batches = np.zeros_like(unit) if batch is None else batch
+    n_batches = int(batches.max(initial=0)) + 1
+    parts, first_part = list[Codes](), dict[int, int]()  # the cells of a reference in each batch; id of it → its first part
+    units, reference_terms = list[tuple[int, Codes, Codes]](), list[float]()  # group, cells, and the parts beside each
+    for number, group in enumerate(groups):
+        reference = group.reference
+        if id(reference) not in first_part:
+            first_part[id(reference)] = len(parts)
+            parts += [reference[batches[reference] == each] for each in range(n_batches)]
+        first = first_part[id(reference)]
+        has_reference = np.array([len(part) > 0 for part in parts[first : first + n_batches]])
+        cells = group.cells[(batches[group.cells] >= 0) & (unit[group.cells] >= 0)]
+        cells = cells[has_reference[batches[cells]]]
+        for each in np.unique(unit[cells]).tolist():
+            inside = cells[unit[cells] == each]
             if len(inside) >= LEAST_CELLS:
-                self._units.append((number, inside, first + self._batch[inside]))
-        known = group.reference[self._unit[group.reference] >= 0]
-        share = np.bincount(self._unit[known]) / max(1, len(known))
-        self._reference_terms.append(float((share**2).sum()) if self._kind == "guide" else 0.0)
+                units.append((number, inside, first + batches[inside]))
+        known = reference[unit[reference] >= 0]
+        share = np.bincount(unit[known]) / max(1, len(known))
+        reference_terms.append(float((share**2).sum()) if kind == "guide" else 0.0)
+    return _weigh(kind, units, parts, np.array(reference_terms), len(unit))
 
-    def _add_reference(self, cells: Codes) -> int:
-        """Return the number of its first part; each batch is one."""
-        if id(cells) not in self._first_part:
-            self._first_part[id(cells)] = len(self._parts)
-            self._references.append(cells)
-            self._parts += [cells[self._batch[cells] == each] for each in range(self._n_batches)]
-        return self._first_part[id(cells)]
 
-    def build(self) -> Replicates:
-        n_cells, n_parts = len(self._unit), len(self._parts)
-        size = np.array([len(cells) for _, cells, _ in self._units], dtype=np.float64)
-        group = np.array([number for number, _, _ in self._units], dtype=np.intp)
-        n_groups = len(self._reference_terms)
-        means = _averages([cells for _, cells, _ in self._units], n_cells)
-        shares = _averages([parts for _, _, parts in self._units], n_parts)
-        # between equal weights and weights by cells, because both guides and cells differ
-        weight = 1 / (1 / size + 1 / size.mean()) if len(size) else size
-        weight = weight / np.bincount(group, weights=weight, minlength=n_groups)[group]
-        part_size = np.array([len(part) for part in self._parts], dtype=np.float64)
-        inverse = np.divide(1, part_size, out=np.zeros(n_parts), where=part_size > 0)
-        unit_sampling = 1 / size if self._kind == "guide" else 1 / size + shares.multiply(shares) @ inverse
-        by_group = csr_matrix((weight, (group, np.arange(len(group)))), shape=(n_groups, len(group)))
-        composition = by_group @ shares
-        sampling = np.bincount(group, weights=weight**2 / size, minlength=n_groups) + composition.multiply(composition) @ inverse
-        own = np.bincount(group, weights=weight**2, minlength=n_groups) + np.array(self._reference_terms)
-        return Replicates(
-            self._kind, means, _averages(self._parts, n_cells), shares, group, weight, size, own, sampling, unit_sampling
-        )
+def _weigh(
+    kind: Kind, units: Sequence[tuple[int, Codes, Codes]], parts: Sequence[Codes], reference_terms: Floats, n_cells: int
+) -> Replicates:
+    """Return the replicates of units: group, cells, and the part of the reference beside each. parts: of the references.
+    reference_terms: of each group, the factor of the variance between replicates that its reference adds."""
+    n_parts, n_groups = len(parts), len(reference_terms)
+    size = np.array([len(cells) for _, cells, _ in units], dtype=np.float64)
+    group = np.array([number for number, _, _ in units], dtype=np.intp)
+    means = _averages([cells for _, cells, _ in units], n_cells)
+    shares = _averages([beside for _, _, beside in units], n_parts)
+    # between equal weights and weights by cells, because both guides and cells differ
+    weight = 1 / (1 / size + 1 / size.mean()) if len(size) else size
+    weight = weight / np.bincount(group, weights=weight, minlength=n_groups)[group]
+    part_size = np.array([len(part) for part in parts], dtype=np.float64)
+    inverse = np.divide(1, part_size, out=np.zeros(n_parts), where=part_size > 0)
+    unit_sampling = 1 / size if kind == "guide" else 1 / size + shares.multiply(shares) @ inverse
+    composition = csr_matrix((weight, (group, np.arange(len(group)))), shape=(n_groups, len(group))) @ shares
+    sampling = np.bincount(group, weights=weight**2 / size, minlength=n_groups) + composition.multiply(composition) @ inverse
+    own = np.bincount(group, weights=weight**2, minlength=n_groups) + reference_terms
+    return Replicates(kind, means, _averages(parts, n_cells), shares, group, weight, size, own, sampling, unit_sampling)
 
 
 def _averages(positions: Sequence[Codes], n_columns: int) -> csr_matrix:
