@@ -1,27 +1,18 @@
-"""Addresses of pages that are gone: an old link is answered with one line, which says where the same is shown now."""
+"""Addresses of pages that are gone, so that old links still open."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
-import streamlit as st
-
-from core.ui.shared import links
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlencode
 
 # Former address → the tab of Experiments that shows the same.
 MOVED: Mapping[str, str] = {tab.lower(): tab for tab in ("Ledger", "Benchmark", "Plan", "Evidence", "Ablations")}
 
 
-def moved_pages() -> list[Any]:
-    """Return a hidden page for each former address."""
-    return [st.Page(_tell(tab), title=tab, url_path=address, visibility="hidden") for address, tab in MOVED.items()]
-
-
-def _tell(tab: str) -> Callable[[], None]:
-    def show() -> None:
-        parameters = {**links.read_parameters(), "tab": tab}
-        label = f"{tab} is now a tab of Experiments: open this link there"
-        st.page_link(links.EXPERIMENTS, label=label, query_params=parameters, width="content")
-
-    return show
+def present_address(path: str, query: str) -> str:
+    """Return where an old link leads now, relative to its path; empty for a link that is not old."""
+    tab = MOVED.get(path.rpartition("/")[2])
+    if tab is None:
+        return ""
+    named = [(name, value) for name, value in parse_qsl(query, keep_blank_values=True) if name != "tab"]
+    return f"./experiments?{urlencode([('tab', tab), *named])}"

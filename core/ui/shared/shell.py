@@ -29,7 +29,6 @@ from core.ui.shared import (
     sign_in,
     stop_buttons,
 )
-from core.ui.shared.addresses import MOVED, moved_pages
 from core.ui.shared.background import background
 from core.ui.shared.confirmation import repeat_confirmation, show_confirmation
 from core.ui.shared.widgets import as_text, draw_figures_last, show_empty
@@ -59,7 +58,7 @@ class PageContext:
 def route(pages: Mapping[str, Sequence[Any]]) -> None:
     """Run the app: the navigation, the sidebar, then the page."""
     st.set_page_config(page_title=PRODUCT, page_icon="🧬", layout="wide", initial_sidebar_state=240)
-    page = st.navigation({"": [each for group in pages.values() for each in group] + moved_pages()}, position="hidden")
+    page = st.navigation({"": [each for group in pages.values() for each in group]}, position="hidden")
     if (workspace := _open_workspace()) is None:
         return
     set_title(page.title)
@@ -81,7 +80,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
                     page.run()
             finally:
                 st.session_state.pop(_CONTEXT, None)
-                for sentence in linked.describe_unknown({} if page.url_path in MOVED else opened):
+                for sentence in linked.describe_unknown(opened):
                     remarks.caption(f":orange[⚠ {as_text(sentence)}]")
 
 

@@ -1,14 +1,15 @@
-"""A link to a page that is gone says where the same is shown now, and keeps what it names."""
+"""A link to a page that is gone opens where the same is shown now, and keeps what it names."""
 
 from __future__ import annotations
 
 import pytest
 
+from core.actions.workspace import Workspace
 from core.config import REPOSITORY
-from core.ui.shared.addresses import MOVED
+from core.ui.shared.addresses import MOVED, present_address
 from tests.ui import views
-from tests.ui.conftest import OpenTab, then
-from tests.ui.serving import Server
+from tests.ui.conftest import OpenTab
+from tests.ui.serving import serving
 
 
 def test_each_former_address_leads_to_a_tab_and_is_no_page() -> None:
@@ -16,12 +17,17 @@ def test_each_former_address_leads_to_a_tab_and_is_no_page() -> None:
     assert not set(MOVED) & {path.stem for path in (REPOSITORY / "pages").glob("*.py")}
 
 
+def test_an_old_link_keeps_its_parameters_but_the_tab() -> None:
+    assert present_address("/ledger", "") == "./experiments?tab=Ledger"
+    assert present_address("/desk/plan", "tab=x&run=a%26b&row=") == "./experiments?tab=Plan&run=a%26b&row="
+    assert present_address("/rows", "run=a") == ""
+
+
 @pytest.mark.browser
-def test_an_old_link_is_answered_with_one_line_and_opens_the_tab(open_tab: OpenTab, demo_server: Server) -> None:
-    page = open_tab()
-    page.goto(demo_server.url(""))  # Streamlit knows no page of a fresh server, and says so over the line
-    page.get_by_role("link", name="Rows", exact=True).first.wait_for()
-    page.goto(demo_server.url("ablations", ablation="program_priors"))
-    then(page, page.get_by_role("link", name="Ablations is now a tab of Experiments").click)
-    assert "/experiments?" in page.url
-    assert {"tab=Ablations", "ablation=program_priors"} <= set(page.url.partition("?")[2].split("&"))
+def test_the_first_visitor_of_a_server_may_follow_an_old_link(open_tab: OpenTab, demo_copy: Workspace) -> None:
+    with serving(demo_copy.settings.workspace) as server:
+        page = open_tab()
+        page.goto(server.url("ablations", ablation="program_priors"))
+        page.get_by_role("link", name="Rows", exact=True).first.wait_for()
+        assert {"tab=Ablations", "ablation=program_priors"} <= set(page.url.partition("?")[2].split("&"))
+        assert page.get_by_role("dialog").count() == 0
