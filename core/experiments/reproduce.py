@@ -147,7 +147,7 @@ def find(files: Files, key: str) -> tuple[str, str]:
     listed = LIST["sources"][key]
     with files.store.read() as db:
         if listed["kind"] == "pack":
-            here = {pack.sha256: pack.name for pack in spaces.list_packs(db)}
+            here: dict[str | None, str | None] = {pack.sha256: pack.name for pack in spaces.list_packs(db)}
         else:
             records = filter(None, (imports.by_content(db, sha) for sha in listed["sha256"]))
             here = {each.sha256: each.run if listed["kind"] == "run" else each.dataset for each in records}
@@ -293,7 +293,7 @@ def recovered_component(files: Files, wanted: Wanted) -> Computed:
         a, b = (_recover(files, each) for each in ("scgpt_fusion", "scgpt_fusion_wdir07"))
         return float(np.nanmax(np.abs(a.p_de - b.p_de if what.endswith(".de") else a.p_up - b.p_up)))
     if what == "farthest":
-        return max(distance for each in _W_DIR for distance in _recover(files, each).farthest)
+        return float(max(distance for each in _W_DIR for distance in _recover(files, each).farthest))
     base, sums, other = _base(files), np.add(*_parts(files, "sharp")), _recover(files, name)
     if what in ("values", "values_of_sums"):
         return len(np.unique(round_for_ranks(base.p_de) if what == "values" else sums))
