@@ -37,7 +37,7 @@ def test_train_evaluate_table_list_and_delete(tmp_path: Path) -> None:
     [listed] = core_json(tmp_path, "targets", "list")["targets"]
     assert (listed["name"], listed["cells"]) == ("small", "simulated screen, seed 0")
     text = core(tmp_path, "targets", "table", "--name", "small").out
-    assert "ceilings for models that rank only trained genes" in text
+    assert "Ceilings of models that rank only trained genes" in text
     assert "no target perturbed in training" in text
     assert core_json(tmp_path, "targets", "delete", "small") == {"deleted": "small"}
     assert core_json(tmp_path, "targets", "list") == {"targets": []}

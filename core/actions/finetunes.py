@@ -126,17 +126,6 @@ def resume(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
     return folder
 
 
-def stop(workspace: Workspace, key: str) -> None:
-    """Ask a fine-tune's process to write a checkpoint after its step and to end. Raise StateError if none lives."""
-    workspace.refuse_if_read_only("stop fine-tune", key)
-    folder = find(workspace, key)
-    if not folder.status().is_live:
-        raise StateError(f"fine-tune {key}: not running, expected a running one")
-    with workspace.change("stop fine-tune", folder.spec().name) as (_, detail):
-        detail |= {"finetune": folder.key}
-    folder.worker.set_command("cancel")
-
-
 def list_all(workspace: Workspace) -> Sequence[FinetuneFolder]:
     """Return every fine-tune of the workspace, the latest started first."""
     return list_folders(_folder(workspace))

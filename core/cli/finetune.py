@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import finetunes
+from core.actions import finetunes, job_control
 from core.actions.finetunes import FinetuneRequest
+from core.actions.job_kinds.finetune import KIND
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say, say_progress, show
 from core.cli.settings import takes
@@ -73,6 +74,6 @@ def _watch(workspace: Workspace, folder: FinetuneFolder) -> None:
             time.sleep(_POLL_S)
     except KeyboardInterrupt:
         with suppress(StateError):  # it has ended by itself
-            finetunes.stop(workspace, folder.key)
+            job_control.stop(workspace, job_control.find_named(workspace, f"{KIND.name}/{folder.key}"))
             say(f"{folder.key}: stops after this step with a checkpoint; --resume continues it")
         raise

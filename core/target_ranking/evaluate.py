@@ -57,7 +57,7 @@ class EvaluationRequest:
 
     mask: Mask = setting(
         "none",
-        "Genes that models may not see.",
+        "Genes that models may not see: of each profile those that differ most from control cells, or every target of the split.",
         title="Mask",
         words={
             "none": "no mask",
@@ -118,7 +118,8 @@ def evaluate(
     conditions = rows.conditions.tolist()
     random = random_level(conditions, pools, len(cells.genes))
     ceilings = ceilings_of(split, pools, len(cells.genes))
-    tables, genes = [], []
+    lines: list[dict[str, Any]] = []
+    genes: list[pd.DataFrame] = []
     for position, (name, model) in enumerate(models.items()):
         what = f"{name}: ranking genes for {len(conditions):,} {request.unit}s"
         report(position / len(models), what)
@@ -126,16 +127,9 @@ def evaluate(
         places = [
             each for block, scores, ranked in ranker.blocks(rows) for each in place_targets(scores, block.target_columns, ranked)
         ]
-        table = _table_of(score_rankings(places), random, ceilings, conditions, split)
-        tables.append(table.assign(model=name))
-        genes += [first.assign(model=name) for first in _first_genes(ranker, averages)]
-    return Evaluation(_concat(tables, "model", "stratum"), _concat(genes, "model", "condition", "rank"), ceilings)
-
-
-def _concat(tables: Sequence[pd.DataFrame], *first: str) -> pd.DataFrame:
-    """Return the tables in one, with these columns first."""
-    table = pd.concat(tables, ignore_index=True)
-    return table[[*first, *table.columns.difference([*first], sort=False)]]
+        lines += _table_lines(name, score_rankings(places), random, ceilings, conditions, split)
+        genes += _first_genes(name, ranker, averages)
+    return Evaluation(pd.DataFrame(lines), pd.concat(genes, ignore_index=True), ceilings)
 
 
 def _check(models: Mapping[str, FittedModel], cells: ExpressionSet, split: Split) -> None:
@@ -169,36 +163,35 @@ class _Ranker:
             yield block, self.model.score(x, block.controls), ranked
 
 
-def _table_of(
+def _table_lines(
+    model: str,
     scores: Mapping[Metric, Floats],
     random: Mapping[Metric, Floats],
     ceilings: Ceilings,
     conditions: Sequence[str],
     split: Split,
-) -> pd.DataFrame:
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a model in an evaluation's table."""
     strata = np.array([_stratum(condition, split) for condition in conditions])
-    lines: list[dict[str, Any]] = []
     for stratum in STRATA:
         chosen = (strata == stratum) | (stratum == "all")
         clusters = np.array(conditions)[chosen].tolist()
         n_rows = Counter(clusters)
         for (metric, k), values in scores.items() if clusters else ():
             score = clustered_interval(values[chosen], clusters)
-            lines.append(
-                {
-                    "stratum": stratum,
-                    "metric": metric,
-                    "k": float("nan") if k is None else float(k),
-                    "estimate": score.estimate,
-                    "low": score.low,
-                    "high": score.high,
-                    "random": float(random[metric, k][chosen].mean()),
-                    "ceiling": ceilings.value(metric, k, n_rows),
-                    "n": len(clusters),
-                    "conditions": len(n_rows),
-                }
-            )
-    return pd.DataFrame(lines)
+            yield {
+                "model": model,
+                "stratum": stratum,
+                "metric": metric,
+                "k": float("nan") if k is None else float(k),
+                "estimate": score.estimate,
+                "low": score.low,
+                "high": score.high,
+                "random": float(random[metric, k][chosen].mean()),
+                "ceiling": ceilings.value(metric, k, n_rows),
+                "n": len(clusters),
+                "conditions": len(n_rows),
+            }
 
 
 def _stratum(condition: str, split: Split) -> str:
@@ -206,7 +199,7 @@ def _stratum(condition: str, split: Split) -> str:
     return "part seen" if len(seen) == 2 else "seen" if True in seen else "unseen"
 
 
-def _first_genes(ranker: _Ranker, averages: PerturbedCells) -> Iterator[pd.DataFrame]:
+def _first_genes(model: str, ranker: _Ranker, averages: PerturbedCells) -> Iterator[pd.DataFrame]:
     """Yield the first TOP genes that a model can score, and the targets, of each condition."""
     genes = ranker.model.genes
     for block, scores, ranked in ranker.blocks(averages):
@@ -219,6 +212,7 @@ def _first_genes(ranker: _Ranker, averages: PerturbedCells) -> Iterator[pd.DataF
             [places] = place_targets(scores[row][None], [shown], among)
             table = pd.DataFrame(
                 {
+                    "model": model,
                     "condition": str(block.conditions[row]),
                     "rank": [np.inf if place is None else place[0] + (place[1] - 1) / 2 for place in places],
                     "gene": [genes[column] for column in shown],

@@ -224,11 +224,6 @@ def parse_condition(text: str) -> str:
 
 Mask = Literal["none", "strongest", "targets"]
 STRONGEST: Final = 10  # number of genes in the mask "strongest"
-MASKS: Final[dict[Mask, str]] = {
-    "none": "no gene is masked",
-    "strongest": f"in every profile, the {STRONGEST} genes that differ most from control cells are masked",
-    "targets": "every gene that is perturbed in any condition is masked",
-}
 
 
 def mask_expression(x: Expression, control: Expression, mask: Mask, perturbed: Collection[int]) -> Expression:

@@ -30,7 +30,7 @@ from core.records import from_json, to_json
 from core.target_ranking.evaluate import Evaluation, EvaluationRequest, evaluate
 from core.target_ranking.metrics import KS
 from core.target_ranking.models.base import MANIFEST as MODEL_MANIFEST
-from core.target_ranking.models.base import FitSettings, FittedModel, fit_model, load_model
+from core.target_ranking.models.base import FitSettings, FittedModel, fit_model, load_model, read_manifest
 from core.target_ranking.reading import ReadCells, read_source
 from core.target_ranking.request import TrainingRequest, check_request
 from core.target_ranking.splits import Kind, Split, draw_split, require_conditions
@@ -127,8 +127,8 @@ class RankingFolder:
 
     def history(self) -> pd.DataFrame:
         """Return the histories of the fitted models in one table, with a column model; other columns depend on the model."""
-        histories = {name: load_model(self.model(name)).result.history for name in self.saved_models()}
-        tables = [table.assign(model=name) for name, table in histories.items() if len(table)]
+        histories = {name: read_manifest(self.model(name))["history"] for name in self.saved_models()}
+        tables = [pd.DataFrame(history).assign(model=name) for name, history in histories.items()]
         return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"model": []})
 
     def remove(self) -> None:

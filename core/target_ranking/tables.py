@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pandas as pd
 
+from core.fields.record import option_of
 from core.target_ranking.ceilings import Ceilings
-from core.target_ranking.evaluate import STRATA, by_model
-from core.target_ranking.expression import MASKS
+from core.target_ranking.evaluate import STRATA, EvaluationRequest, by_model
 from core.target_ranking.metrics import MRR
 from core.target_ranking.results import ALL_GENES, SavedEvaluation
 from core.texts import estimate_text, number_text
@@ -53,7 +53,7 @@ NOT_COMPARABLE: Final = (
 
 REFERENCES: Final = {"random": "random ranking", "ceiling": "ceiling, trained genes only"}
 METRICS: Final = {"relevant_hit": "relevant hit", "exact_hit": "exact hit", "recall": "recall", MRR: "MRR"}
-UNIT_WORDS: Final = {"condition": "conditions (cells averaged first)", "cell": "single cells"}
+MASK_WORDS, UNIT_WORDS = (option_of(EvaluationRequest, name).titles for name in ("mask", "unit"))
 WHAT_A_TIE_IS: Final = "Where genes tie, a metric is its expectation over their orders."
 
 
@@ -122,19 +122,25 @@ def published_table() -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["model", "metric", "k", "value", "scored"])
 
 
-def evaluation_text(saved: SavedEvaluation) -> str:
+def evaluation_title(saved: SavedEvaluation) -> str:
+    """Return a title that distinguishes an evaluation from others of the same ranking."""
+    facts = saved.facts
+    pool = "" if facts["pool"] == ALL_GENES else f", within {facts['pool']}"
+    return f"{UNIT_WORDS[facts['unit']]}, {MASK_WORDS[facts['mask']]}{pool}"
+
+
+def evaluation_text(saved: SavedEvaluation, split_name: str) -> str:
     """Describe what an evaluation scored."""
-    facts, rows = saved.facts, saved.table[saved.table["stratum"] == "all"].iloc[0]
-    pool = "all genes ranked" if facts["pool"] == ALL_GENES else f"ranked within the candidates of {facts['pool']}"
-    of_conditions = f" of {rows['conditions']:,} conditions" if facts["unit"] == "cell" else ""
-    return f"{rows['n']:,} {UNIT_WORDS[facts['unit']]}{of_conditions}, {MASKS[facts['mask']]}, {pool}"
+    first = saved.table[saved.table["stratum"] == "all"].iloc[0]
+    counts = f"{first['n']:,} rankings of {first['conditions']:,} conditions"
+    return f"Split {split_name} · {evaluation_title(saved)} · {counts} · 95% intervals by condition. {WHAT_A_TIE_IS}"
 
 
 def table_text(saved: SavedEvaluation, split_name: str) -> str:
     """Return an evaluation as text for a terminal, with intervals, the random level and ceilings."""
     tables = [wide_table(saved.table, metric) for metric in METRICS]
     parts = [_align(table) for table in (*tables, strata_table(saved.table, MRR, None))]
-    return "\n\n".join([f"split {split_name}: {evaluation_text(saved)}", WHAT_A_TIE_IS, *parts])
+    return "\n\n".join([evaluation_text(saved, split_name), *parts])
 
 
 def published_text() -> str:
@@ -143,12 +149,12 @@ def published_text() -> str:
 
 
 def ceilings_text(ceilings: Ceilings) -> str:
-    """Return ceilings, one line per metric; each value holds from its k on."""
-    lines = [
-        f"{metric}: " + ", ".join(f"{value} from k = {k}" for k, value in steps.items())
+    """Return ceilings in words; each value holds from its k on."""
+    parts = [
+        f"{metric} {', '.join(f'{value} from k = {k}' for k, value in steps.items())}"
         for metric, steps in ceilings.steps().items()
     ]
-    return "\n".join(["ceilings for models that rank only trained genes", *lines])
+    return f"Ceilings of models that rank only trained genes, over conditions: {'; '.join(parts)}."
 
 
 def _align(table: pd.DataFrame) -> str:

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import finetunes
+from core.actions import finetunes, job_control
 from core.actions.finetunes import FinetuneRequest
+from core.actions.job_kinds.base import Job
+from core.actions.job_kinds.finetune import KIND
 from core.actions.workspace import Workspace
 from core.errors import InputError, MissingPackage, NotFound, StateError
 from core.finetune import job_folder
+from core.finetune.job_folder import FinetuneFolder
 from core.jobs.folder import log_tail
 from core.jobs.state import beat
 from core.store import changes
@@ -29,6 +32,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if everything were installed, so that the process begins."""
     monkeypatch.setattr(job_folder, "PACKAGES", ("json",))
+
+
+def job_of(workspace: Workspace, folder: FinetuneFolder) -> Job:
+    job = KIND.find(workspace, folder.key)
+    assert job is not None
+    return job
 
 
 def log_of(workspace: Workspace) -> list[tuple[str, str]]:
@@ -116,14 +125,14 @@ def test_a_live_one_is_watched_and_stopped_not_started_twice(here: Workspace) ->
     until_ended(folder)
     folder.worker.done.unlink()
     until_ended(folder)  # its process may need another moment
-    with pytest.raises(StateError, match="not running"):
-        finetunes.stop(here, folder.key)
+    with pytest.raises(StateError, match="is crashed"):
+        job_control.stop(here, job_of(here, folder))
     beat(folder.worker, {"state": "running", "step": 1})  # this process is on it
     assert finetunes.resume(here) == folder
     assert folder.status().state == "running"
     with pytest.raises(StateError, match="is running after 1 steps"):
         finetunes.start(here, REQUEST)
-    finetunes.stop(here, folder.key)
+    job_control.stop(here, job_of(here, folder))
     assert folder.worker.command() == "cancel"
     assert log_of(here)[0] == ("stop fine-tune", "no-such-model-1B on bmdm")
 

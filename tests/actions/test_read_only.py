@@ -102,7 +102,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "derived_runs": ("", "neighbours_of"),
     "expectations": ("expect", "expectation_of has_label tally"),
     "export": ("build_log export write_log", "export_into"),
-    "finetunes": ("resume start stop", "find list_all plan"),
+    "finetunes": ("resume start", "find list_all plan"),
     "fusion_files": ("", "find_explorer fusion_data fusion_file"),
     "gene_sets": ("summarise_gene_sets", ""),
     "imports": ("fetch_and_import import_files import_paths import_space import_upload import_uploads", ""),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from core.actions import finetunes, launch, run_control, submissions
+from core.actions import finetunes, job_control, launch, run_control, submissions
 from core.actions.finetunes import FinetuneRequest
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
@@ -110,7 +110,7 @@ def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
     folder = finetunes.start(workspace, FinetuneRequest(None, str(base), SETTINGS))
     assert folder.key == uninterrupted.key
     wait_until(lambda: step_of(folder) >= STOPPED_AT or not folder.status().is_live, WAIT_S)
-    finetunes.stop(workspace, folder.key)
+    job_control.stop(workspace, job_control.find_named(workspace, f"finetune/{folder.key}"))
     wait_until(lambda: not folder.status().is_live, WAIT_S)
     assert folder.status().state == "stopped"
     stopped_at = step_of(folder)

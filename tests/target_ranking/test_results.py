@@ -131,7 +131,7 @@ def test_tables_for_people_and_programs(tmp_path: Path, prepared: tuple[ReadCell
     records = table_records(saved.table)
     assert json.loads(json.dumps(records, allow_nan=True))[0]["k"] is None
     assert {record["k"] for record in records} == {None, 1, 5, 10, 20, 40}
-    assert evaluation_text(saved) in table_text(saved, "hard, seed 0")
+    assert evaluation_text(saved, "hard, seed 0") in table_text(saved, "hard, seed 0")
     strata = strata_table(saved.table, "mrr", None)
     assert strata["test conditions"].tolist()[0] == "all test conditions"
     assert list(strata) == ["test conditions", "conditions", "fallen", "fallen_trained", "random ranking"]

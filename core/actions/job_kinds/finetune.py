@@ -28,10 +28,6 @@ class FinetuneKind(JobKind):
         except DeskError as error:
             return self.job_in(folder.worker, state="crashed", cause=str(error), can_resume=False, view=view)
 
-    def stop(self, workspace: Workspace, job: Job) -> None:
-        """Have it write a checkpoint after its step, and end."""
-        finetunes.stop(workspace, job.key)
-
     def resume(self, workspace: Workspace, job: Job) -> None:
         """Go on from the last whole checkpoint."""
         finetunes.resume(workspace, job.key)

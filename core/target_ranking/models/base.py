@@ -31,7 +31,6 @@ from core.jobs.folder import read_json, write_json
 from core.target_ranking.expression import (
     Expression,
     ExpressionSet,
-    Flags,
     MatchedControls,
     PerturbedCells,
     take_perturbed,
@@ -45,7 +44,6 @@ SHARE_CHOSEN_ON: Final = 0.1  # of the training cells
 ARRAYS: Final = "model.safetensors"
 MANIFEST: Final = "manifest.json"
 MAX_BYTES: Final = 1 << 34
-_HISTORY: Final = "history."
 
 Scores = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
@@ -117,11 +115,6 @@ class FittedModel:
     genes: tuple[str, ...]
     result: Fit
 
-    @property
-    def rankable(self) -> Flags:
-        """Flags of the genes that it can score, of shape (n_genes,)."""
-        return np.isin(np.arange(len(self.genes)), self.result.columns)
-
     @cached_property
     def _scorer(self) -> Scorer:
         return ranking_model_named(self.name).scorer(self.result)
@@ -141,12 +134,7 @@ class FittedModel:
         """Write the model to a folder; an earlier manifest is removed first. Raise OSError."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / MANIFEST).unlink(missing_ok=True)
-        history = self.result.history
-        arrays = {
-            **self.result.arrays,
-            "columns": self.result.columns,
-            **{f"{_HISTORY}{name}": history[name].to_numpy(np.float64) for name in history},
-        }
+        arrays = {**self.result.arrays, "columns": self.result.columns}
         content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
         replace_file(folder / ARRAYS, content, durable=True)
         manifest = {
@@ -154,7 +142,7 @@ class FittedModel:
             "genes": list(self.genes),
             "facts": dict(self.result.facts),
             "notes": list(self.result.notes),
-            "history": list(history.columns),
+            "history": self.result.history.to_dict("list"),
             "code": describe(),
             "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "sha256": sha256_of(content),
@@ -253,7 +241,7 @@ def ranking_model_named(name: str) -> RankingModel:
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a saved model. Raise NotFound without one, and InputError for other content."""
-    kinds = {"model": str, "genes": list, "facts": dict, "notes": list, "history": list, "sha256": str}
+    kinds = {"model": str, "genes": list, "facts": dict, "notes": list, "history": dict, "sha256": str}
     values = read_json(folder / MANIFEST, kinds)
     if values is None:
         raise NotFound(f"{folder}: has no {MANIFEST}, so it is not a complete ranking model")
@@ -270,7 +258,6 @@ def load_model(folder: Path) -> FittedModel:
         arrays = load(content)
     except SafetensorError as error:
         raise InputError(f"{folder / ARRAYS}: damaged safetensors ({error})") from error
-    history = pd.DataFrame({name: arrays.pop(f"{_HISTORY}{name}") for name in manifest["history"]})
-    columns = arrays.pop("columns")
+    columns, history = arrays.pop("columns"), pd.DataFrame(manifest["history"])
     result = Fit(columns, arrays, history, manifest["facts"], tuple(manifest["notes"]))
     return FittedModel(manifest["model"], tuple(manifest["genes"]), result)

@@ -9,16 +9,14 @@ import streamlit as st
 from core.actions import target_ranking
 from core.actions.workspace import Workspace
 from core.fields.record import make, option_of
-from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.request import RankingTableRequest
-from core.target_ranking.results import ALL_GENES, RankingFolder, SavedEvaluation
+from core.target_ranking.results import RankingFolder, SavedEvaluation
 from core.target_ranking.splits import Split
-from core.target_ranking.tables import METRICS
+from core.target_ranking.tables import METRICS, evaluation_title
 from core.ui.shared.linked import choose_one
 from core.ui.shared.option_controls import choose_setting, show_more
 
 _RANKING = option_of(RankingTableRequest, "ranking")
-MASK_WORDS, UNIT_WORDS = (option_of(EvaluationRequest, name).titles for name in ("mask", "unit"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,10 +46,3 @@ def choose(workspace: Workspace) -> tuple[RankingFolder | None, ShownRanking | N
     key = choose_one(middle.selectbox, "evaluation", "Evaluation", titles, next(iter(titles))) or next(iter(titles))
     metric = choose_one(right.selectbox, "metric", "Metric", METRICS, "recall") or "recall"
     return folder, ShownRanking(folder, folder.split(), evaluations[key], metric)
-
-
-def evaluation_title(saved: SavedEvaluation) -> str:
-    """Return a title that distinguishes an evaluation from others of the same ranking."""
-    facts = saved.facts
-    pool = "" if facts["pool"] == ALL_GENES else f", within {facts['pool']}"
-    return f"{UNIT_WORDS[facts['unit']]}, {MASK_WORDS[facts['mask']]}{pool}"

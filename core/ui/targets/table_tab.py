@@ -11,16 +11,15 @@ from core.fields.record import make
 from core.plots import curves
 from core.target_ranking.ceilings import ceilings_of
 from core.target_ranking.evaluate import EvaluationRequest
-from core.target_ranking.expression import MASKS, targets_in
 from core.target_ranking.metrics import MRR
-from core.target_ranking.splits import Split
 from core.target_ranking.tables import (
     METRICS,
     NOT_COMPARABLE,
     REFERENCES,
     SOURCE,
-    WHAT_A_TIE_IS,
+    ceilings_text,
     evaluation_text,
+    evaluation_title,
     metric_text,
     strata_table,
     wide_published_table,
@@ -31,19 +30,19 @@ from core.ui.shared.confirmation import confirm
 from core.ui.shared.option_controls import show_more, show_settings
 from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text, show_figure
-from core.ui.targets.choices import MASK_WORDS, UNIT_WORDS, ShownRanking
+from core.ui.targets.choices import ShownRanking
 
 SHOWN_K = 10  # of the table by stratum
 
 
 def show(workspace: Workspace, shown: ShownRanking) -> None:
     """Show the table of an evaluation."""
-    caption = f"Split {shown.split.name} · {evaluation_text(shown.saved)} · 95% intervals by condition"
+    caption = evaluation_text(shown.saved, shown.split.name)
     if shown.metric != MRR:
         _show_figure(shown, caption)
     tables.show_table(wide_table(shown.saved.table, shown.metric), f"targets-{shown.metric}")
-    st.caption(as_text(f"{caption}. {WHAT_A_TIE_IS}"))
-    _show_ceilings(shown.split)
+    st.caption(as_text(caption))
+    st.markdown(as_text(ceilings_text(ceilings_of(shown.split))))
     k = None if shown.metric == MRR else SHOWN_K
     st.markdown(f"#### {metric_text(shown.metric, k)} by trained targets")
     tables.show_table(strata_table(shown.saved.table, shown.metric, k), "targets-strata")
@@ -75,28 +74,15 @@ def curves_by_k(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     return pd.concat([rows, *references], ignore_index=True)[["curve", "x", "y", "low", "high"]]
 
 
-def _show_ceilings(split: Split) -> None:
-    steps = ceilings_of(split).steps()
-    words = [f"{name} {', '.join(f'{value} from k = {k}' for k, value in values.items())}" for name, values in steps.items()]
-    n_unseen = sum(split.trained_genes.isdisjoint(targets_in(condition)) for condition in split.test)
-    st.markdown(
-        as_text(
-            f"{n_unseen:,} of {len(split.test):,} test conditions perturb no gene of the training conditions. Ceilings of "
-            f"models that rank only trained genes, over conditions: {'; '.join(words)}."
-        )
-    )
-
-
 def _show_form(workspace: Workspace, shown: ShownRanking) -> None:
     """Show the form that starts an evaluation."""
     chosen = show_settings(EvaluationRequest, "", ["unit", "mask"], columns=2)
     chosen |= show_more(EvaluationRequest, "", chosen)
-    mask = chosen["mask"]
-    st.caption(as_text(f"{MASKS[mask][0].upper()}{MASKS[mask][1:]}. The cells are read again from their file."))
+    st.caption("The cells are read again from their file.")
     if st.button("Evaluate", key="evaluate-targets"):
         with explain_errors(), st.spinner("Ranking the genes …"):
             saved = target_ranking.evaluate_saved(workspace, shown.folder.name, make(EvaluationRequest, chosen))
-            confirm(f"{shown.folder.name}: evaluated on {UNIT_WORDS[saved.facts['unit']]}, {MASK_WORDS[saved.facts['mask']]}.")
+            confirm(f"{shown.folder.name}: evaluated on {evaluation_title(saved)}.")
             st.query_params["evaluation"] = saved.key
             st.rerun()
 

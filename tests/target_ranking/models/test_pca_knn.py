@@ -33,7 +33,7 @@ def test_cosines_of_the_neighbours_by_hand() -> None:
     assert scores[0, :2].tolist() == pytest.approx([(1 + 0.6) / 2, 0.6 / 2])
     assert scores[1, :2].tolist() == pytest.approx([0, 1 / 2])
     assert np.isneginf(scores[:, 2]).all()
-    assert model.rankable.tolist() == [True, True, False]
+    assert model.result.columns.tolist() == [0, 1]
 
 
 def test_a_cell_that_equals_its_control_has_no_direction_and_no_votes() -> None:
