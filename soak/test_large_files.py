@@ -46,7 +46,7 @@ def test_an_inspect_log_of_20_000_rows_comes_back_whole(tmp_path: Path, record: 
         "run": ("import", str(tmp_path / "run.csv"), "--name", RUN),
         "before": ("export", RUN, "--out", str(tmp_path / "before.csv")),
         "log": ("export", RUN, "--traces", "--format", "eval", "--out", str(tmp_path / "run.eval")),
-        "delete": ("delete", RUN),
+        "delete": ("runs", "delete", RUN),
         "import": ("import", str(tmp_path / "run.eval"), "--name", RUN),
         "after": ("export", RUN, "--out", str(tmp_path / "after.csv")),
     }
@@ -64,8 +64,8 @@ def _commands(folder: Path) -> dict[str, tuple[str, ...]]:
         "import a CSV": ("import", str(folder / "big.csv"), "--name", RUN),
         "undo": ("undo", "big.csv"),
         "import a zip": ("import", str(folder / "big.zip"), "--name", RUN),
-        "bundle": ("bundle", RUN, "--out", out["b.zip"]),
-        "site": ("site", RUN, "--out", out["site"]),
+        "bundle": ("export", RUN, "--format", "bundle", "--out", out["b.zip"]),
+        "site": ("report", "site", RUN, "--out", out["site"]),
         "rubric of briefs": ("rubric", "run", "argues", RUN),
         "rubric of rows": ("rubric", "run", "role_collapse", RUN),
         "audit debate": ("audit", "debate", RUN),
@@ -74,7 +74,7 @@ def _commands(folder: Path) -> dict[str, tuple[str, ...]]:
         "report new": ("report", "new", "all", "--runs", RUN),
         "report build": ("report", "build", "all", "--out", out["r.html"]),
         "backup": ("backup", "--out", out["all.zip"]),
-        "delete": ("delete", RUN),
+        "delete": ("runs", "delete", RUN),
         "import a bundle": ("import", out["b.zip"]),
     }
 

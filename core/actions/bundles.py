@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from io import BufferedIOBase
@@ -18,8 +18,8 @@ from core.actions import machine_names, run_control
 from core.actions.lineage import lineage, missing_parents, prompts_of
 from core.actions.workspace import Workspace
 from core.config import Settings
-from core.datasets.bundle_parts import LARGE, SCHEMAS, cast_to_part, contains_text
-from core.datasets.bundles import ENDED, Bundle, BundledRun, differences, make_part, read_bundle, write_bundle_into
+from core.datasets.bundle_parts import LARGE, SCHEMAS, contains_text, write_part
+from core.datasets.bundles import ENDED, Bundle, BundledRun, differences, read_bundle, write_bundle_into
 from core.engine.run_state import refuse_live, status_of
 from core.errors import InputError, StateError
 from core.file_io import UnnamedFile, write_by
@@ -31,7 +31,7 @@ from core.importing.import_target import (
     ImportOptions,
 )
 from core.net.scrubber import SHORTEST
-from core.row_schema import field_names
+from core.row_schema import TABLES, field_names
 from core.store import Cursor, changes, datasets, runs
 from core.store import bundles as records
 from core.store.runs import Run
@@ -98,58 +98,51 @@ def settle_run(workspace: Workspace, run: str) -> Run:
 
 
 def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Problem]]:
-    """Return the bundle of a run, and its problems. Raise InputError or StateError as `build_bundle` does."""
-    parts = {part: _read_part(db, run, part) for part in SCHEMAS}
-    if not parts["prediction"].num_rows or run.status not in ENDED:
-        raise InputError(f"run {run.name}: {run.status} with {parts['prediction'].num_rows} rows; expected one that has ended")
+    """Return the bundle of a run without names that mean something on this machine alone, and its problems.
+
+    Such names are folders of files, and addresses of servers. Raise InputError or StateError as `build_bundle` does.
+    """
+    if not run.done + run.failed or run.status not in ENDED:
+        raise InputError(f"run {run.name}: {run.status} with {run.done + run.failed} rows; expected one that has ended")
     names = records.run_names(db)
     values = record_values(run) | {
         "origin": records.origin_of(db, run.id) or run.origin,
         "parent_names": {parent: names[parent] for parent in run.parents if parent in names},
     }
-    bundle = Bundle(BundledRun(**values), bundled_dataset(db, datasets.find(db, run.dataset)), parts)
-    stripped = _remove_machine_names(bundle, settings)
-    changed = differences(bundle, stripped)
-    if any(_contains(stripped, secret) for secret in settings.secrets if len(secret) >= SHORTEST):
+    whole, clean = BundledRun(**values), machine_names.remover(settings)
+    bundled = replace_in(whole, spec=machine_names.change_texts(whole.spec, clean), cause=clean(whole.cause))
+    parts, changed = {}, whole.content != bundled.content
+    for part in SCHEMAS:
+        pieces = records.read_in_pieces(db, run.id, part) if part in LARGE else [records.read_part(db, run.id, part)]
+        if "error" in TABLES[part].names:
+            cleaned = [_change_errors(piece, clean) for piece in pieces]
+            changed, pieces = changed or cleaned != pieces, cleaned
+        parts[part] = write_part(pieces, part, f"run {run.name}/{part}")
+    bundle = Bundle(bundled, bundled_dataset(db, datasets.find(db, run.dataset)), parts)
+    if any(_contains(bundle, secret) for secret in settings.secrets if len(secret) >= SHORTEST):
         raise StateError(f"run {run.name}: contains an API key; expected a run without one, so remove it from the notes first")
-    return stripped, list(_list_problems(stripped, changed))
+    return bundle, list(_list_problems(bundle, changed=changed))
 
 
-def _read_part(db: Cursor, run: Run, part: str) -> pa.Table:
-    if part not in LARGE:
-        return cast_to_part(records.read_part(db, run.id, part), part)
-    pieces = (cast_to_part(piece, part) for piece in records.read_in_pieces(db, run.id, part))
-    return make_part(pieces, part, f"run {run.name}/{part}")
+def _change_errors(table: pa.Table, clean: machine_names.Remover) -> pa.Table:
+    """Return a table with its column error changed."""
+    texts = [text and clean(text) for text in table["error"].to_pylist()]
+    return table.set_column(table.schema.get_field_index("error"), "error", pa.array(texts, pa.string()))
 
 
-def _list_problems(bundle: Bundle, changed: Sequence[str]) -> Iterator[Problem]:
+def _list_problems(bundle: Bundle, *, changed: bool) -> Iterator[Problem]:
     run, rows = bundle.run, bundle.parts["prediction"]
     if run.done + run.failed < run.total:
         missing = run.total - run.done - run.failed
         yield Problem("unfinished", "warning", (), f"{missing:,} of {run.total:,} rows were not predicted: it is {run.status}")
     if run.failed:
-        failed = tuple(rows.filter(pc.is_valid(rows["error"]))["pair_id"].to_pylist())
+        failed = tuple(rows["pair_id"].filter(pc.is_valid(rows["error"])).to_pylist())
         yield Problem("failed", "warning", failed, f"{run.failed:,} rows failed: {list_names(failed)}")
     if run.parents:
         named = [run.parent_names.get(parent, parent) for parent in run.parents]
         yield Problem("parents", "warning", (), f"made from {', '.join(named)}, which have bundles of their own")
     if changed:
-        message = f"paths and addresses of this machine are left out of {', '.join(changed)}"
-        yield Problem("places", "warning", (), message)
-
-
-def _remove_machine_names(bundle: Bundle, settings: Settings) -> Bundle:
-    """Return the bundle without names that mean something on this machine alone: folders of files, and addresses of servers."""
-    without_places = machine_names.remover(settings)
-    parts = dict(bundle.parts)
-    for part in ("prediction", "row_call"):
-        at = SCHEMAS[part].get_field_index("error")
-        column = [text and without_places(text) for text in parts[part]["error"].to_pylist()]
-        parts[part] = parts[part].set_column(at, SCHEMAS[part].field(at), pa.array(column, pa.string()))
-    run = replace_in(
-        bundle.run, spec=machine_names.change_texts(bundle.run.spec, without_places), cause=without_places(bundle.run.cause)
-    )
-    return Bundle(run, bundle.dataset, parts)
+        yield Problem("places", "warning", (), "paths and addresses of this machine are left out")
 
 
 def _contains(bundle: Bundle, text: str) -> bool:
@@ -161,7 +154,7 @@ def _refuse_unreadable(file: UnnamedFile, bundle: Bundle) -> None:
     """Raise InputError for a bundle that cannot be read back, which would be a bug."""
     name = f"run {bundle.run.name}"
     back = read_bundle(cast(BufferedIOBase, file), name)
-    records.refuse_wrong_ids(back.parts)
+    records.refuse_wrong_ids(back.parts["evidence"].to_batches(), back.parts["call"].to_batches())
     if differ := differences(bundle, back):
         raise InputError(f"{name}: {', '.join(differ)} would not be restored unchanged")
 

@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,18 +18,13 @@ from pyarrow import parquet
 
 from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
+from core.file_io import UnnamedFile
 from core.parquet_walk import read_chunks, text_bytes
 from core.row_schema import ARROW_TYPES, FILE_SUM_TOLERANCE, TABLES, Column, TableSchema
 from core.types import Flag
 
 LARGE = ("trace_event", "evidence", "call")  # the parts that hold a run's texts, which there may be no room for in memory
 BATCH_ROWS = 2_000
-
-
-class Part(Protocol):
-    """A part's rows: an Arrow table, or what reads one some rows at a time."""
-
-    def to_batches(self) -> Iterable[pa.RecordBatch]: ...
 
 
 class PartFile:
@@ -80,20 +75,7 @@ class PartFile:
         return self.select([name])[name]
 
 
-class ChosenRows:
-    """Some rows of a part: those whose value of a column is in a set, or those whose value is not."""
-
-    def __init__(self, part: Part, column: str, values: pa.ChunkedArray, *, are_kept: bool) -> None:
-        self._part, self._column, self._values, self._are_kept = part, column, values, are_kept
-
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield these rows, in order."""
-        for batch in self._part.to_batches():
-            found = pc.is_in(batch[self._column], value_set=self._values)
-            yield batch.filter(found if self._are_kept else pc.invert(found))
-
-
-Parts = Mapping[str, pa.Table]  # those of LARGE may be a PartFile instead, which has what is asked of them
+Parts = Mapping[str, PartFile]
 
 
 def _schema(table: TableSchema) -> pa.Schema:
@@ -119,34 +101,17 @@ _SHORT_JSON, _MOST_SEEN = 1_000, 10_000  # characters of a JSON text that is not
 _MOST_DIGITS = 300  # of a whole number in JSON; most readers cannot read a longer one
 
 
-def cast_to_part(table: pa.Table, part: str) -> pa.Table:
-    """Return a table with the columns of a part, each of its type, in one piece."""
-    return table.select(SCHEMAS[part].names).cast(SCHEMAS[part]).combine_chunks()
+def write_part(pieces: Iterable[pa.Table], part: str, where: str) -> PartFile:
+    """Return a part in a file of its own, each piece as a group of rows.
 
-
-def encode(table: pa.Table) -> bytes:
-    """Return the bytes of a part's file: equal tables give equal bytes, however many chunks they consist of."""
-    out = io.BytesIO()
-    encode_into(out, [table])
-    return out.getvalue()
-
-
-def encode_into(out: IO[bytes], pieces: Iterable[pa.Table]) -> None:
-    """Write a part's file, each of one or more pieces of the part as a group of rows: equal pieces give equal bytes."""
-    writer = None
-    for piece in pieces:
-        table = piece.combine_chunks()
-        if writer is None:
-            how: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False}
-            writer = parquet.ParquetWriter(out, table.schema, **how, store_schema=False)
-        writer.write_table(table)
-    if writer is not None:
-        writer.close()
-
-
-def decode(content: bytes, part: str, where: str) -> pa.Table:
-    """Return the table in a part's file. Raise as `PartFile`."""
-    return PartFile(io.BytesIO(content), part, where).select(SCHEMAS[part].names).combine_chunks()
+    Equal pieces give equal bytes, however many chunks they consist of. pieces: have the columns of the part, and may have more.
+    """
+    file = UnnamedFile()
+    how: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    with parquet.ParquetWriter(file, SCHEMAS[part], **how, store_schema=False) as writer:
+        for piece in pieces:
+            writer.write_table(piece.select(SCHEMAS[part].names).cast(SCHEMAS[part]).combine_chunks())
+    return PartFile(file, part, where)
 
 
 @contextmanager
@@ -179,11 +144,9 @@ def _refuse_other_columns(actual: pa.Schema, expected: pa.Schema, where: str) ->
         [f"{field.name} {field.type}{'' if field.nullable else ', never missing'}" for field in schema]
         for schema in (actual, expected)
     )
-    odd, lacking = (sorted(set(one) - set(other)) for one, other in ((columns, wanted), (wanted, columns)))
-    message = f"columns {quote('; '.join(odd or columns), 200)}, expected {'; '.join(lacking) or 'none of them'}"
-    raise InputError(
-        f"{where}: {message}" if odd or lacking else f"{where}: columns in another order, expected {'; '.join(wanted)}"
-    )
+    odd = [column for column in columns if column not in wanted]
+    message = f"columns {quote('; '.join(odd or columns), 200)}, expected {'; '.join(wanted)}"
+    raise InputError(f"{where}: {message}, in this order")
 
 
 def _refuse_larger(claimed: int, size: int, where: str) -> None:
@@ -205,7 +168,7 @@ def check(parts: Parts, where: str) -> None:
         _refuse_rows(unknown, parts[part][name], f"{where}/{part}, {name}", f"one that stands in {other}")
 
 
-def _with_starts(part: Part) -> Iterator[tuple[int, pa.RecordBatch]]:
+def _with_starts(part: PartFile) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield batches, each with the place of its first row."""
     start = 0
     for batch in part.to_batches():
@@ -213,7 +176,7 @@ def _with_starts(part: Part) -> Iterator[tuple[int, pa.RecordBatch]]:
         start += batch.num_rows
 
 
-def _refuse_repeated(table: pa.Table, part: str, where: str) -> None:
+def _refuse_repeated(table: PartFile, part: str, where: str) -> None:
     key = list(TABLES[part].key)
     distinct = table.select(key).group_by(key).aggregate([]).num_rows
     if distinct != table.num_rows:
@@ -248,7 +211,7 @@ def _check_column(part: str, column: Column, values: pa.Array, where: str, start
                 seen.add(text)
 
 
-def _check_predictions(table: pa.Table, where: str) -> None:
+def _check_predictions(table: PartFile, where: str) -> None:
     flags = {word for text in pc.unique(table["flags"]).to_pylist() for word in text.split()}
     if unknown := sorted(flags - set(Flag)):
         raise InputError(f"{where}, flags: {', '.join(map(quote, unknown))}, expected {', '.join(Flag)}; or a later version's")
@@ -264,7 +227,7 @@ def _check_predictions(table: pa.Table, where: str) -> None:
     _refuse_rows(odd, table["p_up_given_de"], f"{where}, p_up_given_de", "none")
 
 
-def holds_rows_of(predictions: pa.Table, *, a_reading: bool) -> bool:
+def holds_rows_of(predictions: PartFile, *, a_reading: bool) -> bool:
     """Return whether the rows that did not fail are those of a reading, without predictions; or all with one, if it is none."""
     sources = set(pc.unique(predictions["p_source"]).to_pylist()) - {None}
     return sources <= {"none"} if a_reading else "none" not in sources
@@ -277,7 +240,7 @@ def _refuse_rows(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, ex
         raise InputError(f"{where}, row {start + at + 1:,}: {quote(str(values[at].as_py()))}, expected {expected}")
 
 
-def have_same_rows(one: Part, other: Part, part: str) -> bool:
+def have_same_rows(one: PartFile, other: PartFile, part: str) -> bool:
     """Return whether two parts hold the same rows in the same order, apart from what the audit found."""
     left, right = _without_audit(one, part), _without_audit(other, part)
     a, b = next(left, None), next(right, None)
@@ -290,7 +253,7 @@ def have_same_rows(one: Part, other: Part, part: str) -> bool:
     return a is None and b is None
 
 
-def _without_audit(rows: Part, part: str) -> Iterator[pa.Table]:
+def _without_audit(rows: PartFile, part: str) -> Iterator[pa.Table]:
     return (without_audit(pa.table(batch), part) for batch in rows.to_batches() if batch.num_rows)
 
 
@@ -320,7 +283,7 @@ def _parse_int(digits: str) -> int:
     return int(digits)
 
 
-def count_rows(predictions: pa.Table, fallbacks: tuple[Flag, ...]) -> dict[str, Any]:
+def count_rows(predictions: PartFile, fallbacks: tuple[Flag, ...]) -> dict[str, Any]:
     """Return the counts of `RunRecord` that follow from its rows: done, failed, fallbacks, collapsed, tokens, tokens_unknown."""
     failed = pc.sum(pc.is_valid(predictions["error"])).as_py() or 0
     flags = [set(text.split()) for text in predictions["flags"].to_pylist()]
@@ -334,17 +297,28 @@ def count_rows(predictions: pa.Table, fallbacks: tuple[Flag, ...]) -> dict[str, 
     }
 
 
-def select_rows(parts: Parts, keep: pa.Array) -> dict[str, Part]:
-    """Return the parts with the rows to keep and what belongs to them. keep: one value per prediction; notes on the run stay."""
-    left_out = parts["prediction"].filter(pc.invert(keep))["pair_id"]
-    selected: dict[str, Part] = {
-        part: ChosenRows(table, "pair_id", left_out, are_kept=False) for part, table in parts.items() if not TABLES[part].shared
-    }
-    for part in (part for part in parts if TABLES[part].shared):
+def select_rows(parts: Parts, keep: pa.Array) -> dict[str, Iterable[pa.RecordBatch]]:
+    """Return the rows of each part that are kept, and what belongs to them; notes on the run stay.
+
+    keep: one value per prediction.
+    """
+    left_out = parts["prediction"]["pair_id"].filter(pc.invert(keep))
+    selected: dict[str, Iterable[pa.RecordBatch]] = {}
+    for part, rows in parts.items():
+        if not TABLES[part].shared:
+            selected[part] = _filter_rows(rows, "pair_id", left_out, are_kept=False)
+            continue
         links = parts[f"row_{part}"].select(["pair_id", part])
         used = links.filter(pc.invert(pc.is_in(links["pair_id"], value_set=left_out)))[part]
-        selected[part] = ChosenRows(parts[part], "id", used, are_kept=True)
+        selected[part] = _filter_rows(rows, "id", used, are_kept=True)
     return selected
+
+
+def _filter_rows(rows: PartFile, column: str, values: pa.ChunkedArray, *, are_kept: bool) -> Iterator[pa.RecordBatch]:
+    """Yield the rows whose value of a column is in a set, or those whose value is not."""
+    for batch in rows.to_batches():
+        found = pc.is_in(batch[column], value_set=values)
+        yield batch.filter(found if are_kept else pc.invert(found))
 
 
 def contains_text(parts: Parts, text: str) -> bool:

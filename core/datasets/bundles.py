@@ -19,7 +19,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal, TypeVar
 
-import pyarrow as pa
 from annotated_types import Ge, Le, MaxLen, Predicate
 
 from core import __version__
@@ -27,14 +26,11 @@ from core.clock import local_of, utc_of
 from core.compressed import open_archive
 from core.datasets.archives import Content, is_zip, open_members, pack_into
 from core.datasets.bundle_parts import (
-    LARGE,
     SCHEMAS,
     PartFile,
     Parts,
     check,
     count_rows,
-    encode,
-    encode_into,
     have_same_rows,
     holds_rows_of,
     is_json_object,
@@ -164,7 +160,7 @@ class BundledDataset:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
-    """A run, its dataset, and a table of each part (see `bundle_parts.SCHEMAS`)."""
+    """A run, its dataset, and the file of each part (see `bundle_parts.SCHEMAS`)."""
 
     run: BundledRun
     dataset: BundledDataset
@@ -194,13 +190,13 @@ def differences(first: Bundle, second: Bundle) -> list[str]:
 
 def write_bundle_into(out: IO[bytes], bundle: Bundle) -> None:
     """Write a bundle's file. Raise InputError if it is larger than `read_bundle` allows."""
-    files = {part: _file_of(bundle.parts[part]) for part in SCHEMAS}
+    files = {part: bundle.parts[part].file for part in SCHEMAS}
     values = {
         FORMAT: VERSION,
         "written_by": __version__,
         "run": _run_as_json(bundle.run),
         "dataset": {f.name: getattr(bundle.dataset, f.name) for f in fields(BundledDataset)},
-        "parts": {part: _describe_part(file, bundle.parts[part].num_rows) for part, file in files.items()},
+        "parts": {part: {"sha256": sha256_of_open(file), "rows": bundle.parts[part].num_rows} for part, file in files.items()},
     }
     try:
         manifest = json.dumps(values, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True).encode()
@@ -210,14 +206,6 @@ def write_bundle_into(out: IO[bytes], bundle: Bundle) -> None:
     if size > MAX_UNPACKED_BYTES or len(manifest) > MOST_MANIFEST_BYTES:
         raise InputError(f"run {bundle.run.name}: a bundle of {size:,} bytes, expected at most {MAX_UNPACKED_BYTES:,}")
     pack_into(out, lambda: [(MANIFEST, manifest), *((_FILES[part], file) for part, file in files.items())])
-
-
-def _file_of(part: pa.Table) -> IO[bytes]:
-    return part.file if isinstance(part, PartFile) else io.BytesIO(encode(part))
-
-
-def _describe_part(file: IO[bytes], rows: int) -> dict[str, Any]:
-    return {"sha256": sha256_of_open(file), "rows": rows}
 
 
 def is_bundle(path: Path) -> bool:
@@ -246,15 +234,17 @@ def read_bundle(content: Content, name: str) -> Bundle:
         raise InputError(f"{name}: holds {quote(', '.join(paths), 200)}, expected a bundle's {', '.join(sorted(names))}")
     where = f"{name}/{MANIFEST}"
     manifest = _read_manifest(files[MANIFEST].read(), where)
-    parts: dict[str, pa.Table] = {}
+    parts: dict[str, PartFile] = {}
+    stated: dict[str, dict[str, Any]] = {}
     for part, file in _FILES.items():
-        stated = _require_keys(manifest["parts"].get(part), ("sha256", "rows"), f"{where}, {part}")
-        if sha256_of_open(files[file]) != stated["sha256"]:
+        stated[part] = _require_keys(manifest["parts"].get(part), ("sha256", "rows"), f"{where}, {part}")
+        if sha256_of_open(files[file]) != stated[part]["sha256"]:
             raise InputError(f"{name}/{file}: its hash is not the one in {MANIFEST}; expected a file that nobody changed")
-        parts[part] = _read_part(files[file], part, f"{name}/{file}")
-        if parts[part].num_rows != stated["rows"]:
-            raise InputError(f"{name}/{file}: {parts[part].num_rows:,} rows, expected {quote(str(stated['rows']))}")
+        parts[part] = PartFile(files[file], part, f"{name}/{file}")
     check(parts, name)
+    for part, file in _FILES.items():
+        if parts[part].num_rows != stated[part]["rows"]:
+            raise InputError(f"{name}/{file}: {parts[part].num_rows:,} rows, expected {quote(str(stated[part]['rows']))}")
     run = _read_run(manifest["run"], f"{where}, run")
     for what, number in count_rows(parts["prediction"], FALLBACKS).items():
         if getattr(run, what) != number:
@@ -274,22 +264,6 @@ def _copy(stream: io.RawIOBase) -> IO[bytes]:
         file.write(chunk)
     file.seek(0)
     return file
-
-
-def _read_part(file: IO[bytes], part: str, where: str) -> pa.Table:
-    found = PartFile(file, part, where)
-    if part not in LARGE:
-        return found.select(SCHEMAS[part].names).combine_chunks()
-    for _ in found.to_batches():  # whatever is wrong with it is said at once
-        pass
-    return found
-
-
-def make_part(pieces: Iterable[pa.Table], part: str, where: str) -> PartFile:
-    """Return a part of a bundle that is to be written, in a file of its own."""
-    file = UnnamedFile()
-    encode_into(file, pieces)
-    return PartFile(file, part, where)
 
 
 def _read_manifest(data: bytes, where: str) -> dict[str, Any]:

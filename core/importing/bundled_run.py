@@ -66,11 +66,12 @@ def store_run(
         raise StateError(f"{path}: run {name!r} is a parent of the run that would replace it; choose another --name")
     if other is not None:
         replaced |= delete_replaced_run(db, settings, other)
-    parts = file.bundle.parts if all(keep) else select_rows(file.bundle.parts, pa.array(keep))
+    parts = file.bundle.parts
+    records.refuse_wrong_ids(parts["evidence"].to_batches(), parts["call"].to_batches())
     values = record_values(bundled) | {"name": name, "dataset": target.id, "total": bundled.total - len(rejected)}
     values["origin"] = SIMULATED if bundled.origin == SIMULATED else "imported"
     runs.add(db, Run(**values))
-    records.add(db, bundled.id, parts)
+    records.add(db, bundled.id, select_rows(parts, pa.array(keep)))
     findings.update(db, bundled.id)
     records.add_origin(db, bundled.id, bundled.origin, bundled.parent_names)
     runs.update_counts(db, bundled.id)
@@ -104,13 +105,14 @@ def _choose_dataset(db: Cursor, bundled: BundledDataset, ids: Sequence[str], pat
         if chosen.organism != bundled.organism:
             raise StateError(f"{path}: its dataset is {theirs}, but {chosen.name} is {chosen.organism}")
         return chosen
-    known = [(datasets.find(db, key), n) for key, n in pairs.datasets_with(db, ids)]
-    fitting = [(dataset, n) for dataset, n in known if dataset.organism == bundled.organism]
+    known = {datasets.find(db, key): n for key, n in pairs.datasets_with(db, ids)}
+    fitting = {dataset: n for dataset, n in known.items() if dataset.organism == bundled.organism}
     if not fitting:
         raise InputError(f"{path}: no dataset here knows any of its {len(ids):,} rows; expected {theirs}; import its files first")
-    best = [dataset for dataset, n in fitting if n == fitting[0][1]]
-    same = [dataset for dataset in best if bundled_dataset(db, dataset).sha256 == bundled.sha256] if len(best) > 1 else []
-    if len(same or best) > 1:
-        names = ", ".join(dataset.name for dataset in same or best)
+    best = [dataset for dataset, n in fitting.items() if n == max(fitting.values())]
+    if len(best) > 1:
+        best = [dataset for dataset in best if bundled_dataset(db, dataset).sha256 == bundled.sha256] or best
+    if len(best) > 1:
+        names = ", ".join(dataset.name for dataset in best)
         raise StateError(f"{path}: its dataset {theirs} may be {names}; choose one with --dataset")
-    return (same or best)[0]
+    return best[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -46,12 +46,6 @@ _QUERIES = {part: _query(part, table) for part, table in TABLES.items()}
 _SELECTED = {part: _selection(part, table) for part, table in TABLES.items()}
 
 
-class Part(Protocol):
-    """A part of a bundle: an Arrow table, or what reads one some rows at a time."""
-
-    def to_batches(self) -> Iterable[pa.RecordBatch]: ...
-
-
 def read_part(cursor: Cursor, run: str, part: str) -> pa.Table:
     """Return one of the tables of the run with this id, sorted; lists of words are joined by blanks."""
     return cursor.sql(_QUERIES[part], params={"run": run}).to_arrow_table()
@@ -84,14 +78,10 @@ def _pieces(cursor: Cursor, run: str, part: str) -> Iterator[tuple[str, list[Any
             first, size = at + 1, 0
 
 
-def add(cursor: Cursor, run: str, parts: Mapping[str, Part]) -> None:
-    """Add the parts of a bundle to the run with this id, which has no rows yet.
-
-    Raise InputError for evidence or calls whose id is not the hash of their content, and for a note of another run.
-    """
-    refuse_wrong_ids(parts)
-    for part, rows in parts.items():
-        for batch in rows.to_batches():
+def add(cursor: Cursor, run: str, parts: Mapping[str, Iterable[pa.RecordBatch]]) -> None:
+    """Add the parts of a bundle to the run with this id, which has no rows yet. Raise InputError for a note of another run."""
+    for part, batches in parts.items():
+        for batch in batches:
             if part == "note":
                 _refuse_notes_of_others(cursor, batch)
             _insert_batch(cursor, run, part, batch)
@@ -107,19 +97,14 @@ def _insert_batch(cursor: Cursor, run: str, part: str, rows: pa.RecordBatch) -> 
     insert(cursor, part, columns, ignore_existing=TABLES[part].shared)
 
 
-def refuse_wrong_ids(parts: Mapping[str, Part]) -> None:
+def refuse_wrong_ids(evidence_rows: Iterable[pa.RecordBatch], call_rows: Iterable[pa.RecordBatch]) -> None:
     """Raise InputError for evidence or a call whose id is not the hash of its content: others would be shown in its place."""
-    for row in _each_row(parts["evidence"]):
+    for row in (row for batch in evidence_rows for row in batch.to_pylist()):
         if row["id"] not in _evidence_ids(row):
             raise InputError(f"evidence {row['id']} of {row['tool']}: its id does not belong to what it says")
-    for row in _each_row(parts["call"]):
+    for row in (row for batch in call_rows for row in batch.to_pylist()):
         if row["id"] != calls.identity(row["key"], row["request"], row["reply"]):
             raise InputError(f"call {row['id']}: its id does not belong to what was said")
-
-
-def _each_row(part: Part) -> Iterator[dict[str, Any]]:
-    for batch in part.to_batches():
-        yield from batch.to_pylist()
 
 
 def _evidence_ids(row: Mapping[str, Any]) -> set[str]:
