@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.actions import machine_names, run_control
-from core.actions.lineage import lineage, missing_parents, prompts_of
+from core.actions.lineage import missing_parents, prompts_of
 from core.actions.workspace import Workspace
 from core.config import Settings
 from core.datasets.bundle_parts import LARGE, SCHEMAS, contains_text, write_part
@@ -201,6 +201,5 @@ def _refuse_unusable(db: Cursor, workspace: Workspace, bundled: BundledRun, path
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path}: the specification of its {bundled.method} cannot be read ({error!r})") from error
     parents = [parent for key in bundled.parents if (parent := find_run(db, key)) is not None]
-    ancestors = [ancestor for parent in parents for ancestor in lineage(db, parent)]
-    if bundled.id in bundled.parents or any(bundled.id in (ancestor.id, *ancestor.parents) for ancestor in ancestors):
+    if bundled.id in bundled.parents or any(bundled.id in (each.id, *each.parents) for each in runs.lineage(db, parents)):
         raise InputError(f"{path}: its run {bundled.id} is among its own parents; expected older runs")

@@ -14,7 +14,7 @@ from core.evidence.registry import TOOLS, tool_file
 from core.hashes import sha256_of
 from core.methods.base import method_named
 from core.methods.prompts import prompt_text
-from core.store import Cursor, bundles, calls, evidence, predictions, runs
+from core.store import Cursor, bundles, calls, evidence, predictions
 from core.store.predictions import RowFilter
 from core.store.runs import Run
 from core.submission.parsed import RunProvenance
@@ -32,19 +32,6 @@ class Prompts:
     text: str | None
     recorded: tuple[str, ...] = ()
     fault: str = ""
-
-
-def lineage(db: Cursor, run: Run) -> list[Run]:
-    """Return the run, its parents and theirs, each once, if they are still in the workspace."""
-    known = {each.id: each for each in runs.list_all(db)}
-    found: dict[str, Run] = {}
-    waiting = [run.id]
-    while waiting:
-        key = waiting.pop(0)
-        if key in known and key not in found:
-            found[key] = known[key]
-            waiting += known[key].parents
-    return list(found.values())
 
 
 def missing_parents(db: Cursor, line: Sequence[Run]) -> dict[str, str]:

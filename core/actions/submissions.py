@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.actions import machine_names
 from core.actions.component_loader import default_dataset
-from core.actions.lineage import Prompts, lineage, prompts_of, provenance_of, tools_of
+from core.actions.lineage import Prompts, prompts_of, provenance_of, tools_of
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
@@ -85,7 +85,7 @@ def check_file(
         if run is not None:
             found = runs.find_predicting(db, run)
             dataset = dataset or found.dataset
-            line = lineage(db, found)
+            line = runs.lineage(db, [found])
             facts = provenance_of(db, line, prompts_of(workspace, db, line))
     if prompt is not None:
         facts = replace_in(facts, prompt=_read_text(prompt), prompt_fault="")
@@ -143,7 +143,7 @@ def _contents(
     workspace: Workspace, db: Cursor, run: Run, expected: tuple[str, ...], options: PackageOptions
 ) -> tuple[Contents, RunProvenance]:
     """Return the contents of a run's package, and the provenance of the run."""
-    line = lineage(db, run)
+    line = runs.lineage(db, [run])
     prompts = _prompts(prompts_of(workspace, db, line), options.prompt)
     predicted = traces.rows(db, run.id)
     known = set(expected)

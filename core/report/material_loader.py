@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from core.audit.debate_audit import audit_debate
-from core.errors import NotFound
 from core.report.material import ChosenRow, Finders, Material
 from core.report.selection import ReportSelection
 from core.scoring import rubric_worth, run_scores
@@ -36,7 +35,7 @@ def load_material(db: Cursor, selection: ReportSelection, find: Finders = NOTHIN
     chosen = tuple(runs.find(db, key) for key in selection.runs)
     pairs_of_runs = tuple((runs.find(db, a), runs.find(db, b)) for a, b in selection.compare)
     shown = {run.id: run for run in (*chosen, *(run for pair in pairs_of_runs for run in pair))}
-    ancestors = _ancestors_of(db, shown)
+    ancestors = tuple(run for run in runs.lineage(db, shown.values()) if run.id not in shown)
     counts = datasets.counts(db)
     rows = {key: run_scores.load_scored_rows(db, key) for key in shown}
     return Material(
@@ -54,22 +53,6 @@ def load_material(db: Cursor, selection: ReportSelection, find: Finders = NOTHIN
         outcomes=rubric_worth.load_outcomes(db, rows[chosen[0].id]),
         find=find,
     )
-
-
-def _ancestors_of(db: Cursor, shown: Mapping[str, Run]) -> tuple[Run, ...]:
-    """Return the parents of some runs, their parents and so on, without these runs; one that was deleted is left out."""
-    found: dict[str, Run] = {}
-    waiting = [parent for run in shown.values() for parent in run.parents]
-    while waiting:
-        key = waiting.pop(0)
-        if key in shown or key in found:
-            continue
-        try:
-            found[key] = runs.find(db, key)
-        except NotFound:
-            continue
-        waiting += found[key].parents
-    return tuple(found.values())
 
 
 def _rows_of(db: Cursor, selection: ReportSelection, chosen: Sequence[Run], pair_id: str) -> Iterator[ChosenRow]:

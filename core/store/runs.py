@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +94,19 @@ def find(cursor: Cursor, name: str) -> Run:
     if len(found) > 1 and found[0].id != name:
         raise StateError(f"run {name!r}: {len(found)} datasets have one; use an id: {', '.join(r.id for r in found)}")
     return found[0]
+
+
+def lineage(cursor: Cursor, of: Iterable[Run]) -> list[Run]:
+    """Return runs, their parents and theirs, each once, if they are still in the workspace."""
+    known = {each.id: each for each in list_all(cursor)}
+    found: dict[str, Run] = {}
+    waiting = [run.id for run in of]
+    while waiting:
+        key = waiting.pop(0)
+        if key in known and key not in found:
+            found[key] = known[key]
+            waiting += known[key].parents
+    return list(found.values())
 
 
 def find_predicting(cursor: Cursor, name: str) -> Run:

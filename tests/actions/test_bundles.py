@@ -207,7 +207,7 @@ def test_parents_that_are_not_here_keep_their_names(family: Workspace, small_wor
     assert stored(small_workspace, "mixed") == stored(family, "mixed")
     with small_workspace.store.read() as db:
         run = run_records.find(db, "mixed")
-        line = lineage.lineage(db, run)
+        line = run_records.lineage(db, [run])
         assert list(lineage.missing_parents(db, line).values()) == ["base", "second"]
         assert (
             "made from base, second, not in this workspace"
@@ -217,7 +217,7 @@ def test_parents_that_are_not_here_keep_their_names(family: Workspace, small_wor
     assert again.content == made.content
     import_upload(small_workspace, bundles.build_bundle(family, "base").content, "base.zip")
     with small_workspace.store.read() as db:
-        line = lineage.lineage(db, run_records.find(db, "mixed"))
+        line = run_records.lineage(db, [run_records.find(db, "mixed")])
         assert [each.name for each in line] == ["mixed", "base"]
         assert list(lineage.missing_parents(db, line).values()) == ["second"]
 

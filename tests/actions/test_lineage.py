@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core import __version__
-from core.actions.lineage import lineage, prompts_of, provenance_of
+from core.actions.lineage import prompts_of, provenance_of
 from core.actions.workspace import Workspace
 from core.store import runs
 
@@ -23,5 +23,5 @@ from core.store import runs
 def test_a_run_of_another_version_is_named(small_workspace: Workspace, code_version: str, changed: str) -> None:
     with small_workspace.store.write() as db:
         db.execute("UPDATE run SET code_version = ?", [code_version])
-        line = lineage(db, runs.find(db, "debate"))
+        line = runs.lineage(db, [runs.find(db, "debate")])
         assert provenance_of(db, line, prompts_of(small_workspace, db, line)).changed == changed
