@@ -9,7 +9,6 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from io import BytesIO
 from typing import IO, Any, Literal
 
 import pandas as pd
@@ -62,7 +61,7 @@ def export_into(out: IO[bytes], workspace: Workspace, run: str, form: RunFormat,
     """Write a run to an open file and return the number of rows.
 
     They are predictions in file order, or, `with_traces`, one row per trace event, with some thousand in memory at a time. A log
-    always has both, and raises what `inspect_log.build_log` raises. Raise StateError if it contains an API key.
+    always has both, and raises what `write_log` raises. Raise StateError if it contains an API key.
     """
     if form == "eval":
         return write_log(out, workspace, run)
@@ -144,13 +143,6 @@ def _defuse(value: Any) -> Any:
     except ValueError:
         return f"'{text}"
     return text
-
-
-def build_log(workspace: Workspace, run: str) -> tuple[bytes, int]:
-    """Return the bytes of a run's log and its number of rows; see `write_log`."""
-    out = BytesIO()
-    n_rows = write_log(out, workspace, run)
-    return out.getvalue(), n_rows
 
 
 def write_log(out: IO[bytes], workspace: Workspace, run: str) -> int:

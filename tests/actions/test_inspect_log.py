@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.export import build_log
+from core.actions.export import write_log
 from core.actions.workspace import Workspace
 from core.store import runs, traces
 from tests.commands import core, core_json
@@ -27,12 +27,11 @@ def test_a_run_comes_back_as_it_was(small_workspace: Workspace, tmp_path: Path) 
         assert traces.frame(db, first.id).equals(traces.frame(db, second.id))  # with the audit's findings
     same = ("method", "track", "model", "total", "done", "fallbacks", "collapsed", "tokens")
     assert [getattr(first, name) for name in same] == [getattr(second, name) for name in same]
-    assert build_log(small_workspace, "debate")[0] == out.read_bytes()
+    assert _log_of(small_workspace, "debate").getvalue() == out.read_bytes()
 
 
 def test_what_a_viewer_shows_is_in_its_place(small_workspace: Workspace) -> None:
-    content, _ = build_log(small_workspace, "debate")
-    archive = zipfile.ZipFile(io.BytesIO(content))
+    archive = zipfile.ZipFile(_log_of(small_workspace, "debate"))
     sample = json.loads(archive.read("samples/Pa_Gb_epoch_1.json"))
     assert sample["target"] == "none"
     assert sample["messages"][0]["content"] == "Does knocking down Pa change the expression of Gb, and up or down?"
@@ -66,3 +65,9 @@ def test_a_row_that_failed_is_an_error_and_comes_back_as_none(small_workspace: W
 def test_a_log_needs_a_file(small_workspace: Workspace) -> None:
     done = core(small_workspace.settings.workspace, "export", "debate", "--format", "eval")
     assert (done.status, "needs --out FILE" in done.err) == (1, True)
+
+
+def _log_of(workspace: Workspace, run: str) -> io.BytesIO:
+    out = io.BytesIO()
+    write_log(out, workspace, run)
+    return out

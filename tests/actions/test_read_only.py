@@ -101,7 +101,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "demo": ("make_demo", ""),
     "derived_runs": ("", "neighbours_of"),
     "expectations": ("expect", "expectation_of has_label tally"),
-    "export": ("build_log export write_log", "export_into"),
+    "export": ("export write_log", "export_into"),
     "finetunes": ("resume start", "find list_all plan"),
     "fusion_files": ("", "find_explorer fusion_data fusion_file"),
     "gene_sets": ("summarise_gene_sets", ""),

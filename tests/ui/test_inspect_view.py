@@ -15,7 +15,7 @@ from urllib.error import URLError
 
 import pytest
 
-from core.actions.export import build_log
+from core.actions.export import write_log
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
@@ -85,7 +85,8 @@ def logs(small_workspace: Workspace, tmp_path: Path) -> Path:
     """A folder with the log of the small debate."""
     folder = tmp_path / "logs"
     folder.mkdir()
-    (folder / "debate.eval").write_bytes(build_log(small_workspace, "debate")[0])
+    with (folder / "debate.eval").open("wb") as out:
+        write_log(out, small_workspace, "debate")
     return folder
 
 

@@ -14,7 +14,7 @@ from core.experiments.ablations.material import find_missing
 from core.plots import ablation_scores
 from core.store.datasets import Dataset
 from core.texts import describe_duration
-from core.ui.shared import links, sidebar, tables
+from core.ui.shared import links, tables
 from core.ui.shared.linked import choose_one
 from core.ui.shared.option_controls import show_option
 from core.ui.shared.shell import PageContext, explain_errors
@@ -47,7 +47,6 @@ def show(context: PageContext) -> None:
     if st.button("Run", type="primary", icon=":material/play_arrow:", key="run-ablation"):
         with explain_errors(), st.spinner(f"{ablation.title} …"):
             done[key] = ablations.run_ablation(context.workspace, name, settings, material=material)
-            sidebar.note_used("experiments")
         while len(done) > _MOST_KEPT:
             done.pop(next(iter(done)))
     if key in done:

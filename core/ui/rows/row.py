@@ -115,7 +115,7 @@ def _show_genes(context: PageContext, run: Run, row: dict[str, Any]) -> None:
             if context.dataset is not None and links.is_at_ncbi(context.dataset):
                 st.markdown(f"[{symbol_text(name)} at NCBI]({links.ncbi_gene_address(name, context.dataset.organism)})")
         if row["split"] != ASKED:
-            links.to_neighbours(run.dataset, row["pair_id"], "Neighbours of this row")
+            links.to_page(links.NEIGHBOURS, "Neighbours of this row", dataset=run.dataset, row=row["pair_id"])
 
 
 def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: Marks) -> None:

@@ -63,7 +63,10 @@ def _ways(imported: Sequence[Imported]) -> list[Callable[[], object]]:
     """Return links to the imported content: the best run's errors and score; else the dataset, or the spaces."""
     best = _choose_best(_runs_of(imported), lambda *_: None)
     if best is not None:
-        return [lambda: _link_to_rows(best), lambda: links.to_overview(best, "Its score")]
+        return [
+            lambda: _link_to_rows(best),
+            lambda: links.to_page(links.OVERVIEW, "Its score", dataset=best.dataset, run=best.id),
+        ]
     if (dataset := _dataset_of(imported)) is not None:
         return [lambda: links.to_dataset(dataset.id, "Open the dataset")]
     return [lambda: links.to_data("Open spaces and packs", tab="Spaces and leaks")] if imported else []

@@ -138,7 +138,7 @@ def show_active() -> None:
         for key, value in active.items():
             st.button(f"{_describe(key, value)} ✕", key=f"off-{key}", on_click=_take_off, args=(key,), help="Remove this filter")
         if "q" in active:
-            links.to_search(str(active["q"]), "in all runs")
+            links.to_page(links.SEARCH, "in all runs", phrase=str(active["q"]))
 
 
 def _describe(key: str, value: object) -> str:

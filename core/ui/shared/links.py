@@ -105,11 +105,6 @@ def to_row(run: Run, pair_id: str, label: str) -> None:
     to_rows(run, label, row=pair_id)
 
 
-def to_search(phrase: str, label: str) -> None:
-    """Show a link to a phrase in all runs of the chosen dataset."""
-    st.page_link(SEARCH, label=label, query_params={**dataset_and_run(), "phrase": phrase})
-
-
 def to_submit(run: Run, label: str) -> None:
     """Show a link to the package of a run on Share; for a fusion, with its arithmetic added to the traces."""
     more = {"fusion_trace": "true"} if run.method == "fusion" else {}
@@ -139,11 +134,6 @@ def to_job(job: Job, label: str) -> None:
     st.page_link(f"pages/{job.page}.py", label=label, query_params=view, width="content")
 
 
-def to_neighbours(dataset: str, pair_id: str, label: str) -> None:
-    """Show a link to one row's neighbours."""
-    st.page_link(NEIGHBOURS, label=label, query_params={**dataset_and_run(), "dataset": dataset, "row": pair_id})
-
-
 def to_symbol(role: str, symbol: str, label: str) -> None:
     """Show a link to the page of one perturbation (role "pert") or target gene ("gene")."""
     page = "pages/perturbation.py" if role == "pert" else "pages/gene.py"
@@ -155,11 +145,6 @@ def to_dataset(dataset: str, label: str) -> None:
     st.page_link(OVERVIEW, label=label, query_params={"dataset": dataset}, width="content")
 
 
-def to_overview(run: Run, label: str) -> None:
-    """Show a link to Overview with a run chosen."""
-    st.page_link(OVERVIEW, label=label, query_params={"dataset": run.dataset, "run": run.id}, width="content")
-
-
 def to_data(label: str, **parameters: str) -> None:
     """Show a link to the Data page."""
-    st.page_link(DATA, label=label, query_params={**dataset_and_run(), **parameters}, width="content")
+    to_page(DATA, label, **parameters)

@@ -40,7 +40,6 @@ _palette = st.components.v2.component(
 
 
 MORE = "More"  # the group of pages that are listed under it while they are empty
-_USED = "_used"  # session key: the addresses of such pages on which this visitor computed something
 _LONGEST = 22  # characters of a name that its choice shows in full
 # Address of a page under MORE → whether this workspace has content for it.
 _HOLDS: Mapping[str, Callable[[], object]] = {
@@ -62,11 +61,6 @@ def show(product: str, workspace: Workspace, pages: Mapping[str, Sequence[Any]],
         suffix = ", read-only" if settings.read_only else ""
         st.caption(f"Workspace {as_text(place)}{suffix}", help=as_text(settings.workspace))
         sign_in.show_person(workspace)
-
-
-def note_used(address: str) -> None:
-    """Record that a page under MORE has content for this visitor, so that it is listed separately."""
-    st.session_state.setdefault(_USED, set()).add(address)
 
 
 def _show_choices(choice: Choice) -> None:
@@ -139,7 +133,7 @@ def _show_links(listed: Sequence[Any], parameters: Mapping[str, str]) -> None:
 
 def _holds_something(address: str) -> bool:
     holds = _HOLDS.get(address)
-    return address in st.session_state.get(_USED, ()) or (holds is not None and bool(holds()))
+    return holds is not None and bool(holds())
 
 
 def runs_of(dataset: Dataset | None) -> list[Run]:

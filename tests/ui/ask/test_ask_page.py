@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import replace
 from functools import partial
@@ -274,4 +275,4 @@ def test_a_pair_that_the_dataset_does_not_have_can_be_read_on_every_page(visit: 
         assert not app.error, (page, [each.value for each in app.error])
     assert pair_of(visit(small_workspace, "rows", run=run)) == "### *Nobody1* ⟶ *Nothing2*"
     assert bundles.build_bundle(small_workspace, run).content
-    assert export.build_log(small_workspace, run)
+    assert export.write_log(io.BytesIO(), small_workspace, run)
