@@ -12,7 +12,7 @@ from importlib.metadata import version as version_of_package
 from pathlib import Path
 
 from core import __version__, log
-from core.actions import cells, jobs, target_ranking
+from core.actions import cells, jobs
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY, Settings
 from core.errors import DeskError, StoreBusy, StoreError
@@ -55,10 +55,9 @@ class KeyState:
 class Diagnosis:
     """The state of an installation and its workspace.
 
-    commit: "" outside a checkout. store_mb: None if there is no store yet. store: in words, "ok" if it can be read. runs,
-    targets: state → how many runs or target rankings are in it now. cells: faults in the tables of screens. lock: the
-    holder of the store's lock, None without one. keys: which address gets the key of which setting. last_errors: from the log,
-    oldest first.
+    commit: "" outside a checkout. store_mb: None if there is no store yet. store: in words, "ok" if it can be read. runs:
+    state → how many runs are in it now. cells: faults in the tables of screens. lock: the holder of the store's lock, None
+    without one. keys: which address gets the key of which setting. last_errors: from the log, oldest first.
     """
 
     version: str
@@ -69,7 +68,6 @@ class Diagnosis:
     store: str
     runs: Mapping[str, int]
     cells: Sequence[str]
-    targets: Mapping[str, int]
     lock: str | None
     endpoints: Sequence[EndpointState]
     keys: Sequence[KeyState]
@@ -90,7 +88,6 @@ def examine(settings: Settings) -> Diagnosis:
         store=found.words,
         runs=found.runs,
         cells=found.cells,
-        targets=_target_states(settings),
         lock=found.lock,
         endpoints=asyncio.run(_endpoint_states(settings)),
         keys=tuple(_key_states(settings)),
@@ -123,12 +120,6 @@ def _store_state(settings: Settings) -> _StoreState:
         return _StoreState(f"{type(error).__name__}: {error}")
     present = jobs.with_present_states(Workspace(settings), recorded)
     return _StoreState("ok", None, dict(Counter(run.status for run in present)), problems)
-
-
-def _target_states(settings: Settings) -> Mapping[str, int]:
-    """Return how many target rankings are in which state."""
-    folders = target_ranking.list_all(Workspace(settings))
-    return dict(Counter(target_ranking.status_of(folder).state for folder in folders))
 
 
 async def _endpoint_states(settings: Settings) -> list[EndpointState]:

@@ -14,9 +14,7 @@ from core.actions.workspace import Workspace
 from core.environment import environment_of
 from core.errors import InputError, NotFound, StateError
 from core.fields.record import identity_of
-from core.jobs import state as jobs
 from core.jobs import work
-from core.jobs.folder import JobFolder
 from core.jobs.start import command_line, start
 from core.target_ranking import results
 from core.target_ranking.candidates import read_candidates
@@ -32,18 +30,8 @@ KIND: Final = "target ranking"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-def job_of(folder: RankingFolder) -> JobFolder:
-    """Return the files that the process of a training shares with those who watch it."""
-    return JobFolder(folder.path)
-
-
-def status_of(folder: RankingFolder) -> jobs.JobStatus:
-    """Return the state of a target ranking."""
-    return jobs.status_of(job_of(folder))
-
-
 def _refuse_live(folder: RankingFolder) -> None:
-    if status_of(folder).is_live:
+    if folder.status().is_live:
         raise StateError(f"target ranking {folder.name}: running, expected one that is not running")
 
 
@@ -148,7 +136,7 @@ def resume(workspace: Workspace, name: str) -> RankingFolder:
     """Resume a failed or crashed training after its finished models. A live or finished one is returned unchanged."""
     workspace.refuse_if_read_only("resume target ranking", name)
     folder = find(workspace, name)
-    status = status_of(folder)
+    status = folder.status()
     if not status.is_live and status.state != "done":
         _log_resumption(workspace, folder)
         _start(workspace, folder)
@@ -162,7 +150,7 @@ def _log_resumption(workspace: Workspace, folder: RankingFolder) -> None:
 
 def _start(workspace: Workspace, folder: RankingFolder) -> None:
     command = command_line(workspace.settings, "targets", "work", folder.name)
-    start(job_of(folder), command, environment_of(workspace.settings), what=KIND)
+    start(folder.job, command, environment_of(workspace.settings), what=KIND)
 
 
 def train(
@@ -175,7 +163,7 @@ def train(
     """
     workspace.refuse_if_read_only("train target ranking", request.name)
     folder = None if replace else _find_same(workspace, request)
-    if folder is not None and status_of(folder).state == "done":
+    if folder is not None and folder.status().state == "done":
         say(f"{request.name}: exists already with the same options; --replace trains it again")
         return folder
     prepared = results.prepare(request)
@@ -197,7 +185,7 @@ def work_on(workspace: Workspace, name: str, say: Callable[[str], object]) -> Ra
 
 
 def _work(folder: RankingFolder, prepare: Callable[[], tuple[ReadCells, Split]], say: Callable[[str], object]) -> None:
-    with work.work_on(job_of(folder), KIND) as reporter:
+    with work.work_on(folder.job, KIND) as reporter:
 
         def report(share: float, what: str) -> None:
             reporter.report(share, what)

@@ -28,7 +28,6 @@ def _lines(found: Diagnosis) -> list[str]:
         f"store      {size}{found.store}",
         f"runs       {', '.join(f'{n} {state}' for state, n in found.runs.items()) or 'none'}",
         *(f"cells      {problem}" for problem in found.cells),
-        f"targets    {', '.join(f'{n} {state}' for state, n in found.targets.items()) or 'none'}",
         f"lock       {found.lock or 'free'}",
         *(f"endpoint   {_endpoint_line(endpoint)}" for endpoint in found.endpoints),
         *(f"key        {_key_line(key)}" for key in found.keys),

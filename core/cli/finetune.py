@@ -17,6 +17,7 @@ from core.cli.settings import takes
 from core.errors import StateError
 from core.fields.record import make
 from core.finetune.job_folder import FinetuneFolder
+from core.finetune.spec import describe_rows
 
 app = typer.Typer()
 
@@ -45,21 +46,12 @@ def finetune(
     else:
         folder = finetunes.start(context.obj, request)
     spec = folder.spec()
-    say_progress(f"{folder.key}: {spec.name}; {_describe_rows(folder)}")
+    say_progress(f"{folder.key}: {spec.name}; {describe_rows(spec)}")
     if request.out is not None and spec.out != str(request.out.expanduser().absolute()):
         say(f"{folder.key}: its folder stays {spec.out}, as at its start")
     _watch(context.obj, folder)
-    try:
-        result = finetunes.result_of(folder)
-    except StateError as error:
-        raise StateError(f"{error} ({_describe_rows(folder)})") from error
+    result = finetunes.result_of(folder)
     show(result, as_json, f"{result['path']}: {result['steps']:,} steps, loss {result['loss']:.4f}")
-
-
-def _describe_rows(folder: FinetuneFolder) -> str:
-    spec = folder.spec()
-    left_out = f"{spec.left_out:,} are left out because they share a gene or perturbation with both"
-    return f"{spec.train:,} training rows, {spec.validation:,} validation rows, {left_out}"
 
 
 def _watch(workspace: Workspace, folder: FinetuneFolder) -> None:

@@ -185,7 +185,7 @@ def _published_json() -> Mapping[str, Any]:
 
 
 def _record(folder: RankingFolder) -> dict[str, Any]:
-    status = target_ranking.status_of(folder)
+    status = folder.status()
     return {
         "name": folder.name,
         "state": status.state,

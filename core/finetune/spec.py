@@ -48,6 +48,12 @@ class FinetuneSpec:
         return f"{short_name(self.base)} on {self.dataset_name}"
 
 
+def describe_rows(spec: FinetuneSpec) -> str:
+    """Return the numbers of rows in words."""
+    left_out = f"{spec.left_out:,} left out because they share a gene or perturbation with both"
+    return f"{spec.train:,} training rows, {spec.validation:,} validation rows, {left_out}"
+
+
 def short_name(base: str) -> str:
     """Return a model's name without its owner or folder."""
     return Path(base).name or base

@@ -25,7 +25,8 @@ import pandas as pd
 from core.errors import NotFound
 from core.file_io import read_file, replace_file
 from core.hashes import KEY_DIGITS, sha256_of
-from core.jobs.folder import read_json, write_json
+from core.jobs.folder import JobFolder, read_json, write_json
+from core.jobs.state import JobStatus, status_of
 from core.records import from_json, to_json
 from core.target_ranking.evaluate import Evaluation, EvaluationRequest, evaluate
 from core.target_ranking.metrics import KS
@@ -63,12 +64,21 @@ class RankingFolder:
         return self.path.name
 
     @property
+    def job(self) -> JobFolder:
+        """The files that the process of its training shares with those who watch it."""
+        return JobFolder(self.path)
+
+    @property
     def exists(self) -> bool:
         return (self.path / "request.json").is_file()
 
     @property
     def is_complete(self) -> bool:
         return (self.path / MANIFEST).is_file()
+
+    def status(self) -> JobStatus:
+        """Return the state of its training."""
+        return status_of(self.job)
 
     def create(self, request: TrainingRequest) -> None:
         """Create the folder with the request."""

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from core.actions import backups, target_ranking
-from core.actions.doctor import examine
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.errors import InputError, NotFound, StateError
@@ -41,7 +40,7 @@ def test_a_training_ends_with_a_table(workspace: Workspace) -> None:
     folder = target_ranking.train(workspace, cases.request(), said.append)
     assert said[0] == "  0% reading the cells"
     assert said[-1] == "100% evaluating"
-    assert target_ranking.status_of(folder).state == "done"
+    assert folder.status().state == "done"
     assert target_ranking.find(workspace) == folder
     assert [each.name for each in target_ranking.list_all(workspace)] == ["small"]
     said.clear()
@@ -81,21 +80,20 @@ def test_models_are_evaluated_again_with_another_mask_unit_and_pool(workspace: W
 
 def test_states(workspace: Workspace) -> None:
     folder = target_ranking.create(workspace, cases.request())
-    assert target_ranking.status_of(folder).state == "crashed"  # its process never began
-    target_ranking.job_of(folder).set_command("run")
-    assert target_ranking.status_of(folder).state == "waiting"
-    beat(target_ranking.job_of(folder), {"share": 0.4, "what": "fallen: fitting"})
-    status = target_ranking.status_of(folder)
+    assert folder.status().state == "crashed"  # its process never began
+    folder.job.set_command("run")
+    assert folder.status().state == "waiting"
+    beat(folder.job, {"share": 0.4, "what": "fallen: fitting"})
+    status = folder.status()
     assert (status.state, status.said["what"], status.is_live) == ("running", "fallen: fitting", True)
     for refused in (target_ranking.delete, lambda w, n: target_ranking.evaluate_saved(w, n, EvaluationRequest())):
         with pytest.raises(StateError):
             refused(workspace, "small")
-    record_ending(target_ranking.job_of(folder), "failed", "no memory")
-    assert target_ranking.status_of(folder).cause == "no memory"
-    assert examine(workspace.settings).targets == {"failed": 1}
+    record_ending(folder.job, "failed", "no memory")
+    assert folder.status().cause == "no memory"
     (folder.path / "done.json").write_text("[", "utf-8")
     (folder.path / "heartbeat").unlink()  # its process was this one, which lives
-    assert examine(workspace.settings).targets == {"crashed": 1}
+    assert folder.status().state == "crashed"
 
 
 def test_a_failure_is_recorded_and_the_training_goes_on_later(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,12 +103,12 @@ def test_a_failure_is_recorded_and_the_training_goes_on_later(workspace: Workspa
         with pytest.raises(InputError, match="no gene fell"):
             train(workspace)
     folder = target_ranking.find(workspace, "small")
-    status = target_ranking.status_of(folder)
+    status = folder.status()
     assert (status.state, status.cause) == ("failed", "no gene fell")
     said: list[str] = []
     assert target_ranking.train(workspace, cases.request(), said.append) == folder  # the same options: it goes on
     assert said[0] == "small: continues; trained already: no model"
-    assert target_ranking.status_of(folder).state == "done"
+    assert folder.status().state == "done"
     assert folder.is_complete
 
 
@@ -121,7 +119,7 @@ def test_a_backup_holds_what_is_trained(workspace: Workspace, tmp_path: Path) ->
     other = open_workspace(Settings(workspace=tmp_path / "other", author="tester"))
     backups.restore(other, tmp_path / "b.zip")
     [folder] = target_ranking.list_all(other)
-    assert target_ranking.status_of(folder).state == "done"
+    assert folder.status().state == "done"
     before = target_ranking.find(workspace, "small")
     assert folder.evaluations()[0].table.equals(before.evaluations()[0].table)
     assert target_ranking.evaluate_saved(other, "small", EvaluationRequest()).table.equals(before.evaluations()[0].table)

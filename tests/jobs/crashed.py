@@ -127,7 +127,7 @@ def _cells(workspace: Workspace) -> JobFolder:
 
 
 def _targets(workspace: Workspace) -> JobFolder:
-    return leave_dead(target_ranking.job_of(target_ranking.create(workspace, replace(targets.request(), models={"pca_knn": {}}))))
+    return leave_dead(target_ranking.create(workspace, replace(targets.request(), models={"pca_knn": {}})).job)
 
 
 def _finetune(workspace: Workspace) -> JobFolder:

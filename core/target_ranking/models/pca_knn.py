@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.fields.option import Option
 from core.target_ranking.expression import Expression, Flags, MatchedControls
 from core.target_ranking.metrics import mean_reciprocal_rank
 from core.target_ranking.models.base import (
@@ -29,7 +28,7 @@ _CELLS_AT_ONCE: Final = 1_000
 Floats32 = NDArray[np.float32]
 
 
-def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report) -> Fit:
+def fit(examples: Examples, _options: Mapping[str, Any], settings: FitSettings, report: Report) -> Fit:
     """Return the training cells in principal components; the numbers of components and neighbours
     are those of the best validation MRR.
 
@@ -40,7 +39,7 @@ def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, r
     from sklearn.decomposition import PCA  # imported here because few processes fit a model
 
     cells, held_out = examples.fitted, examples.chosen_on
-    most = min(options["most_neighbours"], int((~examples.train.is_control).sum()))
+    most = min(MAX_NEIGHBOURS, int((~examples.train.is_control).sum()))
     report(0.0, "principal components")
     changes, held_out_changes = cells.changes, held_out.changes
     n_components = min(max(COMPONENTS), *changes.shape)
@@ -113,16 +112,7 @@ def _sum_votes(cosines: NDArray[np.floating], votes: Flags, most: int) -> Iterat
 MODEL: Final = RankingModel(
     "pca_knn",
     "The targets of the nearest training cells by the cosine of principal components; both numbers chosen on validation.",
-    (
-        Option(
-            "most_neighbours",
-            "int",
-            MAX_NEIGHBOURS,
-            "The largest number of neighbours to try.",
-            least=1,
-            most=1000,
-        ),
-    ),
+    (),
     fit,
     make_scorer,
 )

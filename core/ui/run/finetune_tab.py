@@ -15,7 +15,7 @@ from core.actions.workspace import Workspace
 from core.fields.record import make
 from core.finetune.job_folder import FinetuneFolder
 from core.finetune.settings import BASE, OPTIONS
-from core.finetune.spec import short_name
+from core.finetune.spec import describe_rows, short_name
 from core.plots import curves
 from core.store.datasets import Dataset
 from core.ui.shared.confirmation import confirm
@@ -47,10 +47,7 @@ def show(context: PageContext, dataset: Dataset) -> None:
 
 def _show_details(folder: FinetuneFolder) -> None:
     spec = folder.spec()
-    st.caption(
-        f"{spec.train:,} training rows · {spec.validation:,} validation rows without a shared perturbation or gene · "
-        f"{spec.left_out:,} left out because they share one with both"
-    )
+    st.caption(describe_rows(spec))
     if folder.status().state == "done":
         st.markdown("Serve it, then start a run of `local_model` with it on the tab Runs:")
         st.code(f"perturbdesk serve {spec.out}", language=None, wrap_lines=True)

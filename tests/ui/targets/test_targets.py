@@ -76,7 +76,7 @@ def test_the_training_is_shown_with_its_curves(visit: Visit, trained: Workspace)
 def test_a_failed_training_says_why_and_can_be_resumed(visit: Visit, workspace: Workspace) -> None:
     with cases.registered():
         folder = target_ranking.create(workspace, cases.request())
-        record_ending(target_ranking.job_of(folder), "failed", "no memory")
+        record_ending(folder.job, "failed", "no memory")
         app = visit(workspace, "targets", tab="Training")
         [bar] = app.main.get("progress")
         assert bar.proto.text.replace("\\", "") == "failed; can be resumed"
