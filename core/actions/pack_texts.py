@@ -6,13 +6,29 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from core.actions.workspace import Workspace
+from core.audit.label_statements import TextCheck
 from core.datasets.knowledge_packs import Descriptions, Network, Pathways, Regulation
+from core.errors import InputError, StateError
 from core.importing import pack_files
+from core.scoring.text_leaks import check_pack
 from core.store import spaces
 from core.store.spaces import PackRecord
+from core.transfer.row_index import RowIndex
 
 _KINDS = (Descriptions.kind, Pathways.kind, Network.kind, Regulation.kind)
 _SIGNS = {1: "up", -1: "down", 0: ""}
+
+
+def check_all(workspace: Workspace, index: RowIndex) -> tuple[TextCheck, ...]:
+    """Return what the texts of every pack say of a dataset's labelled rows; a pack that cannot be read says so."""
+    return tuple(_check(workspace, pack, index) for pack in list_with_texts(workspace))
+
+
+def _check(workspace: Workspace, pack: PackRecord, index: RowIndex) -> TextCheck:
+    try:
+        return check_pack(pack.name, read(workspace, pack), index)
+    except (InputError, StateError) as error:
+        return TextCheck(pack.name, 0, error=str(error))
 
 
 def list_with_texts(workspace: Workspace) -> list[PackRecord]:

@@ -13,11 +13,10 @@ from core.actions import component_loader, pack_texts, packs
 from core.actions.workspace import Workspace
 from core.audit.brief_checks import FINDINGS, SHORT
 from core.audit.debate_audit import DebateAudit, audit_debate
-from core.audit.label_statements import TextCheck
 from core.audit.shared_symbols import compare_splits
 from core.cli.base import Json, show
 from core.cli.names import DatasetName, RunName
-from core.errors import InputError, StateError
+from core.errors import InputError
 from core.scoring import leak_shapes
 from core.scoring.leak_power import LeakPower, leak_power
 from core.scoring.leakage import NOT_PROBED, LeakageAudit, check_counts
@@ -26,10 +25,9 @@ from core.scoring.run_leaks import check_run
 from core.scoring.run_scores import add_count_controls, score_run, scored_rows
 from core.scoring.sentences import interval_text
 from core.scoring.space_leaks import TASKS, SpaceCheck, check_space, describe_space
-from core.scoring.text_leaks import check_pack
 from core.store import findings, pairs, predictions, runs, spaces
 from core.store.datasets import Dataset
-from core.store.spaces import PackRecord, SpaceRecord
+from core.store.spaces import SpaceRecord
 from core.texts import NO_BIOLOGY, number_text
 from core.transfer.row_index import RowIndex
 
@@ -94,18 +92,11 @@ def _audit_leakage(workspace: Workspace, dataset: Dataset, index: RowIndex) -> L
         check_counts(rows),
         tuple(compare_splits(rows, tables)),
         check_rows(rows),
-        tuple(_check_pack(workspace, pack, index) for pack in pack_texts.list_with_texts(workspace)),
+        pack_texts.check_all(workspace, index),
         tuple(_check_space(workspace, dataset, index, splits, space) for space in known_spaces),
         tuple((each.run, check_run(each, score_run(each))) for each in predicted),
         tables.notes,
     )
-
-
-def _check_pack(workspace: Workspace, pack: PackRecord, index: RowIndex) -> TextCheck:
-    try:
-        return check_pack(pack.name, pack_texts.read(workspace, pack), index)
-    except (InputError, StateError) as error:
-        return TextCheck(pack.name, 0, error=str(error))
 
 
 def _check_space(

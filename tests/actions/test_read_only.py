@@ -121,7 +121,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "check_each refuse_unfit",
         "call_settings endpoint_of find_entries price_at prices_of_runs refuse_unlisted",
     ),
-    "pack_texts": ("", "list_with_texts read"),
+    "pack_texts": ("", "check_all list_with_texts read"),
     "packs": (
         "",
         "name_of_latest names_of_kind pack_hashes read_latest read_orthologs read_packs read_symbol_tables",

@@ -5,14 +5,12 @@ from __future__ import annotations
 from core.actions import pack_texts, packs
 from core.audit.label_statements import TextCheck
 from core.audit.shared_symbols import SplitOverlap, compare_splits
-from core.errors import InputError, StateError
 from core.scoring import leakage, run_leaks, space_leaks
 from core.scoring.leak_power import LeakPower, leak_power
 from core.scoring.leakage import LeakageAudit
 from core.scoring.row_leaks import RowFinding, check_rows
 from core.scoring.run_leaks import RunCheck
 from core.scoring.space_leaks import SpaceCheck
-from core.scoring.text_leaks import check_pack
 from core.stats.count_controls import CountControls
 from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.loaders.records import all_datasets, dataset_rows, predicting_runs
@@ -64,13 +62,7 @@ def _row_findings(dataset: str) -> tuple[RowFinding, ...]:
 @cache_by("datasets", "spaces", entries=4)
 def _text_checks(dataset: str) -> tuple[TextCheck, ...]:
     """Return what the texts of every pack say of a dataset's labelled rows."""
-    found = []
-    for pack in pack_texts.list_with_texts(read_workspace()):
-        try:
-            found.append(check_pack(pack.name, pack_texts.read(read_workspace(), pack), row_index(dataset)))
-        except (InputError, StateError) as error:
-            found.append(TextCheck(pack.name, 0, error=str(error)))
-    return tuple(found)
+    return pack_texts.check_all(read_workspace(), row_index(dataset))
 
 
 @cache_by("datasets", "spaces", entries=100)
