@@ -91,10 +91,6 @@ def test_it_is_one_line_and_changes_nothing(attack: Attack, desk: Path, tmp_path
     assert contents(place) == before
 
 
-def test_there_are_eighty_of_them() -> None:
-    assert len({attack.name for attack in ATTACKS}) == len(ATTACKS) >= 80
-
-
 def in_a_process(*arguments: str | bytes, **more: Any) -> subprocess.CompletedProcess[bytes]:
     """A command in a process of its own."""
     environment = {**os.environ, **more.pop("environment", {})}

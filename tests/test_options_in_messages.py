@@ -18,7 +18,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 NAMED = re.compile(r"(?:perturbdesk |`)(?:perturbdesk )?([a-z-]+(?: [a-z-]+)?)([^`,;]*)")
 # Options of other programs: Streamlit, vLLM, a browser, and the scripted server by itself.
 OTHER_PROGRAMS = {"ui/start.py", "llm/serve.py", "plots/export.py"}
-OTHER_COMMANDS = ("vllm serve", "ray start", "pip install")
+OTHER_COMMANDS = ("vllm serve", "Options of vLLM", "ray start", "pip install")
 CELLS = {"cells describe", "cells labels", "cells predictions", "targets train"}
 PREDICTED = {"cells predictions"}
 # Modules whose messages several commands may end with; each of these has to have the option.
@@ -34,8 +34,10 @@ SAID_BY = {
     "cells/value_facts.py": PREDICTED,
     "cells/predicted_expression.py": PREDICTED,
     "cells/predicted_table.py": {"cells predictions"},
+    "cells/confounders.py": {"cells labels"},
     "cells/groups.py": {"cells labels"},
     "cells/sampling.py": {"cells labels"},
+    "cells/strata.py": {"cells labels"},
     "embeddings/table_checks.py": {"embed load"},
     "target_ranking/reading.py": {"targets train"},
 }
@@ -119,22 +121,3 @@ def test_every_option_in_a_message_is_one_of_its_command() -> None:
     assert SAID_BY.keys() <= {path.relative_to(CORE).as_posix() for path in CORE.rglob("*.py")}
     wrong = {f"core/{module}:{line}": missing for module, line, text in found if (missing := missing_in(module, text))}
     assert wrong == {}
-
-
-@pytest.mark.parametrize(
-    ("module", "text", "missing"),
-    [
-        (
-            "cells/columns.py",
-            "X; read it at once (--in-memory)",
-            ["--in-memory (cells describe, cells predictions"],
-        ),
-        ("x.py", "try `cells labels FILE --name D --sample 3`", ["--sample (cells labels)"]),
-        ("x.py", "say --colour red", ["--colour (any command)"]),
-        ("x.py", "see perturbdesk ledger list --json, or --values counts", []),
-    ],
-)
-def test_options_that_a_command_lacks_are_found(module: str, text: str, missing: list[str]) -> None:
-    found = missing_in(module, text)
-    assert len(found) == len(missing)
-    assert all(one.startswith(expected) for one, expected in zip(found, missing, strict=True)), found

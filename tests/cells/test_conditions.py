@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
-from typer.main import get_command
 
 from core.cells.anndata_file import open_cells
 from core.cells.conditions import ReadingSettings, compare_within, read_conditions
@@ -19,8 +17,6 @@ from core.cells.groups import GroupSettings, group_cells
 from core.cells.labels import LEFT_OUT, Thresholds, label_pairs
 from core.cells.screen import LabelSettings, describe_cells
 from core.cells.words import description_lines
-from core.cli.base import app
-from core.config import REPOSITORY
 from core.errors import InputError
 from tests.cells.test_labels import changes
 
@@ -138,32 +134,6 @@ def test_genes_that_are_called_otherwise_are_named(cells_file: WriteCells, genes
     path = cells_file(np.ones((6, 2), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "B", "B"]}, genes)
     with open_cells(path) as file, pytest.raises(InputError, match=advice):
         group_cells(file, read_conditions(file, ReadingSettings()), None, GroupSettings(2))
-
-
-def options_of_command(*words: str) -> set[str]:
-    command = get_command(app)
-    for word in words:
-        command = command.import_command(word) if hasattr(command, "import_command") else command.commands[word]  # type: ignore[attr-defined]
-    return {option for parameter in command.params for option in parameter.opts}
-
-
-_LABELS, _PREDICTIONS = ("cells", "labels"), ("cells", "predictions")
-_ALL = (_LABELS, ("cells", "describe"), _PREDICTIONS, ("targets", "train"))
-SAID_BY = {
-    **dict.fromkeys(("columns", "conditions", "gene_names", "anndata_values", "anndata_file"), _ALL),
-    **dict.fromkeys(("scales", "predicted_expression"), (_PREDICTIONS,)),
-    **dict.fromkeys(("predicted_table", "predicted_columns"), (_PREDICTIONS,)),
-    **dict.fromkeys(("groups", "confounders", "strata"), (_LABELS,)),
-}
-
-
-@pytest.mark.few(10)
-@pytest.mark.parametrize("module", SAID_BY)
-def test_options_that_messages_name_are_options_of_the_command(module: str) -> None:
-    text = (REPOSITORY / "core" / "cells" / f"{module}.py").read_text()
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
-    for words in SAID_BY[module]:
-        assert named <= options_of_command(*words), words
 
 
 def test_settings_of_reading_are_in_the_identity() -> None:

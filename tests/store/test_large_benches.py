@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from bench import large_knn, large_run, large_store, plain_store
-from bench.measure import median_times
 
 
 @pytest.mark.soak
@@ -30,11 +29,3 @@ def test_a_plain_merge_predicts_the_same(tmp_path: Path, monkeypatch: pytest.Mon
     assert large_knn.predict_pairs(tmp_path)["stream_s"] > 0
     large_knn.predict_plainly(tmp_path)
     assert large_knn.largest_difference(tmp_path) == 0
-
-
-def test_medians_leave_out_the_first_time() -> None:
-    done: list[int] = []
-    wall, cpu = median_times(lambda: done.append(1), 3)
-    assert len(done) == 4
-    assert cpu >= 0
-    assert wall >= 0

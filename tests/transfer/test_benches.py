@@ -42,12 +42,6 @@ def test_a_plain_cut_is_the_protocol_of_folds() -> None:
     assert knn.auroc_in_cells(effect, values, found.cells) == pytest.approx(expected)
 
 
-def test_spaces_cover_a_part_of_the_genes() -> None:
-    _, spaces = knn.make_table(10, 5, 2000, (2, 3))
-    for space in spaces:
-        assert np.isnan(space.columns).any(axis=1).mean() == pytest.approx(1 - knn.COVERAGE, abs=0.05)
-
-
 def test_the_notebooks_standard_error_is_delongs() -> None:
     rng = np.random.default_rng(0)
     positive, values = rng.random(200) < 0.4, np.round(rng.random(200), 2)
