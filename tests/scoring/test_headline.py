@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-import pytest
-
 from core.scoring.controls import Verdict, Verdicts
 from core.scoring.run_scores import Headline
 from core.scoring.standing import Standing, headline
 from core.stats.intervals import Interval
 
-MOST_WORDS = 20
 ABOVE, BELOW, UNSURE = (0.01, 0.05), (-0.05, -0.01), (-0.02, 0.02)
 
 
@@ -50,13 +47,3 @@ def test_what_is_known_to_beat_it_leads_with_the_axes_on_which_it_does() -> None
 
 def test_a_dataset_that_is_judged_by_genes_has_chance_as_its_rival() -> None:
     assert headline({"a": standing(0.61, ABOVE, UNSURE, (10, 8))}).endswith("against 0.500.")
-
-
-@pytest.mark.parametrize("name", ["a", "a b c d", "a run that somebody gave a name of very many words", "x" * 200])
-@pytest.mark.parametrize("others", [0, 1])
-@pytest.mark.parametrize("ends", [(ABOVE, ABOVE), (BELOW, BELOW), (UNSURE, UNSURE), (BELOW, ABOVE)])
-def test_a_headline_has_at_most_twenty_words(
-    name: str, others: int, ends: tuple[tuple[float, float], tuple[float, float]]
-) -> None:
-    judged = {name: standing(0.7, *ends)} | {f"other {i}": standing(0.6, *ends) for i in range(others)}
-    assert len(headline(judged).split()) <= MOST_WORDS

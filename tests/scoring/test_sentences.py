@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from core.scoring import json_shapes
-from core.scoring.sentences import knn_sentence, knn_sentences, null_text, scored_text
+from core.scoring.sentences import knn_sentence, knn_sentences
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.evaluation import evaluate
 from core.transfer.labelled_rows import knowledge_of, rows_of
-from core.transfer.permutation_null import KnnNumbers, PermutationNull, PermutationTest
+from core.transfer.permutation_null import KnnNumbers, PermutationNull
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, predict_knn
 from core.transfer.similarity import Space
 
@@ -28,11 +28,6 @@ def numbers(protocol: EvaluationProtocol, null: PermutationNull | None = None, *
 
 
 FOLDS, LOO = EvaluationProtocol("folds", 2, 7), EvaluationProtocol("loo")
-
-
-def test_a_null_in_words() -> None:
-    assert null_text(PermutationTest(0.5, 0.038, 0.01)) == "permuted vectors 0.500 ± 0.038, one-sided p = 0.01"
-    assert null_text(PermutationTest(0.5, 0.0384, 17 / 100)) == "permuted vectors 0.500 ± 0.038, one-sided p = 0.17"
 
 
 def test_a_space_under_folds_is_told_beside_its_null() -> None:
@@ -88,9 +83,3 @@ def test_leave_one_out_stands_beside_no_gene_information(told: object) -> None:
         assert f"{score.value:.3f}" in text
         assert f"{null.value:.3f}" in text
     assert text.count("with no gene information") == 2
-
-
-def test_a_caption_says_over_which_pairs_a_score_is() -> None:
-    assert scored_text("all rows") == "scored over all rows"
-    assert scored_text("inside 5×5 cells, cut 0") == "scored inside 5×5 cells, cut 0"
-    assert scored_text("leave-one-out") == "scored as leave-one-out"
