@@ -552,20 +552,6 @@ def test_weights_by_support_are_off_unless_they_are_chosen(workspace: Workspace)
         fuse(workspace, "x", "llm train", "knn", by_support="some")
 
 
-@pytest.mark.soak
-def test_by_support_against_labelled_rows_a_rows_prediction_stands_alone(workspace: Workspace, world: Screen) -> None:
-    """Support is then scaled over the labelled rows too, so that a row's number does not depend on which others there are."""
-    knn(workspace, "knn")
-    some = some_test_rows(workspace, world)
-    more = {"reference": "train", "by_support": "more"}
-    fuse(workspace, "whole", "llm test", "knn", references={"llm test": "llm train"}, **more)
-    fuse(workspace, "part", "fewer", "knn", references={"fewer": "llm train"}, **more)
-    one, other = probabilities(rows_of(workspace, "whole").loc[some]), probabilities(rows_of(workspace, "part").loc[some])
-    assert one.tobytes() == other.tobytes()
-    fuse(workspace, "even", "llm test", "knn", references={"llm test": "llm train"}, reference="train")
-    assert (one != probabilities(rows_of(workspace, "even").loc[some])).any()
-
-
 @pytest.mark.usefixtures("world")
 def test_the_same_fusion_is_the_same_run_and_another_is_refused(workspace: Workspace) -> None:
     knn(workspace, "knn", LOO)
@@ -625,12 +611,16 @@ def some_test_rows(workspace: Workspace, world: Screen) -> list[str]:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("weight", [0.35, *(pytest.param(end, marks=pytest.mark.soak) for end in (0.0, 1.0))])
-def test_against_labelled_rows_a_rows_prediction_stands_alone(workspace: Workspace, world: Screen, weight: float) -> None:
+@pytest.mark.parametrize(("weight", "by_support"), [(0.35, "no"), (0.0, "no"), (1.0, "no"), (0.5, "more")])
+def test_against_labelled_rows_a_rows_prediction_stands_alone(
+    workspace: Workspace, world: Screen, weight: float, by_support: str
+) -> None:
+    """Support is scaled over the labelled rows, too, so that a row's number does not depend on which others there are."""
     knn(workspace, "knn")
     some = some_test_rows(workspace, world)
-    whole = fuse(workspace, "whole", "llm test", "knn", weight, reference="train", references={"llm test": "llm train"})
-    part = fuse(workspace, "part", "fewer", "knn", weight, reference="train", references={"fewer": "llm train"})
+    how = {"reference": "train", "by_support": by_support}
+    whole = fuse(workspace, "whole", "llm test", "knn", weight, references={"llm test": "llm train"}, **how)
+    part = fuse(workspace, "part", "fewer", "knn", weight, references={"fewer": "llm train"}, **how)
     assert (whole.total, part.total) == (6, 3)
     one, other = probabilities(rows_of(workspace, "whole").loc[some]), probabilities(rows_of(workspace, "part").loc[some])
     assert one.tobytes() == other.tobytes()
