@@ -14,16 +14,15 @@ from statistics import median
 from typing import Any
 
 import psutil
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from core.actions.demo import make_demo
 from core.actions.imports import import_paths
 from core.actions.spaces import embed
 from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
-from core.errors import MissingPackage
 from core.store import predictions, runs
-from tests.ui.serving import CHROMIUM_FLAGS, Server, chromium, serving
+from tests.ui.serving import Server, serving, started_browser
 
 REAL_DATA = REPOSITORY.parent / "shared" / "data"
 LOADS, MOVES = 7, 30
@@ -154,17 +153,6 @@ def run() -> dict[str, Any]:
         "moves_times_reference": {name: ours[f"{name}_ms_median"] / reference["click_ms"] for name in MOVED},
         "peak_mb_reference": reference["peak_mb"],
     }
-
-
-@contextmanager
-def started_browser() -> Iterator[Browser]:
-    found = chromium()
-    if found is None:
-        raise MissingPackage("bench pages: needs Chromium or Chrome on the path; install your system's package")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=CHROMIUM_FLAGS)
-        yield started
-        started.close()
 
 
 @contextmanager

@@ -9,13 +9,13 @@ import asyncio
 import gzip
 import itertools
 import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from tests.fakes.faults import bomb
 from tests.fakes.http_server import (
     LoopbackServer,
     RawResponse,
@@ -79,13 +79,6 @@ def _giant_line() -> Iterator[bytes]:
 
 
 @cache
-def _bomb(opening: bytes = b"data: ", n_bytes: int = 400 * _MB) -> bytes:
-    compress = zlib.compressobj(9, wbits=31)
-    parts = [compress.compress(opening), *(compress.compress(_X) for _ in range(n_bytes // len(_X)))]
-    return b"".join([*parts, compress.flush()])
-
-
-@cache
 def _bomb_of_chunks() -> bytes:
     return gzip.compress(b'data: {"choices":[{"delta":{"content":"a"}}]}\n' * 2_000_000)
 
@@ -129,7 +122,7 @@ STREAMS: Mapping[str, Callable[[], Iterable[bytes]]] = {
     "newnames": lambda: itertools.chain([_STREAM], (chunk({f"n{i}": i}) for i in range(10_000_000))),
     "giantline": _giant_line,
     "giantcomment": endless(_X, _STREAM + b": "),
-    "bomb": lambda: _zipped(_STREAM, _bomb()),
+    "bomb": lambda: _zipped(_STREAM, bomb(b"data: ", 400 * _MB)),
     "chunkbomb": lambda: _zipped(_STREAM, _bomb_of_chunks()),
     "endless": endless(chunk({"content": "word "}) * 50),
     "endlesslogprobs": endless(chunk({"content": ""}, logprobs={"content": [{"token": "a", "logprob": -1.0}] * 500})),
@@ -146,7 +139,7 @@ SLOW: Mapping[str, tuple[float, Callable[[], Iterable[bytes]]]] = {
 # Whether a stream is asked for or not.
 BODIES: Mapping[str, Callable[[], Response]] = {
     "hugebody": lambda: RawResponse(itertools.chain([_PLAIN + b"\r\n" + b'{"choices": "'], itertools.repeat(_X, 80_000))),
-    "bodybomb": lambda: RawResponse(_zipped(_PLAIN + b"\r\n", _bomb(b'{"choices": "'))),
+    "bodybomb": lambda: RawResponse(_zipped(_PLAIN + b"\r\n", bomb(b'{"choices": "', 400 * _MB))),
     "longcontent": lambda: json_response(200, whole("word " * 1_400_000)),
     "manytokens": lambda: json_response(
         200,

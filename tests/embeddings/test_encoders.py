@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-import json
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -14,40 +11,21 @@ import pytest
 from core.embeddings import Endpoint, build_endpoint, build_sentences
 from core.errors import InputError, MissingPackage, NotFound, Unreachable
 from core.net.server_access import ServerAccess
+from tests.llm import canned
+from tests.llm.canned import Asked, Canned
 
 Answer = Callable[[dict[str, Any]], tuple[int, Any]]
 TEXTS = {"A": "one", "B": " ", "C": "three", "D": "fourth text"}
 
 
-@contextmanager
-def serving(answer: Answer) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A loopback server under /v1, and the requests that it gets, each with its path and key."""
-    asked: list[dict[str, Any]] = []
+def serving(answer: Answer) -> AbstractContextManager[tuple[str, list[Asked]]]:
+    """A loopback server under /v1 that answers so, and the requests that it gets."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append({**body, "path": self.path, "key": self.headers["Authorization"]})
-            status, found = answer(body)
-            content = json.dumps(found).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def respond(asked: Asked) -> Canned:
+        status, found = answer(asked.body)
+        return Canned(found, status)
 
-        def log_message(self, *_: object) -> None:
-            """Silence."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    return canned.serving(respond)
 
 
 def embeddings(vectors: list[list[float]], order: list[int] | None = None) -> dict[str, Any]:
@@ -71,8 +49,8 @@ def test_endpoint_gives_each_text_its_vector() -> None:
         space = build_endpoint(TEXTS, "e", endpoint(url, batch=2, access=ServerAccess.of(url, "sesame")), characters=6)
     assert space.symbols == ("A", "C", "D")
     assert space.vectors.tolist() == [[3, 1], [5, 1], [6, 1]]
-    assert [request["input"] for request in asked] == [["one", "three"], ["fourth"]]
-    assert {(request["path"], request["model"], request["key"]) for request in asked} == {
+    assert [request.body["input"] for request in asked] == [["one", "three"], ["fourth"]]
+    assert {(request.path, request.body["model"], request.key) for request in asked} == {
         ("/v1/embeddings", "bge-m3", "Bearer sesame")
     }
     assert space.notes == ("first 6 characters of each description", "1 descriptions without text left out")
@@ -89,7 +67,7 @@ def test_endpoint_gives_each_text_its_vector() -> None:
         (lambda _: (200, embeddings([[], [], []])), "shape"),
         (lambda _: (200, embeddings([])), "not a list of vectors|0 vectors for 3 texts"),
         (lambda _: (200, {}), "not a list of vectors"),
-        (lambda _: (200, "fine"), "not a list of vectors"),
+        (lambda _: (200, '"fine"'), "not a list of vectors"),
         (lambda _: (200, {"data": [{"index": None, "embedding": [1.0]}] * 3}), "3 vectors for 3 texts"),
         (lambda _: (200, {"data": ["x", "y", "z"]}), "not a list of vectors"),
         (lambda _: (200, embeddings([["a"], ["b"], ["c"]])), "not a list of vectors"),  # type: ignore[list-item]

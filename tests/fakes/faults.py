@@ -7,7 +7,7 @@ import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cache
 from typing import Any, Self
 
 from tests.fakes.http_server import RawResponse, Response, ServerResponse, json_response
@@ -141,10 +141,11 @@ def _huge_parts() -> Iterator[bytes]:
     yield from (_PART for _ in range(HUGE_BYTES // len(_PART)))
 
 
-@lru_cache(maxsize=1)
-def _bomb() -> bytes:
+@cache
+def bomb(opening: bytes, n_bytes: int) -> bytes:
+    """So many bytes behind an opening, as gzip packs them."""
     compress = zlib.compressobj(9, wbits=31)
-    parts = [compress.compress(_OPENING), *(compress.compress(_PART) for _ in range(HUGE_BYTES // len(_PART)))]
+    parts = [compress.compress(opening), *(compress.compress(_PART) for _ in range(n_bytes // len(_PART)))]
     return b"".join([*parts, compress.flush()])
 
 
@@ -162,7 +163,7 @@ _BROKEN: Mapping[str, Callable[[bytes], Response | None]] = {
     ),
     "wrong_length": lambda content: RawResponse([_HEAD + b"Content-Length: %d\r\n\r\n" % (len(content) + 9) + content]),
     "bad_chunks": lambda content: RawResponse([_HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n" + content]),
-    "bomb": lambda _: ServerResponse(200, _bomb(), (("Content-Encoding", "gzip"),)),
+    "bomb": lambda _: ServerResponse(200, bomb(_OPENING, HUGE_BYTES), (("Content-Encoding", "gzip"),)),
     "huge": lambda _: RawResponse(_huge_parts()),
     "half": lambda content: ServerResponse(200, content[: len(content) // 2]),
     "null": lambda _: ServerResponse(200, b"null"),

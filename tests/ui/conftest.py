@@ -183,6 +183,11 @@ def forget() -> None:
     st.cache_resource.clear()
 
 
+def components(app: AppTest, name: str) -> list[Any]:
+    """What a page sent to its components of a name."""
+    return [each.proto for each in app.get("bidi_component") if each.proto.component_name == name]
+
+
 def read_page(page: str, cause: str = "") -> str:
     """Everything that a page shows, as text; its only errors are those of crashed jobs that begin with a cause, if given."""
     forget()

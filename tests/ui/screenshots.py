@@ -13,14 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from playwright.sync_api import sync_playwright
-
 from core.actions.demo import make_demo
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.plots import theme
 from tests.ui.conftest import WATCH, settle
-from tests.ui.serving import CHROMIUM_FLAGS, Server, chromium, serving
+from tests.ui.serving import Server, serving, started_browser
 from tests.ui.views import SEARCHED, VIEWS, WIDTHS, fit_window, symbol_of
 from tests.ui.watch import Watch
 
@@ -39,7 +37,11 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     faults = []
-    with _workspace(arguments.workspace) as workspace, _browser() as browser, serving(workspace.settings.workspace) as server:
+    with (
+        _workspace(arguments.workspace) as workspace,
+        started_browser() as browser,
+        serving(workspace.settings.workspace) as server,
+    ):
         for colours in theme.SURFACES:
             faults += _take_all(browser, server, symbol_of(workspace), colours, arguments)
     if faults:
@@ -55,17 +57,6 @@ def _workspace(folder: Path | None) -> Iterator[Workspace]:
         workspace = open_workspace(Settings(workspace=Path(demo)))
         make_demo(workspace)
         yield workspace
-
-
-@contextmanager
-def _browser() -> Iterator[Browser]:
-    found = chromium()
-    if found is None:
-        sys.exit("make screenshots: needs Chromium or Chrome on the path; install your system's package")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=CHROMIUM_FLAGS)
-        yield started
-        started.close()
 
 
 def _take_all(browser: Browser, server: Server, symbol: str, colours: str, arguments: argparse.Namespace) -> list[str]:

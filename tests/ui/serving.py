@@ -15,11 +15,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 from urllib.error import URLError
 from urllib.parse import urlencode
 
 from core.config import REPOSITORY
+from core.errors import MissingPackage
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 HARDENED = ("-m", "core.ui.start")
 PLAIN = ("-m", "streamlit", "run", "app.py")
@@ -102,3 +106,17 @@ def _wait(server: Server) -> None:
         except (URLError, ConnectionError, TimeoutError):
             time.sleep(0.05)
     raise RuntimeError(f"{' '.join(map(str, server.process.args))}: no answer\n{server.log.read_text()}")
+
+
+@contextmanager
+def started_browser() -> Iterator[Browser]:
+    """Chromium, as scripts use it. Raises MissingPackage where there is none."""
+    from playwright.sync_api import sync_playwright
+
+    found = chromium()
+    if found is None:
+        raise MissingPackage("Chromium or Chrome is not on the path; install your system's package")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=CHROMIUM_FLAGS)
+        yield started
+        started.close()

@@ -21,7 +21,7 @@ from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
 from core.ui.shared import linked, row_list
 from tests.ui import views
-from tests.ui.conftest import APP, Visit, forget
+from tests.ui.conftest import APP, Visit, components, forget
 
 PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("*.py"))
 TABS = {page: (parameter, titles[1:]) for page, (parameter, titles) in views.TABS.items()}  # below the first one
@@ -67,8 +67,8 @@ def the_run(workspace: Workspace, name: str = "debate") -> Run:
 
 def drawn(app: AppTest) -> dict[str, Any]:
     """What the list of rows in Debates draws; empty without a list."""
-    found = [each.proto.bytes for each in app.get("bidi_component") if each.proto.component_name == "row_list"]
-    return json.loads(found[0][row_list.HASH_BYTES :]) if found else {}
+    found = components(app, "row_list")
+    return json.loads(found[0].bytes[row_list.HASH_BYTES :]) if found else {}
 
 
 def listed(app: AppTest) -> list[str]:

@@ -18,7 +18,7 @@ from core.ui.arguments import reader
 from core.ui.arguments.reader import Progress, Reading
 from tests import worlds
 from tests.ui.arguments.reading import CONTENT, RUBRIC, stored, wait_for_text, wait_until_stored
-from tests.ui.conftest import OpenTab, Visit, settle
+from tests.ui.conftest import OpenTab, Visit, components, settle
 from tests.ui.serving import Server, chromium, serving
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def read_ahead(small_workspace: Workspace, visit: Visit) -> tuple[Mapping[str, A
     """What the browser gets of the reader, and everything else on the page."""
     app = visit(small_workspace, "arguments", run="debate", tab="Label", rubric=RUBRIC.name)
     assert not app.exception
-    [found] = [each.proto for each in app.get("bidi_component") if each.proto.component_name == "reader"]
+    [found] = components(app, "reader")
     parts = [str(each.proto) for each in (*app.main, *app.sidebar)]
     return json.loads(found.json), "\n".join(parts)
 

@@ -18,18 +18,19 @@ from core.transfer.fusion import Percentiles, shares_of, weights_of
 from core.transfer.labelled_rows import Rows
 from core.transfer.live_fusion import FusionComparison, LiveFusion, MetricChange
 from core.ui.shared.row_list import HASH_BYTES
+from tests.ui.conftest import components
 
 
 def content_of(app: AppTest) -> dict[str, Any]:
     """What the explorer got of the fusion."""
-    [found] = [each.proto.bytes for each in app.get("bidi_component") if each.proto.component_name == "fusion_explorer"]
-    content: dict[str, Any] = json.loads(found[HASH_BYTES:])
+    [found] = components(app, "fusion_explorer")
+    content: dict[str, Any] = json.loads(found.bytes[HASH_BYTES:])
     return content
 
 
 def state_of(app: AppTest) -> dict[str, Any]:
     """Its weights and what the server computed, as they were said last."""
-    said = [json.loads(each.proto.json) for each in app.get("bidi_component") if each.proto.component_name == "fusion_state"]
+    said = [json.loads(each.json) for each in components(app, "fusion_state")]
     return max(said, key=lambda state: state["noise"] is not None)
 
 

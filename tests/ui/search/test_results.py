@@ -13,7 +13,7 @@ from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
 from core.store import runs
 from tests import cases
-from tests.ui.conftest import Visit
+from tests.ui.conftest import Visit, components
 from tests.ui.test_apptest import text_of
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** [link](https://example.org)"
@@ -21,7 +21,7 @@ HOSTILE = "<img src=x onerror=alert(1)> **bold** [link](https://example.org)"
 
 def drawn(app: AppTest) -> list[dict[str, Any]]:
     """The rows with hits that the page draws."""
-    found = [json.loads(each.proto.json) for each in app.get("bidi_component") if each.proto.component_name == "hit_list"]
+    found = [json.loads(each.json) for each in components(app, "hit_list")]
     return found[0]["groups"] if found else []
 
 
@@ -96,8 +96,7 @@ def test_a_gene_leads_to_its_rows_and_nothing_found_is_said(visit: Visit, small_
 def test_examples_stand_where_nothing_is_searched_for(visit: Visit, small_workspace: Workspace) -> None:
     def data(**parameters: str) -> dict[str, Any]:
         app = visit(small_workspace, "search", **parameters)
-        found = (each.proto for each in app.get("bidi_component"))
-        return json.loads(next(each.json for each in found if each.component_name == "recent_searches"))
+        return json.loads(components(app, "recent_searches")[0].json)
 
     assert data()["examples"][0] == "Pa"
     assert data(phrase=" <b>x ")["phrase"] == "<b>x"

@@ -8,7 +8,7 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.store import pairs, runs
-from tests.ui.conftest import Visit
+from tests.ui.conftest import Visit, components
 
 
 @pytest.mark.soak
@@ -28,7 +28,7 @@ def test_facts_count_rows_in_both_roles_and_their_labels(small_workspace: Worksp
 @pytest.mark.soak
 def test_a_card_stands_by_both_genes_of_a_row(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
-    shown = next(each.proto for each in app.get("bidi_component") if each.proto.component_name == "gene_cards")
+    [shown] = components(app, "gene_cards")
     cards = json.loads(shown.json)["cards"]
     assert {"PA", "GA"} <= set(cards)
     assert cards["PA"]["name"] == "Pa"
