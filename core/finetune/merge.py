@@ -56,16 +56,12 @@ def write_merged(adapted: Any, tokenizer: Any, spec: FinetuneSpec, made: Mapping
     return out
 
 
-def make_readable(folder: Path) -> bool:
-    """Rewrite a tokenizer's settings in which extra special tokens are a list, which older releases refuse; return whether there
-    were any.
-    """
+def make_readable(folder: Path) -> None:
+    """Rewrite a tokenizer's settings in which extra special tokens are a list, which older releases refuse."""
     values = read_json(folder / CONFIG)
-    if values is None or not isinstance(values.get(_FIELD), list):
-        return False
-    values[_FIELD] = name_tokens(values[_FIELD])
-    replace_file(folder / CONFIG, json.dumps(values, indent=2, ensure_ascii=False).encode())
-    return True
+    if values is not None and isinstance(values.get(_FIELD), list):
+        values[_FIELD] = name_tokens(values[_FIELD])
+        replace_file(folder / CONFIG, json.dumps(values, indent=2, ensure_ascii=False).encode())
 
 
 def name_tokens(tokens: Sequence[str | Mapping[str, Any]]) -> dict[str, Any]:

@@ -38,10 +38,6 @@ class Hardware(NamedTuple):
     device: str
     bf16: bool
 
-    @property
-    def is_cpu(self) -> bool:
-        return self.device == "cpu"
-
 
 def main(path: str) -> int:
     """Work on a fine-tune until it is done, stopped or failed, and record which; return the exit status.
@@ -174,10 +170,10 @@ def _arguments(folder: FinetuneFolder, settings: Mapping[str, Any], hardware: Ha
         dataset_kwargs={"skip_prepare_dataset": True},  # the examples are tokens already
         seed=settings["seed"],
         data_seed=settings["seed"],
-        use_cpu=hardware.is_cpu,
+        use_cpu=hardware.device == "cpu",
         bf16=hardware.bf16,
         fp16=False,
-        gradient_checkpointing=not hardware.is_cpu,
+        gradient_checkpointing=hardware.device != "cpu",
         logging_strategy="steps",
         logging_steps=1,
         logging_first_step=True,

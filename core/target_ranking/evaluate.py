@@ -105,8 +105,8 @@ def evaluate(
     """Return the evaluation of fitted models on the test conditions of a split.
 
     cells: the cells of the test conditions and the control cells. seed: of matched controls. pools:
-    the candidates of each test condition; None to rank all genes. Raise InputError for models fitted on other genes, and
-    for a test condition without cells.
+    the candidates of each test condition; None to rank all genes. Raise InputError for models fitted
+    on other genes, and for a test condition without cells.
     """
     _check(models, cells, split)
     test = cells.of_conditions(split.test)
@@ -121,8 +121,7 @@ def evaluate(
     lines: list[dict[str, Any]] = []
     genes: list[pd.DataFrame] = []
     for position, (name, model) in enumerate(models.items()):
-        what = f"{name}: ranking genes for {len(conditions):,} {request.unit}s"
-        report(position / len(models), what)
+        report(position / len(models), f"{name}: ranking genes for {len(conditions):,} {request.unit}s")
         ranker = _Ranker(model, request.mask, hidden, pools)
         places = [
             each for block, scores, ranked in ranker.blocks(rows) for each in place_targets(scores, block.target_columns, ranked)
@@ -152,12 +151,12 @@ class _Ranker:
     hidden: frozenset[int]
     pools: Pools | None
 
-    def blocks(self, rows: PerturbedCells) -> Iterator[tuple[PerturbedCells, Floats, Flags | None]]:
+    def blocks(self, rows: PerturbedCells) -> Iterator[tuple[PerturbedCells, Floats, Flags]]:
         """Yield the rows in blocks, with their scores and flags of the ranked genes."""
         for start in range(0, len(rows.x), CELLS_AT_ONCE):
             block = rows.take(np.arange(start, min(start + CELLS_AT_ONCE, len(rows.x))))
             x = mask_expression(block.x, block.controls.means(), self.mask, self.hidden)
-            ranked = None
+            ranked = np.ones(x.shape, dtype=np.bool_)
             if self.pools is not None:
                 ranked = pool_matrix(self.pools, block.conditions.tolist(), self.model.genes)
             yield block, self.model.score(x, block.controls), ranked
@@ -203,13 +202,12 @@ def _first_genes(model: str, ranker: _Ranker, averages: PerturbedCells) -> Itera
     """Yield the first TOP genes that a model can score, and the targets, of each condition."""
     genes = ranker.model.genes
     for block, scores, ranked in ranker.blocks(averages):
-        can_rank = np.isfinite(scores) if ranked is None else np.isfinite(scores) & ranked
+        can_rank = np.isfinite(scores) & ranked
         for row, targets in enumerate(block.target_columns):
             order = np.argsort(-scores[row], kind="stable")
             top = order[can_rank[row][order]][:TOP]
             shown = tuple(map(int, dict.fromkeys([*top, *targets])))
-            among = None if ranked is None else ranked[row][None]
-            [places] = place_targets(scores[row][None], [shown], among)
+            [places] = place_targets(scores[row][None], [shown], ranked[row][None])
             table = pd.DataFrame(
                 {
                     "model": model,

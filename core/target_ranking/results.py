@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
@@ -189,7 +188,6 @@ def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) 
     write_json(folder.path / "data.json", {"split": to_json(split), "notes": list(read.notes)})
     training = read.cells.of_conditions(split.train)
     validation = read.cells.of_conditions(split.validation)
-    seconds: dict[str, float] = {}
     existing, n_models = folder.saved_models(), len(request.models)
     for at, (name, options) in enumerate(request.models.items()):
         if name in existing:
@@ -198,13 +196,11 @@ def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) 
         def report_model(share: float, what: str, at: int = at, name: str = name) -> None:
             report((at + min(max(share, 0.0), 1.0)) / n_models, f"{name}: {what}")
 
-        begun = time.monotonic()
         checkpoint = folder.path / CHECKPOINTS / name
         settings = FitSettings(options, request.seed, checkpoint)
         fit_model(name, training, validation, settings, report_model).save(folder.model(name))
-        seconds[name] = round(time.monotonic() - begun, 3)
         shutil.rmtree(checkpoint, ignore_errors=True)
     report(1.0, "evaluating")
     evaluation = EvaluationRequest()
     folder.write_evaluation(evaluation, evaluate(folder.load_models(), read.cells, split, evaluation, request.seed))
-    write_json(folder.path / MANIFEST, {"models": list(folder.saved_models()), "seconds": seconds})
+    write_json(folder.path / MANIFEST, {"models": list(folder.saved_models())})

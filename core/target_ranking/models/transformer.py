@@ -282,7 +282,8 @@ def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, r
             load_weights(torch, network.module, start.weights)
             freeze(network.module, shape.layers)
         else:
-            shape, notes = _shape_of(options), examples.notes
+            width, notes = options["width"], examples.notes
+            shape = NetworkShape(width, options["heads"], 2 * width, options["layers"], options["dropout"])
             features = make_gene_features(examples.train, settings.seed)
             network = Network.make(torch, shape, features, options["tokens"])
         learner = _Learner(network, examples, options)
@@ -305,11 +306,6 @@ def make_scorer(fitted: Fit) -> Scorer:
 
 def _weights_in(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
     return {name.removeprefix(WEIGHT): arrays[name] for name in arrays if name.startswith(WEIGHT)}
-
-
-def _shape_of(options: Mapping[str, Any]) -> NetworkShape:
-    width = options["width"]
-    return NetworkShape(width, options["heads"], 2 * width, options["layers"], options["dropout"])
 
 
 MODEL: Final = RankingModel(

@@ -71,14 +71,10 @@ def _show_form(workspace: Workspace) -> None:
     """Show the form that starts a training. Files are given by path, since they may be too large for a browser."""
     chosen = show_settings(TrainingRequest, "", ["name"])
     path = st.text_input("Cells (.h5ad, a path on this machine; empty for a simulated screen)", key="address-cells")
-    left, middle, right = st.columns(3)
-    with left:
-        chosen |= show_settings(TrainingRequest, "", ["kind"])
-    with middle:
-        chosen |= show_settings(TrainingRequest, "", ["seed"])
+    chosen |= show_settings(TrainingRequest, "", ["kind", "seed"], columns=2)
     known = [name for name, model in ranking_models().items() if not missing_packages(model)]
     usual, option = [each for each in known if each in QUICK] or known, option_of(TrainingOptions, "models")
-    models = right.multiselect(title_of(option), known, usual, help=option.help, **bind("models"))
+    models = st.multiselect(title_of(option), known, usual, help=option.help, **bind("models"))
     chosen |= show_more(TrainingOptions, "", ("models", *chosen))
     if st.button("Start training", type="primary", icon=":material/play_arrow:", key="start-targets"):
         with explain_errors(), st.spinner("Starting …"):
