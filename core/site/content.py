@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any
 
 from core.audit.brief_checks import SHORT
@@ -16,7 +16,7 @@ from core.scoring import row_words
 from core.scoring.row_trace import Event, Stage, Step, has_argued, stages_of, why_no_dossier
 from core.scoring.run_scores import load_scored_rows, score_run
 from core.scoring.sentences import score_sentences
-from core.store import bundles, datasets, findings, predictions, traces
+from core.store import datasets, evidence, findings, predictions, traces
 from core.store.connection import Cursor
 from core.store.datasets import Dataset
 from core.store.predictions import Order, RowFilter
@@ -48,7 +48,9 @@ def read_content(db: Cursor, run: Run, sources: Sources, take: Callable[[Row], N
 
     Raise InputError for a run without rows.
     """
-    rows = _read_rows(db, run, sources.clean)
+    rows = predictions.whole_rows(db, run.id)
+    for row in rows:
+        row["error"] = sources.clean(row["error"]) if row["error"] else None
     if not rows:
         raise InputError(f"run {run.name}: no rows, expected at least one to make a site of")
     cards = _read_cards(db, run.id)
@@ -75,31 +77,14 @@ def _choose_first_row(db: Cursor, run: Run, rows: Sequence[Row]) -> dict[str, st
     return {"opens": opens, "intro": words}
 
 
-def _read_rows(db: Cursor, run: Run, clean: Callable[[str], str]) -> list[Row]:
-    """Return every row in file order, with its label and outcome beside the columns of a prediction."""
-    listed = predictions.list_rows(db, run.id, predictions.find_pair_ids(db, run.id, RowFilter()))
-    numbers = {row["pair_id"]: row for row in bundles.read_part(db, run.id, "prediction").to_pylist()}
-    rows = []
-    for pair_id, label, outcome in zip(listed["pair_id"], listed["label"], listed["outcome"], strict=True):
-        row = numbers[pair_id]
-        row |= {"label": _text_or_none(label), "outcome": _text_or_none(outcome), "flags": row["flags"].split()}
-        row["error"] = clean(row["error"]) if row["error"] else None
-        rows.append(row)
-    return rows
-
-
-def _text_or_none(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
 def _read_cards(db: Cursor, run: str) -> dict[str, list[Row]]:
     """Return the evidence that each row saw, in order, as it is shown; rows share the same one."""
-    items = bundles.read_part(db, run, "evidence").to_pylist()
-    cards = {item["id"]: _card(item | {"body": json.loads(item["body"])}) for item in items}
-    seen: dict[str, list[Row]] = {}
-    for link in bundles.read_part(db, run, "row_evidence").to_pylist():
-        seen.setdefault(link["pair_id"], []).append(cards[link["evidence"]])
-    return seen
+    cards: dict[int, Row] = {}
+    seen = evidence.of_run(db, run)
+    for item in chain.from_iterable(seen.values()):
+        if id(item) not in cards:
+            cards[id(item)] = _card(asdict(item))
+    return {pair_id: [cards[id(item)] for item in items] for pair_id, items in seen.items()}
 
 
 def _card(item: Mapping[str, Any]) -> Row:

@@ -299,6 +299,12 @@ def row_and_runs(cursor: Cursor, run: str, pair_id: str) -> tuple[dict[str, Any]
     return found, _select_predicting_runs(cursor, found["dataset"], places)
 
 
+def whole_rows(cursor: Cursor, run: str) -> list[dict[str, Any]]:
+    """Return every row of a run in file order, failures included, with pert, gene, label and outcome as of `row`."""
+    columns = f"q.* EXCLUDE (run), p.pert, p.gene, p.label, {_OUTCOME}"
+    return records(cursor, f"SELECT {columns} FROM {_FROM} WHERE q.run = ? ORDER BY p.position", [run])
+
+
 def _rowid_by_run(cursor: Cursor, pair_id: str) -> dict[str, int]:
     """Return run id → the current row number of its prediction of a pair, found by the index of ids."""
     return dict(cursor.execute("SELECT run, rowid FROM prediction WHERE pair_id = ?", [pair_id]).fetchall())
