@@ -6,20 +6,23 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from dataclasses import replace as replace_in
 from io import BytesIO
 from pathlib import Path
 
 from core.actions import fusion_files, machine_names
 from core.actions.bundles import settle_run
+from core.actions.walks import find_walk
 from core.actions.workspace import Workspace
 from core.datasets.archives import pack_into
-from core.datasets.bundles import pairs_sha256
 from core.errors import StateError
 from core.explorer.component import make_file
 from core.file_io import replace_file, temporary_folder
+from core.importing.bundled_run import bundled_dataset
+from core.report.walk import HOME, Links, walk_file
 from core.site.content import Sources, read_content
 from core.site.files import PAGE, SiteFiles
-from core.store import Cursor, pairs, runs
+from core.store import datasets, runs
 from core.system_errors import explain
 
 __all__ = ["PAGE", "BuiltSite", "build_site", "write_site", "zip_site"]
@@ -36,18 +39,23 @@ class BuiltSite:
     name: str
 
 
-def build_site(workspace: Workspace, run: str, folder: Path, walks: Sequence[tuple[str, bytes]] = ()) -> BuiltSite:
-    """Write the site of a run to an empty folder. walks: name and slides of each walk-through that is in it.
+def build_site(workspace: Workspace, run: str, folder: Path, walks: Sequence[str] = (), links: Links = HOME) -> BuiltSite:
+    """Write the site of a run to an empty folder.
 
-    Raise StateError while a worker is on the run, or if it contains an API key; InputError for a run without rows.
+    walks: walk-throughs of the run's dataset that are in it, by name; links: where their stops lead, apart from the run's rows.
+    Raise StateError while a worker is on the run, or if it contains an API key; InputError for a run without rows; NotFound.
     """
     found = runs.refuse_reading(settle_run(workspace, run))
     files = SiteFiles(folder)
     with workspace.store.read() as db:
-        sources = Sources(machine_names.remover(workspace.settings), _dataset_sha256(db, found.dataset))
+        dataset = bundled_dataset(db, datasets.find(db, found.dataset))
+        sources = Sources(machine_names.remover(workspace.settings), dataset.sha256)
+        for name in walks:
+            find_walk(db, name, found.dataset)
         content = read_content(db, found, sources, files.add_texts)
+        slides = [(name, walk_file(db, found.dataset, name, replace_in(links, site=found.id))) for name in walks]
     explorer = fusion_files.find_explorer(workspace, found, labels=True)
-    files.finish(content, None if explorer is None else make_file(explorer), walks)
+    files.finish(content, None if explorer is None else make_file(explorer), slides)
     written = [folder / path for path in files.paths]
     machine_names.refuse_secrets(workspace.settings, f"run {found.name}", (file.read_bytes() for file in written))
     name = re.sub(r"[^\w.-]+", "_", found.name).strip("._") or found.id
@@ -55,24 +63,19 @@ def build_site(workspace: Workspace, run: str, folder: Path, walks: Sequence[tup
     return BuiltSite(files.paths, size, len(content.rows["pair_id"]), f"{name[:80]}-site")
 
 
-def zip_site(workspace: Workspace, run: str, walks: Sequence[tuple[str, bytes]] = ()) -> tuple[BuiltSite, bytes]:
+def zip_site(workspace: Workspace, run: str, walks: Sequence[str] = (), links: Links = HOME) -> tuple[BuiltSite, bytes]:
     """Return the site of a run, and its folder as a zip: the same run gives the same bytes. Raise as `build_site`."""
     out = BytesIO()
     with temporary_folder("site") as folder:
-        made = build_site(workspace, run, folder, walks)
+        made = build_site(workspace, run, folder, walks, links)
         pack_into(out, lambda: ((f"{made.name}/{path}", (folder / path).read_bytes()) for path in made.paths))
     return made, out.getvalue()
 
 
-def _dataset_sha256(db: Cursor, dataset: str) -> str:
-    frame = pairs.frame(db, dataset)
-    return pairs_sha256(zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True))
-
-
 def write_site(
-    workspace: Workspace, run: str, out: Path, *, walks: Sequence[tuple[str, bytes]] = (), replace: bool = False
+    workspace: Workspace, run: str, out: Path, *, walks: Sequence[str] = (), links: Links = HOME, replace: bool = False
 ) -> BuiltSite:
-    """Write the site of a run to a folder, the page last. walks: as of `build_site`.
+    """Write the site of a run to a folder, the page last. walks, links: as of `build_site`.
 
     replace: also into a folder that is not empty, where other files stay as they are. Raise StateError if the folder is not
     empty, unless `replace`, and SystemFailure if it cannot be written.
@@ -80,7 +83,7 @@ def write_site(
     try:
         _refuse_occupied(out, replace)
         with temporary_folder("site") as folder:
-            made = build_site(workspace, run, folder, walks)
+            made = build_site(workspace, run, folder, walks, links)
             (out / "data").mkdir(parents=True, exist_ok=True)
             (out / PAGE).unlink(missing_ok=True)
             for old in (*out.glob("walk-*.html"), *out.glob("data/texts-*.js")):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,6 @@ import typer
 from core.actions import fusion_files, machine_names, reports, walks
 from core.actions import site as site_action
 from core.actions.report_finders import finders_of
-from core.actions.workspace import Workspace
 from core.cli import names
 from core.cli import walk as walk_commands
 from core.cli.base import Json, ReplaceFile, say, show, show_scores
@@ -28,8 +26,7 @@ from core.report.captioned import CaptionedFigure
 from core.report.figures.registry import KINDS
 from core.report.printing import as_pdf
 from core.report.selection import Explorers, ReportSelection, select
-from core.report.walk import AT_HOME, Links, walk_file
-from core.store import runs
+from core.report.walk import AT_HOME, Links
 
 app = typer.Typer(no_args_is_help=True)
 app.add_typer(walk_commands.app, name="walk", help="Walk-throughs: list, show, export as slides, delete.")
@@ -186,21 +183,10 @@ def site(
     as_json: Json = False,
 ) -> None:
     """Write a run as a folder of plain files for any browser: every debate, with filters and search."""
-    found = _slides_of(context.obj, run, walk or ())
-    made = site_action.write_site(context.obj, run, out, walks=found, replace=replace)
+    links = Links(context.obj.settings.base_url or AT_HOME)
+    made = site_action.write_site(context.obj, run, out, walks=walk or (), links=links, replace=replace)
     result = {"path": str(out), "rows": made.rows, "bytes": made.size}
     show(result, as_json, f"{out}: {made.rows:,} rows, {made.size:,} bytes; open {out / site_action.PAGE} in a browser")
-
-
-def _slides_of(workspace: Workspace, run: str, wanted: Sequence[str]) -> list[tuple[str, bytes]]:
-    """Name and slides of walk-throughs of a run's dataset, whose stops at the run's rows lead to the site."""
-    if not wanted:
-        return []
-    with workspace.store.read() as db:
-        found = runs.find(db, run)
-        links = Links(workspace.settings.base_url or Links().base, found.id)
-        stops = {name: walks.find_walk(db, name, found.dataset) for name in wanted}
-        return [(name, walk_file(db, home, name, those, links)) for name, (home, those) in stops.items()]
 
 
 @app.command()

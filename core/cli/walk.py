@@ -70,7 +70,7 @@ def export(
     links = Links(context.obj.settings.base_url or AT_HOME)
     with context.obj.store.read() as db:
         home, stops = walks.find_walk(db, name, dataset)
-        page = walk_file(db, home, name, stops, links)
+        page = walk_file(db, home, name, links)
     machine_names.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
     content = as_pdf(page) if out.suffix.lower() == ".pdf" else page
     write_file(content, out, replace=replace)

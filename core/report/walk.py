@@ -19,7 +19,7 @@ from core.report.material import ChosenRow
 from core.report.material_loader import load_row
 from core.scoring import row_words
 from core.scoring.row_reason import find_reason, shorten
-from core.store import Cursor, datasets, predictions, runs
+from core.store import Cursor, datasets, predictions, runs, walks
 from core.store.walks import Stop
 from core.texts import number_text
 
@@ -87,13 +87,16 @@ def _read_figure(stop: Stop) -> CaptionedFigure | None:
     return CaptionedFigure(kept["title"], "", kept["sentence"], kept["caption"], go.Figure(kept["chart"], skip_invalid=True))
 
 
-def make_walk(name: str, shown: Sequence[ShownStop], dataset: str, byline: Byline, links: Links) -> bytes:
-    """Return the slides of a walk-through as one file: the same stops give the same bytes. dataset: its name."""
-    keyed = {f"stop-{i}": one for i, one in enumerate(shown, start=1)}
-    n = len(shown)
-    about = " · ".join(filter(None, (byline.words, f"dataset {dataset}", f"{n:,} stop{'s' * (n != 1)}")))
+def walk_file(db: Cursor, dataset: str, name: str, links: Links) -> bytes:
+    """Return the slides of a walk-through of a dataset (id) as one file: the same stops give the same bytes."""
+    stops = walks.of_walk(db, dataset, name)
+    keyed = {f"stop-{i}": one for i, one in enumerate(load_stops(db, stops), start=1)}
+    days = [stop.added_at.date() for stop in stops if stop.added_at is not None]
+    byline = Byline(", ".join(dict.fromkeys(stop.author for stop in stops)), max(days, default=None))
+    n = len(stops)
+    known = (byline.words, f"dataset {datasets.find(db, dataset).name}", f"{n:,} stop{'s' * (n != 1)}")
     slides = [
-        show_words("title", name, [element("p", about)]),
+        show_words("title", name, [element("p", " · ".join(filter(None, known)))]),
         *(show_slide(key, one, links) for key, one in keyed.items()),
     ]
     return render(make_deck(name, slides, figures_of(keyed)))
@@ -169,15 +172,3 @@ def _show_in_report(key: str, shown: ShownStop, links: Links) -> Html:
     if shown.figure is not None:
         return element("figure", *head, chart_place(key, shown.figure), element("figcaption", shown.figure.caption))
     return element("div", *head, *_stop_content(key, shown), class_="stop")
-
-
-def day_of(stops: Sequence[Stop]) -> Byline:
-    """Return who added the stops of a walk-through, and when the last."""
-    authors = ", ".join(dict.fromkeys(stop.author for stop in stops))
-    days = [stop.added_at.date() for stop in stops if stop.added_at is not None]
-    return Byline(authors, max(days, default=None))
-
-
-def walk_file(db: Cursor, dataset: str, name: str, stops: Sequence[Stop], links: Links) -> bytes:
-    """Return the slides of a walk-through of a dataset (id) as one file."""
-    return make_walk(name, load_stops(db, stops), datasets.find(db, dataset).name, day_of(stops), links)

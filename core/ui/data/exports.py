@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
 from core.actions import bundles, export, site, walks
 from core.plots.printed import file_name
-from core.report.walk import walk_file
 from core.store.runs import Run
 from core.ui.shared import loaders
 from core.ui.shared.shell import PageContext, explain_errors
@@ -81,14 +78,6 @@ def _show_site(context: PageContext, run: Run) -> None:
         return
     with explain_errors():
         with st.spinner("Packing …"):
-            made, content = site.zip_site(context.workspace, run.id, _slides_of(context, run, chosen))
+            made, content = site.zip_site(context.workspace, run.id, chosen, links_of_stops())
         st.download_button("Download the site", content, f"{made.name}.zip", "application/zip", type="primary", on_click="ignore")
         st.caption(f"{made.rows:,} rows, {len(content):,} bytes")
-
-
-def _slides_of(context: PageContext, run: Run, names: Sequence[str]) -> list[tuple[str, bytes]]:
-    """Return name and slides of walk-throughs, whose stops at the run's rows link to the site."""
-    to = replace(links_of_stops(), site=run.id)
-    stops = {name: loaders.walk_stops(run.dataset, name) for name in names}
-    with context.workspace.store.read() as db:
-        return [(name, walk_file(db, run.dataset, name, those, to)) for name, those in stops.items()]

@@ -5,7 +5,6 @@ Slides that play in the page, and full-screen by a click: the file itself, in a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -59,7 +58,7 @@ def show(context: PageContext) -> None:
     stops = loaders.walk_stops(dataset, chosen)
     form, view = st.columns([0.42, 0.58], gap="medium")
     with view:
-        _show_slides(workspace, dataset, chosen, stops)
+        _show_slides(workspace, dataset, chosen)
     with form:
         for place, stop in enumerate(stops):
             _show_stop(workspace, stop, place, len(stops))
@@ -116,9 +115,9 @@ def _show_tools(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
             st.rerun()
 
 
-def _show_slides(workspace: Workspace, dataset: str, name: str, stops: Sequence[Stop]) -> None:
+def _show_slides(workspace: Workspace, dataset: str, name: str) -> None:
     """Show a player of the walk-through, and its files."""
-    page = make_walk_file(workspace, dataset, name, stops)
+    page = make_walk_file(workspace, dataset, name)
     # Show slides; the arrow keys move through them once they are clicked or play
     version = sha256_of(page)
     _player(key="walk-player", data={"page": page.decode(), "version": version}, width="stretch")
@@ -133,10 +132,10 @@ def _show_slides(workspace: Workspace, dataset: str, name: str, stops: Sequence[
     st.caption("One file that plays offline; each stop links to its view.")
 
 
-def make_walk_file(workspace: Workspace, dataset: str, name: str, stops: Sequence[Stop]) -> bytes:
+def make_walk_file(workspace: Workspace, dataset: str, name: str) -> bytes:
     """Return the slides of a walk-through of a dataset (id)."""
     with workspace.store.read() as db:
-        page = walk_file(db, dataset, name, stops, stop_buttons.links_of_stops())
+        page = walk_file(db, dataset, name, stop_buttons.links_of_stops())
     machine_names.refuse_secrets(workspace.settings, f"walk-through {name}", [page])
     return page
 
