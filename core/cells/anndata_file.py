@@ -130,7 +130,7 @@ def _check_shape(cells: CellFile) -> None:
 @dataclass(frozen=True, slots=True, eq=False)
 class CountSummary:
     """What the values of a file are like. totals: the sum of each cell, of shape (n_cells,). stored: of each gene, how many
-    values the file keeps, zeros too where they are stored, of shape (n_genes,). non_zero: how many values of all.
+    values the file keeps, zeros too where they are stored, of shape (n_genes,).
 
     detected, least: of each cell, how many genes it has, and the smallest value that is not 0 (that of one count, as a rule;
     infinite in a cell without any): depth that normalised values keep, too.
@@ -140,13 +140,7 @@ class CountSummary:
     detected: Codes
     least: Floats
     stored: Codes
-    non_zero: int
-    largest: float
     whole_numbers: bool
-
-    @property
-    def empty_cells(self) -> int:
-        return int((self.totals == 0).sum())
 
 
 def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSummary:
@@ -157,12 +151,11 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
     file.take_log(given)
     totals, stored = np.zeros(file.n_cells), np.zeros(file.n_genes, dtype=np.int64)
     detected, least = np.zeros(file.n_cells, dtype=np.intp), np.zeros(file.n_cells)
-    non_zero, largest, whole = 0, 0.0, True
+    largest, whole = 0.0, True
     for rows, block in file.blocks():
         values = stored_values(block)
         check_values(file, rows, block, values, f"{_EXPECTED}{_other_places(file, '; ')}")
         totals[rows] = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
-        non_zero += int(np.count_nonzero(values))
         stored += _count_stored_by_gene(block)
         detected[rows], least[rows] = _depth_of_cells(block)
         largest = max(largest, float(np.max(values, initial=0)))
@@ -174,9 +167,9 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
         )
     if not whole and given is None:
         raise InputError(f"{file.path}: {_describe_unclear(file, largest, totals)}")
-    if not non_zero:
+    if not largest:
         raise InputError(f"{file.path}: all values are 0, expected counts in X{_other_places(file, '; ')}")
-    return CountSummary(totals, detected, least, stored, non_zero, largest, whole)
+    return CountSummary(totals, detected, least, stored, whole)
 
 
 def _describe_unclear(file: CellFile, largest: float, totals: Floats) -> str:

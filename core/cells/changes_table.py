@@ -75,7 +75,7 @@ def _label_table(path: Path, settings: LabelSettings) -> ScreenLabels:
             Columns(columns["pert"], ", ".join(names.controls) or "none in the table"), names, nobody, nobody.astype(np.bool_), ()
         ),
         gene_names=gene_names,
-        counts=CountSummary(np.empty(0), nobody, np.empty(0), nobody, 0, 0.0, whole_numbers=True),
+        counts=CountSummary(np.empty(0), nobody, np.empty(0), nobody, whole_numbers=True),
         groups=CellGroups(
             tuple(map(str, targets)), nobody, None, unknown=tuple(sorted(set(targets) - set(genes))), multiple=multiple
         ),
