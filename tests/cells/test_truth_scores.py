@@ -41,7 +41,7 @@ def score_of_truth(workspace: Workspace, folder: Path, case: tuple[str, str], ov
     import_predictions(workspace, path, PredictionOptions(name="truth", cells=CellOptions(real=real)))
     with workspace.store.read() as db:
         scored = load_scored_rows(db, "truth")
-    assert scored.covered.sum() > len(rows) / 2
+    assert scored.covered.sum() > len(rows) * len(SUBSETS[case[1]]) / len(EVERY) / 2
     found = score_run(scored.take(scored.covered)).whole
     return found.de.value, found.dir.value
 
