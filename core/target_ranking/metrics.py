@@ -34,7 +34,6 @@ from core.target_ranking.expression import Flags, PerturbedCells, targets_in
 KS: Final = (1, 5, 10, 20, 40)
 AT_K: Final = ("relevant_hit", "exact_hit", "recall")
 MRR: Final = "mrr"
-METHOD: Final = "larger of the standard errors of rows clustered by condition and of single rows, Student's t"
 Unit = Literal["condition", "cell"]
 Floats = NDArray[np.float64]
 Metric = tuple[str, int | None]  # a metric in AT_K with its k, or ("mrr", None)
@@ -145,7 +144,7 @@ def expected_metrics(ties: Sequence[Tie], n_targets: int, ks: Sequence[int]) -> 
 
 def clustered_interval(values: Floats, clusters: Sequence[str], limits: tuple[float, float] = (0.0, 1.0)) -> Interval:
     """Return the mean of values of shape (n_rows,) with its 95% interval, by Student's t over the
-    clusters.
+    clusters; the larger of the standard errors of clusters and of single rows.
 
     The limits are NaN if undetermined: for a single cluster, or for equal values, because their
     standard error of 0 is meaningless.
@@ -156,9 +155,8 @@ def clustered_interval(values: Floats, clusters: Sequence[str], limits: tuple[fl
     rows = np.arange(n, dtype=np.intp)
     [mean] = means_within(values, np.zeros(n, dtype=np.intp), of_cluster, rows, limits)
     if of_cluster.max() == 0 or np.ptp(values) == 0:
-        method = "none: a single condition, or equal values"
-        return replace(mean.row, low=nan, high=nan, se=nan, unit="pert", method=method)
-    return replace(mean.shown, unit="pert", method=METHOD)
+        return replace(mean.row, low=nan, high=nan, se=nan)
+    return mean.shown
 
 
 @lru_cache(maxsize=65_536)

@@ -8,13 +8,13 @@ import streamlit as st
 
 from core.actions import target_ranking
 from core.actions.workspace import Workspace
-from core.fields.record import make, option_of
+from core.fields.record import option_of
 from core.target_ranking.request import RankingTableRequest
 from core.target_ranking.results import RankingFolder, SavedEvaluation
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import METRICS, evaluation_title
 from core.ui.shared.linked import choose_one
-from core.ui.shared.option_controls import choose_setting, show_more
+from core.ui.shared.option_controls import choose_setting
 
 _RANKING = option_of(RankingTableRequest, "ranking")
 
@@ -36,9 +36,7 @@ def choose(workspace: Workspace) -> tuple[RankingFolder | None, ShownRanking | N
         return None, None
     left, middle, right = st.columns([0.3, 0.4, 0.3])
     first = next(iter(folders))
-    name = choose_setting(left.selectbox, _RANKING, "", {name: name for name in folders}, first) or first
-    asked = make(RankingTableRequest, {**show_more(RankingTableRequest, "", ("ranking",)), "ranking": name})
-    folder = folders[asked.choice.ranking or first]
+    folder = folders[choose_setting(left.selectbox, _RANKING, "", {name: name for name in folders}, first) or first]
     evaluations = {saved.key: saved for saved in reversed(folder.evaluations())}
     if not evaluations:
         return folder, None
