@@ -172,19 +172,15 @@ def train(
     else:
         _log_resumption(workspace, folder)
         say(f"{folder.name}: continues; trained already: {', '.join(folder.saved_models()) or 'no model'}")
-    _work(folder, lambda: prepared, say)
-    return folder
+    return work_on(workspace, folder.name, say, prepared)
 
 
-def work_on(workspace: Workspace, name: str, say: Callable[[str], object]) -> RankingFolder:
-    """Train the remaining models of a folder in this process. Raise what `train` raises."""
+def work_on(
+    workspace: Workspace, name: str, say: Callable[[str], object], prepared: tuple[ReadCells, Split] | None = None
+) -> RankingFolder:
+    """Train the remaining models of a folder in this process. prepared: of its request. Raise what `train` raises."""
     workspace.refuse_if_read_only("train target ranking", name)
     folder = find(workspace, name)
-    _work(folder, lambda: results.prepare(folder.request()), say)
-    return folder
-
-
-def _work(folder: RankingFolder, prepare: Callable[[], tuple[ReadCells, Split]], say: Callable[[str], object]) -> None:
     with work.work_on(folder.job, KIND) as reporter:
 
         def report(share: float, what: str) -> None:
@@ -192,4 +188,6 @@ def _work(folder: RankingFolder, prepare: Callable[[], tuple[ReadCells, Split]],
             say(f"{100 * share:3.0f}% {what}")
 
         report(0.0, "reading the cells")
-        results.train(folder, *prepare(), report)
+        read, split = prepared or results.prepare(folder.request())
+        results.train(folder, read, split, report)
+    return folder
