@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import pandas as pd
-
 from core.submission.parsed import UNKNOWN_RUN, RunProvenance, parse_submission
 from core.submission.rules import cells, eligibility, files, traces
 from core.submission.rules.registry import RULES, Problem
 from core.submission.tracks import LAYOUTS
 from core.types import Track
 
-__all__ = ["Problem", "cells", "check", "columns", "eligibility", "files", "frame", "is_valid", "traces"]
+__all__ = ["Problem", "cells", "check", "columns", "eligibility", "files", "is_valid", "traces"]
 
 
 def check(
@@ -31,9 +29,3 @@ def check(
 def is_valid(problems: Iterable[Problem]) -> bool:
     """Return whether none of the problems is an error."""
     return all(problem.severity != "error" for problem in problems)
-
-
-def frame(problems: Sequence[Problem]) -> pd.DataFrame:
-    """Return problems as a table: rule, severity, n (number of rows), rows (a list), message."""
-    names = ["rule", "severity", "n", "rows", "message"]
-    return pd.DataFrame([[p.rule, p.severity, len(p.rows), list(p.rows), p.message] for p in problems], columns=names)

@@ -14,11 +14,11 @@ from core.actions.submissions import CheckedPackage, PackageOptions
 from core.file_io import temporary_folder
 from core.hashes import sha256_of
 from core.store.runs import Run
-from core.submission.rules import frame, is_valid
+from core.submission.rules import is_valid
 from core.submission.rules.registry import Problem
 from core.types import Flag, Track
 from core.ui.shared import links, loaders, run_browser, tables
-from core.ui.shared.linked import bind, select_rows
+from core.ui.shared.linked import bind
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.sign_in import may_upload
@@ -40,7 +40,6 @@ FIXED_BY = {
 # Titles of checks whose keys are unclear.
 CHECKS = {"fallbacks": "no answer", "learned": "learned from labels", "uncounted": "not counted"}
 LISTED = 8  # rows of a problem that are visible at once
-MESSAGE_PX = 270  # at least; longer messages wrap
 
 
 def show_run(context: PageContext) -> None:
@@ -182,64 +181,38 @@ def _show_verdict(what: str, problems: Sequence[Problem]) -> None:
     counts = f"{errors:,} error{'s' * (errors != 1)}, {warnings:,} warning{'s' * (warnings != 1)}"
     sign = "✗ not valid" if errors else "✓ valid"
     st.markdown(f"### {sign}: {as_text(what)}")
-    st.caption(f"{counts}. Choose one to read it in full, with its rows." if problems else "No problem was found.")
+    st.caption(f"{counts}." if problems else "No problem was found.")
 
 
 def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
-    """Show all problems in a table, and the rows of the chosen one."""
-    if not problems:
-        return
-    table = frame(problems)
-    shown = pd.DataFrame(
-        {
-            "": table["severity"].map(SIGNS),
-            "check": table["rule"].map(_check_name),
-            "rows": table["n"],
-            "found, and expected": table["message"],
-        }
-    )
-    rules = [problem.rule for problem in problems]
-    key = f"problems-{run.id if run else 'file'}"
-    selected = select_rows(key, "problem", rules, default=[0])
-    tables.show_table(
-        shown,
-        "problems",
-        {
-            "rows": st.column_config.NumberColumn(format="localized"),
-            "found, and expected": st.column_config.TextColumn(width=MESSAGE_PX),
-        },
-        key=key,
-        on_select="rerun",
-        selection_mode="single-row-required",
-    )
-    for row in selected:
-        _show_problem(problems[row], run)
+    """Show each problem in full, with every row that it concerns."""
+    for place, problem in enumerate(problems, start=1):
+        n = len(problem.rows)
+        with st.container(border=True):
+            rows = f", {n:,} row{'s' * (n != 1)}" if n else ""
+            st.markdown(f"**{SIGNS[problem.severity]}: {as_text(_check_name(problem.rule))}**{rows}")
+            st.text(problem.message)
+            if run is not None and problem.rule in FIXED_BY:
+                st.caption(FIXED_BY[problem.rule])
+            if n:
+                with st.expander("Rows"):
+                    _show_rows(problem, run, f"rows of problem {place}")
 
 
 def _check_name(rule: str) -> str:
     return CHECKS.get(rule, rule.replace("_", " "))
 
 
-def _show_problem(problem: Problem, run: Run | None) -> None:
-    """Show one problem in full, and every row that it concerns."""
-    with st.container(border=True):
-        st.markdown(f"**{as_text(_check_name(problem.rule))}**")
-        st.text(problem.message)
-        if run is not None and problem.rule in FIXED_BY:
-            st.caption(FIXED_BY[problem.rule])
-        if not problem.rows:
-            st.caption("The problem is in the file, not in single rows.")
-            return
-        table = pd.DataFrame({"row": [str(row) for row in problem.rows]})
-        config = {}
-        if run is not None:
-            known = set(loaders.run_rows(run.id)["pair_id"])
-            addresses = [
-                links.page_address("rows", dataset=run.dataset, run=run.id, row=row) if row in known else None
-                for row in table["row"]
-            ]
-            if any(addresses):
-                table["debate"] = addresses
-            config = {"debate": st.column_config.LinkColumn(display_text="open")}
-        st.caption(f"{len(table):,} rows")
-        tables.show_table(table, f"rows of {problem.rule}", config, height="content" if len(table) <= LISTED else "auto")
+def _show_rows(problem: Problem, run: Run | None, name: str) -> None:
+    """Show the rows of a problem; those of a run have links. name: of the table on the page."""
+    table = pd.DataFrame({"row": [str(row) for row in problem.rows]})
+    config = {}
+    if run is not None:
+        known = set(loaders.run_rows(run.id)["pair_id"])
+        addresses = [
+            links.page_address("rows", dataset=run.dataset, run=run.id, row=row) if row in known else None for row in table["row"]
+        ]
+        if any(addresses):
+            table["debate"] = addresses
+        config = {"debate": st.column_config.LinkColumn(display_text="open")}
+    tables.show_table(table, name, config, height="content" if len(table) <= LISTED else "auto")

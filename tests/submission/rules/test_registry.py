@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.submission.parsed import UNKNOWN_RUN, RunProvenance
-from core.submission.rules import check, frame, is_valid
+from core.submission.rules import check, is_valid
 from core.submission.rules.eligibility import parameters_b
 from core.submission.rules.registry import RULES, list_names, rule
 from core.submission.tracks import LAYOUTS
@@ -335,22 +335,6 @@ def test_the_prompt_may_differ_in_line_ends() -> None:
 def test_a_csv_in_a_spreadsheet_s_encoding_is_read() -> None:
     s = sound("C")
     assert problems(b"\xef\xbb\xbf" + s.csv().replace(b"\n", b"\r\n"), "C") == []
-
-
-def test_problems_as_a_table() -> None:
-    s = sound("B")
-    s.rows.pop(6)
-    table = frame(problems(s.zip(), "B"))
-    assert table.to_dict("records") == [
-        {
-            "rule": "missing_ids",
-            "severity": "error",
-            "n": 1,
-            "rows": ["P6_G6"],
-            "message": "1 of 12 ids are missing: P6_G6",
-        }
-    ]
-    assert list(frame([]).columns) == list(table.columns)
 
 
 def test_a_message_is_one_line() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core.actions import bundles, submissions
 from core.actions.submissions import PackageOptions
@@ -15,13 +17,14 @@ from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
 
 TEST = "simulated debate test"
+PROBLEM = re.compile(r"\*\*[✗⚠] (error|warning): (.+)\*\*(?:, ([\d,]+) rows?)?")
 PROMPT, TOOL = b"What does losing the gene do?", ("lookup.py", b"def lookup(gene: str) -> str:\n    return gene\n")
 
 
-def problems(app: object) -> list[tuple[str, str, int]]:
-    """The table of problems: severity, rule, rows."""
-    table = app.dataframe[0].value  # type: ignore[attr-defined]
-    return [(str(sign).split()[-1], rule.replace(" ", "_"), n) for sign, rule, n in table.iloc[:, :3].itertuples(index=False)]
+def problems(app: AppTest) -> list[tuple[str, str, int]]:
+    """The problems on the page: severity, rule, number of rows."""
+    found = (PROBLEM.fullmatch(each.value.replace("\\", "")) for each in app.markdown)
+    return [(said[1], said[2].replace(" ", "_"), int((said[3] or "0").replace(",", ""))) for said in found if said]
 
 
 def are_disabled(app: object) -> list[bool]:
