@@ -24,8 +24,8 @@ FORMS: tuple[RunFormat, ...] = ("csv", "jsonl", "parquet", "eval")
 @pytest.fixture(params=[1, 300, 1 << 30], ids=["a row a batch", "a few rows", "one batch"])
 def batch_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """The texts of a batch."""
-    for room in (traces, bundles):
-        monkeypatch.setattr(room, "BATCH_BYTES", request.param)
+    monkeypatch.setattr(traces, "BATCH_BYTES", request.param)
+    monkeypatch.setattr(bundles, "PIECE_ROWS", max(1, request.param // 300))
     return int(request.param)
 
 
@@ -80,8 +80,8 @@ def test_files_of_a_run_are_the_same_however_it_is_read(small_workspace: Workspa
     site = zip_site(small_workspace, "debate")
     tables = {form: export(small_workspace, "debate", form, with_traces=True)[0] for form in FORMS}
     with pytest.MonkeyPatch.context() as patch:
-        for room in (traces, bundles):
-            patch.setattr(room, "BATCH_BYTES", 1 << 30)
+        patch.setattr(traces, "BATCH_BYTES", 1 << 30)
+        patch.setattr(bundles, "PIECE_ROWS", 1 << 30)
         assert zip_site(small_workspace, "debate") == site
         whole = bundle_actions.build_bundle(small_workspace, "debate")
         assert differences(read_bundle(whole.content, "a"), read_bundle(made.content, "b")) == []
