@@ -126,6 +126,8 @@ def _read_as(predicted: ReadSource, real: ReadSource | None, controls: str) -> d
     columns, facts, n_genes = predicted.conditions.columns, predicted.facts, predicted.file.n_genes
     read_as = {"perturbation": columns.perturbation, "control": columns.control}
     read_as |= {"values": predicted.scale.words, "controls": controls}
+    if lines := predicted.conditions.names.lines():
+        read_as["perturbations"] = "; ".join(lines)
     if facts.negative:
         read_as["negative values read as 0"] = f"{facts.negative:,}, the smallest {facts.smallest:.3g}"
     n_common = n_genes if real is None else len(set(predicted.genes) & set(real.genes))

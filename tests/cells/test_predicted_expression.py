@@ -39,7 +39,9 @@ def test_counts_by_hand(cells_file: WriteCells, sparse: bool) -> None:
     np.testing.assert_allclose(found.signed, expected)
     np.testing.assert_allclose(found.evidence, np.abs(expected))
     assert found.other_pairs == 1
-    assert found.read_as == {"perturbation": "condition", "control": "ctrl", "values": "counts", "controls": "of the file"}
+    read_as = {"perturbation": "condition", "control": "ctrl", "values": "counts", "controls": "of the file"}
+    decisions = "controls: 2 cells: ctrl (2); perturbations of several genes: 1 cells: A+B (1)"
+    assert found.read_as == {**read_as, "perturbations": decisions}
 
 
 def test_log_values_are_averaged_on_a_linear_scale(cells_file: WriteCells) -> None:
