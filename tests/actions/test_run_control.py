@@ -63,7 +63,7 @@ def test_a_run_that_nobody_works_on_yet(workspace: Workspace) -> None:
     assert run_control.settle(workspace, "r").status == "waiting"
     with pytest.raises(StateError, match="it is waiting, expected a run that is running"):
         run_control.pause(workspace, "r")
-    with pytest.raises(StateError, match="no row failed"):
+    with pytest.raises(StateError, match="its worker is starting"):
         run_control.retry(workspace, "r", begin=nobody)
     cancelled = run_control.cancel(workspace, "r")
     assert (cancelled.status, cancelled.cause) == ("cancelled", "a person cancelled it")
