@@ -35,7 +35,7 @@ def figure(table: pd.DataFrame, x_title: str, y_title: str, references: Sequence
             x=rows["x"],
             y=rows["y"],
             error_y=drawing.error_bars(rows, "y", colour),
-            name=drawing.escape(name, 24),
+            name=drawing.escape(name, 40),
             mode="lines" if is_reference else "lines+markers",
             line={
                 "color": colour,
@@ -46,8 +46,11 @@ def figure(table: pd.DataFrame, x_title: str, y_title: str, references: Sequence
                 "size": np.where(is_best, 15, 7),
             },
         )
-    few = pd.api.types.is_numeric_dtype(table["x"]) and table["x"].max() <= _FEW_STEPS
+    is_numeric = pd.api.types.is_numeric_dtype(table["x"])
+    few = is_numeric and table["x"].max() <= _FEW_STEPS
     chart.update_layout(height=theme.HEIGHT_PX, showlegend=True)
     chart.update_xaxes(title=x_title, zeroline=False, dtick=1 if few else None)
+    if not is_numeric:
+        chart.update_xaxes(type="category")  # else plotly takes "5" for a number
     chart.update_yaxes(title=y_title, rangemode="tozero", showgrid=True, zeroline=False)
     return chart

@@ -19,7 +19,9 @@ TABLE = pd.DataFrame(
 
 
 def test_a_line_for_each_curve_with_intervals_and_a_star() -> None:
-    curve, reference = curves.figure(TABLE, "k", "recall", ("random",)).data
+    chart = curves.figure(TABLE, "k", "recall", ("random",))
+    assert chart.layout.xaxis.type == "category"
+    curve, reference = chart.data
     assert (list(curve.x), list(curve.y), curve.line.color) == (["1", "5"], [0.2, 0.4], theme.CHOSEN)
     assert curve.name == "&lt;b&gt;a&lt;/b&gt;"
     assert [round(bar, 9) for bar in curve.error_y.array] == [0.2, 0.2]
