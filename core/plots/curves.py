@@ -14,6 +14,7 @@ from core.plots import drawing, theme
 COLUMNS = ("curve", "x", "y")
 _SYMBOLS: Final = ("circle", "square", "diamond", "triangle-up", "cross")
 _DASHES: Final = ("dash", "dot")
+_MAX_POINTS: Final = 60  # a longer curve is a line alone
 _FEW_STEPS: Final = 12  # up to this many, each has a tick
 
 
@@ -43,7 +44,7 @@ def figure(table: pd.DataFrame, x_title: str, y_title: str, references: Sequence
             },
             marker={
                 "symbol": np.where(is_best, "star", _SYMBOLS[position % len(_SYMBOLS)]),
-                "size": np.where(is_best, 15, 7),
+                "size": np.where(is_best, 15, 7 if len(rows) <= _MAX_POINTS else 0),
             },
         )
     is_numeric = pd.api.types.is_numeric_dtype(table["x"])
