@@ -158,7 +158,7 @@ def everything(made: Workspace, tmp_path: Path) -> Workspace:
         ("jobs log kil", ["killed"]),
         ("jobs resume run/kil", ["run/killed"]),
         ("report build pa", ["paper"]),
-        ("report walk show fir", ["first walk"]),
+        ("report walk export fir", ["first walk"]),
         ("ledger result kNN", ["kNN helps", "kNN in two cuts"]),
         ("rubric run names", ["names-a-pathway"]),
         ("rubric worth short,names", ["short,names-a-pathway"]),

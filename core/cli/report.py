@@ -29,7 +29,7 @@ from core.report.selection import Explorers, ReportSelection, select
 from core.report.walk import AT_HOME, Links
 
 app = typer.Typer(no_args_is_help=True)
-app.add_typer(walk_commands.app, name="walk", help="Walk-throughs: list, show, export as slides, delete.")
+app.add_typer(walk_commands.app, name="walk", help="Walk-throughs: list, export as slides, delete.")
 
 _EXPLORERS = "Movable weights of fusions in the file: with scores by labels, with ranks only, or none."
 _SHOWN = 20  # rows of a figure's table; --json has all

@@ -1,9 +1,9 @@
-"""Commands behind `report walk`: list, show, export, delete."""
+"""Commands behind `report walk`: list, export, delete."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,7 +16,6 @@ from core.report.printing import as_pdf
 from core.report.walk import AT_HOME, Links, walk_file
 from core.store import datasets
 from core.store import walks as stored
-from core.store.walks import Stop
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -36,25 +35,6 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
     lines = [f"{each['name']:32} {each['dataset']:16} {each['stops']:>4,} stops" for each in found]
     empty = "no walk-throughs yet; add a stop in the app with “Add to walk-through”"
     show({"walks": found}, as_json, "\n".join(lines) or empty)
-
-
-@app.command("show")
-def show_(context: typer.Context, name: Name, dataset: Dataset = None, as_json: Json = False) -> None:
-    """Show the stops of a walk-through, in order."""
-    with context.obj.store.read() as db:
-        home, stops = walks.find_walk(db, name, dataset)
-        found = {"name": name, "dataset": datasets.find(db, home).name, "stops": [_record(stop) for stop in stops]}
-    show(found, as_json, "\n".join(_line(place, stop) for place, stop in enumerate(stops, start=1)))
-
-
-def _line(place: int, stop: Stop) -> str:
-    line = f"{place:>3}  {stop.title}"
-    return f"{line}\n     {stop.sentence}" if stop.sentence else line
-
-
-def _record(stop: Stop) -> dict[str, Any]:
-    names = ("title", "sentence", "run", "pair_id", "address", "author")
-    return {**{name: getattr(stop, name) for name in names}, "figure": stop.figure is not None}
 
 
 @app.command()
