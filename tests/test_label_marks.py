@@ -6,11 +6,11 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.label_marks import UNMARKED, LabelMarks
-from core.report.build import build_report
 from core.report.selection import select
 from core.store import changes
 from core.store.connection import Cursor
 from tests.commands import core, core_json
+from tests.report.built import build_report
 from tests.report.test_report import LABELLED, RUNS
 
 MARKED = LabelMarks(0.34, 0.05, 2)

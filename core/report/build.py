@@ -9,7 +9,7 @@ from core.report.captioned import CaptionedFigure
 from core.report.document import render
 from core.report.figures.registry import KINDS
 from core.report.material import Finders, Material
-from core.report.material_loader import NOTHING, load_material
+from core.report.material_loader import load_material
 from core.report.page import make_page
 from core.report.parts import Parts, Sections, arrange, caption_of
 from core.report.question import kinds_in_order
@@ -49,13 +49,6 @@ def build_file(parts: Parts, *, slides: bool = False) -> BuiltReport:
     document = make_slides(parts) if slides else make_page(parts)
     drawn = sum(one.chart is not None for one in document.figures.values())
     return BuiltReport(render(document), drawn, len(parts.material.chosen_rows))
-
-
-def build_report(
-    store: Store, name: str, selection: ReportSelection, find: Finders = NOTHING, *, slides: bool = False
-) -> BuiltReport:
-    """Return the report, or the slides, of a selection that is called `name`, as a file."""
-    return build_file(load_parts(store, name, selection, find), slides=slides)
 
 
 def make_sections(material: Material, selection: ReportSelection) -> Sections:

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 from core.actions.workspace import Workspace
-from core.report.build import build_report
 from core.report.figures.registry import KINDS
 from core.report.material import Material
 from core.report.question import MOST_FIGURES, find_abstract, find_title
 from core.report.selection import ReportSelection, select
 from core.scoring.comparison_words import comparison_sentences
+from tests.report.built import build_report
 from tests.report.test_report import COLLAPSED, LABELLED, material_of
 
 

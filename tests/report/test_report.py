@@ -16,7 +16,7 @@ from core.actions.workspace import Workspace
 from core.errors import InputError, NotFound
 from core.plots import ladder
 from core.records import from_json, to_json
-from core.report.build import build_report, make_sections
+from core.report.build import make_sections
 from core.report.captioned import CaptionedFigure
 from core.report.figures.registry import KINDS, kind_named
 from core.report.markup import data, element
@@ -31,6 +31,7 @@ from core.stats.intervals import Interval
 from core.store import traces
 from core.texts import number_text
 from tests.commands import core_json
+from tests.report.built import build_report
 
 LABELLED, COLLAPSED, TEST = "simulated debate", "simulated collapsed debate", "simulated debate test"
 RUNS = (LABELLED, COLLAPSED, TEST)

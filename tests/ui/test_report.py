@@ -12,10 +12,10 @@ from core.actions import reports
 from core.actions.workspace import Workspace
 from core.plots import printed
 from core.report import printing
-from core.report.build import build_report
 from core.report.figures.registry import KINDS
 from core.report.selection import select
 from core.store import pairs, predictions, runs
+from tests.report.built import build_report
 from tests.ui import hostile
 from tests.ui.conftest import OpenTab, Visit, settle
 from tests.ui.serving import Server

@@ -10,8 +10,8 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.report import printing
-from core.report.build import build_report
 from core.report.selection import select
+from tests.report.built import build_report
 from tests.ui.conftest import OpenTab
 
 LABELLED, COLLAPSED = "simulated debate", "simulated collapsed debate"

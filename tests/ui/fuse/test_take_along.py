@@ -19,7 +19,6 @@ from core.explorer.component import ExplorerData, make_file
 from core.explorer.content import METRICS, FusionRows, make_content
 from core.explorer.prepare import Mix, starters, state_of_file
 from core.explorer.travel import Fusion, data_of_file
-from core.report.build import build_report
 from core.report.material import Finders
 from core.report.selection import Explorers, select
 from core.scoring import run_scores
@@ -27,6 +26,7 @@ from core.transfer.fusion import Component
 from core.transfer.labelled_rows import rows_of
 from core.transfer.live_fusion import live_fusion
 from tests.commands import core_json
+from tests.report.built import build_report
 from tests.ui.conftest import FUSED, LABELLED, OpenTab
 from tests.ui.fuse.explorer_view import live_of, widened
 
