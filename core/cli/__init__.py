@@ -22,14 +22,14 @@ again       again, seeds
 ask         ask
 attribute   attribute
 contamination  contamination: names coded, swapped, hidden or alone
-audit       audit: debates, leakage
+audit       audit: debate, leakage
 ablation    ablation: list, run
-cells       cells: describe, labels, predictions, evaluate
+cells       cells: describe, labels, predictions
 embed       embed: gene spaces
 label       rubric label: draws texts to read, exports and imports answers
 ledger      ledger: list, add, result, import
 report      report: new, list, build, figure, fusion, site, walk, delete
-walk        report walk: list, show, export, delete
+walk        report walk: list, export, delete
 transfer    knn, neighbours, fuse
 submission  check, package
 reproduce   reproduce

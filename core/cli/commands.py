@@ -27,7 +27,7 @@ class Group(NamedTuple):
 
 PANELS: Mapping[str, Mapping[str, Command | Group]] = {
     "Data": {
-        "demo": Command("files", "Create the simulated demo: a dataset and three runs."),
+        "demo": Command("files", "Create the simulated demo: a dataset with its runs."),
         "import": Command("files", "Import files or folders, recognised by content."),
         "fetch": Command("files", "Download public files, pinned and checked."),
         "undo": Command("files", "Undo an import: delete its rows and runs."),
@@ -61,7 +61,7 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "attribute": Command("attribute", "Measure which evidence moved a run."),
         "contamination": Command("contamination", "Measure how much a run relies on remembered gene names."),
         "ablation": Group("Ready ablations: one idea changed, added or removed."),
-        "plan": Command("benchmark", "Plan a benchmark: rows, cuts, seeds, cost."),
+        "plan": Command("benchmark", "Plan a benchmark: rows and tokens."),
         "benchmark": Command("benchmark", "Run a blinded paired benchmark."),
         "ledger": Group("The ledger of hypotheses: register, record, list."),
         "reproduce": Command("reproduce", "Recompute the published numbers."),

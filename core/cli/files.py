@@ -27,7 +27,7 @@ app = typer.Typer()
 
 @app.command()
 def demo(context: typer.Context, as_json: Json = False) -> None:
-    """Create the simulated demo: a dataset and three runs."""
+    """Create the simulated demo: a dataset with its runs."""
     made = demo_actions.make_demo(context.obj)
     names = [run.name for run in made]
     show({"dataset": datasets.DEMO, "runs": names}, as_json, f"dataset {datasets.DEMO}: {', '.join(names)}")

@@ -25,7 +25,6 @@ standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once
 other_scores  means over genes and perturbations, and the top of the list
 row_reason    why a row was predicted so, in a sentence that somebody wrote
-row_trace     the trace of a row in stages of speeches and steps
 row_words     one row of a run in words
 row_trace     the trace of a row as people read it
 json_shapes   the JSON of the command line's numbers

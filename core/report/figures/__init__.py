@@ -7,6 +7,6 @@ ladder           scores of all runs               baselines        the baselines
 slices           the slices that cost most        roc_curves       ROC of DE and DIR
 macro_scores     means over genes, perturbations  score_spread     a score by label
 reliability      calibration of probabilities     brief_lengths    lengths of each role's briefs
-published        published numbers, computed again
+published        published numbers, computed again ledger          verdicts of hypotheses
 paired_changes   paired differences of two runs   rank_scatter     ranks in two runs
 """

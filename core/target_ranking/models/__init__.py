@@ -5,5 +5,5 @@ training            the loop of epochs, with early stopping and checkpoints
 pca_knn             nearest training cells by principal components
 random_forest       trees of scikit-learn, saved as arrays
 xgboost_trees       gradient-boosted trees
-transformer         a transformer over tokens of binned expression; its network is in network
+transformer         a transformer over tokens of binned expression; its network is in network, its start from scGPT in scgpt
 """

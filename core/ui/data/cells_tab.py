@@ -1,4 +1,4 @@
-"""The Cells tab of the Data page: how a dataset was made from a file of single cells, the form that makes one, and the progress
+"""Data, tab Import: how a dataset was made from a file of single cells, the form that makes one, and the progress
 of running jobs.
 """
 

@@ -1,4 +1,4 @@
-"""Data, tab Runs: files of a run for other people."""
+"""Data, tab Runs and notes: files of a run for other people."""
 
 from __future__ import annotations
 

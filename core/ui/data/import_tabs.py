@@ -1,6 +1,6 @@
 """The tabs of the Data page about imports, runs and changes.
 
-Data, tab Runs: the facts about a run, and below them the record with its ids and hashes.
+Data, tab Runs and notes: the facts about a run, and below them the record with its ids and hashes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Leakage tab of the Data page: what splits share, what reveals labels, and the baselines' scores."""
+"""Data, tab Spaces and leaks: what splits share, what reveals labels, and the baselines' scores."""
 
 from __future__ import annotations
 

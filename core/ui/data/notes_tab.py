@@ -1,4 +1,4 @@
-"""Data, tab Notes: people's notes on runs, rows and figures of the dataset."""
+"""Data, tab Runs and notes: people's notes on runs, rows and figures of the dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Spaces tab of the Data page: gene spaces and knowledge packs."""
+"""Data, tab Spaces and leaks: gene spaces and knowledge packs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The four tabs of the Data page, each with related parts.
 
-Data, tab Changes: who changed what, when.
+Data, tab History: who changed what, when.
 """
 
 from __future__ import annotations
