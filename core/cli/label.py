@@ -59,7 +59,7 @@ def _draw(workspace: Workspace, rubric: Rubric, run: str, wanted: SampleRequest,
     text = [
         f"{len(sample.texts):,} texts of {run} for {rubric.name}, {wanted.design}, seed {wanted.seed}: sample {sample.id}",
         *(f"{n:>9,}  {role}" for role, n in roles.items()),
-        "Read them on the page Arguments, tab Label (perturbdesk app).",
+        "Read them on the page Arguments, tab Label (make app).",
     ]
     facts = {"rubric": sample.rubric, "run": sample.run, "sample": sample.id, "by": sample.design, "seed": sample.seed}
     show({**facts, "reading": sample.reading or None, "n": len(sample.texts), "roles": dict(roles)}, as_json, "\n".join(text))
