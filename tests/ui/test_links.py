@@ -34,7 +34,12 @@ def uncarried(path: Path) -> list[str]:
         for node in tree.body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
     }
-    missing = [call for call in calls if is_control(call) and not is_carried(call, selected, constants)]
+    bound = {
+        ast.unparse(node.targets[0])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and "bind(key)" in ast.unparse(node.value)
+    }
+    missing = [call for call in calls if is_control(call) and not is_carried(call, selected, constants, bound)]
     return [f"{path.name}:{call.lineno}" for call in missing]
 
 
@@ -44,9 +49,13 @@ def is_control(call: ast.Call) -> bool:
     return name in CONTROLS or any(word.arg == "on_select" for word in call.keywords)
 
 
-def is_carried(call: ast.Call, selected: Collection[str], constants: Mapping[str, str]) -> bool:
-    """Whether a control takes the arguments of `bind`, has a key that is excused, or one that `select_rows` takes too."""
+def is_carried(call: ast.Call, selected: Collection[str], constants: Mapping[str, str], bound: Collection[str]) -> bool:
+    """Whether a control takes the arguments of `bind` (as they are or from a name in `bound`), has a key that is excused, or one
+    that `select_rows` takes too.
+    """
     for word in call.keywords:
+        if word.arg is None and ast.unparse(word.value) in bound:
+            return True
         if word.arg is None and isinstance(word.value, ast.Call) and ast.unparse(word.value.func) == "bind":
             return True
         if word.arg == "key":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from core.actions import readings, rubrics
@@ -22,7 +20,7 @@ from core.ui.arguments import choices
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import watch_job
-from core.ui.shared.option_controls import key_of, names_of_rest, show_calls, show_more, show_settings, title_of
+from core.ui.shared.option_controls import names_of_rest, show_calls, show_more, show_settings, title_of
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
@@ -64,8 +62,15 @@ def _show_rubric(context: PageContext, run: Run) -> None:
 def _choose(name: str, known: list[str]) -> tuple[str, ...]:
     """Show the choice of a rubric's roles or stages: those of the run, or others that are typed."""
     option = option_of(Rubric, name)
-    shown: dict[str, Any] = {"key": key_of(option, _RUBRIC), "help": option.help, "placeholder": option.missing}
-    return tuple(st.multiselect(title_of(option), known, accept_new_options=True, **shown))
+    chosen = st.multiselect(
+        title_of(option),
+        known,
+        help=option.help,
+        placeholder=option.missing,
+        accept_new_options=True,
+        key=f"note-rubric-{option.key or name}",
+    )
+    return tuple(chosen)
 
 
 def show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:

@@ -118,12 +118,12 @@ def show_control(option: Option, key: str) -> Any:
     title, option = title_of(option), replace(option, default="") if option.default is MISSING else option
     if option.kind == "prompts":
         return _show_upload(option, title, key)
-    if option.kind == "server":
-        address = st.text_input(title, option.default or "", help=option.help, placeholder=option.missing, key=key)
-        return address.strip() or None
     if option.words and option.in_link:  # the link has the choice, not its title
         return choose_one(st.selectbox, key, title, option.titles, option.default, help=option.help)
-    about = {"help": option.help, **(bind(key) if option.in_link else {"key": key})}
+    in_link = option.in_link and option.kind != "server"  # it gets a key: no link may name another
+    about = {"help": option.help, **(bind(key) if in_link else {"key": key})}
+    if option.kind == "server":
+        return st.text_input(title, option.default or "", placeholder=option.missing, **about).strip() or None
     if option.kind == "flag":
         return st.toggle(title, option.default, **about)
     if option.kind == "choice" and option.several:
