@@ -41,8 +41,8 @@ def file_of(folder: Path, name: str, content: bytes) -> str:
 def test_from_a_process_of_its_own(furnished: Path) -> None:
     """Wrong input is one line on standard error and status 1; what is right is in tests/real, on real rows."""
     wrong = test_cli.core(furnished, "knn", "--space", "far")
-    assert (wrong.returncode, wrong.stdout) == (1, "")
-    assert wrong.stderr == "error: space 'far': not in this workspace, which has near\n"
+    assert (wrong.status, wrong.out) == (1, "")
+    assert wrong.err == "error: space 'far': not in this workspace, which has near\n"
 
 
 def test_spaces_are_built_loaded_listed_and_deleted(workspace: Workspace, tmp_path: Path) -> None:

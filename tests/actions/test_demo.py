@@ -29,7 +29,7 @@ def test_the_demo_is_made_once_and_can_be_taken_away(demo_copy: Workspace) -> No
     assert (space.name, space.kind, space.built_from) == ("simulated", "simulated", None)
     file = workspace.settings.data / "embeddings" / f"{space.id}.safetensors"
     assert file.is_file()
-    undo(workspace, "demo, seed 0", with_runs=True)
+    undo(workspace, "simulated", with_runs=True)
     assert not file.exists()
     with workspace.store.read() as db:
         assert datasets.list_all(db) == spaces.list_all(db) == []

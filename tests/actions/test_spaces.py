@@ -188,7 +188,7 @@ def test_vectors_from_a_server_are_kept_beside_the_cache(furnished: Workspace) -
         shutil.rmtree(workspace.settings.cache)
         assert spaces.embed(workspace, "endpoint", "e", options) == made
         assert spaces.load(workspace, made).sha256 == made.sha256
-        assert [request["key"] for request in asked] == ["Bearer sesame"]
+        assert [request.key for request in asked] == ["Bearer sesame"]
         file = workspace.settings.data / "embeddings" / f"{made.id}.safetensors"
         file.unlink()
         with pytest.raises(StateError, match=r"space e: its file .* is missing"):
@@ -356,7 +356,7 @@ def test_the_demo_can_be_taken_back_without_its_space(demo_workspace: Workspace,
         import_upload(workspace, worlds.table_of({"Ga": [1, 0]}), "simulated.csv", ImportOptions(replace=True))
     else:
         build(workspace, "response", "simulated", replace=True)
-    undo(workspace, "demo, seed 0", with_runs=True)
+    undo(workspace, "simulated", with_runs=True)
     if change != "delete":
         spaces.delete(workspace, "simulated")
     undo(workspace, "lps.json")

@@ -161,8 +161,8 @@ def test_in_a_process_of_its_own(place: Path) -> None:
     """As a person would: `python -m core knn --json`, with the numbers that it gives in this process."""
     arguments = ["knn", "--space", "lps", "--protocol", "folds", "--seed", "2", "--permutations", "2"]
     done = test_cli.core(place, *arguments, "--json")
-    assert done.returncode == 0
-    own, here = json.loads(done.stdout), core_json(place, *arguments)
+    assert done.status == 0
+    own, here = json.loads(done.out), core_json(place, *arguments)
     assert own["permuted"] == here["permuted"]
     for key in ("coverage", "de", "dir", "null_de", "null_dir"):
         assert own[key] == pytest.approx(here[key], abs=1e-9)

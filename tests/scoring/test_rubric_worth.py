@@ -109,7 +109,7 @@ def test_words_and_json(tried: list[RubricWorth], debate: tuple[RunRows, pd.Seri
 
 def test_runs_without_labels_and_answers_that_are_none_are_refused(demo_workspace: Workspace) -> None:
     without = loaded(demo_workspace, "simulated debate test")
-    with pytest.raises(InputError, match="simulated debate test: none of its 1,800 rows has a label"):
+    with pytest.raises(InputError, match="simulated debate test: none of its 600 rows has a label"):
         rubric_worth(without, pd.Series([None] * len(without)), [(ONE, said(["yes"] * 8))])
     with pytest.raises(InputError, match="rubric one: answer 'maybe', expected one of yes, no"):
         rubric_worth(rows_of(), HITS, [(ONE, said(["yes"] * 8))], "maybe")

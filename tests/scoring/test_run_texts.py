@@ -16,7 +16,7 @@ RUN = "simulated debate"
 def test_texts_of_a_run(demo_workspace: Workspace) -> None:
     with demo_workspace.store.read() as db:
         texts = load_texts(db, RUN)
-        assert (texts.kind, texts.name, len(texts.frame)) == ("brief", "briefs", 9600)
+        assert (texts.kind, texts.name, len(texts.frame)) == ("brief", "briefs", 4800)
         assert set(texts.frame["outcome"]) == {"hit", "miss"}
         with pytest.raises(InputError, match="answer, expected brief, rebuttal"):
             load_texts(db, RUN, "answer")

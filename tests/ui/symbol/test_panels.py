@@ -11,7 +11,10 @@ from tests.ui.conftest import Visit
 
 def test_a_symbols_page_names_classes_in_the_order_of_every_page(glance: Visit, demo_workspace: Workspace) -> None:
     with demo_workspace.store.read() as db:
-        rows = db.execute("SELECT gene FROM pair GROUP BY gene HAVING count(DISTINCT label) = 3 ORDER BY gene LIMIT 1").fetchall()
+        rows = db.execute(
+            "SELECT gene FROM pair WHERE gene IN (SELECT gene FROM pair JOIN prediction USING (pair_id)) "
+            "GROUP BY gene HAVING count(DISTINCT label) = 3 ORDER BY gene LIMIT 1"
+        ).fetchall()
     app = glance(demo_workspace, "gene", name=rows[0][0])
     of_rows, similar = (each.value for each in app.dataframe)
     assert [name for name in similar if name in theme.LABEL_SIGNS] == ["up", "down", "none"]
