@@ -48,19 +48,22 @@ clean:
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		(echo "PerturbDesk needs Python 3.11 or later; got $$($(PYTHON) --version). Try: make PYTHON=python3.12"; exit 1)
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv --without-pip .venv
 
 PIP := -m pip install --quiet --disable-pip-version-check
+# The pip of .venv, which gets one only where uv cannot do the work: making it takes longer than all that uv installs.
+OWN_PIP = { $(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null; } && $(BIN)/python $(PIP)
 
-# $(call install,what,arguments): by uv, and by pip where uv is missing or cannot. Bytecode is made when a module is first imported: all of it would take longer than the first start.
+# $(call install,what,arguments): by uv, and by pip where uv is missing or cannot. Neither makes bytecode of all packages, which
+# takes longer than the first start does without.
 define install
 	@echo "Installing $(1) …"
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python $(2) 2>/dev/null || $(BIN)/python $(PIP) $(2)
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python $(2) 2>/dev/null || { $(OWN_PIP) --no-compile $(2); }
 endef
 
 .venv/setup.ok: requirements-setup.txt | .venv/bin/python
-	@$(BIN)/python $(PIP) -r $< 2>/dev/null || \
-		(echo "uv cannot be installed here; pip does its work."; $(BIN)/python $(PIP) $$(grep '^setuptools' $<))
+	@$(PYTHON) -m pip --python $(BIN)/python $(subst -m pip,,$(PIP)) -r $< 2>/dev/null || { $(OWN_PIP) -r $<; } 2>/dev/null || \
+		{ echo "uv cannot be installed here; pip does its work."; $(OWN_PIP) $$(grep '^setuptools' $<); }
 	@touch $@
 
 .venv/app.ok: requirements.txt pyproject.toml .venv/setup.ok
@@ -75,7 +78,7 @@ endef
 # By pip: uv takes torch's builds for CUDA, which are gigabytes.
 .venv/models.ok: requirements-models.txt .venv/dev.ok
 	@echo "Installing torch and what encodes sentences …"
-	@$(BIN)/python $(PIP) -r $<
+	@$(OWN_PIP) -r $<
 	@touch $@
 
 .venv-inspect/ok: requirements-inspect.txt .venv/setup.ok
