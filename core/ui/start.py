@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -29,10 +30,12 @@ def main(server: Path = SERVER) -> None:
         with workspace.store.read() as db:
             empty = not datasets.list_all(db)
         if empty and not workspace.settings.read_only:
-            from core.actions.demo import make_demo  # only a new workspace waits for these imports
-
             print("An empty workspace: making the simulated demo …", flush=True)
-            make_demo(workspace)
+            # Meanwhile another process compiles what the server imports: a first start has no bytecode.
+            with subprocess.Popen([sys.executable, "-c", "import core.ui.shared.shell"], cwd=REPOSITORY):
+                from core.actions.demo import make_demo  # only a new workspace waits for these imports
+
+                make_demo(workspace)
     except DeskError as error:  # the app shows it again with a remedy
         log.record_error("the simulated demo", error)
         print(f"error: {error}", file=sys.stderr)
