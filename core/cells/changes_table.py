@@ -113,7 +113,7 @@ def _changes(
     if outside := int(((p < 0) | (p > 1)).sum()):
         raise InputError(f"{path.name}: {outside:,} p-values outside [0, 1], expected p-values and not their logarithms")
     refuse_other_scales(path.name, columns, {role: (counts := count_kinds(change))}, by_option=False)
-    if role == "log2_fc" and counts["values"] >= LEAST_VALUES and not counts["inside 1"]:
+    if role == "log2_fc" and counts["values"] >= LEAST_VALUES and not (np.abs(change) < 1).any():  # 0 is unchanged
         raise InputError(
             f"{path.name}: no log2 fold change lies between -1 and 1. Perhaps they are ratios with a sign (-2 for a half). A "
             "column fold_change takes x above 0 and -1 / x below. Or the file has only changed genes; labels also need the "

@@ -140,6 +140,15 @@ def test_numbers_that_are_none_are_named(tmp_path: Path, columns: dict[str, obje
         label_changes(written(tmp_path / "de.csv", many(**columns)), SETTINGS)
 
 
+def test_genes_without_any_change_are_unchanged_ones(tmp_path: Path) -> None:
+    changes = [-3.0, -2.0, 1.5, 2.0, *[0.0] * 6] * 2  # as of a tool that shrinks small changes to 0
+    found = label_changes(
+        written(tmp_path / "de.csv", many(log2_fc=changes, p_value=[1e-9 if each else 1.0 for each in changes])), SETTINGS
+    )
+    codes = dict(zip(found.genes, found.codes[0].tolist(), strict=True))
+    assert [codes[f"G{i}"] for i in (1, 2, 4)] == [DOWN, UP, NONE]
+
+
 def test_columns_are_renamed_since_no_option_names_them(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"rename the columns so$"):
         label_changes(written(tmp_path / "de.csv", many().rename(columns={"target": "what"})), SETTINGS)
