@@ -5,6 +5,8 @@ Names of conditions: "ctrl" for control cells, "A" for one perturbed gene, "A+B"
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
@@ -48,6 +50,12 @@ class ExpressionSet:
                 "cell and column"
             )
         require_targets(self.genes, np.unique(self.conditions))
+
+    def sha256(self) -> str:
+        """Return the SHA-256 of the cells, with their genes, conditions and batches."""
+        digest = hashlib.sha256(json.dumps([self.genes, self.conditions.tolist(), self.batches.tolist()]).encode())
+        digest.update(np.ascontiguousarray(self.x).data)
+        return digest.hexdigest()
 
     @property
     def is_control(self) -> Flags:

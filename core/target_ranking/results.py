@@ -1,7 +1,7 @@
 """The folder of a target ranking: the request, the fitted models, and their evaluations.
 
 request.json   the request; written first, never changed
-data.json      the split, and notes on the cells
+data.json      the split, notes on the cells, and their hash
 models/NAME/   a fitted model: safetensors and a manifest
 evaluations/KEY/  table.parquet, genes.parquet, then evaluation.json with their description
 manifest.json  the fitted models; written last, so a folder with one is complete
@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from core.errors import NotFound
+from core.errors import InputError, NotFound
 from core.file_io import read_file, replace_file
 from core.hashes import KEY_DIGITS, sha256_of
 from core.jobs.folder import JobFolder, read_json, write_json
@@ -92,6 +92,21 @@ class RankingFolder:
     def split(self) -> Split:
         """Return the split. Raise NotFound before it is drawn."""
         return from_json(Split, _read(self.path / "data.json")["split"], f"{self.path / 'data.json'}: split")
+
+    def write_data(self, read: ReadCells, split: Split) -> None:
+        """Write the split, the notes on the cells, and their hash.
+
+        Raise InputError for other cells than those that a model or a checkpoint here was trained on.
+        """
+        file, sha256 = self.path / "data.json", read.cells.sha256()
+        before = read_json(file)
+        is_begun = bool(self.saved_models()) or (self.path / CHECKPOINTS).exists()
+        if is_begun and before is not None and before.get("sha256") != sha256:
+            raise InputError(
+                f"{self.request().source.name}: its cells are not those on which the training of {self.name} began, expected the "
+                "same; train anew under another name, or with --replace"
+            )
+        write_json(file, {"split": to_json(split), "notes": list(read.notes), "sha256": sha256})
 
     def notes(self) -> list[str]:
         """Return the notes on the cells. Raise NotFound before the cells are read."""
@@ -182,10 +197,10 @@ def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) 
     """Fit the missing models of a folder's request, then evaluate all models on averaged conditions.
 
     Each is saved as soon as it is fitted, so a killed training can continue. report: called with the share that is done and
-    the current step. Raise the errors of the models.
+    the current step. Raise the errors of `RankingFolder.write_data` and of the models.
     """
     request = folder.request()
-    write_json(folder.path / "data.json", {"split": to_json(split), "notes": list(read.notes)})
+    folder.write_data(read, split)
     training = read.cells.of_conditions(split.train)
     validation = read.cells.of_conditions(split.validation)
     existing, n_models = folder.saved_models(), len(request.models)

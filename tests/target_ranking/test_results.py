@@ -92,6 +92,24 @@ def test_a_training_goes_on_after_the_models_that_are_there(tmp_path: Path, prep
     assert folder.is_complete
 
 
+def test_a_training_does_not_go_on_with_other_cells(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+    read, split = prepared
+    other = replace(read, cells=replace(read.cells, x=read.cells.x * 2))
+    folder = trained(tmp_path, prepared)
+    shutil.rmtree(folder.model("fallen_trained"))
+    before = (folder.path / "data.json").read_bytes()
+    with pytest.raises(InputError, match="its cells are not those on which the training of small began"):
+        train(folder, other, split, lambda *_: None)
+    shutil.rmtree(folder.path / "models")
+    (folder.path / results.CHECKPOINTS / "fallen").mkdir(parents=True)
+    with pytest.raises(InputError, match="its cells are not those"):
+        train(folder, other, split, lambda *_: None)
+    assert (folder.path / "data.json").read_bytes() == before
+    shutil.rmtree(folder.path / results.CHECKPOINTS)  # nothing was trained: other cells are welcome
+    train(folder, other, split, lambda *_: None)
+    assert folder.saved_models() == ("fallen", "fallen_trained")
+
+
 @pytest.mark.soak
 def test_evaluations_of_other_settings_stand_beside_one_another(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
     folder = trained(tmp_path, prepared)
