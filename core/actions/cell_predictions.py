@@ -16,7 +16,7 @@ from core.actions.workspace import Workspace
 from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.conditions import READING_VERSION
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
-from core.cells.predicted_expression import CellOptions, read_predicted_cells
+from core.cells.predicted_expression import DIFFERS, CellOptions, read_predicted_cells
 from core.cells.predicted_rows import PredictedRows, build_rows
 from core.cells.predicted_table import read_predicted_table
 from core.engine.dependencies import load_pairs
@@ -47,7 +47,8 @@ from core.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 
 KIND: Final = "predicted_expression"
 CELL_FILES: Final = (".h5ad", ".zip")  # the last of a Zarr store
-_SAID: Final = ("values", "genes of both files", "negative values read as 0", "perturbations")  # of the description of a file
+# Of how a file was read
+_SAID: Final = ("values", "genes of both files", "negative values read as 0", "perturbations", DIFFERS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from core.fields.record import setting
 from core.stats.arrays import Codes, Floats
 
 CONTROL = ""  # the group of the controls
+DIFFERS = "differs between controls and perturbed cells"
 _OF_REAL = "write real cells as counts, or say --values counts where both files hold counts or their means"
 _PREDICTED_LAYERS = ("pred", "prediction", "predictions", "predicted", "x_pred", "y_pred", "reconstructed", "decoded", "x_hat")
 
@@ -128,6 +129,8 @@ def _read_as(predicted: ReadSource, real: ReadSource | None, controls: str) -> d
     read_as |= {"values": predicted.scale.words, "controls": controls}
     if lines := predicted.conditions.names.lines():
         read_as["perturbations"] = "; ".join(lines)
+    if predicted.conditions.confounders and predicted.conditions.is_control.any():
+        read_as[DIFFERS] = "; ".join(each.line() for each in predicted.conditions.confounders)
     if facts.negative:
         read_as["negative values read as 0"] = f"{facts.negative:,}, the smallest {facts.smallest:.3g}"
     n_common = n_genes if real is None else len(set(predicted.genes) & set(real.genes))

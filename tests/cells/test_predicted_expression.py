@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from core.actions.cell_predictions import describe
 from core.cells import anndata_file
 from core.cells.differential_expression import log2_fold_change
 from core.cells.predicted_changes import WantedPairs
 from core.cells.predicted_expression import CellOptions, read_predicted_cells
+from core.cells.predicted_rows import build_rows
 from core.errors import InputError
 from core.types import Pair
 
@@ -42,6 +44,14 @@ def test_counts_by_hand(cells_file: WriteCells, sparse: bool) -> None:
     read_as = {"perturbation": "condition", "control": "ctrl", "values": "counts", "controls": "of the file"}
     decisions = "controls: 2 cells: ctrl (2); perturbations of several genes: 1 cells: A+B (1)"
     assert found.read_as == {**read_as, "perturbations": decisions}
+
+
+def test_what_differs_between_controls_and_perturbed_cells_is_said(cells_file: WriteCells) -> None:
+    obs = {"condition": LABELS, "treatment": ["none", "none", "LPS", "LPS", "LPS"]}
+    found = read_predicted_cells(cells_file(COUNTS, obs, GENES), PAIRS, CellOptions())
+    said = found.read_as["differs between controls and perturbed cells"]
+    assert "treatment: LPS (0 of 2 controls, 3 of 3 perturbed cells)" in said
+    assert said in describe(found, build_rows([], found, rank_only=True))
 
 
 def test_log_values_are_averaged_on_a_linear_scale(cells_file: WriteCells) -> None:
