@@ -51,7 +51,8 @@ def test_what_differs_between_controls_and_perturbed_cells_is_said(cells_file: W
     found = read_predicted_cells(cells_file(COUNTS, obs, GENES), PAIRS, CellOptions())
     said = found.read_as["differs between controls and perturbed cells"]
     assert "treatment: LPS (0 of 2 controls, 3 of 3 perturbed cells)" in said
-    assert said in describe(found, build_rows([], found, rank_only=True))
+    pairs = [Pair(*each, None, "train") for each in zip(PAIRS.pair_ids, PAIRS.perts, PAIRS.genes, strict=True)]
+    assert said in describe(found, build_rows(pairs, found, rank_only=True))
 
 
 def test_log_values_are_averaged_on_a_linear_scale(cells_file: WriteCells) -> None:
