@@ -32,7 +32,9 @@ def main(server: Path = SERVER) -> None:
         if empty and not workspace.settings.read_only:
             print("An empty workspace: making the simulated demo …", flush=True)
             # Meanwhile another process compiles what the server imports: a first start has no bytecode.
-            with subprocess.Popen([sys.executable, "-c", "import core.ui.shared.shell"], cwd=REPOSITORY):
+            compiling = [sys.executable, "-c", "import core.ui.shared.shell"]
+            # Without a server, Streamlit warns of each cache: nothing that somebody at a first start should read.
+            with subprocess.Popen(compiling, cwd=REPOSITORY, stderr=subprocess.DEVNULL):
                 from core.actions.demo import make_demo  # only a new workspace waits for these imports
 
                 make_demo(workspace)

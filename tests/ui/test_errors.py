@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from core import log
 from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
+from core.config import REPOSITORY, Settings
 from core.errors import InputError
 from core.ui import server, start
 from core.ui.shared import loaders
@@ -106,3 +109,22 @@ def test_pages_of_a_disk_that_nobody_can_write_to(visit: Visit, small_workspace:
         assert not app.exception
         assert not app.error
         assert any("read-only" in caption.value for caption in app.sidebar.caption)
+
+
+FIRST_START = """
+import os
+from core.actions import demo
+from core.ui import start
+
+demo.make_demo = os.execv = lambda *_: None
+start.main()
+"""
+
+
+@pytest.mark.soak
+def test_a_first_start_prints_no_warnings(tmp_path: Path) -> None:
+    own = os.environ | {"PERTURBDESK_WORKSPACE": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_START], cwd=REPOSITORY, env=own, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("An empty workspace: making the simulated demo …\n", "")
