@@ -49,11 +49,13 @@ def plan_sentences(found: BenchmarkPlan, plan: ArmPlan) -> list[str]:
     spec = found.spec
     what = "the mean" if spec.primary == "mean" else spec.primary
     sees = "are enough for" if plan.detectable <= spec.smallest_effect else "do not show"
+    unknown = f"The noise of {' and '.join(plan.unknown_noise)} is unknown and counts as none."
     return [
         f"{plan.arm} against {plan.control}: {plan.size.rows:,} rows ({plan.size.perts:,} perturbations, {plan.size.genes:,} "
         f"genes) show a change of {what} of {plan.detectable:.3f} or more with {spec.plan.power:.0%} power. They {sees} the "
         f"required {spec.smallest_effect:g}.",
         f"Variances are from {plan.basis}.",
+        *([unknown] if plan.unknown_noise else []),
         _rows_sentence(plan, found.available, spec.plan.power),
         _tokens_sentence(plan),
     ]

@@ -74,8 +74,8 @@ class ArmPlan:
 
     basis: a description of the runs behind the variances; size: of the benchmark's rows. detectable: the smallest effect that
     these rows detect. needed_rows: the number of rows that detect the effect, allowing for shared perturbations and genes; None
-    if the noise of cuts and seeds alone hides it. tokens: of the benchmark's rows under its cuts and seeds; needed_tokens: of
-    the needed number of rows; None if unknown.
+    if the noise of cuts and seeds alone hides it. unknown_noise: what of cuts and seeds has an unknown variance, which counts as
+    0. tokens: of the benchmark's rows under its cuts and seeds; needed_tokens: of the needed number of rows; None if unknown.
     """
 
     arm: str
@@ -84,6 +84,7 @@ class ArmPlan:
     size: Size
     detectable: float
     needed_rows: int | None
+    unknown_noise: tuple[str, ...]
     tokens: float | None
     needed_tokens: float | None
 
@@ -126,6 +127,7 @@ def _plan_arm(loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: PlanInpu
     per_row = _sum_or_none([inputs.tokens_per_row[each.name] for each in (control, arm)])
     tokens = None if per_row is None else per_row * size.rows * n_cuts * n_seeds
     rows = count_rows(parts, spec.smallest_effect, spec.plan.power, noise)
+    sources = {"cuts": parts.cut, "seeds": 0.0 if per_row == 0 else parts.seed}  # without a model, seeds have no effect
     return ArmPlan(
         arm.name,
         control.name,
@@ -133,6 +135,7 @@ def _plan_arm(loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: PlanInpu
         size,
         detectable_on(parts, size, noise, spec.plan.power),
         rows,
+        tuple(name for name, variance in sources.items() if math.isnan(variance)),
         tokens,
         None if tokens is None or rows is None else tokens / size.rows * rows,
     )

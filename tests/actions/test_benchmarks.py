@@ -213,6 +213,7 @@ def test_the_plan(screen: Workspace, tmp_path: Path) -> None:
     assert own["basis"].startswith("the benchmark's own runs")
     assert own["enough_rows_here"] == (own["rows_needed"] is not None and own["rows_needed"] <= after["available"]["rows"])
     assert own["tokens"] == 0
+    assert "unknown" not in core(folder, "plan", str(file)).out  # two cuts, and no seeds without a model
     other = next(run for run in names(screen) if run.startswith("a: LLM + kNN, cut 0"))
     fewer = FUSED.replace("cuts = [0, 1]", "cuts = [5, 6]") + f'[plan]\nlike = ["llm train", "{other}"]\n'
     file.write_text(fewer)
@@ -283,6 +284,7 @@ def test_a_plan_needs_no_server(screen: Workspace) -> None:
     with screen.store.read() as db:
         [plan] = plan_benchmark(db, spec, plan_inputs(screen, spec)).arms
     assert plan.basis == "llm train and other, which differ like the arms"
+    assert plan.unknown_noise == ("cuts", "seeds")
     assert plan.tokens is None
 
 
