@@ -74,11 +74,11 @@ def of_all(
         lines += [{"group": f"{name}{some}", **line} for line in ordered]
     table = pd.DataFrame(lines, columns=["group", *_COLUMNS])
     names = list(dict.fromkeys(standings[group[0].id].score.headline.name for group in groups))
-    caption = f"{dataset} · {', '.join(names)} · 95% interval {TWO_WAY} · squares use only how often genes were measured"
+    has_baseline = bool((table["kind"] == "baseline").any())
+    squares = " · squares use only how often genes were measured" if has_baseline else ""
+    caption = f"{dataset} · {', '.join(names)} · 95% interval {TWO_WAY}{squares}"
     sentence = headline({run.name: standings[run.id] for group in groups for run in group})
-    chart = ladder.grouped_figure(
-        table, "score" if len(names) > 1 else "mean" if (table["kind"] == "baseline").any() else names[0]
-    )
+    chart = ladder.grouped_figure(table, "score" if len(names) > 1 else "mean" if has_baseline else names[0])
     finding = sentence.partition(": ")[0]
     return CaptionedFigure("Runs beside the baselines without biology", dataset, sentence, caption, chart, table, finding)
 
