@@ -303,6 +303,8 @@ def select_rows(parts: Parts, keep: pa.Array) -> dict[str, Iterable[pa.RecordBat
     keep: one value per prediction.
     """
     left_out = parts["prediction"]["pair_id"].filter(pc.invert(keep))
+    if not len(left_out):  # else each batch of a large part would be looked up among all links
+        return {part: rows.to_batches() for part, rows in parts.items()}
     selected: dict[str, Iterable[pa.RecordBatch]] = {}
     for part, rows in parts.items():
         if not TABLES[part].shared:
