@@ -51,7 +51,7 @@ clean:
 	$(PYTHON) -m venv --without-pip .venv
 
 PIP := -m pip install --quiet --disable-pip-version-check
-# The pip of .venv, which gets one only where uv cannot do the work: making it takes longer than all that uv installs.
+# The pip of .venv. Python's own way to make one takes longer than all that uv installs, which brings a pip too.
 OWN_PIP = { $(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null; } && $(BIN)/python $(PIP)
 
 # $(call install,what,arguments): by uv, and by pip where uv is missing or cannot. Neither makes bytecode of all packages, which
