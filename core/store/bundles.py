@@ -14,10 +14,9 @@ from core.row_schema import TABLES, Column, TableSchema, field_names
 from core.store import calls, evidence
 from core.store.connection import Cursor
 from core.store.queries import arrow_array, insert, one
-from core.store.traces import split_events
+from core.store.traces import BATCH_BYTES, split_events
 from core.types import Evidence
 
-PIECE_ROWS = 1_000  # evidence or calls that are read at once: some megabytes
 _JOINED = "JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id"
 
 
@@ -68,11 +67,15 @@ def _pieces(cursor: Cursor, run: str, part: str) -> Iterator[tuple[str, list[Any
         for batch in split_events(cursor, "e.run = ?", [run], "e.pair_id, e.seq"):
             yield batch.condition.replace("e.rowid", "q.rowid"), list(batch.values)
         return
+    size_of = " + ".join(f"strlen(q.{name})" for name in ("body", "request", "reply") if name in TABLES[part].names)
     of_run = f"q.id IN (SELECT {part} FROM row_{part} WHERE run = ?)"
-    ids = [key for (key,) in cursor.execute(f"SELECT q.id FROM {part} q WHERE {of_run} ORDER BY q.id", [run]).fetchall()]
-    for start in range(0, len(ids), PIECE_ROWS):
-        piece = ids[start : start + PIECE_ROWS]
-        yield f"q.id BETWEEN ? AND ? AND {of_run}", [piece[0], piece[-1], run]
+    rows = cursor.execute(f"SELECT q.id, {size_of} FROM {part} q WHERE {of_run} ORDER BY q.id", [run]).fetchall()
+    first, size = 0, 0
+    for at, (key, n_bytes) in enumerate(rows):
+        size += n_bytes
+        if size >= BATCH_BYTES or at + 1 == len(rows):
+            yield f"q.id BETWEEN ? AND ? AND {of_run}", [rows[first][0], key, run]
+            first, size = at + 1, 0
 
 
 def add(cursor: Cursor, run: str, parts: Mapping[str, Iterable[pa.RecordBatch]]) -> None:
