@@ -335,9 +335,8 @@ def test_a_run_goes_on_when_one_of_two_servers_is_killed(model: Path, server: En
         kill()
         wait_until(lambda: status_of(folder).state not in LIVE_STATES, WAIT_S, folder.log)
     run = run_control.settle(workspace, run.id)
-    log = "\n".join(folder.log)
+    log = folder.log.read_text("utf-8")
     assert (run.status, run.done, run.failed) == ("done", len(PAIRS), 0), log
     assert read_progress(folder.rows).repeated == 0
-    assert f"server {server.base_url}: joins" in log
     assert f"server {other.base_url}: resting: " in log
     assert all(each.done for each in status_of(folder).servers)
