@@ -25,7 +25,7 @@ FORMS: tuple[RunFormat, ...] = ("csv", "jsonl", "parquet", "eval")
 def batch_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """The texts of a batch."""
     monkeypatch.setattr(traces, "BATCH_BYTES", request.param)
-    monkeypatch.setattr(bundles, "PIECE_ROWS", max(1, request.param // 300))
+    monkeypatch.setattr(bundles, "BATCH_BYTES", request.param)
     return int(request.param)
 
 
