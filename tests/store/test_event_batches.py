@@ -81,7 +81,7 @@ def test_files_of_a_run_are_the_same_however_it_is_read(small_workspace: Workspa
     tables = {form: export(small_workspace, "debate", form, with_traces=True)[0] for form in FORMS}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(traces, "BATCH_BYTES", 1 << 30)
-        patch.setattr(bundles, "PIECE_ROWS", 1 << 30)
+        patch.setattr(bundles, "BATCH_BYTES", 1 << 30)
         assert zip_site(small_workspace, "debate") == site
         whole = bundle_actions.build_bundle(small_workspace, "debate")
         assert differences(read_bundle(whole.content, "a"), read_bundle(made.content, "b")) == []
