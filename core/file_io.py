@@ -158,7 +158,7 @@ def part_of(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
     it is written it is locked, which tells that its process lives. Two that write the same one wait for each other.
     """
     _remove_parts_once(path.parent)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = _part(path)
     descriptor = _create_locked(part, is_folder=is_folder)
     try:
         yield part
@@ -166,6 +166,17 @@ def part_of(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
         if _is_at(part, descriptor):  # another thread may have begun the next since this one was renamed
             _remove(part)
         os.close(descriptor)
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder, which is there as a whole or not at all, also if the process is killed meanwhile. Raise OSError."""
+    _remove_parts_once(path.parent)
+    part = path.rename(_part(path))
+    shutil.rmtree(part)
 
 
 @contextmanager

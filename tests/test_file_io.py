@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from core import file_io
-from core.file_io import part_of, remove_parts, replace_file, replacing
+from core.file_io import part_of, remove_folder, remove_parts, replace_file, replacing
 
 THREADS, TIMES = 8, 60
 # Each begins to write PATH, prints a line, and waits to be killed.
@@ -22,6 +22,7 @@ WRITERS = {
     "a folder": "with file_io.part_of(path, is_folder=True) as part: (part / 'a').write_bytes(b'x'); wait()",
     "an open file": "with file_io.replacing(path) as out: out.write(b'x' * 100_000); wait()",
     "an open file before its first byte": "with file_io.replacing(path): wait()",
+    "a folder that was to go": "path.mkdir(); file_io.shutil.rmtree = lambda *_: wait(); file_io.remove_folder(path)",
     "a file before its name": "file_io.Path.replace = lambda *_: wait(); file_io.replace_file(path, b'x')",
 }
 PROGRAM = """
@@ -92,6 +93,15 @@ def test_a_file_is_replaced_whole_and_its_folder_cleaned_once(tmp_path: Path) ->
         assert (tmp_path / "a").read_bytes() == content
     assert names(tmp_path) == ["a"]
     assert remove_parts(tmp_path / "missing") == []
+
+
+def test_a_folder_is_gone_before_anything_in_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "a").write_bytes(b"x")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(file_io.shutil, "rmtree", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        remove_folder(tmp_path / "models")
+    assert not (tmp_path / "models").exists()
 
 
 def test_a_file_that_cannot_be_replaced_is_named_and_leaves_nothing(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def evaluate_saved(
 ) -> SavedEvaluation:
     """Evaluate the fitted models of a target ranking and keep the table.
 
-    The cells are read again from where they came. Raise NotFound, InputError for cells that are no longer there, and StateError
+    The cells are read again from where they came. Raise NotFound, InputError for cells that are gone or others, and StateError
     while it is being trained.
     """
     workspace.refuse_if_read_only("evaluate target ranking", name)
@@ -74,6 +74,7 @@ def evaluate_saved(
     pools = None if request.candidates is None else read_candidates(request.candidates, split.test)
     report(0.0, "reading the cells")
     cells = read_source(training.source).cells
+    folder.refuse_other_cells(cells)
     result = evaluate(models, cells, split, request, training.seed, pools, report)
     with workspace.change("evaluate target ranking", name) as (_, detail):
         saved = folder.write_evaluation(request, result)

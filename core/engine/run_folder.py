@@ -13,7 +13,6 @@ Starts a worker in a process of its own, which outlives the one that started it.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from core.config import Settings
 from core.engine.spec import VERSION, ExecutionSettings, RunSpec
 from core.environment import environment_of
 from core.errors import InputError, NotFound, StateError
+from core.file_io import remove_folder
 from core.jobs.folder import JobFolder, read_json, write_json
 from core.jobs.start import FIRST_HEARTBEAT_S, command_line
 from core.jobs.start import start as start_process
@@ -99,7 +99,7 @@ class RunFolder(JobFolder):
     def remove(self) -> None:
         """Delete the folder if it is a run's."""
         if self.exists:
-            shutil.rmtree(self.path)
+            remove_folder(self.path)
 
     def spec(self) -> RunSpec:
         """Return the run's specification. Raise NotFound without one, InputError if it was changed or cannot be read."""

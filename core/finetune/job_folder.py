@@ -32,7 +32,7 @@ from core.config import REPOSITORY, Settings
 from core.engine.run_folder import read_spec
 from core.environment import HUB_VARIABLES, bare_environment, environment_of, keys_needed
 from core.errors import MissingPackage
-from core.file_io import replace_file
+from core.file_io import remove_folder, replace_file
 from core.finetune.spec import VERSION, FinetuneSpec
 from core.jobs import start as jobs
 from core.jobs.folder import JobFolder, read_json, write_json
@@ -89,7 +89,7 @@ class FinetuneFolder:
     def remove(self) -> None:
         """Delete the folder if it is a fine-tune's."""
         if self.exists:
-            shutil.rmtree(self.path)
+            remove_folder(self.path)
 
     def spec(self) -> FinetuneSpec:
         """Return the specification. Raise NotFound without one, InputError if it was changed or cannot be read."""

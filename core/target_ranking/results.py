@@ -22,12 +22,13 @@ from typing import Any, Final
 import pandas as pd
 
 from core.errors import InputError, NotFound
-from core.file_io import read_file, replace_file
+from core.file_io import read_file, remove_folder, replace_file
 from core.hashes import KEY_DIGITS, sha256_of
 from core.jobs.folder import JobFolder, read_json, write_json
 from core.jobs.state import JobStatus, status_of
 from core.records import from_json, to_json
 from core.target_ranking.evaluate import Evaluation, EvaluationRequest, evaluate
+from core.target_ranking.expression import ExpressionSet
 from core.target_ranking.metrics import KS
 from core.target_ranking.models.base import MANIFEST as MODEL_MANIFEST
 from core.target_ranking.models.base import FitSettings, FittedModel, fit_model, load_model, read_manifest
@@ -98,15 +99,18 @@ class RankingFolder:
 
         Raise InputError for other cells than those that a model or a checkpoint here was trained on.
         """
-        file, sha256 = self.path / "data.json", read.cells.sha256()
-        before = read_json(file)
-        is_begun = bool(self.saved_models()) or (self.path / CHECKPOINTS).exists()
-        if is_begun and before is not None and before.get("sha256") != sha256:
+        if self.saved_models() or (self.path / CHECKPOINTS).exists():
+            self.refuse_other_cells(read.cells)
+        data = {"split": to_json(split), "notes": list(read.notes), "sha256": read.cells.sha256()}
+        write_json(self.path / "data.json", data)
+
+    def refuse_other_cells(self, cells: ExpressionSet) -> None:
+        """Raise InputError for other cells than those on which the training began."""
+        if _read(self.path / "data.json")["sha256"] != cells.sha256():
             raise InputError(
                 f"{self.request().source.name}: its cells are not those on which the training of {self.name} began, expected the "
                 "same; train anew under another name, or with --replace"
             )
-        write_json(file, {"split": to_json(split), "notes": list(read.notes), "sha256": sha256})
 
     def notes(self) -> list[str]:
         """Return the notes on the cells. Raise NotFound before the cells are read."""
@@ -158,7 +162,7 @@ class RankingFolder:
     def remove(self) -> None:
         """Delete the folder if it belongs to a target ranking."""
         if self.exists:
-            shutil.rmtree(self.path)
+            remove_folder(self.path)
 
 
 def list_folders(path: Path) -> list[RankingFolder]:

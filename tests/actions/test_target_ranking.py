@@ -16,7 +16,7 @@ from core.errors import InputError, NotFound, StateError
 from core.jobs.state import beat, record_ending
 from core.store import changes
 from core.target_ranking.evaluate import EvaluationRequest, by_model
-from core.target_ranking.reading import CellSource
+from core.target_ranking.reading import CellSource, read_source
 from core.target_ranking.results import RankingFolder
 from tests.target_ranking import cases
 
@@ -76,6 +76,16 @@ def test_models_are_evaluated_again_with_another_mask_unit_and_pool(workspace: W
     inside = by_model(found.table, "recall", 40)["random"].iloc[0]
     assert by_model(found.table, "recall", 20)["random"].iloc[0] == pytest.approx(inside / 2)
     assert len(folder.evaluations()) == 2
+
+
+def test_models_are_not_evaluated_on_other_cells(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = train(workspace)
+    read = read_source(folder.request().source)
+    other = replace(read, cells=replace(read.cells, x=read.cells.x * 2))
+    monkeypatch.setattr(target_ranking, "read_source", lambda _source: other)
+    with pytest.raises(InputError, match="its cells are not those"):
+        target_ranking.evaluate_saved(workspace, "small", EvaluationRequest("targets"))
+    assert len(folder.evaluations()) == 1
 
 
 def test_states(workspace: Workspace) -> None:
