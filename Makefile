@@ -31,7 +31,7 @@ lint: .venv/dev.ok
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -p no:randomly -n 0 -m '' tests/test_imports.py tests/test_docs.py
+	$(BIN)/python -m pytest -p no:randomly -n 0 -m '' tests/test_imports.py tests/test_docs.py tests/test_whose_workspace.py
 
 bench: .venv/dev.ok
 	@for name in store search pages bootstrap knn whatif harness; do $(BIN)/python -m core bench $$name --json || exit 1; done

@@ -74,6 +74,7 @@ def test_a_model_reads_claims_and_is_held_against_the_rules(small_workspace: Wor
     assert "both find 7 (100%)" in said
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("judge", ["rule", "model"])
 def test_labels_of_people_correct_the_reader(small_workspace: Workspace, judge: str) -> None:
     """By the labels one brief with a claim lies among those without: of 8 that have one the reader finds 7."""
@@ -99,6 +100,7 @@ def test_labels_of_people_correct_the_reader(small_workspace: Workspace, judge: 
     assert "the reader finds a claim in 0.875" in core(place, *shown).out
 
 
+@pytest.mark.soak
 def test_labels_of_claims_say_how_many_are_right(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The scripted reader lists 11 claims; by hand one is wrong."""
     place = small_workspace.settings.workspace

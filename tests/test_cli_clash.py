@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.actions.workspace import Workspace
 from tests.commands import core, core_json
 from tests.fakes.scripted import Script, serving, write_reply
@@ -33,6 +35,7 @@ def test_points_are_counted_by_side_and_outcome_and_chosen(small_workspace: Work
     assert [(each["pair_id"], each["stage"]) for each in ignored] == [(row, "dir") for row in ("Pa_Ga", "Pa_Gb", "Pb_Ga")]
 
 
+@pytest.mark.soak
 def test_a_finished_reading_refuses_the_options_for_asking_a_model(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
     with serving() as url:
@@ -43,6 +46,7 @@ def test_a_finished_reading_refuses_the_options_for_asking_a_model(small_workspa
     assert core_json(place, "rubric", "run", "clash", "debate", "--reading", reading, "--seed", "0")["points"]
 
 
+@pytest.mark.soak
 def test_invented_quotations_are_counted_and_none_is_shown(small_workspace: Workspace) -> None:
     """The reader quotes rightly in the row of Gb alone: six quotations there, one invented in each of the other four debates."""
     place = small_workspace.settings.workspace

@@ -42,6 +42,7 @@ def test_controls_of_a_run(demo_workspace: Workspace) -> None:
     assert text.startswith("DE ")
 
 
+@pytest.mark.soak
 def test_a_knn_has_permuted_vectors_from_the_cache_of_its_space(place: Path) -> None:
     core_json(place, "knn", "--space", "near", "--folds", "2", "--name", "near kNN")
     kept = sorted((place / "cache" / "permuted").iterdir())

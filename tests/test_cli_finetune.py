@@ -43,6 +43,7 @@ def test_what_cannot_be_is_refused_in_one_line(here: Workspace) -> None:
         assert said in done.err
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("installed")
 def test_a_failure_is_told_with_its_cause_and_the_way_on(here: Workspace) -> None:
     done = core(here.settings.workspace, "finetune", *OPTIONS)

@@ -25,6 +25,7 @@ def place(demo_copy: Workspace) -> Path:
     return demo_copy.settings.workspace
 
 
+@pytest.mark.soak
 def test_a_report_is_saved_listed_built_and_deleted(place: Path, tmp_path: Path) -> None:
     chosen = ("--runs", f"{LABELLED},{COLLAPSED}", "--compare", f"{COLLAPSED},{LABELLED}", "--figures", "ladder,paired_changes")
     made = core_json(place, "report", "new", "ours", *chosen)

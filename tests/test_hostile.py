@@ -69,7 +69,7 @@ def place_of(attack: Attack, desk: Path, folder: Path) -> Path:
     return copy
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_it_is_one_line_and_changes_nothing(attack: Attack, desk: Path, tmp_path: Path) -> None:
     folder = tmp_path / "files"
@@ -123,6 +123,7 @@ def test_a_terminal_without_the_characters(desk: Path) -> None:
     assert done.stdout.isascii()
 
 
+@pytest.mark.soak
 def test_a_workspace_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     for environment in (

@@ -52,6 +52,7 @@ def test_the_sentence(marks: LabelMarks, is_marked: bool, said: str) -> None:
     assert bool(marks.sentence) == bool(said)
 
 
+@pytest.mark.soak
 def test_it_stands_beside_every_score_that_a_command_prints(marked: Workspace) -> None:
     place = marked.settings.workspace
     for command in SCORED:

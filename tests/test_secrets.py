@@ -129,7 +129,7 @@ def test_every_secret_is_known(workspace: Path) -> None:
     assert not {"perturbdesk", "https://desk.example.org/oauth2callback"} & set(load_settings(workspace).secrets)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.__name__.strip("_"))
 def test_nothing_that_a_server_echoes_is_kept_or_printed(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: object

@@ -55,11 +55,13 @@ def test_a_page_gets_the_workspace_of_its_session() -> None:
         assert not made, f"{place}: makes a workspace of its own"
 
 
+@pytest.mark.soak
 def test_the_list_names_no_file_that_does_without() -> None:
     found = {str(file.relative_to(ROOT)): set(names_in(parsed(file))) for file in INTERFACE}
     assert not {(name, place) for name, places in MAY_USE.items() for place in places if name not in found[place]}
 
 
+@pytest.mark.soak
 def test_only_a_workspace_writes_to_its_store() -> None:
     """And what a worker does after the workspace has let it begin: it brings its journal into the store."""
     writes = {

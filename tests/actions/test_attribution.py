@@ -150,6 +150,7 @@ def test_a_tool_is_compared_on_the_rows_of_its_test(asked: tuple[Workspace, Aske
     assert [each.rows for each in found.tools if each is not moving] == [ROWS - 1] * (len(TOOLS) - 1)
 
 
+@pytest.mark.soak
 def test_an_attribution_goes_on_with_the_server_that_it_was_started_with(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -196,6 +196,7 @@ def test_the_command(screen: Workspace, tmp_path: Path) -> None:
     assert f"{file}, line 7: folds.k is 0" in wrong.err
 
 
+@pytest.mark.soak
 def test_the_plan(screen: Workspace, tmp_path: Path) -> None:
     """Before, variances are those of two runs that are named; after, the benchmark's own."""
     folder, file = screen.settings.workspace, tmp_path / "b.toml"
@@ -250,6 +251,7 @@ like = ["llm train", "other"]
 """
 
 
+@pytest.mark.soak
 def test_arms_that_call_a_model(screen: Workspace) -> None:
     """Both read the same dossiers under the same views; another seed of the control is the noise floor."""
     with scripted_server.serving() as address:
@@ -288,6 +290,7 @@ def test_a_plan_needs_no_server(screen: Workspace) -> None:
     assert plan.tokens is None
 
 
+@pytest.mark.soak
 def test_an_arm_whose_server_is_dead_goes_on_at_a_new_address(screen: Workspace) -> None:
     """The address is no part of what is compared: the benchmark is the same one, and needs no --replace."""
     dead = "http://127.0.0.1:9/v1"

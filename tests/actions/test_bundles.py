@@ -264,7 +264,7 @@ def test_a_specification_that_no_page_could_read(other: Workspace, sent: bytes, 
     refused(other, with_manifest(sent, change), "the specification of its")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("part", "field"), [("evidence", "body"), ("evidence", "source"), ("call", "reply"), ("call", "key")])
 def test_evidence_and_calls_have_the_ids_of_what_they_say(workspace: Workspace, tmp_path: Path, part: str, field: str) -> None:
     """Another's id would stand in for that one in every later run."""

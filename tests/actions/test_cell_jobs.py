@@ -39,6 +39,7 @@ def list_jobs(workspace: Workspace) -> list[Job]:
     return job_control.list_jobs(workspace, ["cells"])
 
 
+@pytest.mark.soak
 def test_a_process_is_started_and_its_end_is_seen(workspace: Workspace, screen: Path) -> None:
     """It refuses the settings, which takes it a moment; tests/actions/test_cells.py makes datasets."""
     strict = LabelSettings(groups=GroupSettings(min_cells=1_000))

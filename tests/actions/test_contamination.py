@@ -106,6 +106,7 @@ def test_memory_and_reasoning_are_told_apart_at_300_rows(tmp_path: Path) -> None
     assert shares[CODED][0] == pytest.approx(1, abs=0.35)
 
 
+@pytest.mark.soak
 def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path: Path) -> None:
     workspace, labels = furnish(tmp_path / "w", 2, 3)
     found = asked_with_other_names(workspace, remembers(labels), "", arms=(CODED, ALONE))

@@ -278,6 +278,7 @@ def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(workspace: Worksp
     assert (probabilities(found[0][~own]) != probabilities(found[1][~own])).any()
 
 
+@pytest.mark.soak
 def test_along_genes_a_rebuilt_space_covers_nothing(workspace: Workspace, world: Screen) -> None:
     """A row may see no label of its own gene, so nothing is left to build that gene's vector from."""
     coresponse(workspace)
@@ -541,6 +542,7 @@ def test_weights_by_agreement_fall_with_the_distance_of_ranks(workspace: Workspa
     assert "scaled by how near its rank of this row is to the base's" in trace_of(workspace, made, found.index[0])["content"]
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_weights_by_support_are_off_unless_they_are_chosen(workspace: Workspace) -> None:
     knn(workspace, "knn", LOO)
@@ -666,6 +668,7 @@ def test_a_component_without_a_reference_is_named(workspace: Workspace, world: S
         fuse(workspace, "fused", "llm test", "second", reference="train", references={"llm test": "llm train"})
 
 
+@pytest.mark.soak
 def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(workspace: Workspace, world: Screen) -> None:
     knn(workspace, "knn")
     references = {"llm test": "llm train"}
@@ -705,6 +708,7 @@ def test_a_component_comes_back_and_fuses_to_the_same_run(workspace: Workspace, 
     assert "fused keeps the percentile of llm train here" in trace_of(workspace, made, expected[0])["content"]
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_what_is_no_fusion_of_that_base_is_refused(workspace: Workspace) -> None:
     knn(workspace, "knn", LOO)

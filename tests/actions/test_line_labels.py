@@ -195,6 +195,7 @@ def test_the_command_says_which_scores_it_prints(two: tuple[Workspace, Workspace
     assert "--axis pert" not in by_pert
 
 
+@pytest.mark.soak
 def test_a_report_names_the_headline(two: tuple[Workspace, Workspace], tmp_path: Path) -> None:
     place, out = tmp_path / "copy", tmp_path / "report.html"
     shutil.copytree(two[0].settings.workspace, place)

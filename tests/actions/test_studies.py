@@ -47,6 +47,7 @@ def test_an_ending_that_did_not_reach_the_store_is_the_cause(tmp_path: Path, mon
         run_to_end(workspace, request, spec, components=components, method=lambda _: method)
 
 
+@pytest.mark.soak
 def test_an_arm_that_another_process_makes_is_waited_for(tmp_path: Path) -> None:
     workspace, method, said = workspace_with(tmp_path, 8), Counting(), []
     spec, request = wish(workspace, method), RunRequest(method.name, "bmdm", rows="split=test", name="r")
@@ -108,6 +109,7 @@ def test_one_that_dies_before_its_first_arm_goes_on_with_all_that_was_chosen(
     assert request.rows == saved.spec.rows
 
 
+@pytest.mark.soak
 def test_a_study_goes_on_with_the_server_that_a_run_of_it_got_since(
     asked: tuple[Workspace, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

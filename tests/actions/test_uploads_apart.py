@@ -151,6 +151,7 @@ def test_every_task_gives_what_its_action_gives(shared: Workspace, monkeypatch: 
     assert here(shared, "prompts", [("p.csv", b"id,prompt\na,b\n")], {}) == 1
 
 
+@pytest.mark.soak
 @pytest.mark.filterwarnings("ignore")  # of anndata, which announces its own future
 def test_a_zipped_store_is_read_apart(shared: Workspace, tmp_path: Path) -> None:
     """zarr runs threads and an event loop, which the confined process has to allow."""

@@ -34,7 +34,7 @@ def values_of(file: CellFile) -> np.ndarray:
     return np.vstack([block if isinstance(block, np.ndarray) else block.toarray() for _, block in file.blocks(100)])
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("zarr_format", [2, 3])
 def test_a_zarr_store_is_read_as_the_same_cells(tmp_path: Path, zarr_format: int) -> None:
     obs = plain()["obs"].assign(

@@ -58,7 +58,7 @@ def test_more_than_the_file_can_hold_is_refused(tmp_path: Path, name: str, backe
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000  # kilobytes
 
 
-@pytest.mark.few(97)
+@pytest.mark.few(15)
 @pytest.mark.parametrize("backed", [True, False])
 @pytest.mark.parametrize("name", hostile.NO_CELLS)
 def test_what_is_no_file_of_cells_is_refused(tmp_path: Path, name: str, backed: bool) -> None:

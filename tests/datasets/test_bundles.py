@@ -236,6 +236,7 @@ def test_a_manifest_that_is_no_json(sound: bytes, text: bytes) -> None:
 Rows = list[dict[str, Any]]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("part", "change", "words"),
     [

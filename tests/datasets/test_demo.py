@@ -152,6 +152,7 @@ def scores(demo: Demo, run: DemoRun) -> tuple[float, float]:
     )
 
 
+@pytest.mark.soak
 def test_the_argued_debate_knows_something_and_the_collapsed_one_less() -> None:
     argued, collapsed = (np.array([scores(demo_of(seed), runs_of(demo_of(seed))[which]) for seed in SEEDS]) for which in (0, 1))
     assert ((argued > 0.55) & (argued < 0.67)).all()

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from core.actions import run_control
 from core.engine.journal import read_entries, read_progress
@@ -26,6 +27,7 @@ CAUSES = {"Unanswered", "Refused", "Malformed", "Truncated", "NoLogprobs", "Unre
 NUMBERS = ["pair_id", "p_de", "p_up_given_de", "prediction_up", "prediction_down"]
 
 
+@pytest.mark.soak
 def test_every_row_is_right_or_a_failure_with_its_cause_and_retry_mends_it(tmp_path: Path) -> None:
     good, workspace = workspace_with(tmp_path / "good", ROWS), workspace_with(tmp_path / "faulty", ROWS)
     method = Asking()

@@ -235,6 +235,7 @@ def test_a_transaction_fits_the_store_of_a_worker() -> None:
     assert 3 * BATCH_BYTES <= WORKER_STORE_MB << 20
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("megabytes", [4, pytest.param(24, marks=pytest.mark.soak)])
 def test_rows_too_long_for_the_memory_of_a_store_arrive_in_one_with_more(tmp_path: Path, megabytes: int) -> None:
     workspace, folder = begun(tmp_path)
@@ -286,6 +287,7 @@ def _stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: list[Any],
     return written, [*(each.map(str).to_numpy().tolist() for each in frames), *seen]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("most_rows", [1, 3])
 def test_a_long_journal_arrives_as_a_short_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_rows: int) -> None:
     texts = ("C) Knockdown does not affect it.", "Qb1 raises Hb1. It does. Therefore losing Qb1 leads to lower Hb1.", "a")

@@ -84,6 +84,7 @@ def test_the_identity_and_the_cache_do_not_depend_on_the_servers(tmp_path: Path)
     assert now.counts.spent == now.counts.cost  # what the checks cost is no part of the run
 
 
+@pytest.mark.soak
 def test_servers_join_and_leave_by_the_file(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, ROWS)
     file = tmp_path / "servers.txt"

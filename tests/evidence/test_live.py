@@ -112,7 +112,7 @@ async def everything(client: SourceClient, name: str, view: LabelView) -> list[E
     ]
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", TOOLS)
 def test_neither_answers_nor_requests_change_with_a_hidden_label(tmp_path: Path, name: str) -> None:
     flip = {row.pair_id: FLIPPED[row.label] for row in TRAINING[:3] if row.label}

@@ -149,7 +149,7 @@ def test_offline_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert len(server.requests) == came
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("source", TOOL_OF)
 @pytest.mark.parametrize("fault", ["busy", "unavailable", "error", "dropped", "hang", "garbage", "shape", "half"])
 def test_what_fails_in_passing_is_asked_again(tmp_path: Path, source: SiteName, fault: FaultName) -> None:
@@ -173,6 +173,7 @@ KINDS: dict[FaultName, type[SourceError]] = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("source", TOOL_OF)
 @pytest.mark.parametrize("fault", KINDS)
 def test_a_failure_is_typed_and_neither_kept_nor_told_as_evidence(tmp_path: Path, source: SiteName, fault: FaultName) -> None:

@@ -184,6 +184,7 @@ def test_a_folder_with_links_pipes_and_odd_names_is_listed_and_the_rest_imported
         assert by_name[name].message.endswith(words)
 
 
+@pytest.mark.soak
 def test_folders_nested_deeper_than_calls_and_paths_go(tmp_path: Path) -> None:
     here = os.open(tmp_path, os.O_RDONLY)
     for _ in range(2200):  # step by step: a call of the system takes 4,096 characters at most

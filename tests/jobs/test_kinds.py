@@ -101,7 +101,7 @@ DAMAGED = (
 
 
 @each_kind
-@pytest.mark.few(12)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("file", "content"), DAMAGED)
 def test_one_with_a_damaged_file_hides_no_other_and_is_resumed(
     kind: str, file: str, content: str, crashed: Workspace, started: list[str]
@@ -142,6 +142,7 @@ def test_a_folder_of_the_user_s_that_looks_like_a_job_is_left_alone(small_worksp
     assert sorted(screens.rglob("*")) == before
 
 
+@pytest.mark.soak
 def test_a_command_that_starts_a_process_ends_quietly(small_workspace: Workspace) -> None:
     command = [sys.executable, "-m", "core", "--workspace", str(small_workspace.settings.workspace)]
     command += ["run", "evidence_rules", "--dataset", "bmdm", "--detach"]
@@ -149,6 +150,7 @@ def test_a_command_that_starts_a_process_ends_quietly(small_workspace: Workspace
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.soak
 def test_runs_are_settled_in_the_store_by_every_command_but_their_worker(tmp_path: Path) -> None:
     workspace, run = killed_run(tmp_path)
 

@@ -319,6 +319,7 @@ def test_a_coordinator_asks_its_colleagues_who_have_tools_of_their_own() -> None
     assert {call.role for call in found.calls} == {"coordinator", "biology_expert"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("method", "n"),
     [(react.METHOD, 20), (coordinator.METHOD, 6)]

@@ -59,6 +59,7 @@ def test_sixteen_rows_at_once_and_then_once_more(tmp_path: Path) -> None:
         assert len(server.requests) == came
 
 
+@pytest.mark.soak
 def test_the_real_rates(tmp_path: Path) -> None:
     async def work(client: SourceClient) -> None:
         await asyncio.wait_for(asyncio.shield(asyncio.ensure_future(sixteen(client))), 3.5)
@@ -73,6 +74,7 @@ def test_the_real_rates(tmp_path: Path) -> None:
     assert 8 <= counts["pubmed"] <= 12  # three at 0, 1.05, 2.1 and 3.15 s
 
 
+@pytest.mark.soak
 def test_a_key_raises_pubmeds_rate_alone(tmp_path: Path) -> None:
     with testing.serve_fake_sources(ROWS_WORLD) as server:
         run_with_client(server, tmp_path, sixteen, rate_factor=2.0, api_key="sk-of-ncbi")
@@ -116,6 +118,7 @@ def test_processes_share_a_rate(tmp_path: Path) -> None:
             assert most_in_a_second(server.times(source)) <= 2 * allowed, source
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("file", ["none", "unusable", "deleted"])
 def test_without_a_file_this_process_still_keeps_the_rate(tmp_path: Path, file: str) -> None:
     folder: Path | None = tmp_path / "cache"

@@ -76,6 +76,7 @@ def test_headers_with_a_key(shown: str) -> None:
     assert "[key]" in Scrubber([SECRET])(text)
 
 
+@pytest.mark.soak
 @given(st.text(max_size=40))
 def test_what_holds_no_key_stays(text: str) -> None:
     assert Scrubber(["sk-0123456789-not-there"])(text) == text

@@ -53,6 +53,7 @@ def test_images_are_of_their_form(chart: go.Figure, form: printed.Form, begin: b
     assert printed.encode(chart, form, "Shares", CAPTION).startswith(begin)
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_a_png_has_300_dots_an_inch_and_says_so(chart: go.Figure) -> None:
     if printed.why_no_images():

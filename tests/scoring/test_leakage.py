@@ -149,6 +149,7 @@ def test_a_run_that_repeats_the_labels(screened: Workspace, axis: str) -> None:
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("split", "sign"), [("train", 1), ("test", 1), ("test", -1)])
 def test_count_only_posing_as_a_model(screened: Workspace, split: str, sign: int) -> None:
     """With other numbers than the control's, in its order or in the reverse one, with or without labels."""

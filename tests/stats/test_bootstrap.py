@@ -51,6 +51,7 @@ def loop(plan: ResamplingPlan, *runs: tuple[np.ndarray, np.ndarray]) -> np.ndarr
     return np.array(values).reshape(plan.resamples, len(runs), 3)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("unit", UNITS)
 def test_equals_a_loop_over_scikit_learn_with_the_same_weights(unit: ResamplingUnit) -> None:
     plan = ResamplingPlan(unit, seed=3, resamples=60)

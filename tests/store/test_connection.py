@@ -214,6 +214,7 @@ def write_and_read_in_threads(folder: Path, writes: int) -> Mixed:
     return Mixed(writers * writes, reads)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("when", ["inside", "after"])
 def test_a_killed_writer_leaves_the_store_as_before_or_after(tmp_path: Path, when: str) -> None:
     store = store_at(tmp_path)

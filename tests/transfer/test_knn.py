@@ -41,7 +41,7 @@ def test_equal_whatever_the_chunks_and_the_blocks(world: World) -> None:
         assert_equal_to_oracle(world)
 
 
-@pytest.mark.few(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("axis", ["gene", "pert", "both"])
 @pytest.mark.parametrize(
     ("k", "n_parts"), [(None, 5), (7, 80), *(pytest.param(*each, marks=pytest.mark.soak) for each in [(None, 80), (7, 5)])]

@@ -46,7 +46,7 @@ def test_the_first_visit_says_that_it_crashed_and_why(
 
 
 # Without the other studies, which are resumed as a benchmark is: those of `crashed` are of an imported run, which is never asked.
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", sorted({*MAKERS} - {"attribution", "contamination"}))
 def test_a_second_click_on_resume_starts_nothing_and_says_why(
     visit: Visit, small_workspace: Workspace, kind: str, monkeypatch: pytest.MonkeyPatch

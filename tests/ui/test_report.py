@@ -73,6 +73,7 @@ def downloads(app: AppTest) -> list[str]:
     return [button.label for button in app.get("download_button") if button.label.startswith("The ")]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("read_only", ["", "1"])
 def test_pages_and_pdfs_are_offered_where_a_browser_prints(
     visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch, read_only: str
@@ -103,6 +104,7 @@ def written(tmp_path: Path) -> tuple[Path, Path, hostile.Listener]:
         yield (*files, listener)
 
 
+@pytest.mark.few(1)
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.soak)])
 def test_files_opened_from_disk_ask_for_nothing_and_run_nothing_else(

@@ -40,7 +40,7 @@ def names_in(shared: SharedServer) -> list[bytes]:
     return [str(shared.workspace.settings.workspace).encode(), *(name.encode() for (name,) in rows)]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("page", PAGES_BY_ADDRESS)
 def test_who_has_not_signed_in_is_sent_the_sign_in_and_nothing_else(shared: SharedServer, page: str) -> None:
     with browsing(shared.address) as nobody:
@@ -171,7 +171,7 @@ def test_a_session_ends_with_its_cookie(shared: SharedServer) -> None:
                 time.sleep(0.2)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["clear_cache", "load_git_info", "set_run_on_save"])
 @pytest.mark.parametrize("email", [ADA, EVE, ""])
 def test_messages_that_no_page_sends_do_nothing(shared: SharedServer, email: str, kind: str) -> None:

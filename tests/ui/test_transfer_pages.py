@@ -64,6 +64,7 @@ def test_a_link_to_an_unknown_row_says_so(glance: Visit, little_demo: Workspace)
     assert "does not have the linked row" in app.warning[0].value
 
 
+@pytest.mark.soak
 def test_a_space_from_these_labels_is_not_offered(visit: Visit, little_copy: Workspace) -> None:
     spaces.embed(little_copy, "coresponse", "co", {"dataset": "simulated", "of": "gene", "columns": 4, "seed": 0})
     for page in ("neighbours", "fuse"):
@@ -191,6 +192,7 @@ def test_a_link_with_a_number_beyond_its_range_opens_with_the_default(
     assert (app.slider(key="folds").value, app.number_input(key="de_power").value) == (5, None)
 
 
+@pytest.mark.soak
 def test_presets_keep_and_bring_back_settings(visit: Visit, little_copy: Workspace) -> None:
     app = move(visit(little_copy, "fuse", run=LABELLED), w_de_knn=0.0, w_dir_knn=0.25)
     app.text_input(key="preset_name").input("quarter").run()

@@ -44,6 +44,7 @@ def test_a_file_a_person_and_all_have_their_limits(shared_server: Server) -> Non
         assert carl.upload(other, noise(0.5)) == 204
 
 
+@pytest.mark.soak
 def test_what_a_session_held_is_gone_when_it_ends(shared_server: Server) -> None:
     ada = Visitor(shared_server, ADA)
     with ada.socket() as opened:

@@ -69,6 +69,7 @@ def test_a_fusion_becomes_a_stop_with_its_weights(visit: Visit, fused_copy: Work
     assert stop.figure["title"].startswith("Weights of ")  # the plane, with the weights on screen
 
 
+@pytest.mark.soak
 def test_stops_are_worded_moved_and_taken_out_on_share(visit: Visit, little_copy: Workspace) -> None:
     run = the_run(little_copy, LABELLED)
     first = Stop(dataset=run.dataset, walk="Monday", title="one", address="./rows?row=a", run=run.id)

@@ -40,6 +40,7 @@ def counts_of(rows: list[Pair], graph: KnowledgeGraph, queries: list[Pair]) -> t
     return tier_label_sums(array.rows(codes[0]), known, array.edges), known
 
 
+@pytest.mark.soak
 @given(screens())
 @examples(25)
 def test_each_class_has_the_rows_that_are_retrieved_from_it(screen: tuple[list[Pair], KnowledgeGraph]) -> None:

@@ -16,6 +16,7 @@ from tests.ui.rows.test_claims import AtOnce
 from tests.ui.test_apptest import text_of
 
 
+@pytest.mark.soak
 def test_claims_by_rules_and_by_a_model_are_shown_apart(
     small_workspace: Workspace, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.actions import readings
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
@@ -12,6 +14,7 @@ from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of
 
 
+@pytest.mark.soak
 def test_points_are_shown_with_how_many_quotations_are_found(small_workspace: Workspace, visit: Visit) -> None:
     with serving() as url:
         readings.start_reading(small_workspace, SPEECHES, "debate", ReadingSettings(endpoint=url))

@@ -34,6 +34,7 @@ def test_without_labels_the_rate_is_said_to_be_the_judges_own(small_workspace: W
     assert texts["role"].tolist() == ["UP", "UP"]
 
 
+@pytest.mark.soak
 def test_a_rule_that_says_nothing_of_a_run_shows_no_rate_and_is_not_tried(small_workspace: Workspace, visit: Visit) -> None:
     with small_workspace.store.write() as db:
         db.execute("UPDATE trace_event SET kind = 'answer' WHERE kind = 'brief' OR kind = 'verdict'")
@@ -52,6 +53,7 @@ def test_numbers_of_a_built_in_rubric_lead_to_their_rows(small_workspace: Worksp
     assert [link.label for link in links] == ["1", "1"]  # UP, and all roles
 
 
+@pytest.mark.soak
 def test_labels_are_counted_by_role(small_workspace: Workspace, visit: Visit) -> None:
     rubrics.add(small_workspace, RUBRIC)
     sample = labels.draw_sample(small_workspace, RUBRIC, "debate", 12)

@@ -167,6 +167,7 @@ def test_a_row_that_is_under_way_is_drawn_and_a_lost_run_says_so(
     assert "This row failed" not in text_of(app)
 
 
+@pytest.mark.soak
 def test_a_row_whose_worker_was_killed_is_shown_as_any_job_and_resumed_once(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,6 +268,7 @@ def test_words_of_the_store_and_of_events_are_drawn_alike(small_workspace: Works
     assert following.drawing.remarks(replace(row, ending={"error": "<x>"})).count("&lt;x&gt;") == 1
 
 
+@pytest.mark.soak
 def test_a_pair_that_the_dataset_does_not_have_can_be_read_on_every_page(visit: Visit, small_workspace: Workspace) -> None:
     run = argued(small_workspace, "Nobody1", "Nothing2")
     for page in ("overview", "rows", "scores", "fuse", "compare", "neighbours", "arguments", "share", "data"):

@@ -22,6 +22,7 @@ def screen(workspace: Workspace) -> Path:
     return path
 
 
+@pytest.mark.soak
 def test_a_made_dataset_shows_its_screen(visit: Visit, workspace: Workspace, screen: Path) -> None:
     made = cells.label_cells(workspace, screen, LabelRequest("lab"), lambda _: None)
     app = visit(workspace, "data", tab="Import")

@@ -54,7 +54,7 @@ def test_without_a_finding_data_says_what_was_looked_for(visit: Visit, small_wor
     assert "checked for leaks" not in text_of(visit(small_workspace, "overview"))
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(("page", "tab"), [("overview", ""), ("data", "Spaces and leaks")])
 def test_a_reading_predicts_nothing_and_is_not_probed(visit: Visit, small_workspace: Workspace, page: str, tab: str) -> None:
     with serving() as url:

@@ -54,6 +54,7 @@ def test_a_benchmark_and_its_plan(visit: Visit, workspace_with_benchmarks: Works
     assert "Variances are from the benchmark's own runs" in text_of(app)
 
 
+@pytest.mark.soak
 def test_how_its_hypothesis_stands(visit: Visit, workspace_with_benchmarks: Workspace) -> None:
     """A result that was not recorded, since the benchmark was killed before it could, is recorded by one press."""
     spec = parse_benchmark(CLAIMED.replace('name = "b"', 'name = "claimed"'))
@@ -114,6 +115,7 @@ def test_one_is_started_and_resumed(visit: Visit, workspace_with_benchmarks: Wor
     assert "line 7: folds.k is 1" in app.error[0].value.replace("\\", "")
 
 
+@pytest.mark.soak
 def test_one_whose_server_is_dead_says_so_on_the_page(visit: Visit, workspace_with_benchmarks: Workspace) -> None:
     """A real process: it fails as soon as it asks which models there are."""
     app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark")

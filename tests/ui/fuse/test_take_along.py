@@ -108,6 +108,7 @@ def test_report_and_slides_hold_it_as_their_author_wants(
         assert [data["content"]["outcome"] is not None for data in data_in(file)] == has_labels
 
 
+@pytest.mark.soak
 def test_a_site_of_a_fusion_leads_to_it(fused_demo: Workspace, tmp_path: Path) -> None:
     fused, other = tmp_path / "fused", tmp_path / "other"
     write_site(fused_demo, FUSED, fused)

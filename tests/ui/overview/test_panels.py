@@ -34,6 +34,7 @@ def test_a_dead_run_is_told_at_once_settled_in_the_background_and_can_be_resumed
     assert "Resume" in [button.label for button in launch.button]
 
 
+@pytest.mark.soak
 def test_a_reader_sees_that_a_run_is_dead_on_every_page_and_nothing_is_written(
     visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ def test_the_address_names_the_columns(visit: Visit, little_demo: Workspace) -> 
     assert "mean" in table_of(visit, little_demo, columns="no column")
 
 
+@pytest.mark.soak
 def test_cost_needs_a_price_and_tokens(visit: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "cost" not in table_of(visit, little_copy)
     run = the_run(little_copy, LABELLED)

@@ -68,6 +68,7 @@ def test_nothing_was_made_yet_and_what_is_missing_is_said(
     assert not finetunes.list_all(here)
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("installed")
 def test_it_is_started_from_the_page(visit: Visit, here: Workspace) -> None:
     app = visit(here, "run", tab="Fine-tune")

@@ -46,6 +46,7 @@ def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit
     assert (kept.servers, kept.token_budget, kept.concurrency, kept.rows_in_flight) == (url, 1_000_000, 3, 3)
 
 
+@pytest.mark.soak
 def test_requests_whose_answer_nobody_read_are_told(visit: Visit, tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 8)
     with serving_prompt_only(workspace) as (run, _):
@@ -91,6 +92,7 @@ def test_an_emptied_server_is_the_present_one(visit: Visit, tmp_path: Path, monk
     assert asked == [(run.id, NOWHERE)]
 
 
+@pytest.mark.soak
 def test_a_run_may_go_on_on_a_cluster(visit: Visit, tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 8)
     with serving_prompt_only(workspace) as (run, _):

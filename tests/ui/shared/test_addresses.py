@@ -23,6 +23,7 @@ def test_an_old_link_keeps_its_parameters_but_the_tab() -> None:
     assert present_address("/rows", "run=a") == ""
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_the_first_visitor_of_a_server_may_follow_an_old_link(open_tab: OpenTab, demo_copy: Workspace) -> None:
     with serving(demo_copy.settings.workspace) as server:

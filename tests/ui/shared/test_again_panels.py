@@ -104,6 +104,7 @@ def test_an_edited_text_is_asked_with(visit: Visit, world: World, monkeypatch: p
     assert plan.arms[0].spec.options["repeats"] == 2
 
 
+@pytest.mark.soak
 def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     request = AgainRequest(world.run.id, world.row, (MOVES,), {}, judge_only=True, endpoint=world.url)
     ask_again.ask_again(world.workspace, ask_again.plan_again(world.workspace, request))

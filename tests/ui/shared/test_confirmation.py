@@ -107,6 +107,7 @@ def test_a_space_is_built_and_deleted(visit: Visit, small_workspace: Workspace) 
     assert confirmation_of(app) == ("Deleted mine.", ["Changes"])
 
 
+@pytest.mark.soak
 def test_a_space_leads_to_its_neighbours_without_what_neighbours_shows_anyway(visit: Visit, small_workspace: Workspace) -> None:
     """A default in the address is taken out of it again, which would be one more step for the browser's "back"."""
     imports.import_upload(small_workspace, worlds.pack("descriptions"), "desc.json")
