@@ -26,24 +26,9 @@ WALKS = {
 @pytest.mark.soak
 @pytest.mark.parametrize(("file", "words"), WALKS.items())
 def test_a_further_setting_of_each_record_passes_the_walk(file: str, words: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-n",
-        "0",
-        "-m",
-        "",
-        "-p",
-        "tests.further_settings",
-        "-p",
-        "no:cacheprovider",
-        "-k",
-        words,
-    ]
+    plugins = ["-p", "tests.further_settings", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-n", "0", *plugins, "-m", "", "-k", words, file]
     apart = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    found = subprocess.run(
-        [*command, "", "-k", words, file], cwd=REPOSITORY, env=apart, capture_output=True, text=True, check=False
-    )
+    found = subprocess.run(command, cwd=REPOSITORY, env=apart, capture_output=True, text=True, check=False)
     # Not by its exit status: a page's computation that goes on as the process ends may abort it.
     assert re.search(r"^\d+ passed(?!.*(failed|error))", found.stdout, re.MULTILINE), found.stdout[-4_000:]
