@@ -51,6 +51,7 @@ def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspac
     ]
 
 
+@pytest.mark.soak
 def test_a_model_reads_claims_and_is_held_against_the_rules(small_workspace: Workspace) -> None:
     """The scripted reader finds "Pa regulates Ga" as the rules do; in the row of Gb it invents a quotation as well."""
     place = small_workspace.settings.workspace
@@ -74,7 +75,7 @@ def test_a_model_reads_claims_and_is_held_against_the_rules(small_workspace: Wor
     assert "both find 7 (100%)" in said
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("judge", ["rule", "model"])
 def test_labels_of_people_correct_the_reader(small_workspace: Workspace, judge: str) -> None:
     """By the labels one brief with a claim lies among those without: of 8 that have one the reader finds 7."""

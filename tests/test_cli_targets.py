@@ -43,6 +43,7 @@ def test_train_evaluate_table_list_and_delete(tmp_path: Path) -> None:
     assert core_json(tmp_path, "targets", "list") == {"targets": []}
 
 
+@pytest.mark.soak
 def test_another_split_than_the_trained_one_is_refused(tmp_path: Path) -> None:
     core_json(tmp_path, *TRAIN)
     split = {"train_conditions": ["A"], "val_conditions": ["B"], "test_conditions": ["C"]}

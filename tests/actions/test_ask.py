@@ -63,6 +63,7 @@ def test_an_unknown_pair_is_a_row_of_its_run_and_none_of_the_dataset(small_works
     assert [run.name for run in ask.list_ad_hoc_runs(small_workspace, dataset.id)] == [again.run.name, found.run.name]
 
 
+@pytest.mark.soak
 def test_ids_that_would_be_the_same_are_not(small_workspace: Workspace) -> None:
     with serving() as url:
         first, second = asked(small_workspace, url, "A_B", "C"), asked(small_workspace, url, "A", "B_C")
@@ -207,6 +208,7 @@ def test_the_command_prints_the_argument_and_its_numbers(small_workspace: Worksp
     assert "does not exist" in failed.err
 
 
+@pytest.mark.soak
 def test_the_command_prints_the_argument_if_nobody_could_listen(
     small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

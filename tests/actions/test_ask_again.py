@@ -95,6 +95,7 @@ def test_a_card_that_matters_is_outside_of_the_noise(world: World) -> None:
     assert "outside the range of asking again (p 0.008, after Holm over both numbers 0.016; 5 against 5 askings)" in lines[4]
 
 
+@pytest.mark.soak
 def test_a_card_that_does_not_matter_is_inside(world: World) -> None:
     found = world.ask(without=("base_rates",), judge_only=True)
     assert [each.is_outside for each in found.answers] == [False, False]
@@ -134,6 +135,7 @@ def test_nothing_changed_is_asked_once_for_all_changes(world: World) -> None:
     ]
 
 
+@pytest.mark.soak
 def test_the_whole_debate_is_held_again(world: World) -> None:
     found = world.ask(without=("base_rates",), repeats=2)
     assert found.changed is not None
@@ -223,6 +225,7 @@ def test_a_page_starts_workers_of_their_own(world: World, monkeypatch: pytest.Mo
     assert begun == [first, f"resumed {first} on {world.url}", second]
 
 
+@pytest.mark.soak
 def test_the_command_says_what_it_found(world: World, tmp_path: Path) -> None:
     place, asked = world.workspace.settings.workspace, ("again", "argued", world.row, "--judge-only", "--endpoint", world.url)
     printed = core_json(place, *asked, "--without", MOVES)

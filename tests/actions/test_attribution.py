@@ -73,6 +73,7 @@ def test_arms_are_ordinary_runs_that_name_their_parent(asked: tuple[Workspace, A
     assert done.requests == 2 * ROWS * (len(made) - 1)
 
 
+@pytest.mark.soak
 def test_what_is_done_is_not_asked_again(asked: tuple[Workspace, Asked]) -> None:
     """No server listens any more: the second time every arm is found, and the command prints the same numbers."""
     workspace, done = asked

@@ -164,6 +164,7 @@ def test_a_killed_benchmark_goes_on(screen: Workspace) -> None:
     assert benchmarks.find_benchmark(screen, spec, methods_with(voting)).runs == saved.runs
 
 
+@pytest.mark.soak
 def test_what_is_refused(screen: Workspace) -> None:
     spec = parse_benchmark(FUSED)
     benchmarks.run_benchmark(screen, spec)

@@ -150,6 +150,7 @@ def test_rows_that_are_other_pairs_here_are_rejected(tmp_path: Path, sent: bytes
     assert {row[1] for row in stored(workspace, "debate")["trace_event"]} == {"Pa_Gb", "Pb_Ga"}
 
 
+@pytest.mark.soak
 def test_the_dataset_has_to_be_of_its_organism(tmp_path: Path, sent: bytes) -> None:
     workspace = open_workspace(Settings(workspace=tmp_path / "de"))
     rows = [["Pa", "Ga", "1", "train"], ["Pa", "Gb", "0", "train"]]
@@ -159,6 +160,7 @@ def test_the_dataset_has_to_be_of_its_organism(tmp_path: Path, sent: bytes) -> N
     refused(workspace, sent, "not in this workspace", dataset="nothing")
 
 
+@pytest.mark.soak
 def test_of_two_datasets_that_know_its_rows_the_same_one_is_taken(other: Workspace, sent: bytes) -> None:
     more = cases.as_csv(["id", "pert", "gene"], [["Pc_Gc", "Pc", "Gc"], ["Pd_Gd", "Pd", "Gd"]])
     for content, name in ((cases.TRAIN, "a.csv"), (more, "b.csv")):
@@ -173,6 +175,7 @@ def test_of_two_datasets_that_know_its_rows_the_same_one_is_taken(other: Workspa
         assert db.execute("SELECT d.name FROM run r JOIN dataset d ON d.id = r.dataset").fetchall() == [("also",)]
 
 
+@pytest.mark.soak
 def test_the_file_that_a_run_was_made_from_changes_nothing_after_its_bundle(
     other: Workspace, small_workspace: Workspace, sent: bytes
 ) -> None:
@@ -398,6 +401,7 @@ def test_a_submission_takes_the_place_of_a_run_of_the_engine_and_its_journal(wor
     assert not made.run_folder(key).exists
 
 
+@pytest.mark.soak
 def test_a_journal_without_its_run_is_not_covered_up(workspace: Workspace) -> None:
     made = answered(workspace)
     sent = bundles.build_bundle(made, "r").content

@@ -88,6 +88,7 @@ def test_the_same_again_changes_nothing(workspace: Workspace, screen: Path) -> N
     assert other.record["labels"] != first.record["labels"]
 
 
+@pytest.mark.soak
 def test_lost_tables_come_back(workspace: Workspace, screen: Path) -> None:
     made = make(workspace, screen)
     folder = cells.screen_folder(workspace, dataset_of(workspace))
@@ -173,6 +174,7 @@ def test_what_is_refused_writes_nothing(workspace: Workspace, tmp_path: Path, sc
     assert not (workspace.settings.data / "cells").exists()
 
 
+@pytest.mark.soak
 def test_commands_describe_and_label(tmp_path: Path, screen: Path) -> None:
     place = tmp_path / "commands"
     found = core_json(place, "cells", "describe", str(screen))

@@ -25,6 +25,7 @@ from tests.llm.canned import serving as canned
 NOBODY = "http://127.0.0.1:9/v1"
 
 
+@pytest.mark.soak
 def test_servers_that_differ_or_are_silent_are_named(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 3)
     with serving() as one, serving() as two, serving(Script(logprobs="left out")) as other:

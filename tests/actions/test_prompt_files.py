@@ -77,7 +77,7 @@ def run_named(workspace: Workspace, name: str) -> Run:
         return runs.find(db, name)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("answers", ["letters", "logprobs"])
 @pytest.mark.parametrize("form", [csv_of, jsonl_of])
 def test_the_prompts_of_a_file_are_asked_as_they_stand(
@@ -226,6 +226,7 @@ def test_a_killed_run_goes_on_with_the_kept_file(tmp_path: Path) -> None:
     assert asked_by(many, run, prompts) == {key: {prompt} for key, prompt in prompts.items()}
 
 
+@pytest.mark.soak
 def test_without_the_kept_file_a_run_stops_and_says_so(workspace: Workspace, server: str) -> None:
     file = PromptFile("mine.csv", csv_of(ASKED))
     prompt_files.keep(workspace, file)

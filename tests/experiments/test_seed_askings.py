@@ -109,6 +109,7 @@ def test_every_seed_of_a_debate_is_an_asking(asked: Workspace) -> None:
     assert within_rows(one) == pytest.approx(within_rows(found))
 
 
+@pytest.mark.soak
 def test_runs_that_are_named_are_compared_on_the_rows_that_all_have(asked: Workspace) -> None:
     found = report(asked, "three", "some")
     with asked.store.read() as db:
@@ -168,6 +169,7 @@ def test_an_answer_that_could_not_be_read_is_none(asked: Workspace, monkeypatch:
     assert noise.answers["P(DE)"].within_rows.value < 2 * before
 
 
+@pytest.mark.soak
 def test_a_pair_that_the_dataset_does_not_have(asked: Workspace) -> None:
     with scripted_server.serving(Script(answer=answer_moved_by(MOVES, effect=15, noise=8))) as url:
         options = {"rounds": 0, "tools": MOVES, "seeds": "1,2"}
@@ -178,6 +180,7 @@ def test_a_pair_that_the_dataset_does_not_have(asked: Workspace) -> None:
     assert askings_lines(found)
 
 
+@pytest.mark.soak
 def test_the_command_prints_the_same(asked: Workspace) -> None:
     printed = core_json(asked.settings.workspace, "seeds", "three")
     found = askings_json(report(asked, "three"))

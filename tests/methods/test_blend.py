@@ -40,6 +40,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return worlds.template(tmp_path_factory.mktemp("furnished"), worlds.furnish)
 
 
+@pytest.mark.soak
 def test_runs_are_merged_with_their_parents(workspace: Workspace, furnished: Path) -> None:
     place = worlds.copied(furnished, workspace)
     knn = launch.start(place, RunRequest("knn", options={"spaces": "near"}, name="knn"))

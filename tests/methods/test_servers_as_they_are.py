@@ -266,6 +266,7 @@ def test_what_is_refused_for_good_is_not_repeated(met: dict[str, Met]) -> None:
         assert met[f"refused: {name}"].asked <= met["plain"].asked, name
 
 
+@pytest.mark.few(3)
 def test_tokens_are_those_that_the_server_counted(met: dict[str, Met]) -> None:
     for name, each in met.items():
         assert (name, each.tokens) == (name, each.counted)

@@ -17,6 +17,7 @@ from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of
 
 
+@pytest.mark.soak
 def test_without_labels_the_rate_is_said_to_be_the_judges_own(small_workspace: Workspace, visit: Visit) -> None:
     rubrics.add(small_workspace, RUBRIC)
     app = visit(small_workspace, "arguments", run="debate", rubric=RUBRIC.name)

@@ -19,6 +19,7 @@ def fill(app: AppTest, key: str, text: str) -> None:
     next(field for field in (*app.text_input, *app.text_area) if field.key == key).set_value(text)
 
 
+@pytest.mark.soak
 def test_the_published_ladder_by_one_click(visit: Visit, little_copy: Workspace) -> None:
     app = press(visit(little_copy, "experiments", tab="Ledger"), "Import the published ladder")
     assert not app.exception

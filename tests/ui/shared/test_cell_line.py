@@ -24,7 +24,7 @@ def text_of(app: object) -> str:
     return "\n".join(str(element.proto) for element in app.main)  # type: ignore[attr-defined]
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("page", ["overview", "scores", "compare"])
 def test_scores_are_named(visit: Visit, line: Workspace, page: str) -> None:
     app = visit(line, page, dataset="k562", run="llm test")

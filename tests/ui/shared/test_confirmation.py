@@ -62,6 +62,7 @@ def test_changes_of_a_run_are_confirmed(visit: Visit, small_workspace: Workspace
     assert confirmation_of(app) == (f"Deleted <b>other</b> with its {run.done} rows.", ["Changes"])
 
 
+@pytest.mark.soak
 def test_undo_says_what_went(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "data", tab="History")
     chosen = next(key for key in app.selectbox(key="undo_which").options if "train.csv" in key)
@@ -127,6 +128,7 @@ def test_the_demo_leads_to_its_rows(visit: Visit, small_workspace: Workspace) ->
     assert confirmation_of(app) == ("Made the simulated demo: 3 runs.", ["Open rows"])
 
 
+@pytest.mark.soak
 def test_a_fetch_leads_to_what_it_brought(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     content = cases.as_csv(["id", "pert", "gene"], [["Pd_Gd", "Pd", "Gd"]])
 

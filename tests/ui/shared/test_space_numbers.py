@@ -92,6 +92,7 @@ def test_until_they_are_there_the_page_says_so(visit: Visit, little_copy: Worksp
     assert "The missing numbers are being computed" in shown(visit(little_copy, "data", tab="Spaces and leaks"))
 
 
+@pytest.mark.soak
 def test_a_weight_asks_for_nothing_new(computing: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     app = computing(little_copy, "fuse", run=LABELLED)
     run_until(app, "permuted vectors 0.250")
@@ -101,6 +102,7 @@ def test_a_weight_asks_for_nothing_new(computing: Visit, little_copy: Workspace,
     assert "permuted vectors 0.250" in shown(app)
 
 
+@pytest.mark.soak
 def test_failing_is_said(computing: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(space_numbers.cuts, "predict_cuts", None)
     run_until(computing(little_copy, "neighbours"), "could not be computed: the log says why")
