@@ -195,6 +195,7 @@ def test_rows_of_an_ad_hoc_run_are_refused(small_workspace: Workspace) -> None:
         attribution.plan_attribution(small_workspace, AttributionRequest(run.name, "", (), 1))
 
 
+@pytest.mark.soak
 def test_what_cannot_be_asked_again_is_refused(asked: tuple[Workspace, Asked]) -> None:
     workspace, _ = asked
 

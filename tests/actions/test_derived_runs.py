@@ -657,6 +657,7 @@ def test_percentiles_against_labelled_rows_by_brute_force(workspace: Workspace) 
     assert run.id in made.parents
 
 
+@pytest.mark.soak
 def test_a_component_without_a_reference_is_named(workspace: Workspace, world: Screen) -> None:
     knn(workspace, "knn")
     with pytest.raises(InputError, match="component llm test: has no reference run on labelled rows"):

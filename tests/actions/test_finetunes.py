@@ -70,6 +70,7 @@ def test_without_torch_nothing_is_begun_and_the_file_that_brings_it_is_named(
     assert log_of(here) == []
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("installed")
 def test_it_is_started_fails_with_its_cause_and_can_be_resumed(here: Workspace) -> None:
     folder = finetunes.start(here, REQUEST)

@@ -41,6 +41,7 @@ def test_recall_counts_each_word_of_the_label_as_often_as_it_has_it() -> None:
     assert rouge_1_recall("mTORC1 signaling", "signalling by mTORC1") == 0.5  # without stemming
 
 
+@pytest.mark.soak
 def test_every_set_has_a_row_and_those_without_a_description_no_score(tmp_path: Path, file: Path) -> None:
     pytest.importorskip("rouge_score", reason="requirements-gene-sets.txt is not installed")
     place = tmp_path / "workspace"

@@ -396,7 +396,7 @@ def beating(stage: Stage) -> Iterator[None]:
     folder.heartbeat.write_bytes(kept)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("how", ["read-only", "a reader"])
 def test_who_only_reads_changes_nothing_and_asks_no_server(stage: Stage, counted: ModelServer, how: str) -> None:
     """What is raised where there is nothing to read is no matter here."""

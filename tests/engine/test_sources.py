@@ -38,6 +38,7 @@ def seen(workspace: Workspace, run: Run, row: str = "Qb0_Hb0") -> list[tuple[str
         return [(one["tool"], one["status"], one["source"]) for one in evidence.of_row(db, run.id, row)]
 
 
+@pytest.mark.soak
 def test_a_run_asks_public_sources_once_and_another_takes_what_they_said(tmp_path: Path) -> None:
     with testing.serve_fake_sources(WORLD) as server, serving() as url:
         net = server.settings()

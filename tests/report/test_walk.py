@@ -93,6 +93,7 @@ def test_a_report_has_the_stops_of_its_walk_through(walked: Workspace) -> None:
         assert "http://localhost:8501/fuse?w=0.5" in text
 
 
+@pytest.mark.soak
 def test_commands_list_export_and_delete(walked: Workspace, tmp_path: Path) -> None:
     place = walked.settings.workspace
     assert core_json(place, "report", "walk", "list") == {"walks": [{"name": "Monday", "dataset": "bmdm", "stops": 3}]}

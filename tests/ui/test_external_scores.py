@@ -26,7 +26,7 @@ def test_what_it_does_not_rank_is_said_and_has_no_number(visit: Visit, small_wor
     assert "no score for an effect" in text_of(app)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("page", ["overview", "scores", "compare", "fuse", "share"])
 def test_pages_show_it(visit: Visit, small_workspace: Workspace, run: str, page: str) -> None:
     app = visit(small_workspace, page, run=run)

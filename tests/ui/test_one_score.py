@@ -107,6 +107,7 @@ def test_what_if_says_what_its_intervals_allow_for_where_the_run_alone_has_none(
     assert explorer_view.content_of(app)["reach"]["mean"]["said"].startswith(sentences.TWO_WAY)
 
 
+@pytest.mark.soak
 def test_compare_scores_both_alike_and_says_how(glance: Visit, fused_demo: Workspace) -> None:
     app = glance(fused_demo, "compare", run=FUSED, baseline=the_run(fused_demo, LABELLED).id)
     assert f"Both are scored {sentences.UNSEEN} ({INSIDE})." in text_of(app)

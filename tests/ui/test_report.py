@@ -58,6 +58,7 @@ def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, little
     assert reports.saved_reports(little_copy) == {}
 
 
+@pytest.mark.soak
 def test_an_unknown_row_is_named_and_a_reader_saves_nothing(
     visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,7 @@ from tests.ui.test_apptest import drawn, numbers, press, text_of, the_run
 TEST = "simulated debate test"
 
 
+@pytest.mark.soak
 def test_neighbours_shows_the_priors_that_the_command_gives(glance: Visit, little_demo: Workspace) -> None:
     dataset = component_loader.default_dataset(little_demo, None)
     with little_demo.store.read() as db:

@@ -79,6 +79,7 @@ def test_nothing_is_clipped(opened: tuple[Page, View]) -> None:
     assert {width: lasting_faults(page, width) for width in WIDTHS} == {width: [] for width in WIDTHS}
 
 
+@pytest.mark.soak
 def test_nothing_keeps_anybody_out(opened: tuple[Page, View]) -> None:
     """In the light, and when the system has gone dark."""
     page, _ = opened

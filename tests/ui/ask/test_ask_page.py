@@ -59,6 +59,7 @@ def argued(workspace: Workspace, pert: str = "Pa", gene: str = "Ga") -> str:
         return ask.ask(workspace, question, begin=run_control.work_on).run.id
 
 
+@pytest.mark.soak
 def test_a_pair_is_asked_of_the_simulated_server_and_shown(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "ask", answered_by="scripted")
     assert "No questions yet" in text_of(app)

@@ -40,6 +40,7 @@ def workspace_with_benchmarks(workspace: Workspace, made: Path) -> Workspace:
     return worlds.copied(made, workspace)
 
 
+@pytest.mark.soak
 def test_a_benchmark_and_its_plan(visit: Visit, workspace_with_benchmarks: Workspace) -> None:
     app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="b")
     assert not app.exception

@@ -46,6 +46,7 @@ def save(workspace: Workspace, plan: AttributionPlan) -> None:
     attribution.save_attribution(workspace, plan)
 
 
+@pytest.mark.soak
 def test_the_attribution_that_was_just_started_is_shown(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence_tab, "start_apart", save)
     older, newer = (

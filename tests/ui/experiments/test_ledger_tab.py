@@ -33,6 +33,7 @@ def test_the_published_ladder_by_one_click(visit: Visit, little_copy: Workspace)
     assert len(app.get("plotly_chart")) == 1
 
 
+@pytest.mark.soak
 def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, little_copy: Workspace) -> None:
     a, b = (the_run(little_copy, name).id for name in (A, B))
     app = visit(little_copy, "experiments", tab="Ledger", ledger_planned_a=a, ledger_planned_b=b, ledger_level="other")

@@ -63,6 +63,7 @@ def test_a_link_to_neighbours_leaves_defaults_out(visit: Visit, fused_copy: Work
     assert link_parameters(dataset, others) == {"power": "2.5", "protocol": "leave-one-out"}
 
 
+@pytest.mark.soak
 def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, fused_copy: Workspace) -> None:
     base, knn = (the_run(fused_copy, name) for name in (LABELLED, KNN))
     fused = save_fusion(fused_copy, FusionSettings(base.id, (knn.id,), (0.25,), (0.5,)), "fused")

@@ -63,6 +63,7 @@ def expected(workspace: Workspace, power: float = 2.0) -> tuple[float, float]:
     return float(de), float(direction)
 
 
+@pytest.mark.soak
 def test_the_spaces_tab_has_the_mean_of_ten_cuts_and_its_null(computing: Visit, little_copy: Workspace) -> None:
     de, direction = expected(little_copy)
     text = run_until(computing(little_copy, "data", tab="Spaces and leaks"), "0.250 ± 0.000")
