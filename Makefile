@@ -16,7 +16,7 @@ test: .venv/dev.ok .venv-inspect/ok
 # `test` leaves it out.
 test-serve: .venv/dev.ok .venv-serve/ok .venv-train/ok .venv/models.ok
 	$(BIN)/python -m pytest $(if $(shell command -v nvidia-smi),-n 0,-n 2 --dist loadfile) --durations 0 tests/serve
-	$(BIN)/python -m pytest -m 'torch and not soak' tests
+	OMP_NUM_THREADS=$$(nproc) $(BIN)/python -m pytest --dist loadfile -m 'torch and not soak' tests
 
 # The long tests at full strength: all parts, or `make soak PART=kills`. Each prints its figures and takes up to 30 minutes.
 PART ?= variants $(patsubst soak/test_%.py,%,$(wildcard soak/test_*.py))

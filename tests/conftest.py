@@ -70,7 +70,8 @@ class MarkVariants:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(MarkVariants())
     # Else the threads of each worker, and of each process it starts, wait for those of the others.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
     _work_in_memory(config)
 
 
