@@ -114,7 +114,8 @@ def request_of(
 ) -> TrainingRequest:
     """Return the request for chosen settings. file: of cells, "" for the simulator. split: a published one."""
     source = replace(training.source, file=file, seed=training.seed)
-    return replace(training, models=models, source=source, split=split)
+    drawn = training.kind if split is None else TrainingRequest().kind  # a published split leaves none to draw
+    return replace(training, kind=drawn, models=models, source=source, split=split)
 
 
 def missing_packages(model: RankingModel) -> tuple[str, ...]:

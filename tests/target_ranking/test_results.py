@@ -15,7 +15,7 @@ from core.target_ranking import results
 from core.target_ranking.evaluate import EvaluationRequest, by_model, evaluate
 from core.target_ranking.metrics import AT_K, KS
 from core.target_ranking.reading import ReadCells
-from core.target_ranking.request import check_request
+from core.target_ranking.request import check_request, request_of
 from core.target_ranking.results import ALL_GENES, RankingFolder, list_folders, prepare, train
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import (
@@ -137,6 +137,12 @@ def test_a_wrong_or_missing_part_is_said(tmp_path: Path, prepared: tuple[ReadCel
     with pytest.raises(InputError, match=r"3 conditions of the split split\.json have no cells"):
         prepare(replace(other, split=published))
     del prepared
+
+
+def test_a_published_split_leaves_no_kind_to_draw() -> None:
+    published = Split(("A",), ("B",), ("C",), "file", source="split.json")
+    asked = [request_of(replace(cases.request(), kind=kind), "", {}, published) for kind in ("hard", "compositional")]
+    assert asked[0] == asked[1]
 
 
 @pytest.mark.soak
