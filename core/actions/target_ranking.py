@@ -74,7 +74,7 @@ def evaluate_saved(
     pools = None if request.candidates is None else read_candidates(request.candidates, split.test)
     report(0.0, "reading the cells")
     cells = read_source(training.source).cells
-    folder.refuse_other_cells(cells)
+    folder.refuse_other_cells(cells.sha256())
     result = evaluate(models, cells, split, request, training.seed, pools, report)
     with workspace.change("evaluate target ranking", name) as (_, detail):
         saved = folder.write_evaluation(request, result)

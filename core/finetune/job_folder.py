@@ -114,7 +114,7 @@ class FinetuneFolder:
 
 def list_folders(path: Path) -> list[FinetuneFolder]:
     """Return the fine-tunes in a folder, the latest started first."""
-    found = [FinetuneFolder(entry) for entry in path.iterdir()] if path.is_dir() else []
+    found = [FinetuneFolder(entry) for entry in path.glob("[!.]*")]
     return sorted((each for each in found if each.exists), key=_start_key, reverse=True)
 
 

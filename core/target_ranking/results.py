@@ -28,7 +28,6 @@ from core.jobs.folder import JobFolder, read_json, write_json
 from core.jobs.state import JobStatus, status_of
 from core.records import from_json, to_json
 from core.target_ranking.evaluate import Evaluation, EvaluationRequest, evaluate
-from core.target_ranking.expression import ExpressionSet
 from core.target_ranking.metrics import KS
 from core.target_ranking.models.base import MANIFEST as MODEL_MANIFEST
 from core.target_ranking.models.base import FitSettings, FittedModel, fit_model, load_model, read_manifest
@@ -99,14 +98,14 @@ class RankingFolder:
 
         Raise InputError for other cells than those that a model or a checkpoint here was trained on.
         """
+        sha256 = read.cells.sha256()
         if self.saved_models() or (self.path / CHECKPOINTS).exists():
-            self.refuse_other_cells(read.cells)
-        data = {"split": to_json(split), "notes": list(read.notes), "sha256": read.cells.sha256()}
-        write_json(self.path / "data.json", data)
+            self.refuse_other_cells(sha256)
+        write_json(self.path / "data.json", {"split": to_json(split), "notes": list(read.notes), "sha256": sha256})
 
-    def refuse_other_cells(self, cells: ExpressionSet) -> None:
-        """Raise InputError for other cells than those on which the training began."""
-        if _read(self.path / "data.json")["sha256"] != cells.sha256():
+    def refuse_other_cells(self, sha256: str) -> None:
+        """Raise InputError if this is not the hash of the cells on which the training began."""
+        if _read(self.path / "data.json")["sha256"] != sha256:
             raise InputError(
                 f"{self.request().source.name}: its cells are not those on which the training of {self.name} began, expected the "
                 "same; train anew under another name, or with --replace"
@@ -167,7 +166,7 @@ class RankingFolder:
 
 def list_folders(path: Path) -> list[RankingFolder]:
     """Return the target rankings in a folder, the latest started first."""
-    folders = [RankingFolder(entry) for entry in path.iterdir()] if path.is_dir() else []
+    folders = [RankingFolder(entry) for entry in path.glob("[!.]*")]
     existing = [folder for folder in folders if folder.exists]
     return sorted(existing, key=lambda folder: ((folder.path / "request.json").stat().st_mtime, folder.name), reverse=True)
 

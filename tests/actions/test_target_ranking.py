@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core import file_io
 from core.actions import backups, target_ranking
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
@@ -86,6 +87,15 @@ def test_models_are_not_evaluated_on_other_cells(workspace: Workspace, monkeypat
     with pytest.raises(InputError, match="its cells are not those"):
         target_ranking.evaluate_saved(workspace, "small", EvaluationRequest("targets"))
     assert len(folder.evaluations()) == 1
+
+
+def test_what_a_killed_deletion_left_is_no_ranking(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = train(workspace)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(file_io.shutil, "rmtree", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        folder.remove()
+    assert target_ranking.list_all(workspace) == []
+    assert target_ranking.create(workspace, cases.request()).saved_models() == ()
 
 
 def test_states(workspace: Workspace) -> None:

@@ -44,7 +44,7 @@ def _with_notice_of_run(workspace: Workspace, job: Job) -> Job:
     """Return a job with what the run that its process makes now waits for."""
     if job.pid is None or job.waits_for:
         return job
-    folders = (RunFolder(path) for path in (workspace.settings.data / RUNS).glob("*"))
+    folders = (RunFolder(path) for path in (workspace.settings.data / RUNS).glob("[!.]*"))
     said = [last_heartbeat(folder) or {} for folder in folders if is_fresh(folder) and not folder.done.exists()]
     notices = [each["notice"] for each in said if each.get("pid") == job.pid and each.get("notice")]
     return replace(job, waits_for="; ".join(notices))
