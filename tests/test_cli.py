@@ -153,6 +153,7 @@ def test_read_only_from_the_environment(small_workspace: Workspace) -> None:
     assert "reading only" in done.err
 
 
+@pytest.mark.soak
 def test_score_compare_and_leakage(little_demo: Workspace) -> None:
     place = little_demo.settings.workspace
     score = core_json(place, "score", "simulated debate")

@@ -46,6 +46,7 @@ def test_coverage_hops_and_published_numbers_stand_beside(found: dict[str, Any])
     assert {each["method"]: each["de"] for each in found["published"]}["GAT"] == 0.53
 
 
+@pytest.mark.soak
 def test_rows_of_a_line_from_the_training_rows_of_another(place: Path, found: dict[str, Any]) -> None:
     other = core_json(place, "baselines", "--dataset", "k562", "--train-on", "hepg2")
     assert (other["dataset"], other["training"], other["rows"]) == ("k562", "hepg2", 60)

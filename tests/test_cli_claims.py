@@ -25,6 +25,7 @@ def import_regulation(workspace: Workspace) -> None:
     assert import_upload(workspace, pack, "collectri.json").kind == "regulation"
 
 
+@pytest.mark.soak
 def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
     assert "no pack" in core(place, "rubric", "run", "claims", "debate").out

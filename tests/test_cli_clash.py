@@ -9,6 +9,7 @@ from tests.commands import core, core_json
 from tests.fakes.scripted import Script, serving, write_reply
 
 
+@pytest.mark.soak
 def test_points_are_counted_by_side_and_outcome_and_chosen(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
     assert "neither rule nor pattern" in core(place, "rubric", "run", "clash", "debate", "--judge", "rule").err

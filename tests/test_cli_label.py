@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from core.actions import labels, rubrics
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
@@ -13,6 +15,7 @@ from tests.commands import core, core_json
 RUBRIC = Rubric("names-a-pathway", "Does the text name a pathway?")
 
 
+@pytest.mark.soak
 def test_label_draws_exports_and_imports(small_workspace: Workspace, tmp_path: Path) -> None:
     place = small_workspace.settings.workspace
     rubrics.add(small_workspace, RUBRIC)

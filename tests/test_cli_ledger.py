@@ -20,6 +20,7 @@ def place(demo_copy: Workspace) -> Path:
     return demo_copy.settings.workspace
 
 
+@pytest.mark.soak
 def test_a_hypothesis_from_registration_to_verdict(place: Path) -> None:
     assert core_json(place, "ledger", "list") == {"hypotheses": [], "sentences": []}
     claim = ("--hypothesis", "Arguing helps", "--prediction", "the mean rises", "--smallest", "0.01")

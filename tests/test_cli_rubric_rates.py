@@ -19,6 +19,7 @@ def asked(small_workspace: Workspace) -> Workspace:
     return small_workspace
 
 
+@pytest.mark.soak
 def test_rates_and_worth_of_a_pattern(asked: Workspace) -> None:
     place = asked.settings.workspace
     rates = core_json(place, "rubric", "rate", "program", "debate")

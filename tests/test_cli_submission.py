@@ -36,13 +36,18 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, server: str) -> Path:
-    """Runs on eight test rows: a debate, a prompt_only and a rule set; nobody changes it."""
-    workspace = workspace_with(tmp_path_factory.mktemp("made"), ROWS)
-    folder = workspace.settings.workspace
-    for method in ("debate", "prompt_only", "react", "coordinator"):
-        core_json(folder, "run", method, "--name", method, "--endpoint", server, "--rows", "split=test")
-    core_json(folder, "run", "evidence_rules", "--name", "rules", "--rows", "split=test")
+    """A debate on eight test rows; nobody changes it."""
+    folder = workspace_with(tmp_path_factory.mktemp("made"), ROWS).settings.workspace
+    core_json(folder, "run", "debate", "--name", "debate", "--endpoint", server, "--rows", "split=test")
     return folder
+
+
+@pytest.fixture(scope="module")
+def others(made: Path, server: str) -> None:
+    """Runs of the other methods beside it."""
+    for method in ("prompt_only", "react", "coordinator"):
+        core_json(made, "run", method, "--name", method, "--endpoint", server, "--rows", "split=test")
+    core_json(made, "run", "evidence_rules", "--name", "rules", "--rows", "split=test")
 
 
 def rows_of(place: Path, run: str) -> dict[str, RowResult]:
@@ -88,6 +93,7 @@ def test_a_debate_comes_back_as_it_was(made: Path, tmp_path: Path, track: str) -
 
 
 @pytest.mark.soak
+@pytest.mark.usefixtures("others")
 @pytest.mark.parametrize("agent", ["react", "coordinator"])
 def test_an_agents_run_comes_back_as_it_was_and_is_the_same_again(made: Path, tmp_path: Path, agent: str) -> None:
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
@@ -114,6 +120,7 @@ def tools_in(file: Path) -> set[str]:
 
 
 @pytest.mark.soak
+@pytest.mark.usefixtures("others")
 def test_track_a_has_a_column_for_each_seed(made: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.zip"
     result = packaged(made, "prompt_only", "A", out)
@@ -130,6 +137,7 @@ def test_track_a_has_a_column_for_each_seed(made: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.usefixtures("others")
 def test_a_run_without_a_prompt_is_not_packaged(made: Path, tmp_path: Path) -> None:
     out = tmp_path / "rules.zip"
     done = core(made, "package", "rules", "--track", "B", "--out", str(out), "--json")
@@ -143,6 +151,7 @@ def test_a_run_without_a_prompt_is_not_packaged(made: Path, tmp_path: Path) -> N
     assert words.startswith("rules: not packaged\n1 error\n  prompt_missing: prompt.txt: not in the zip")
 
 
+@pytest.mark.soak
 def test_texts_that_have_changed_since_are_no_longer_the_prompt(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +166,7 @@ def test_texts_that_have_changed_since_are_no_longer_the_prompt(
 
 
 @pytest.mark.soak
+@pytest.mark.usefixtures("others")
 def test_a_fusion_of_runs_with_prompts_has_theirs_and_their_tools(made: Path, tmp_path: Path) -> None:
     out, place = tmp_path / "both.zip", tmp_path / "copy"
     shutil.copytree(made, place)

@@ -20,6 +20,7 @@ def _models() -> Iterator[None]:
         yield
 
 
+@pytest.mark.soak
 def test_train_evaluate_table_list_and_delete(tmp_path: Path) -> None:
     made = core_json(tmp_path, *TRAIN)
     assert (made["name"], made["state"], made["models"]) == ("small", "done", ["fallen", "fallen_trained"])

@@ -86,6 +86,7 @@ def test_a_disk_without_a_workspace(disk: Path) -> None:
     assert "the file system is read-only; choose another place, or mount it for writing" in done.err
 
 
+@pytest.mark.soak
 def test_a_run_whose_worker_was_killed_is_crashed_there_too(small_workspace: Workspace, tmp_path: Path) -> None:
     """The store still says that it is running, and cannot be told otherwise."""
     place = small_workspace.settings.workspace

@@ -220,6 +220,7 @@ def test_the_command_prints_the_argument_if_nobody_could_listen(
     assert [done.out.count(f"{role}, brief:") for role in ("EFFECT", "NULL", "UP", "DOWN")] == [1, 1, 1, 1]
 
 
+@pytest.mark.soak
 def test_the_command_prints_answers_that_come_whole(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     listen = ask.listen
 

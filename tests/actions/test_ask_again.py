@@ -208,6 +208,7 @@ def test_one_that_was_interrupted_goes_on(world: World) -> None:
         report_again(db, world.row, made[0])
 
 
+@pytest.mark.soak
 def test_a_page_starts_workers_of_their_own(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
 
@@ -267,6 +268,7 @@ def test_what_cannot_be_asked_again_is_refused(world: World) -> None:
         launch.resolve(world.workspace, RunRequest("debate_again", options={"run": "argued"}, model="scripted", seed=3))
 
 
+@pytest.mark.soak
 def test_a_row_is_asked_again_as_its_run_was_unless_other_settings_are_chosen(world: World) -> None:
     file = world.workspace.settings.data / ENDPOINT_FILE
     file.write_text(f'[[endpoint]]\naddress = "{world.url}"\ntemperature = 0.3\nlimit_name = "max_tokens"\n')

@@ -187,6 +187,7 @@ def test_an_attribution_goes_on_with_the_server_that_it_was_started_with(
         refuse_meeting_seeds(far, 3)
 
 
+@pytest.mark.soak
 def test_rows_of_an_ad_hoc_run_are_refused(small_workspace: Workspace) -> None:
     with scripted_server.serving() as address:
         question = Question("Nobody1", "Ga", endpoint=address, model="scripted", options={"tools": "gene_class", "rounds": 0})

@@ -137,6 +137,7 @@ def test_what_a_file_may_say(text: str, words: str) -> None:
         parse_benchmark(text)
 
 
+@pytest.mark.soak
 def test_what_is_refused_before_anything_is_made(screen: Workspace) -> None:
     with pytest.raises(InputError, match=r"arm 'LLM [+] kNN': of the method fusion, but the rule is about the level 'embedding'"):
         benchmarks.run_benchmark(screen, spec_of(CLAIMED + 'level = "embedding"\n'))

@@ -146,6 +146,7 @@ def test_a_view_holds_no_label_of_the_rows_perturbation_or_gene(screen: Workspac
     assert not result.difference.known
 
 
+@pytest.mark.soak
 def test_a_killed_benchmark_goes_on(screen: Workspace) -> None:
     """The first cut's run is cut short: the second try asks for the rows that are missing, and for no other run again."""
     voting = Voting(stop_after=10)

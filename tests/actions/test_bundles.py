@@ -140,6 +140,7 @@ def test_rows_that_the_dataset_does_not_know_are_rejected(small_workspace: Works
     assert there["note"] == []
 
 
+@pytest.mark.soak
 def test_rows_that_are_other_pairs_here_are_rejected(tmp_path: Path, sent: bytes) -> None:
     workspace = open_workspace(Settings(workspace=tmp_path / "train only"))
     import_upload(workspace, cases.TRAIN, "train.csv")
@@ -202,6 +203,7 @@ def family(other: Workspace) -> Workspace:
     return other
 
 
+@pytest.mark.soak
 def test_parents_that_are_not_here_keep_their_names(family: Workspace, small_workspace: Workspace) -> None:
     made = bundles.build_bundle(family, "mixed")
     assert made.problems == [Problem("parents", "warning", (), "made from base, second, which have bundles of their own")]
@@ -225,6 +227,7 @@ def test_parents_that_are_not_here_keep_their_names(family: Workspace, small_wor
         assert list(lineage.missing_parents(db, line).values()) == ["second"]
 
 
+@pytest.mark.soak
 def test_a_parent_is_not_replaced_by_its_child(family: Workspace) -> None:
     sent = bundles.build_bundle(family, "mixed").content
     runs.delete(family, "mixed")
@@ -282,6 +285,7 @@ def test_evidence_and_calls_have_the_ids_of_what_they_say(workspace: Workspace, 
     assert brought(colleague, content).new
 
 
+@pytest.mark.soak
 def test_a_note_of_another_run_is_not_taken(other: Workspace, small_workspace: Workspace) -> None:
     runs.add_note(small_workspace, "debate", None, "mine")
     content = bundles.build_bundle(small_workspace, "debate").content
@@ -345,6 +349,7 @@ def test_an_api_key_does_not_leave(workspace: Workspace) -> None:
         bundles.build_bundle(keyed, "r")
 
 
+@pytest.mark.soak
 def test_a_run_that_is_not_finished_travels_as_far_as_it_is(workspace: Workspace, tmp_path: Path) -> None:
     made = workspace_with(workspace.settings.workspace, 8)
     run = run_control.start(made, wish(made, Counting()), "r", fast(), begin=lambda *_: None)

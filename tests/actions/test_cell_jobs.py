@@ -60,6 +60,7 @@ def test_a_dataset_is_made_once_at_a_time(workspace: Workspace, screen: Path) ->
         cells.start_labels(workspace, str(screen), LabelRequest("screen", LabelSettings()), HERE)
 
 
+@pytest.mark.soak
 def test_a_dataset_that_is_there_was_made(small_workspace: Workspace) -> None:
     write_case(small_workspace.settings.workspace / "screen.h5ad")
     with pytest.raises(StateError, match="dataset 'bmdm' exists"):

@@ -67,6 +67,7 @@ def test_the_score_is_that_of_the_ranks(small: Workspace, tmp_path: Path) -> Non
     assert (lacking["p_de"], lacking["p_up_given_de"], list(lacking["flags"])) == (0.5, 0.5, ["not_predicted"])
 
 
+@pytest.mark.soak
 def test_importing_twice_changes_nothing_and_undo_brings_it_back(small: Workspace, tmp_path: Path) -> None:
     path = table(tmp_path / "model.csv", {("A", "G"): 0.9, ("A", "H"): 0.5, ("B", "G"): -0.4, ("B", "H"): 0.1})
     first = import_predictions(small, path, PredictionOptions())
@@ -83,6 +84,7 @@ def test_importing_twice_changes_nothing_and_undo_brings_it_back(small: Workspac
     assert import_predictions(small, path, PredictionOptions()).new
 
 
+@pytest.mark.soak
 def test_other_labels_make_another_run(small: Workspace, tmp_path: Path) -> None:
     """The maps would be others, so the same file is another run; its name is taken."""
     path = table(tmp_path / "model.csv", {("A", "G"): 0.9, ("A", "H"): 0.5, ("B", "G"): -0.4, ("B", "H"): 0.1})

@@ -74,6 +74,7 @@ def test_a_file_becomes_a_dataset_with_its_record_and_tables(workspace: Workspac
     assert len(one) == 160
 
 
+@pytest.mark.soak
 def test_the_same_again_changes_nothing(workspace: Workspace, screen: Path) -> None:
     first = make(workspace, screen)
     before = files_of(workspace)
@@ -101,6 +102,7 @@ def test_lost_tables_come_back(workspace: Workspace, screen: Path) -> None:
     assert doctor.examine(workspace.settings).cells == []
 
 
+@pytest.mark.soak
 def test_undo_removes_rows_and_tables(workspace: Workspace, screen: Path) -> None:
     make(workspace, screen)
     undo(workspace, "screen.h5ad")

@@ -75,6 +75,7 @@ def test_a_run_whose_server_died_goes_on_at_another_and_stays_the_same_run(tmp_p
     assert (kept.servers, kept.concurrency, kept.rows_in_flight, kept.timeout_s) == (url, 3, 3, fast().timeout_s)
 
 
+@pytest.mark.soak
 def test_a_run_whose_budget_is_spent_goes_on_with_more(tmp_path: Path) -> None:
     with serving() as url:
         workspace, run = budget_run(tmp_path, url)

@@ -126,6 +126,7 @@ def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path
     assert dict(saved.runs) == dict(found.runs)
 
 
+@pytest.mark.soak
 def test_what_cannot_be_asked_says_what_cannot_be_known(tmp_path: Path) -> None:
     workspace = open_workspace(Settings(workspace=tmp_path, author="tester"))
     worlds.furnish(workspace)
@@ -136,6 +137,7 @@ def test_what_cannot_be_asked_says_what_cannot_be_known(tmp_path: Path) -> None:
         contamination.plan_contamination(workspace, ContaminationRequest("llm train"))
 
 
+@pytest.mark.soak
 def test_arms_that_a_method_lacks_are_refused(asked: tuple[Workspace, str]) -> None:
     workspace, address = asked
     options = {"seeds": "1", "shots": 2}

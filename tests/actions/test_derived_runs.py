@@ -525,6 +525,7 @@ def test_weights_by_support_are_those_of_the_definition(workspace: Workspace, by
     assert "The weight of a kNN is scaled by the support of its prior of this row." in content
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("world")
 def test_weights_by_agreement_fall_with_the_distance_of_ranks(workspace: Workspace) -> None:
     knn(workspace, "knn", LOO)
@@ -752,6 +753,7 @@ def knn_spec(workspace: Workspace, **more: object) -> RunSpec:
     return launch.resolve(workspace, RunRequest("knn", options=options, rows="split=test"))
 
 
+@pytest.mark.soak
 def test_a_worker_refuses_another_space_than_planned(workspace: Workspace, world: Screen) -> None:
     planned = knn_spec(workspace)
     run_control.start(workspace, planned, "engine", ExecutionSettings(), begin=lambda *_: None)

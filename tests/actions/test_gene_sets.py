@@ -63,6 +63,7 @@ def test_every_set_has_a_row_and_those_without_a_description_no_score(tmp_path: 
     assert table["rouge1_recall"].fillna(-1).tolist() == pytest.approx([2 / 3, 0, -1])
 
 
+@pytest.mark.soak
 def test_a_call_that_fails_is_counted_and_scores_nothing(tmp_path: Path, file: Path) -> None:
     pytest.importorskip("rouge_score", reason="requirements-gene-sets.txt is not installed")
     with serving(Script(faults=Faults(empty=1))) as url:

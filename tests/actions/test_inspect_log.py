@@ -47,6 +47,7 @@ def test_what_a_viewer_shows_is_in_its_place(small_workspace: Workspace) -> None
     assert (header["status"], header["eval"]["model"], header["eval"]["dataset"]["samples"]) == ("success", "some/model", 4)
 
 
+@pytest.mark.soak
 def test_a_row_that_failed_is_an_error_and_comes_back_as_none(small_workspace: Workspace, tmp_path: Path) -> None:
     with small_workspace.change("test", "failure") as (db, _):
         db.execute(

@@ -164,6 +164,7 @@ def test_a_wrong_file_says_where_and_nothing_is_stored(small_workspace: Workspac
     assert (stored(small_workspace), samples(small_workspace)) == ([], [])
 
 
+@pytest.mark.soak
 def test_a_text_of_another_sample_is_refused(small_workspace: Workspace) -> None:
     sample = fill(small_workspace)
     with small_workspace.store.read() as db:

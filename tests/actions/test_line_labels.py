@@ -32,6 +32,8 @@ from tests.commands import core
 from tests.derived import save_fusion, save_knn
 from tests.engine.methods import Counting
 
+pytestmark = pytest.mark.soak  # its two worlds take longer than most files; tests/engine/test_blinded.py has smaller ones
+
 PERTS, GENES = [f"P{i}" for i in range(12)], [f"G{i}" for i in range(8)]
 TEST, FOLDS, LOO = (EvaluationProtocol(kind, 2) for kind in ("test", "folds", "loo"))  # type: ignore[arg-type]
 
@@ -94,7 +96,6 @@ def test_the_two_differ_in_labels_of_test_rows_alone(two: tuple[Workspace, Works
     assert differs.sum() > 6
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("run", ["test", "folds", "loo", "fused"])
 def test_no_prediction_sees_a_test_label(two: tuple[Workspace, Workspace], run: str) -> None:
     one, other = (rows_of(workspace, run) for workspace in two)
@@ -104,7 +105,6 @@ def test_no_prediction_sees_a_test_label(two: tuple[Workspace, Workspace], run: 
     assert one["p_de"].nunique() > 5
 
 
-@pytest.mark.soak
 def test_a_kept_training_label_matters(two: tuple[Workspace, Workspace], tmp_path_factory: pytest.TempPathFactory) -> None:
     """The guard of the tests here: had a label of training been another, the kNN would be another."""
     workspace = line_with(tmp_path_factory.mktemp("guard"), 1)
@@ -146,9 +146,8 @@ def test_a_space_of_labels_is_made_from_training_rows(two: tuple[Workspace, Work
     assert hashes[0] == hashes[1]
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("labels", ["all", "blinded", "folds", "auto"])
-@pytest.mark.parametrize("rows", ["split=test", "split=train;sample=9", pytest.param("", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("rows", ["split=test", "split=train;sample=9", ""])
 def test_label_views_hold_training_rows_alone(two: tuple[Workspace, Workspace], labels: str, rows: str) -> None:
     names = []
     for workspace in two:
@@ -174,7 +173,6 @@ def test_means_over_training_rows_see_no_test_label(two: tuple[Workspace, Worksp
     np.testing.assert_array_equal(means[0].p_up, means[1].p_up)
 
 
-@pytest.mark.soak
 def test_scores_are_of_test_labels(two: tuple[Workspace, Workspace]) -> None:
     labels = []
     for workspace in two:
@@ -195,7 +193,6 @@ def test_the_command_says_which_scores_it_prints(two: tuple[Workspace, Workspace
     assert "--axis pert" not in by_pert
 
 
-@pytest.mark.soak
 def test_a_report_names_the_headline(two: tuple[Workspace, Workspace], tmp_path: Path) -> None:
     place, out = tmp_path / "copy", tmp_path / "report.html"
     shutil.copytree(two[0].settings.workspace, place)

@@ -66,6 +66,7 @@ def test_settings_hold_addresses_as_they_are_read_and_files_by_their_whole_path(
         launch.execution_settings(workspace, RunRequest("prompt_only", endpoint="no-such-file"), method)
 
 
+@pytest.mark.soak
 def test_the_commands_show_each_server(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 6)
     with serving() as one, serving() as two:

@@ -257,6 +257,7 @@ def test_a_hash_leads_nowhere_else(workspace: Workspace) -> None:
         prompt_files.read_kept(workspace, "../desk.duckdb")
 
 
+@pytest.mark.soak
 def test_a_submission_holds_the_prompts_that_were_asked(workspace: Workspace, tmp_path: Path, server: str) -> None:
     long = "word " * (A_PROMPT_TOKENS // 6)  # four of them are too long for one prompt, each is not
     prompts = {key: f"{prompt}{long}" for key, prompt in ASKED.items()}

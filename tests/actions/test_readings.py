@@ -131,6 +131,7 @@ def test_what_it_costs_is_said_beforehand(read: Workspace, tmp_path: Path) -> No
     assert measured == {"again": (True, True), "unknown": (False, False)}
 
 
+@pytest.mark.soak
 def test_the_passages_of_finished_readings_are_found_by_row(read: Workspace, server: str, tmp_path: Path) -> None:
     workspace = copy_of(read, tmp_path)
     settings = ReadingSettings("marked", passage=True)
@@ -247,7 +248,7 @@ def test_a_reading_is_among_runs_and_not_among_predictions(read: Workspace) -> N
 REFUSED = "run reading: a reading of texts by judge_rubric, without predictions; expected a run that predicts"
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -295,6 +296,7 @@ def test_a_method_that_reads_gets_no_labels(read: Workspace) -> None:
     assert sum(map(len, context.texts.of_row.values())) == TEXTS
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("unit", "seqs", "words"), [("verdict", 2, "a verdict of JUDGE"), ("row", 1, "everything that was written")]
 )

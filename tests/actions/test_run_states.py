@@ -103,6 +103,7 @@ def test_the_log_of_a_run_says_that_it_crashed_and_why(killed: tuple[Workspace, 
     assert (found["status"], found["cause"], found["lines"][-1]) == ("crashed", cause, "Killed: out of memory")
 
 
+@pytest.mark.soak
 def test_a_busy_store_keeps_no_reader_from_the_state(killed: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch) -> None:
     workspace, run = killed
 
@@ -169,6 +170,7 @@ def test_a_run_that_is_taken_up_again_is_awaited_until_its_worker_begins(tmp_pat
     assert (status(workspace, run).counts.done, status(workspace, run).counts.failed) == (3, 0)
 
 
+@pytest.mark.soak
 def test_a_folder_that_cannot_be_read_is_said_to_be_so_and_hides_no_other_run(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 4)
     method = Counting()

@@ -52,6 +52,7 @@ def test_equal_runs_give_equal_bytes(small_workspace: Workspace) -> None:
     assert names[-1] == "debate-site/index.html"
 
 
+@pytest.mark.soak
 def test_the_command_writes_a_folder_once(small_workspace: Workspace, tmp_path: Path) -> None:
     folder, out = small_workspace.settings.workspace, tmp_path / "out"
     shown = core_json(folder, "report", "site", "debate", "--out", str(out))

@@ -97,6 +97,7 @@ def resumed(workspace: Workspace, kind: str, saved: Any, monkeypatch: pytest.Mon
     return found[0]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_that_dies_before_its_first_arm_goes_on_with_all_that_was_chosen(
     kind: str, asked: tuple[Workspace, str], monkeypatch: pytest.MonkeyPatch
@@ -132,6 +133,7 @@ def test_a_study_goes_on_with_the_server_that_a_run_of_it_got_since(
     assert (request.endpoint, request.concurrency) == (address, 3)
 
 
+@pytest.mark.soak
 def test_the_start_of_a_running_study_is_not_written_over(asked: tuple[Workspace, str], monkeypatch: pytest.MonkeyPatch) -> None:
     workspace, address = asked
     saved = start_apart_in_vain(workspace, "attribution", monkeypatch, endpoint=address)

@@ -67,6 +67,7 @@ def test_wrong_input_writes_nothing(workspace: Workspace, tmp_path: Path) -> Non
         assert files_in(workspace) == []
 
 
+@pytest.mark.soak
 def test_models_are_evaluated_again_with_another_mask_unit_and_pool(workspace: Workspace, tmp_path: Path) -> None:
     folder = train(workspace)
     pool = tmp_path / "pool.txt"
@@ -132,6 +133,7 @@ def test_a_failure_is_recorded_and_the_training_goes_on_later(workspace: Workspa
     assert folder.is_complete
 
 
+@pytest.mark.soak
 def test_a_backup_holds_what_is_trained(workspace: Workspace, tmp_path: Path) -> None:
     train(workspace)
     target_ranking.create(workspace, cases.request("begun"))

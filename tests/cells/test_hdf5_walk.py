@@ -45,7 +45,7 @@ def test_whoever_leaves_the_file_is_refused(tmp_path: Path, name: str) -> None:
     assert "secret" not in str(refused.value).replace("secrets.toml", "")
 
 
-@pytest.mark.few(21)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("backed", [True, False])
 @pytest.mark.parametrize("name", hostile.TOO_LARGE)
 def test_more_than_the_file_can_hold_is_refused(tmp_path: Path, name: str, backed: bool) -> None:

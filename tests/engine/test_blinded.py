@@ -170,7 +170,7 @@ def test_nothing_changes_with_a_hidden_label(made: dict[str, World], method: str
     assert hidden == first
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", PREDICTING)
 def test_something_changes_with_a_visible_label(made: dict[str, World], method: str) -> None:
     """A method that reads no label at all would fail here: an exception, to be stated in this place.

@@ -109,6 +109,7 @@ def test_the_reporter_ingests_no_more_than_the_journal_has_for_sure(tmp_path: Pa
     assert list(found(workspace)[1]) == IDS[:1]
 
 
+@pytest.mark.soak
 def test_lines_that_are_gone_are_not_missed_when_others_take_their_place(tmp_path: Path) -> None:
     """A power cut took the second of two rows, which were in the store; the worker that goes on finishes others."""
     workspace, folder = begun(tmp_path)

@@ -53,6 +53,7 @@ def recorded(workspace: Workspace, run: Run) -> Run:
         return runs.find(db, run.id)
 
 
+@pytest.mark.soak
 def test_a_worker_is_told_to_pause_to_go_on_and_to_end(tmp_path: Path) -> None:
     with slow_run(tmp_path) as (workspace, run):
         live = status(workspace, run)

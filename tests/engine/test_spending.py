@@ -124,6 +124,7 @@ def test_what_failed_was_paid_for_as_the_server_counted_it(tmp_path: Path) -> No
     assert run.spent_tokens == counts["tokens"]
 
 
+@pytest.mark.soak
 def test_spending_that_cannot_be_written_down_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_self: SpendingLog, _outcome: Outcome) -> None:
         raise OSError(28, "No space left on device")

@@ -257,6 +257,7 @@ def test_a_run_whose_surroundings_changed_stops(change: str, tmp_path: Path) -> 
     assert "start a new run" in run.cause
 
 
+@pytest.mark.soak
 def test_a_method_that_needs_a_server_says_so(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 2)
     run = run_control.start(workspace, wish(workspace, Asking(), model="m"), "r", fast(), begin=here(Asking()))

@@ -207,6 +207,7 @@ def test_a_404_is_nothing_known_only_where_a_site_answers_so(tmp_path: Path) -> 
         assert (found.status, found.source[:7]) == ("empty", "STRING ")
 
 
+@pytest.mark.soak
 def test_a_source_that_asks_for_time_is_left_alone_by_all(tmp_path: Path) -> None:
     async def work(client: SourceClient) -> list[Evidence]:
         await ask(client, "literature", "Jak1")

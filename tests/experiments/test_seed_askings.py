@@ -118,6 +118,7 @@ def test_runs_that_are_named_are_compared_on_the_rows_that_all_have(asked: Works
     assert (found.seeds.rows, found.askings) == (len(shared), ("three", "three", "three", "some"))
 
 
+@pytest.mark.soak
 def test_what_is_no_asking_of_the_same_is_refused(asked: Workspace) -> None:
     with pytest.raises(InputError, match="runs three and other: differ in more than their seeds"):
         report(asked, "three", "other")

@@ -29,6 +29,7 @@ def folder(tmp_path: Path) -> Iterator[FinetuneFolder]:
         signal.signal(one, handler)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("command", "ending"), [("cancel", ("stopped", STOPPED)), ("run", ("interrupted", INTERRUPTED))])
 def test_a_person_stops_it_and_a_signal_interrupts_it(
     folder: FinetuneFolder, command: Command, ending: tuple[str, str], monkeypatch: pytest.MonkeyPatch

@@ -224,6 +224,7 @@ def test_who_waits_in_vain_for_another_to_resume_is_told(small_workspace: Worksp
         job_control.resume(small_workspace, of_kind(small_workspace, "targets"))
 
 
+@pytest.mark.soak
 def test_a_run_that_waits_for_its_worker_can_be_stopped(small_workspace: Workspace) -> None:
     folder = MAKERS["run"](small_workspace)
     folder.heartbeat.unlink()
@@ -256,6 +257,7 @@ def test_a_done_one_is_left_alone_and_a_damaged_one_is_listed(small_workspace: W
     assert "its files cannot be read" in job.cause
 
 
+@pytest.mark.soak
 def test_the_commands_show_every_kind(crashed: Workspace, started: list[str]) -> None:
     place = crashed.settings.workspace
     listed = commands.core_json(place, "jobs", "list")["jobs"]

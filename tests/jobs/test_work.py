@@ -68,6 +68,7 @@ def test_one_that_was_killed_is_waited_for_until_it_lets_go(folder: JobFolder) -
     assert [process for _, process in read_steps(folder)] == [str(pid)] * 3
 
 
+@pytest.mark.soak
 def test_one_that_is_stopped_by_a_signal_lives_and_goes_on(folder: JobFolder) -> None:
     """As on a laptop that sleeps: no heartbeat for a while, and nobody else may take its place."""
     pid = begin(folder, STEPS)
@@ -85,6 +86,7 @@ def test_one_that_is_stopped_by_a_signal_lives_and_goes_on(folder: JobFolder) ->
     assert [int(step) for step, _ in read_steps(folder)] == list(range(STEPS))
 
 
+@pytest.mark.soak
 def test_a_person_ends_it_and_a_signal_interrupts_it(folder: JobFolder) -> None:
     pid = begin(folder, 10_000)
     stop(folder)

@@ -241,7 +241,7 @@ def test_the_same_answer_is_read_alike_however_it_is_wrapped(met: dict[str, Met]
         assert (name, met[name].answers, met[name].asked) == (name, plain.answers, plain.asked)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_what_fails_for_now_is_asked_for_again(met: dict[str, Met]) -> None:
     for name in AT_FIRST:
         again = met[f"{name} at first"]

@@ -43,6 +43,7 @@ async def at_once(client: SourceClient, rows: Sequence[Pair]) -> list[str]:
     return [item.status for items in found for item in items]
 
 
+@pytest.mark.soak
 def test_sixteen_rows_at_once_and_then_once_more(tmp_path: Path) -> None:
     faster = 7.0  # 7, 7 and 21 requests a second
     with testing.serve_fake_sources(ROWS_WORLD) as server:
@@ -96,6 +97,7 @@ run_with_client(server, Path(sys.argv[2]), lambda client: at_once(client, ROWS[i
 """
 
 
+@pytest.mark.soak
 def test_processes_share_a_rate(tmp_path: Path) -> None:
     with testing.serve_fake_sources(ROWS_WORLD) as server:
         command = [sys.executable, "-c", OTHER, server.address, str(tmp_path)]
@@ -272,6 +274,7 @@ class OwnClock:
         await task
 
 
+@pytest.mark.soak
 @examples(30)
 @given(
     per_s=st.sampled_from([0.5, 1.0, 3.0]),

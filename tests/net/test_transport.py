@@ -173,6 +173,7 @@ def test_no_client_is_opened_for_a_server_that_may_not_be_asked() -> None:
         open_http_client("http://127.0.0.1:9/v1", ServerAccess(only_listed=True))
 
 
+@pytest.mark.soak
 def test_an_answer_that_began_and_does_not_end_is_not_worth_a_retry() -> None:
     with serve_in_thread(answer, "test") as address:
         silent = get(address, "/hang", timeout_s=0.1)

@@ -21,6 +21,7 @@ def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.soak
 def test_published_graph_features_say_little_of_an_effect(place: Path) -> None:
     assert core_json(place, "score", "graph")["de"]["estimate"] == pytest.approx(0.51, abs=0.002)
     found = core_json(place, "ablation", "run", "graph_features")

@@ -87,6 +87,7 @@ class Words(HTMLParser):
             self.words.append(data)
 
 
+@pytest.mark.soak
 def test_every_score_is_what_the_command_prints(little_demo: Workspace, report: str) -> None:
     text = " ".join(Words(report).words)
     for run in (LABELLED, COLLAPSED):

@@ -76,11 +76,13 @@ def test_each_stop_is_a_slide_with_a_link(walked: Workspace) -> None:
     assert 'href="index.html#row=Pa_Gb"' in site
 
 
+@pytest.mark.soak
 def test_a_stop_outlives_its_run(walked: Workspace) -> None:
     run_actions.delete(walked, "debate")
     assert "Its run was deleted from this workspace." in slides_of(walked, Links())
 
 
+@pytest.mark.soak
 def test_a_report_has_the_stops_of_its_walk_through(walked: Workspace) -> None:
     with walked.store.read() as db:
         chosen = replace(select(db, ["debate"], figures=["labels"]), walk="Monday")

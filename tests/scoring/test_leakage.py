@@ -111,6 +111,7 @@ def test_a_sound_workspace_has_no_finding(screened: Workspace) -> None:
     assert len(found["notes"]) == 2  # no table of proteins, none of orthologs
 
 
+@pytest.mark.soak
 def test_a_space_built_from_the_labels_and_loaded_from_csv(screened: Workspace) -> None:
     bring(screened, label_space(), "embedding.csv")
     shares, finding = audit(screened)["findings"]

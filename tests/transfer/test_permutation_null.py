@@ -70,6 +70,7 @@ def test_the_same_seed_gives_the_same_null_and_progress_is_told() -> None:
     assert told == pytest.approx(np.arange(1, 21) / 20)
 
 
+@pytest.mark.soak
 def test_a_space_from_these_labels_is_rebuilt_for_each_cell() -> None:
     def rebuild(rows: np.ndarray) -> np.ndarray:
         return NEAR.columns + 0.01 * np.bincount(KNN.known.rows.gene[rows], minlength=GENES)[:, None]

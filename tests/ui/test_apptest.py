@@ -175,6 +175,7 @@ def test_the_audit_tells_what_the_published_briefs_are(glance: Visit, real_works
     assert "the advocates argued" not in text.lower()
 
 
+@pytest.mark.soak
 def test_a_number_of_the_audit_opens_its_rows_and_takes_off_other_filters(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "rows", run="debate", label="up")
     app.session_state["tab"] = "Audit"
@@ -223,6 +224,7 @@ def test_a_link_with_filters_leaves_the_right_rows(
         assert "None of the 4 rows matches" in text_of(app)
 
 
+@pytest.mark.soak
 def test_rows_with_notes(visit: Visit, small_workspace: Workspace) -> None:
     actions.add_note(small_workspace, "debate", "Pb_Ga", "odd")
     app = visit(small_workspace, "rows", run="debate", noted="true")
@@ -230,6 +232,7 @@ def test_rows_with_notes(visit: Visit, small_workspace: Workspace) -> None:
     assert "✎" in drawn(app)["marks"][0]
 
 
+@pytest.mark.soak
 def test_next_and_previous_move_within_the_filter(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "rows", run="debate", row="Pa_Ga", call="miss")
     assert app.button(key="go-left").disabled
@@ -258,6 +261,7 @@ def test_a_link_to_an_unknown_row_says_so_and_shows_another(visit: Visit, small_
     assert "not among these" not in text_of(app)
 
 
+@pytest.mark.soak
 def test_a_note_is_kept(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "rows", run="debate", row="Pa_Gb")
     app.text_area(key="note_text").input("is *this* an argument?")

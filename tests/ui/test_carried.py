@@ -95,6 +95,7 @@ def test_launch_is_carried(visit: Visit, little_demo: Workspace) -> None:
     assert_same_elsewhere(visit, little_demo, "run", app)
 
 
+@pytest.mark.soak
 def test_submit_is_carried(visit: Visit, fused_demo: Workspace) -> None:
     app = visit(fused_demo, "share", tab="Package a run", run=the_run(fused_demo, FUSED).id)
     app.segmented_control(key="track").set_value("A").run()

@@ -18,7 +18,7 @@ from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", sorted(MAKERS))
 def test_the_first_visit_says_that_it_crashed_and_why(
     visit: Visit, small_workspace: Workspace, kind: str, monkeypatch: pytest.MonkeyPatch

@@ -76,6 +76,7 @@ def test_every_control_is_carried_or_says_why_not() -> None:
     assert [place for path in files for place in uncarried(path)] == []
 
 
+@pytest.mark.soak
 def test_another_run_keeps_the_filters(glance: Visit, little_demo: Workspace) -> None:
     app = glance(little_demo, "rows", run=the_run(little_demo, "simulated debate").id, label="up", p_de=["0.2", "0.8"])
     other = the_run(little_demo, "simulated collapsed debate").id
@@ -111,6 +112,7 @@ def test_what_a_link_names_in_vain_is_said_in_a_line(glance: Visit, little_demo:
     assert "This link sets" not in text_of(app.run())
 
 
+@pytest.mark.soak
 def test_a_link_selects_rows_of_a_table(glance: Visit, little_demo: Workspace) -> None:
     listed = glance(little_demo, "neighbours").dataframe[-1].value["neighbour"]
     app = glance(little_demo, "neighbours", without=[listed[1], listed[3]])

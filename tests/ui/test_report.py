@@ -25,6 +25,7 @@ from tests.ui.test_carried import address_of, assert_same_elsewhere
 LABELLED, COLLAPSED, TEST = "simulated debate", "simulated collapsed debate", "simulated debate test"
 
 
+@pytest.mark.soak
 def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, little_copy: Workspace) -> None:
     ids = {name: the_run(little_copy, name).id for name in (LABELLED, COLLAPSED, TEST)}
     app = visit(little_copy, "share", run=ids[LABELLED])

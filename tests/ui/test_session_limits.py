@@ -41,6 +41,7 @@ def test_who_has_not_signed_in_sends_little(shared_server: Server) -> None:
     assert rss_mb(shared_server) - before < 20
 
 
+@pytest.mark.soak
 def test_the_oldest_tab_without_a_sign_in_gives_way(shared_server: Server) -> None:
     """So that whoever wants to sign in can, however many others are there; and people who signed in are not affected."""
     before = active_sessions(shared_server)

@@ -86,6 +86,7 @@ def test_a_reader_sends_what_an_editor_may_and_changes_nothing(shared: SharedSer
     assert changes_since(shared.workspace, len(before.tables["trail"])) == [(ADA, "note")]
 
 
+@pytest.mark.soak
 def test_a_role_that_is_taken_away_is_gone_at_the_next_message(shared: SharedServer) -> None:
     """Of a page that stands open: its form, its callbacks and its parts, without a new start."""
     with browsing(shared.address, shared.cookie(ADA)) as client:
@@ -146,6 +147,7 @@ def test_files_are_for_people_with_a_role(shared: SharedServer) -> None:
         assert client.is_ignored(wanted)
 
 
+@pytest.mark.soak
 def test_who_signs_out_is_out_in_every_tab(shared: SharedServer) -> None:
     cookie = shared.cookie(ADA, age_s=60)
     with browsing(shared.address, cookie) as tab, browsing(shared.address, cookie) as other:
@@ -182,6 +184,7 @@ def test_messages_that_no_page_sends_do_nothing(shared: SharedServer, email: str
     assert shared.server.log.read_text().count("serves ") == 1  # the server has not looked for its workspace again
 
 
+@pytest.mark.soak
 def test_a_broken_file_of_secrets_lets_nobody_in(shared: SharedServer) -> None:
     with browsing(shared.address, shared.cookie(ADA)) as client:
         client.run()

@@ -91,6 +91,7 @@ def rows_without_argument(workspace: Workspace) -> int:
     return int(found)
 
 
+@pytest.mark.soak
 def test_a_colleague_reads_filters_and_searches(visitor: Page, demo_site: Path, demo_workspace: Workspace) -> None:
     site = Site(visitor, demo_site)
     site.open()

@@ -133,6 +133,7 @@ def test_a_run_without_labels_has_ranks_and_no_score(glance: Visit, little_demo:
     assert np.isnan(explorer_view.shown(app).mean.after.value)
 
 
+@pytest.mark.soak
 def test_percentiles_against_labelled_rows_need_a_reference(glance: Visit, little_demo: Workspace) -> None:
     app = glance(little_demo, "fuse", run=TEST, over="labelled rows")
     assert "has no reference run on labelled rows" in app.error[0].value

@@ -32,6 +32,7 @@ def in_pieces(megabytes: float) -> Iterator[bytes]:
     yield from (body[at : at + MB] for at in range(0, len(body), MB))
 
 
+@pytest.mark.soak
 def test_a_file_a_person_and_all_have_their_limits(shared_server: Server) -> None:
     ada, carl = Visitor(shared_server, ADA), Visitor(shared_server, CARL)
     with ada.session() as first, ada.session() as second, carl.session() as other:
@@ -81,6 +82,7 @@ def test_a_body_of_many_parts_is_refused(shared_server: Server) -> None:
     assert rss_mb(shared_server) - before < 40
 
 
+@pytest.mark.soak
 def test_a_length_that_lies_brings_nothing_in(shared_server: Server) -> None:
     """What follows a body is the next request; a body that is shorter than it says is waited for, and then is none."""
     ada = Visitor(shared_server, ADA)

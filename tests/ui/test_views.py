@@ -90,6 +90,7 @@ def test_nothing_keeps_anybody_out(opened: tuple[Page, View]) -> None:
     assert violations(page) == []
 
 
+@pytest.mark.soak
 def test_what_is_clipped_is_seen(open_tab: OpenTab) -> None:
     """What is asked of every page relies on it."""
     page = open_tab()

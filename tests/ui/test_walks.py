@@ -59,6 +59,7 @@ def test_a_figure_becomes_a_stop_with_what_is_on_screen(
     assert stop.address.startswith(f"./{page}?")
 
 
+@pytest.mark.soak
 def test_a_fusion_becomes_a_stop_with_its_weights(visit: Visit, fused_copy: Workspace) -> None:
     app = visit(fused_copy, "fuse", run=the_run(fused_copy, LABELLED).id)
     app.button(key="to-walk-fusion").click().run()

@@ -40,6 +40,7 @@ def macro(frame: pd.DataFrame, score: np.ndarray, is_positive: Callable[[pd.Seri
     return float(np.mean(values)) if values else math.nan, len(values)
 
 
+@pytest.mark.soak
 def test_a_knn_weighs_training_rows_by_both_symbols() -> None:
     space = MATERIAL.genes.text
     assert space is not None
@@ -85,6 +86,7 @@ def test_a_vote_of_the_genes_own_rows_prefers_close_perturbations() -> None:
         assert found.de[i] == pytest.approx(changed.mean())
 
 
+@pytest.mark.soak
 def test_scores_are_those_of_a_loop_with_scikit_learn() -> None:
     table = score_baselines(MATERIAL)
     by_name = {each.name: each for each in table.baselines}

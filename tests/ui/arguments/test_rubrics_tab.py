@@ -66,6 +66,7 @@ def test_labels_are_counted_by_role(small_workspace: Workspace, visit: Visit) ->
     assert "Two readers of 12 texts" in text
 
 
+@pytest.mark.soak
 def test_a_rubric_is_added_from_the_page(small_workspace: Workspace, visit: Visit) -> None:
     app = visit(small_workspace, "arguments", run="debate")
     app.text_input(key="note-rubric-name").input("names-a-program")

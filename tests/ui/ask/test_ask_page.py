@@ -221,6 +221,7 @@ def test_a_row_that_was_over_before_the_first_look_is_shown(
     assert any(button.label == "Ask again" for button in app.main.button)
 
 
+@pytest.mark.soak
 def test_no_link_leads_to_a_label_that_is_hidden(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,6 +251,7 @@ def test_a_judge_that_cannot_be_described_leaves_the_rest_of_the_page(
     assert "Asked before" in text_of(app)
 
 
+@pytest.mark.soak
 def test_another_runs_row_can_be_watched_and_one_that_is_over_cannot(visit: Visit, small_workspace: Workspace) -> None:
     run_id = argued(small_workspace)
     with small_workspace.store.write() as db:
@@ -260,6 +262,7 @@ def test_another_runs_row_can_be_watched_and_one_that_is_over_cannot(visit: Visi
     assert "The run on the page Run" in text_of(app)
 
 
+@pytest.mark.soak
 def test_words_of_the_store_and_of_events_are_drawn_alike(small_workspace: Workspace) -> None:
     answer = ask.answer_of(small_workspace, argued(small_workspace), "Pa_Ga")
     row = following.live_row.of_store(answer.numbers, answer.events, answer.dossier)

@@ -42,6 +42,7 @@ def test_other_datasets_say_what_a_screen_is(visit: Visit, small_workspace: Work
     assert not app.get("plotly_chart")
 
 
+@pytest.mark.soak
 def test_a_file_is_described_and_a_start_carries_what_was_filled_in(
     visit: Visit, workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

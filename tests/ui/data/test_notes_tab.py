@@ -32,7 +32,7 @@ def test_notes_are_listed_with_links_to_what_they_are_about(visit: Visit, noted:
     assert dict(zip(table["note"], table["by"], strict=True)) == {"steep": "tester", "odd run": "Ada", "odd row": "tester"}
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("filters", "left"),
     [
@@ -47,6 +47,7 @@ def test_a_link_carries_the_filters(visit: Visit, noted: Workspace, filters: dic
     assert f"{len(left)} of 3 notes" in text_of(app)
 
 
+@pytest.mark.soak
 def test_ones_own_note_is_deleted(visit: Visit, noted: Workspace) -> None:
     app = visit(noted, "data", tab="Runs and notes")
     [which] = [box for box in app.selectbox if box.label == "Delete a note of yours"]
@@ -69,6 +70,7 @@ def test_without_notes_the_tab_says_where_to_write_one(visit: Visit, small_works
     assert "Write them below a row of Rows" in text_of(visit(small_workspace, "data", tab="Runs and notes"))
 
 
+@pytest.mark.soak
 def test_a_figure_says_how_many_notes_the_run_has_on_it(visit: Visit, noted: Workspace) -> None:
     run = the_run(noted)
     app = visit(noted, "rows", run=run.id, tab="Audit")

@@ -22,6 +22,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.soak
 def test_a_table_becomes_a_run_once_its_columns_are_named(visit: Visit, small_workspace: Workspace, table: Path) -> None:
     app = visit(small_workspace, "data")
     assert next(button for button in app.button if button.label == MAKE).disabled

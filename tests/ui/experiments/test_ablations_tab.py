@@ -9,6 +9,7 @@ from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
 
 
+@pytest.mark.soak
 def test_an_ablation_is_run_and_says_what_came_out(glance: Visit, little_demo: Workspace) -> None:
     app = glance(little_demo, "experiments", tab="Ablations", ablation="program_priors")
     assert "Do genes of known programs" in text_of(app)

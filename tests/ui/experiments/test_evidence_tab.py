@@ -65,6 +65,7 @@ def test_the_attribution_that_was_just_started_is_shown(visit: Visit, world: Wor
     assert [app.selectbox(key="id-attribution").value] == [each.spec.key for each in started]
 
 
+@pytest.mark.soak
 def test_other_gene_names_are_asked_from_a_form(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[ContaminationPlan] = []
     monkeypatch.setattr(names_panel, "start_apart", lambda _, plan: started.append(plan))

@@ -21,6 +21,7 @@ def listed(app: AppTest) -> pd.DataFrame:
     return next(each.value for each in app.dataframe if "places" in each.value)
 
 
+@pytest.mark.soak
 def test_places_have_separators_and_a_minus_sign_and_stay_numbers(glance: Visit, little_demo: Workspace) -> None:
     app = glance(little_demo, "fuse", run=LABELLED, figures="true")
     assert pd.api.types.is_numeric_dtype(listed(app)["places"])  # so that a click on the column's head sorts by size

@@ -118,6 +118,7 @@ def test_a_site_of_a_fusion_leads_to_it(fused_demo: Workspace, tmp_path: Path) -
     assert "{fusion}" not in (other / "index.html").read_text()
 
 
+@pytest.mark.soak
 @pytest.mark.browser
 def test_it_opens_from_disk_without_a_network(fused_demo: Workspace, tmp_path: Path, open_tab: OpenTab) -> None:
     out = tmp_path / "fused.html"

@@ -31,6 +31,7 @@ def test_runs_are_grouped_by_rows_and_by_how_they_are_scored(visit: Visit, fused
     assert "904" not in text
 
 
+@pytest.mark.soak
 def test_a_public_score_is_shown_where_no_run_says_how_noisy_it_is(visit: Visit, small_workspace: Workspace) -> None:
     actions.set_values(small_workspace, "debate", {"public_score": "0.61"})  # of four rows, which have no interval
     app = visit(small_workspace, "overview")

@@ -21,6 +21,7 @@ class AtOnce:
         return Result(ready=True, value=compute(lambda _share: None))  # type: ignore[operator]
 
 
+@pytest.mark.soak
 def test_a_row_shows_its_claims_once_the_packs_are_read(
     small_workspace: Workspace, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,7 @@ def covered_row(workspace: Workspace, run: Run) -> str:
     return str(rows[rows["flags"].map(len) == 0]["pair_id"].iloc[0])
 
 
+@pytest.mark.soak
 def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, fused_copy: Workspace, dataset: Dataset) -> None:
     run = the_run(fused_copy, KNN)
     pair_id = covered_row(fused_copy, run)

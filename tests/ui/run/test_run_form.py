@@ -70,6 +70,7 @@ def test_no_model_is_said_in_words_with_what_to_start(
     assert "Start run" not in [button.label for button in app.button]
 
 
+@pytest.mark.soak
 def test_a_run_with_a_model_keeps_what_was_asked_and_answered(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:

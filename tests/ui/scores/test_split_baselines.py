@@ -34,6 +34,7 @@ def table_with(app: AppTest, column: str) -> pd.DataFrame:
     return found
 
 
+@pytest.mark.soak
 def test_the_tables_show_what_the_command_prints(visit: Visit, cell_lines: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split_baselines, "background", AtOnce)
     app = visit(cell_lines, "scores", dataset="k562", part="Baselines")

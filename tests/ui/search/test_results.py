@@ -102,6 +102,7 @@ def test_examples_stand_where_nothing_is_searched_for(visit: Visit, small_worksp
     assert data(phrase=" <b>x ")["phrase"] == "<b>x"
 
 
+@pytest.mark.soak
 def test_debates_leads_from_its_search_to_all_runs(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "rows", run="debate", q="does not")
     [link] = [each.proto for each in app.get("page_link") if each.proto.label == "in all runs"]

@@ -91,6 +91,7 @@ def test_any_bytes_are_a_file_with_problems(glance: Visit, little_demo: Workspac
     assert "not valid" in text_of(app)
 
 
+@pytest.mark.soak
 def test_a_run_is_packed_for_a_colleague(glance: Visit, little_demo: Workspace) -> None:
     run = the_run(little_demo, TEST)
     app = glance(little_demo, "data", tab="Runs and notes", run=run.id)

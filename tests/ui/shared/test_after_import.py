@@ -41,6 +41,7 @@ def test_the_best_run_of_the_upload_is_chosen_and_its_mistakes_are_a_click_away(
     assert "row 1 of 2" in text_of(opened)
 
 
+@pytest.mark.soak
 def test_of_what_was_not_imported_nothing_is_chosen(visit: Visit, small_workspace: Workspace) -> None:
     before = the_run(small_workspace).id
     app = visit(small_workspace, "data", run=before)

@@ -87,6 +87,7 @@ def test_a_card_is_switched_off_and_its_cost_is_said(visit: Visit, world: World,
     assert [change.words for change in plan.changes] == ["without base_rates:all rows in view"]
 
 
+@pytest.mark.soak
 def test_an_edited_text_is_asked_with(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[AgainPlan] = []
     monkeypatch.setattr(ask_again, "start_apart", lambda _workspace, plan: started.append(plan))
@@ -154,6 +155,7 @@ def test_an_asking_that_pauses_is_not_over(world: World) -> None:
     assert over == {"pausing": False, "waiting": False, "done": True, "crashed": True}
 
 
+@pytest.mark.soak
 def test_how_sure_a_judge_is(visit: Visit, world: World) -> None:
     app = visit(world.workspace, "experiments", tab="Evidence", run=world.run.id, judge="true")
     assert not app.exception

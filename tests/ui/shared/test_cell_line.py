@@ -32,7 +32,7 @@ def test_scores_are_named(visit: Visit, line: Workspace, page: str) -> None:
     assert HEADLINE in text_of(app)
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(("run", "protocols"), [("llm train", 1), ("llm test", 0)])
 def test_what_if_keeps_labels_away_from_training_rows_alone(visit: Visit, line: Workspace, run: str, protocols: int) -> None:
     app = visit(line, "fuse", dataset="k562", run=run)

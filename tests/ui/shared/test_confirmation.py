@@ -93,6 +93,7 @@ def test_an_import_leads_to_what_came_of_it(visit: Visit, small_workspace: Works
     assert shown == links
 
 
+@pytest.mark.soak
 def test_a_space_is_built_and_deleted(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "data", tab="Spaces and leaks")
     app.selectbox(key="build_kind").select("genes with similar responses in this dataset").run()

@@ -44,7 +44,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> Built:
     return found
 
 
-@pytest.mark.few(1)
+@pytest.mark.soak
 @pytest.mark.parametrize(("page", "tab"), WITH_FIGURES)
 def test_every_table_of_a_figure_is_written_as_it_is(
     glance: Visit, little_demo: Workspace, built: Built, page: str, tab: str

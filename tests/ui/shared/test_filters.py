@@ -20,6 +20,7 @@ from tests.ui.test_apptest import drawn, listed, text_of
 RUN, OTHER = "simulated debate", "simulated collapsed debate"
 
 
+@pytest.mark.soak
 def test_rows_that_another_run_ranks_otherwise_come_first(glance: Visit, little_demo: Workspace) -> None:
     with little_demo.store.read() as db:
         run, other = runs.find(db, RUN).id, runs.find(db, OTHER).id

@@ -57,6 +57,7 @@ def test_the_latest_evaluation_is_shown_and_another_is_a_choice(visit: Visit, tr
     assert "rankings of 8 conditions" in text_of(app)
 
 
+@pytest.mark.soak
 def test_a_condition_is_taken_apart(visit: Visit, trained: Workspace) -> None:
     [double, *_] = [name for name in target_ranking.find(trained).split().test if "+" in name]
     app = visit(trained, "targets", tab="Conditions", condition=double)
@@ -66,6 +67,7 @@ def test_a_condition_is_taken_apart(visit: Visit, trained: Workspace) -> None:
     assert list(ranks) == ["gene", "trained", "fallen", "fallen_trained"]
 
 
+@pytest.mark.soak
 def test_the_training_is_shown_with_its_curves(visit: Visit, trained: Workspace) -> None:
     app = visit(trained, "targets", tab="Training")
     assert "900 cells, 80 genes" in text_of(app).replace("\\", "")
@@ -86,6 +88,7 @@ def test_a_failed_training_says_why_and_can_be_resumed(visit: Visit, workspace: 
         assert not visit(workspace, "targets", tab="Conditions").exception
 
 
+@pytest.mark.soak
 def test_another_mask_is_evaluated_and_shown(visit: Visit, trained: Workspace) -> None:
     app = visit(trained, "targets")
     check_form(EvaluationRequest, app, "")
