@@ -6,6 +6,7 @@
 base        the application, its workspace, how results are printed
 commands    every command with its heading and its module
 progress    how far a command that takes long is
+results     how a result is printed
 settings    options for the settings of a record
 reading_options  refuses options for asking a model where none is asked
 lazy_group  imports the module of the command that is run

@@ -9,19 +9,24 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
+from core.base.feature import Command as FeatureCommand
+from core.base.feature import resolve
 from core.cli.commands import PANELS, Command, Group
+from core.features import features
 
 
 class LazyGroup(TyperGroup):
-    """The commands of PANELS, each imported when it is run."""
+    """The commands of PANELS and those of features, each imported when it is run."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self._entries = {name: entry for panel in PANELS.values() for name, entry in panel.items()}
-        for panel, entries in PANELS.items():
-            for name, entry in entries.items():
-                hidden = isinstance(entry, Command) and entry.hidden
-                self.add_command(TyperCommand(name, help=entry.about, rich_help_panel=panel, hidden=hidden))
+        own = [(panel, name, entry) for panel, entries in PANELS.items() for name, entry in entries.items()]
+        brought = [(entry.panel, name, entry) for feature in features().values() for name, entry in feature.commands.items()]
+        self._entries: dict[str, Command | Group | FeatureCommand] = {}
+        for panel, name, entry in (*own, *brought):
+            self._entries[name] = entry
+            hidden = isinstance(entry, Command) and entry.hidden
+            self.add_command(TyperCommand(name, help=entry.about, rich_help_panel=panel, hidden=hidden))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the imported command named by the arguments, and the remaining arguments."""
@@ -36,11 +41,13 @@ class LazyGroup(TyperGroup):
     def import_command(self, name: str) -> Any:
         """Return the command, or the group of commands, of that name."""
         entry = self._entries[name]
-        if isinstance(entry, Group):
-            group = get_group(app_of(name))
-            group.name, group.help = name, entry.about
-            return group
-        return get_group(app_of(entry.module)).commands[name]
+        if isinstance(entry, Command):
+            return get_group(app_of(entry.module)).commands[name]
+        group = get_group(app_of(name) if isinstance(entry, Group) else resolve(entry.app))
+        if [*group.commands] == [name]:
+            return group.commands[name]
+        group.name, group.help = name, entry.about
+        return group
 
 
 def app_of(module: str) -> typer.Typer:

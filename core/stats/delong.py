@@ -60,6 +60,20 @@ class Estimate:
     def n(self) -> int:
         return self.row.n
 
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """The estimate and the limits shown."""
+        return self.shown.ends
+
+    @property
+    def json_value(self) -> dict[str, object] | None:
+        """The interval shown as every command prints it, then those of each unit; None without an estimate."""
+        shown = self.shown.json_value
+        if shown is None:
+            return None
+        units = {unit: getattr(self, unit).json_value for unit in ("row", "pert", "gene", "two_way")}
+        return {**shown, "clusters": self.shown.clusters, **units}
+
 
 def two_way_delong(positive: ArrayLike, values: ArrayLike, pert: ArrayLike, gene: ArrayLike) -> Estimate:
     """Return one AUROC with intervals by row, perturbation, gene and both.

@@ -59,6 +59,11 @@ class Interval:
         return {"estimate": self.estimate, "low": self.low, "high": self.high}
 
     @property
+    def json_value(self) -> dict[str, float] | None:
+        """The interval as every command prints it; None without an estimate."""
+        return None if np.isnan(self.estimate) else {**self.columns, "se": self.se}
+
+    @property
     def df(self) -> float:
         """The degrees of freedom of Student's t behind the limits; infinite for the normal quantile."""
         if self.degrees is not None:

@@ -1,0 +1,1 @@
+"""What every room may import: the contract of features, and the form of a result."""

@@ -1,0 +1,97 @@
+"""The form of an experiment: one question, one base, and arms that each change one thing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from core.actions.workspace import Workspace
+    from core.base.result import Result
+    from core.engine.request import RunRequest
+
+Measure = Literal["score", "answers"]
+Metric = Literal["de", "dir", "mean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """An arm that is a fusion of another arm. base: that arm's name. other: the name of a run, or the options of a kNN, which is
+    made under each cut. weights: of the other, for DE and for DIR."""
+
+    base: str
+    other: str | Mapping[str, Any]
+    weights: tuple[float, float]
+    by_agreement: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One arm. change: the one thing that it changes of the base, in words; "" for the base itself.
+
+    Made in one of three ways: request: of a run, which is asked anew for each cut and seed; run: a run that is there;
+    fused: from another arm.
+    """
+
+    name: str
+    change: str = ""
+    request: RunRequest | None = None
+    run: str = ""
+    fused: Fused | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What is asked, of which rows, and what decides.
+
+    name: of its runs and of its entry in the ledger. rows: pair ids in file order. k, cuts: folds of perturbations and genes; k 0
+    without folds. seeds: under which every arm is asked; noise_seeds: under which the base alone is asked again, empty for a
+    method that calls no model. measure: the change of a score on labelled rows, or |Δ| of answers against that of asking
+    again, which needs no labels. contrasts: pairs of arms that the verdict speaks of together, and which are therefore compared.
+    metric, smallest_effect: those of the decision.
+    """
+
+    name: str
+    question: str
+    dataset: str
+    base: Arm
+    arms: tuple[Arm, ...]
+    rows: tuple[str, ...]
+    k: int = 0
+    cuts: tuple[int, ...] = (0,)
+    seeds: tuple[int, ...] = (0,)
+    noise_seeds: tuple[int, ...] = ()
+    measure: Measure = "score"
+    metric: Metric = "mean"
+    smallest_effect: float = 0.01
+    contrasts: tuple[tuple[str, str], ...] = ()
+
+
+class ExperimentKind(Protocol):
+    """A kind of experiment: a file in core/features/experiments/kinds, or what another feature brings as `experiments`.
+
+    name: as commands take it. settings: a dataclass of settings (`core.fields.record.setting`). Either `build` or `compute` is
+    None: an experiment of arms that are runs is built and then made by the engine, a computed one makes no run.
+    """
+
+    name: str
+    title: str
+    question: str
+    settings: type
+    build: Callable[[Workspace, Any], Experiment] | None
+    compute: Callable[[Workspace, Any], Result] | None
+    missing: Callable[[Workspace, str | None], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind as a value. missing: what a dataset (None: the workspace's own) lacks for it, in words."""
+
+    name: str
+    title: str
+    question: str
+    settings: type
+    build: Callable[[Workspace, Any], Experiment] | None = None
+    compute: Callable[[Workspace, Any], Result] | None = None
+    missing: Callable[[Workspace, str | None], list[str]] = field(default=lambda _workspace, _dataset: [])

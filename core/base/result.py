@@ -1,0 +1,109 @@
+"""The form of a result: a number that somebody asked for, with its scope and its caveats, wherever it is shown.
+
+A result is a frozen dataclass. Its fields are the keys of `--json`; `to_json` is the only place where JSON comes from. The
+command prints it (core/cli/results.py), the page shows it (core/ui/shared/results.py) and the report takes the same object
+(core/report/results.py): each shows sentence, caveats and tables, and the page and the report the figure, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import date
+from enum import Enum
+from typing import Any, Protocol, runtime_checkable
+
+from core.texts import cell_text, estimate_text
+
+HIDDEN: Mapping[str, bool] = {"hidden": True}  # metadata of a field that only tables and figures need, such as an array
+
+
+def hidden(**options: Any) -> Any:
+    """Return a field of a result that is no key of its JSON. options: as of `dataclasses.field`."""
+    return field(metadata=HIDDEN, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a result. rows: column → value, all with the same columns. A value is a text, a number, None for what is
+    unknown, or an interval (`core.stats.intervals.Interval`). changes: columns of differences, whose numbers have a sign."""
+
+    title: str
+    rows: tuple[Mapping[str, Any], ...]
+    changes: tuple[str, ...] = ()
+
+    def texts(self) -> list[dict[str, str]]:
+        """Return the rows as every place writes them: an interval as "0.621 [0.604, 0.638]", an en dash for what is unknown."""
+        return [{name: _text(value, name in self.changes) for name, value in row.items()} for row in self.rows]
+
+
+def _text(value: Any, is_change: bool) -> str:
+    if hasattr(value, "ends"):
+        estimate, low, high = value.ends
+        return estimate_text(estimate, low, high, "+.3f" if is_change else ".3f")
+    return "–" if value is None else cell_text(value, signed=is_change)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of a result. draw: "core.plots.MODULE:FUNCTION", called with the values by name. alt: what it shows, in words.
+
+    Nothing here imports plotly: the page and the report resolve it.
+    """
+
+    draw: str
+    values: Mapping[str, Any]
+    alt: str
+
+
+@runtime_checkable
+class Result(Protocol):
+    """A number that somebody asked for. title: of the page's and the report's part. scope: which rows and folds, and n.
+
+    sentence: the result in plain words. caveats: what to know before trusting it; they travel with it.
+    """
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def scope(self) -> str: ...
+    @property
+    def sentence(self) -> str: ...
+    @property
+    def caveats(self) -> tuple[str, ...]: ...
+
+    def tables(self) -> tuple[Table, ...]: ...
+    def figure(self) -> Figure | None: ...
+
+
+def to_json(result: Result) -> dict[str, Any]:
+    """Return the JSON of a result: its fields in their order, then its sentence, scope and caveats. NaN is null."""
+    return {**fields_of(result), "sentence": result.sentence, "scope": result.scope, "caveats": list(result.caveats)}
+
+
+def fields_of(record: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass as plain data, without the hidden ones, then its `json_properties`, if it names some."""
+    names = [each.name for each in fields(record) if not each.metadata.get("hidden")]
+    return {name: plain(getattr(record, name)) for name in (*names, *getattr(record, "json_properties", ()))}
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON holds it: an interval as its `json_value`, a dataclass by its fields, NaN and infinity as null."""
+    if hasattr(value, "json_value"):
+        return plain(value.json_value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return fields_of(value)
+    if isinstance(value, Mapping):
+        return {str(plain(key)): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(inner) for inner in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, date):
+        return value.isoformat()
+    if hasattr(value, "tolist"):  # an array or a number of NumPy
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,20 @@
+"""How a command prints a result: its JSON, or sentence, tables and caveats as text."""
+
+from __future__ import annotations
+
+from core.base.result import Result, to_json
+from core.cli.base import show
+from core.texts import table_lines
+
+
+def show_result(result: Result, as_json: bool) -> None:
+    """Print a result."""
+    show(to_json(result) if as_json else {}, as_json, "\n".join(result_lines(result)))
+
+
+def result_lines(result: Result) -> list[str]:
+    """Return a result as lines: its sentence, its tables with their titles, its scope, then its caveats."""
+    lines = [result.sentence]
+    for table in result.tables():
+        lines += ["", f"{table.title}:", *table_lines(table.texts())]
+    return [*lines, "", *filter(None, (result.scope, *result.caveats))]

@@ -1,0 +1,31 @@
+"""The features: what the product does, one folder each. A folder holds `feature.py` with its FEATURE, and is named here.
+
+Features of installed packages are found by the entry point `perturbdesk.features`. Features import the kernel, never each other;
+the kernel imports none. It asks here for what features bring (`core.base.feature.Feature`), and imports it when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import Any
+
+from core.base.feature import Feature, resolve
+
+NAMES = ("experiments",)
+ENTRY_POINT = "perturbdesk.features"
+
+
+@cache
+def features() -> Mapping[str, Feature]:
+    """Return every feature by name: those of this folder, then those of installed packages."""
+    own = [resolve(f"core.features.{name}.feature:FEATURE") for name in NAMES]
+    installed = [entry.load() for entry in entry_points(group=ENTRY_POINT)]
+    return MappingProxyType({feature.name: feature for feature in (*own, *installed)})
+
+
+def hooks(name: str) -> Iterator[Any]:
+    """Import and return what every feature brings under a hook, such as "report_parts", in their order."""
+    return (resolve(reference) for feature in features().values() for reference in getattr(feature, name))

@@ -1,0 +1,248 @@
+"""The result of an experiment: every arm against the base, the base asked again, pairs of arms, and one verdict rule.
+
+A change is paired, on the same rows. "lower" and "higher" need p after Holm's correction over the arms; a difference that is not
+significant is never called none. A sentence about two arms rests on the difference of these two, after Holm over such pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from core.base.experiment import Measure, Metric
+from core.base.result import Figure, Table, hidden
+from core.stats.delong import Estimate
+from core.stats.intervals import Interval
+from core.stats.multiplicity import holm, p_value
+from core.stats.power import LEVEL
+from core.stats.sign_flips import SignFlips
+from core.stats.verdicts import Verdict, verdict_of
+from core.texts import estimate_text, number_text
+
+METRICS: dict[Metric, str] = {"de": "DE", "dir": "DIR", "mean": "mean of DE and DIR"}
+AS_MANY = "cannot be distinguished"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArmResult:
+    """One arm against the base. de, dir, mean: its own scores. delta_de, delta_dir, delta_mean: minus the base's, paired.
+
+    moved: mean |Δ| of its answers from the base's, and floor: the same of the base asked again, on the same rows; None where
+    scores are compared. p: two-sided of the deciding change, of |Δ| one-sided; p_holm: over the arms. note: a remark for people.
+    is_base: the base itself, which has no change.
+    """
+
+    name: str
+    change: str
+    n: int
+    scored: str
+    de: Estimate | None = None
+    dir: Estimate | None = None
+    mean: Estimate | None = None
+    delta_de: Estimate | None = None
+    delta_dir: Estimate | None = None
+    delta_mean: Estimate | None = None
+    moved: Estimate | None = None
+    floor: Estimate | None = None
+    test: SignFlips | None = None
+    p: float = math.nan
+    p_holm: float = math.nan
+    verdict: Verdict | None = None
+    runs: tuple[str, ...] = ()
+    note: str = ""
+    is_base: bool = False
+
+    def delta(self, metric: Metric) -> Estimate | None:
+        """Return the change in a metric; of the only one that is defined if the mean is not."""
+        wanted = getattr(self, f"delta_{metric}")
+        defined = [each for each in (wanted, self.delta_de, self.delta_dir) if each is not None and not math.isnan(each.value)]
+        return defined[0] if defined else None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the arm differs from the base after Holm's correction."""
+        return self.p_holm <= LEVEL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contrast:
+    """Arm a minus arm b, paired, in the deciding metric. p_holm: over the contrasts."""
+
+    a: str
+    b: str
+    change: Estimate
+    p: float
+    p_holm: float
+
+    @property
+    def sentence(self) -> str:
+        """What the difference says of the two."""
+        text = estimate_text(*self.change.ends, "+.3f")
+        if math.isnan(self.p_holm) or self.p_holm > LEVEL:
+            return f"{self.a} and {self.b} {AS_MANY}: {text}."
+        return f"{self.a} scores {'lower' if self.change.value < 0 else 'higher'} than {self.b}: {text}."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoiseFloor:
+    """The base asked again: the change of its scores, and mean |Δ| of its answers. seeds: how often, with the first."""
+
+    seeds: int
+    delta_de: Estimate | None = None
+    delta_dir: Estimate | None = None
+    delta_mean: Estimate | None = None
+    moved: Estimate | None = None
+
+    @property
+    def sentence(self) -> str:
+        """How much asking again changes."""
+        parts = [("answers move by", self.moved, ".3f"), ("the mean changes by", self.delta_mean, "+.3f")]
+        known = [f"{words} {estimate_text(*each.ends, form)}" for words, each, form in parts if each is not None]
+        return f"Asking the base again: {', '.join(known)}." if known else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExperimentResult:
+    """What an experiment found. kind: as commands name it. remarks: what its kind says before it is trusted.
+
+    n, n_labelled, left_out: rows compared, those with a label, and those without an answer in some arm. details: a further table
+    of the kind, with its title. tokens: of all its runs, None if unknown.
+    """
+
+    kind: str
+    name: str
+    question: str
+    dataset: str
+    arms: tuple[ArmResult, ...]
+    noise_floor: NoiseFloor | None
+    measure: Measure
+    metric: Metric
+    smallest_effect: float
+    n: int
+    n_labelled: int
+    contrasts: tuple[Contrast, ...] = ()
+    left_out: int = 0
+    tokens: int | None = None
+    remarks: tuple[str, ...] = ()
+    details: tuple[Table, ...] = field(default=())
+    own_sentence: str = hidden(default="")
+    json_properties = ("verdict",)
+
+    @property
+    def verdict(self) -> str:
+        """The result in plain words: the arms that differ from the base, those that cannot be distinguished, then the pairs."""
+        return " ".join(filter(None, (*self._arm_sentences(), *(each.sentence for each in self.contrasts), self.own_sentence)))
+
+    @property
+    def title(self) -> str:
+        """The question."""
+        return self.question
+
+    @property
+    def sentence(self) -> str:
+        """The verdict."""
+        return self.verdict
+
+    @property
+    def scope(self) -> str:
+        """Which rows count, and how they are scored."""
+        labelled = "" if self.measure == "answers" else f", {self.n_labelled:,} labelled"
+        scored = {arm.scored for arm in self.arms if arm.scored}
+        how = f", scored {scored.pop()}" if len(scored) == 1 else ""
+        return f"{self.n:,} rows of {self.dataset}{labelled}{how}"
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What to know before trusting it."""
+        base = next((arm.name for arm in self.arms if arm.is_base), "the base")
+        again = "" if self.noise_floor else f"{base} was not asked again: how much asking again changes is unknown."
+        left = f"{self.left_out:,} rows without an answer in every arm are left out." if self.left_out else ""
+        return tuple(filter(None, (self.noise_floor.sentence if self.noise_floor else again, left, *self.remarks)))
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the arms, the pairs of arms, and the kind's own table."""
+        arms = Table("Arms", tuple(map(self._row, self.arms)), ("Δ DE", "Δ DIR", "Δ mean"))
+        pairs = Table("Pairs of arms", tuple(_pair_row(each) for each in self.contrasts), ("difference",))
+        return (arms, *([pairs] if self.contrasts else []), *self.details)
+
+    def figure(self) -> Figure | None:
+        """Return the arms' changes, or their |Δ| beside asking again."""
+        shown = [arm for arm in self.arms if (arm.moved if self.measure == "answers" else arm.delta(self.metric)) is not None]
+        values = {"arms": tuple(shown), "measure": self.measure, "metric": self.metric, "smallest_effect": self.smallest_effect}
+        return Figure("core.plots.experiment_arms:figure", values, self.verdict) if shown else None
+
+    def _arm_sentences(self) -> list[str]:
+        tested = [arm for arm in self.arms if not arm.is_base]
+        describe = _moved_sentence if self.measure == "answers" else self._score_sentence
+        return [describe(arm) for arm in tested]
+
+    def _score_sentence(self, arm: ArmResult) -> str:
+        change = arm.delta(self.metric)
+        if change is None:
+            return f"{arm.name}: no score can be compared with the base's."
+        text = f"{METRICS[self.metric]} {estimate_text(*change.ends, '+.3f')}"
+        if not arm.is_shown:
+            return f"{arm.name} {AS_MANY} from the base: {text}."
+        side = "lower" if change.value < 0 else "higher"
+        worth = f", by at least the {self.smallest_effect:g} that matters" if arm.verdict == "confirmed" else ""
+        return f"{arm.name} scores {side}{worth}: {text}."
+
+    def _row(self, arm: ArmResult) -> dict[str, Any]:
+        own = {"DE": arm.de, "DIR": arm.dir, "mean": arm.mean}
+        deltas = {"Δ DE": arm.delta_de, "Δ DIR": arm.delta_dir, "Δ mean": arm.delta_mean}
+        moved = {"|Δ|": arm.moved, "|Δ| asked again": arm.floor} if self.measure == "answers" else {}
+        p = {"p": _known(arm.p), "p (Holm)": _known(arm.p_holm)}
+        return {"arm": arm.name, "rows": arm.n, **moved, **own, **deltas, **p, "note": arm.note or None}
+
+
+def _moved_sentence(arm: ArmResult) -> str:
+    if arm.moved is None or arm.floor is None:
+        return f"{arm.name}: no row has only readable answers."
+    moved, floor = (estimate_text(*each.ends) for each in (arm.moved, arm.floor))
+    p = number_text(arm.p_holm, ".4f")
+    if arm.is_shown:
+        return f"{arm.name} moves the answers more than asking again: |Δ| {moved} against {floor}, p after Holm {p}."
+    return f"{arm.name} is not shown to move the answers more than asking again: |Δ| {moved} against {floor}, p after Holm {p}."
+
+
+def _pair_row(each: Contrast) -> dict[str, Any]:
+    return {"arm": each.a, "minus": each.b, "difference": each.change, "p": _known(each.p), "p (Holm)": _known(each.p_holm)}
+
+
+def _known(p: float) -> float | None:
+    return None if math.isnan(p) else p
+
+
+def judge_arms(arms: Sequence[ArmResult], metric: Metric, smallest_effect: float) -> tuple[ArmResult, ...]:
+    """Return arms with their p, their p after Holm over all of them, and the verdict on a change of the score.
+
+    An arm with a `test` of |Δ| keeps its p. The base is not tested.
+    """
+    changes = [arm.delta(metric) for arm in arms]
+    p = [_p_of(arm, change) for arm, change in zip(arms, changes, strict=True)]
+    adjusted = holm(p)
+    return tuple(
+        replace(arm, p=own, p_holm=float(after), verdict=None if change is None else verdict_of(change.shown, smallest_effect))
+        for arm, own, after, change in zip(arms, p, adjusted, changes, strict=True)
+    )
+
+
+def _p_of(arm: ArmResult, change: Estimate | None) -> float:
+    if arm.test is not None:
+        return float(arm.test.p)
+    return math.nan if arm.is_base or change is None else p_value(change.shown)
+
+
+def judge_contrasts(changes: Sequence[tuple[str, str, Estimate]]) -> tuple[Contrast, ...]:
+    """Return pairs of arms (a, b, a - b) with their p after Holm over all pairs."""
+    p = [math.nan if math.isnan(change.value) else p_value(change.shown) for _, _, change in changes]
+    return tuple(
+        Contrast(a, b, change, own, float(after)) for (a, b, change), own, after in zip(changes, p, holm(p), strict=True)
+    )
+
+
+def plain_estimate(interval: Interval) -> Estimate:
+    """Return one interval as an estimate, for a number that has no other units."""
+    return Estimate(interval, interval, interval, interval, interval)

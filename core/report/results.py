@@ -1,0 +1,22 @@
+"""A result as a part of a report or a page: its figure with the words that stand beside it."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from core.base.feature import resolve
+from core.base.result import Result
+from core.report.captioned import CaptionedFigure
+
+
+def captioned(result: Result, subject: str) -> CaptionedFigure:
+    """Return a result with its first table. subject: the run or runs that it is about. The caption holds scope and caveats."""
+    figure, [first, *_] = result.figure(), result.tables() or (None,)
+    return CaptionedFigure(
+        title=result.title,
+        subject=subject,
+        sentence=result.sentence,
+        caption=" · ".join(filter(None, (result.scope, *result.caveats))),
+        chart=None if figure is None else resolve(figure.draw)(**figure.values),
+        table=pd.DataFrame() if first is None else pd.DataFrame(first.texts()),
+    )
