@@ -1,6 +1,6 @@
 """A self-contained report, and slides: figures, tables, methods, provenance and chosen debates, in one file without requests.
 
-captioned   a figure with its table, title, caption and sentence
+captioned   a figure with its table, title, caption and sentence; results: a result as one
 figure_kind a kind of figure, and what makes it
 figures     one file for each kind of figure
 selection   what a report is to show, as it is saved under a name
