@@ -31,7 +31,7 @@ class Arm:
     """One arm. change: the one thing that it changes of the base, in words; "" for the base itself.
 
     Made in one of three ways: request: of a run, which is asked anew for each cut and seed; run: a run that is there;
-    fused: from another arm.
+    fused: from another arm. note: a remark for people, shown beside its numbers.
     """
 
     name: str
@@ -39,6 +39,16 @@ class Arm:
     request: RunRequest | None = None
     run: str = ""
     fused: Fused | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """What is claimed of an arm against the base before the first arm is made, and what will be seen if it is true."""
+
+    claim: str
+    prediction: str
+    arm: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +59,8 @@ class Experiment:
     without folds. seeds: under which every arm is asked; noise_seeds: under which the base alone is asked again, empty for a
     method that calls no model. measure: the change of a score on labelled rows, or |Δ| of answers against that of asking
     again, which needs no labels. contrasts: pairs of arms that the verdict speaks of together, and which are therefore compared.
-    metric, smallest_effect: those of the decision.
+    metric, smallest_effect: those of the decision. hypothesis: for the ledger; None if the question is all. like: two runs that
+    differ as an arm from the base, from which a plan takes variances before there are own runs. remarks: caveats of its result.
     """
 
     name: str
@@ -66,6 +77,9 @@ class Experiment:
     metric: Metric = "mean"
     smallest_effect: float = 0.01
     contrasts: tuple[tuple[str, str], ...] = ()
+    hypothesis: Hypothesis | None = None
+    like: tuple[str, str] | None = None
+    remarks: tuple[str, ...] = ()
 
 
 class ExperimentKind(Protocol):
