@@ -1,0 +1,1 @@
+"""Ideas of the published entry, each computed from runs and spaces: one file each, with its KIND."""

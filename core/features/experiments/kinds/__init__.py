@@ -1,0 +1,1 @@
+"""Kinds of experiments whose arms are runs: one file each, with its KIND."""
