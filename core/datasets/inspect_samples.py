@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeGuard
 from core.datasets.packaged_trace import KEY, PackagedTrace, read_trace
 from core.datasets.submissions import check_packaged, is_uniform, reads_otherwise, split_sum
 from core.datasets.tables import quote
-from core.llm.answer_words import LABEL_WORDS
+from core.llm.answer_lexicon import LABEL_WORDS
 from core.llm.answers import read_parts
 from core.llm.final_text import Ending, ending_of, final_text
 from core.llm.parsing import LABELS, choice, label

@@ -14,7 +14,7 @@ final_text        which part of an answer's text is not thinking, and whether it
 call_settings     how a server is asked, beyond what a method decides
 server_errors     what a server says is wrong, and what it means; refused_parameters: which setting helps
 health            whether a server is fit for a run
-parsing           numbers and classes from text; marks: where a text marks them, answer_words: by which words
+parsing           numbers and classes from text; marks: where a text marks them, answer_lexicon: by which words
 json_objects      the JSON objects in a text
 logprobs          probabilities of the answer letters
 prompts/          the prompt texts

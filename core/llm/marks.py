@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Literal, NamedTuple
 
-from core.llm.answer_words import (
+from core.llm.answer_lexicon import (
     AFTER_NOUNS,
     ANSWER_NOUNS,
     BEFORE_NOUNS,

@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-from core.llm.answer_words import ABOUT, ARTICLES, LABEL_WORDS, OPTION_NOUNS, OTHERS, PER_CENT, REASONS
+from core.llm.answer_lexicon import ABOUT, ARTICLES, LABEL_WORDS, OPTION_NOUNS, OTHERS, PER_CENT, REASONS
 from core.llm.marks import (
     DECORATION,
     Mark,

@@ -13,7 +13,7 @@ from core.plots import theme
 from core.report.markup import Html, element, join
 from core.report.material import ChosenRow
 from core.report.tables import table
-from core.scoring import row_words
+from core.scoring import row_numbers, row_trace
 from core.scoring.row_trace import NO_TRACE, Event, Stage, Step, has_argued, stages_of, why_no_dossier
 from core.texts import number_text
 from core.types import FLAG_NAMES
@@ -61,7 +61,7 @@ def _tell(row: ChosenRow) -> Iterable[Html]:
     if row.numbers["error"]:
         yield element("p", f"This row failed: {row.numbers['error']}")
         return
-    yield element("pre", "\n".join(row_words.arithmetic(row.run, row.numbers, row.events)))
+    yield element("pre", "\n".join(row_numbers.arithmetic(row.run, row.numbers, row.events)))
     yield from _audit(row.events)
     yield from _dossier(row)
     if not row.events:
@@ -137,5 +137,5 @@ def _box(title: str, step: Step, *, whole: bool) -> Html:
 
 def _mark_speech(text: str) -> Iterable[Html | str]:
     """Yield a model's text with tags by their meaning and bold words; everything else is literal."""
-    for i, part in enumerate(_BOLD.split(row_words.spell_tags(text))):
+    for i, part in enumerate(_BOLD.split(row_trace.spell_tags(text))):
         yield element("strong", part) if i % 2 else part

@@ -17,7 +17,7 @@ from core.report.document import chart_place, render
 from core.report.markup import Html, element, join
 from core.report.material import ChosenRow
 from core.report.material_loader import load_row
-from core.scoring import row_words
+from core.scoring import row_trace
 from core.scoring.row_reason import find_reason, shorten
 from core.store import Cursor, datasets, predictions, runs, walks
 from core.store.walks import Stop
@@ -146,17 +146,17 @@ def _row(row: ChosenRow) -> Iterator[Html]:
         quote = f"“{reason.quote}” — {reason.source}" if reason.quote else reason.source
         yield element("p", quote, class_="reason")
     briefs = [event for event in row.events if event["kind"] == "brief"]
-    columns = [_brief(event, str(event["role"])) for stage in row_words.SIDES for event in briefs if event["stage"] == stage]
+    columns = [_brief(event, str(event["role"])) for stage in row_trace.SIDES for event in briefs if event["stage"] == stage]
     if not columns:  # of a model or an agent: the first words that it answered with, seed by seed
         answers = [event for event in row.events if event["kind"] in _ANSWERS and str(event["content"]).strip()]
-        columns = [_brief(each, row_words.step_title(each["role"], each["kind"], each["meta"])) for each in answers]
+        columns = [_brief(each, row_trace.step_title(each["role"], each["kind"], each["meta"])) for each in answers]
     if columns := columns[:_MOST_TEXTS]:
         yield element("div", *columns, class_="briefs")
 
 
 def _brief(event: Mapping[str, object], title: str) -> Html:
     role = str(event["role"])
-    text = shorten(row_words.spell_tags(str(event["content"])).replace("**", ""), _EXCERPT)
+    text = shorten(row_trace.spell_tags(str(event["content"])).replace("**", ""), _EXCERPT)
     return element("div", element("h3", title), element("p", text), class_=f"speech {role if role in theme.ROLE_COLOURS else ''}")
 
 

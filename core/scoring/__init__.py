@@ -25,7 +25,7 @@ standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once
 other_scores  means over genes and perturbations, and the top of the list
 row_reason    why a row was predicted so, in a sentence that somebody wrote
-row_words     one row of a run in words
+row_numbers   the numbers of a row: its flags, and how its verdicts led to them
 row_trace     the trace of a row as people read it
 json_shapes   the JSON of the command line's numbers
 control_words  controls in words, as tables and as JSON

@@ -13,7 +13,7 @@ from typing import Any
 
 from core.audit.rule_text import FEWEST_SENTENCES, SHORT, RuleText, split_sentences
 from core.audit.rules.conclusions import own_side_sentence
-from core.scoring.row_words import SIDES
+from core.scoring.row_trace import SIDES
 from core.store.rubrics import MarkedPassage
 from core.texts import parse_json
 

@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
-
-from core.scoring import row_words
 
 Event = dict[str, Any]
 NO_DOSSIER = "This file has no dossier, so the agents' evidence is unknown."
 NO_TRACE = "This file has no trace of this row."
 _AMONG_STEPS = "The tools' answers are among the steps below."
 _SPEECHES = ("brief", "rebuttal")
+SIDES: Mapping[str, tuple[str, str]] = MappingProxyType({"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")})
+_STAGES = {
+    "de": "Does it change at all?",
+    "dir": "If it changes, up or down?",
+    "react": "What the agent did",
+    "coordinator": "Steps of the coordinator",
+    "trace": "Trace",
+    "knn": "Neighbours",
+    "fusion": "The fusion's arithmetic",
+    "decompose": "Recovered from a fusion",
+    "rules": "The rule set's table",
+    "mean": "Mean over seeds",
+    "inspect": "The messages of the log",
+    "summarise": "Facts about the two genes",
+    "retrieve": "Most similar labelled pairs",
+}
+TAG_MEANINGS = {"prob": "probability given:", "answer": "answer given:"}  # of tags that models are asked for
+TAG = re.compile(r"<(prob|answer)>([^<>\n]*)</\1>", re.IGNORECASE)
+# The gravest first: a brief shows one warning at most.
+_BRIEF_WARNINGS = {
+    "answers_against": "an answer against its own side",
+    "answers": "an answer, not an argument",
+    "other_side": "concludes for the other side",
+    "short": "one line",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +72,7 @@ class Stage:
     @property
     def title(self) -> str:
         """The question that the stage answers, or what happens in it."""
-        return row_words.stage_title(self.name)
+        return stage_title(self.name)
 
 
 def stages_of(events: Sequence[Event]) -> list[Stage]:
@@ -58,9 +83,9 @@ def stages_of(events: Sequence[Event]) -> list[Stage]:
 
 def stage_of(name: str, events: Sequence[Event]) -> Stage:
     """Return the stage of a name, of these events."""
-    sides = row_words.SIDES.get(name, ())
+    sides = SIDES.get(name, ())
     if not sides or not any(event["kind"] == "brief" for event in events):
-        titles = [row_words.step_title(event["role"], event["kind"], event["meta"]) for event in events]
+        titles = [step_title(event["role"], event["kind"], event["meta"]) for event in events]
         return Stage(name, (), tuple(map(_step, events, titles)))
     steps = [_step(event, f"{event['role']} rebuts" if event["kind"] == "rebuttal" else event["role"]) for event in events]
     rounds = [
@@ -74,7 +99,7 @@ def stage_of(name: str, events: Sequence[Event]) -> Stage:
 def _step(event: Event, title: str) -> Step:
     p = event["meta"].get("p")
     stated = p if isinstance(p, int | float) and math.isfinite(p) else None
-    return Step(title, stated, row_words.warning_of(event["findings"], event["meta"]), event)
+    return Step(title, stated, warning_of(event["findings"], event["meta"]), event)
 
 
 def why_no_dossier(events: Sequence[Event]) -> str:
@@ -86,3 +111,41 @@ def why_no_dossier(events: Sequence[Event]) -> str:
 def has_argued(brief: Event) -> bool:
     """Return whether a brief argues, by the audit's wide definition: it is long enough and is no answer to the question."""
     return "argues" in brief["findings"]
+
+
+def stage_title(stage: str) -> str:
+    """Return the title of a stage of a trace."""
+    return _STAGES.get(stage, stage.replace("_", " "))
+
+
+def warning_of(findings: Collection[str], meta: Mapping[str, Any]) -> str:
+    """Return the warning about a brief (from the audit's findings) or a verdict; "" without one."""
+    if meta.get("fallback"):
+        return "could not be read; a constant replaces it"
+    gravest = next((finding for finding in _BRIEF_WARNINGS if finding in findings), "")
+    if gravest == "answers" and "short" not in findings:
+        return "an answer, with reasons"
+    return _BRIEF_WARNINGS.get(gravest, "")
+
+
+def step_title(role: str, kind: str, meta: Mapping[str, Any]) -> str:
+    """Return the title of an event outside debates, with its seed, the parsed answer and the predicted numbers."""
+    parts = [f"seed {meta['seed']}"] if "seed" in meta else []
+    if "answer" in meta:
+        parts.append(meta["answer"] or "could not be read")
+    parts += [
+        f"{k.removeprefix('prediction_')} {v:.3f}" for k, v in meta.items() if k.startswith("prediction_") and _is_number(v)
+    ]
+    if _is_number(meta.get("p")):
+        parts.append(f"{100 * meta['p']:.0f}%{', a base rate' if meta.get('fallback') else ''}")
+    details = f" ({', '.join(parts)})" if parts else ""
+    return f"{role}{details}" if kind == "text" else f"{role}: {kind.replace('_', ' ')}{details}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)
+
+
+def spell_tags(text: str) -> str:
+    """Return a model's text with its tags replaced by their meaning: "answer given: B"."""
+    return TAG.sub(lambda found: f"{TAG_MEANINGS[found[1].lower()]} {found[2].strip() or '–'}", text)

@@ -12,7 +12,7 @@ from core.audit.debate_audit import audit_debate
 from core.errors import InputError
 from core.evidence import describe
 from core.plots import theme
-from core.scoring import row_words
+from core.scoring import row_numbers, row_trace
 from core.scoring.row_trace import Event, Stage, Step, has_argued, stages_of, why_no_dossier
 from core.scoring.run_scores import load_scored_rows, score_run
 from core.scoring.sentences import score_sentences
@@ -108,7 +108,7 @@ def _texts(run: Run, row: Row, events: Sequence[Event], cards: Sequence[Row]) ->
     """Return everything of one row that is read."""
     return {
         "error": row["error"] or "",
-        "arithmetic": [] if row["error"] else row_words.arithmetic(run, row, events),
+        "arithmetic": [] if row["error"] else row_numbers.arithmetic(run, row, events),
         "advocates": [_advocate(event) for event in events if event["kind"] == "brief"],
         "dossier": list(cards),
         "noDossier": "" if cards else why_no_dossier(events),
@@ -122,7 +122,7 @@ def _advocate(event: Event) -> Row:
     if "bare" in found and "answers" in found:
         words = "answered with a letter" + (", against its own side" if "answers_against" in found else "")
     else:
-        warning = row_words.warning_of(found, event["meta"])
+        warning = row_trace.warning_of(found, event["meta"])
         words = ", ".join(filter(None, ["argued" if has_argued(event) else "", warning])) or "did not argue"
     return {"role": event["role"], "argued": has_argued(event), "words": words}
 
@@ -176,8 +176,8 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
         "name": run.name,
         "dataset": dataset.name,
         "rankScores": run.has_rank_scores,
-        "p_de": row_words.score_name(run),
-        "p_up": row_words.score_name(run, "P(up | DE)"),
+        "p_de": row_numbers.score_name(run),
+        "p_up": row_numbers.score_name(run, "P(up | DE)"),
         "scores": _score_lines(db, run, dataset) if run.done else [],
         "audit": audited,
         "argued": f"{SHORT} characters or more, and no answer to the multiple-choice question",
@@ -185,7 +185,7 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
         "sources": _sources(run, sources),
         "labels": {name: [theme.LABEL_SIGNS[name], theme.LABEL_WORDS[name]] for name in theme.LABEL_SIGNS},
         "outcomes": dict(theme.OUTCOME_SIGNS),
-        "flags": [[name, row_words.FLAG_HELP.get(flag, "")] for flag, name in FLAG_NAMES.items()],
+        "flags": [[name, row_numbers.FLAG_HELP.get(flag, "")] for flag, name in FLAG_NAMES.items()],
         "noLabel": NO_LABEL,
     }
 

@@ -21,7 +21,7 @@ from core.datasets.prompt_files import MAX_BYTES
 from core.datasets.tables import Table
 from core.errors import InputError
 from core.file_io import read_file, write_file
-from core.llm.answer_words import TAKES_BACK
+from core.llm.answer_lexicon import TAKES_BACK
 from core.llm.final_text import final_text
 from core.llm.marks import readable, refuses
 from core.llm.parsing import OPTIONS, Unparsed, label

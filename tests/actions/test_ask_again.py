@@ -20,7 +20,7 @@ from core.errors import InputError, NotFound, StateError
 from core.evidence.render import EDITED
 from core.experiments.asked_again import AskedAgain, again_json, again_lines, is_asked_again, pair_askings, report_again
 from core.llm.call_settings import CallSettings
-from core.scoring.row_words import FLAG_HELP
+from core.scoring.row_numbers import FLAG_HELP
 from core.store import calls, evidence, predictions, runs, traces
 from core.store.runs import Run
 from core.types import FLAG_NAMES, Flag

@@ -11,7 +11,7 @@ from core.plots import score_histograms, score_medians
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
-from core.scoring.row_words import score_name
+from core.scoring.row_numbers import score_name
 from core.scoring.run_scores import RunRows
 from core.stats.calibration import tie_bounds
 from core.stats.ranks import round_for_ranks

@@ -12,7 +12,7 @@ from typing import Any
 
 from core.evidence import describe
 from core.plots import theme
-from core.scoring import row_words
+from core.scoring import row_trace
 from core.types import FLAG_NAMES
 from core.ui.ask.live_row import JUDGE, LiveRow, Speech
 from core.ui.shared.widgets import percent_text
@@ -105,8 +105,8 @@ def _title(item: Mapping[str, Any]) -> str:
 def stage(row: LiveRow, name: str, simulated: bool) -> str:
     """Return the texts of a stage: two sides beside each other, the judge below; of other methods all in one column."""
     speeches = [speech for speech in row.speeches.values() if speech.stage == name]
-    sides = row_words.SIDES.get(name, ())
-    parts = [_div("stage-title", html.escape(row_words.stage_title(name)))]
+    sides = row_trace.SIDES.get(name, ())
+    parts = [_div("stage-title", html.escape(row_trace.stage_title(name)))]
     if any(speech.role in sides for speech in speeches):
         parts.append(_div("sides", *(_column(speeches, side, simulated) for side in sides)))
     parts += [_speech(speech, simulated) for speech in speeches if speech.role not in sides]

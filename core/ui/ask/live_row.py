@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.scoring.row_words import SIDES
+from core.scoring.row_trace import SIDES
 
 JUDGE = "JUDGE"
 MOST_WRITTEN = 20_000  # characters of an answer while it is written

@@ -11,7 +11,7 @@ from core.audit.brief_checks import SHORT
 from core.audit.debate_audit import DebateAudit
 from core.audit.rules.registry import rule_named
 from core.report.figures import brief_lengths
-from core.scoring.row_words import FLAG_HELP
+from core.scoring.row_numbers import FLAG_HELP
 from core.store.runs import Run
 from core.types import FLAG_NAMES
 from core.ui.shared import filters

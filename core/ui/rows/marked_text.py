@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.scoring.row_claims import RowClaim
-from core.scoring.row_words import TAG, TAG_MEANINGS
+from core.scoring.row_trace import TAG, TAG_MEANINGS
 from core.store.text_search import pattern_of
 from core.ui.shared import links
 from core.ui.shared.widgets import as_text

@@ -10,8 +10,9 @@ import streamlit as st
 
 from core.actions import runs as run_actions
 from core.plots import theme
+from core.scoring.row_numbers import MODEL_FREE, arithmetic
 from core.scoring.row_reason import passages_in
-from core.scoring.row_words import MODEL_FREE, arithmetic, stage_title
+from core.scoring.row_trace import stage_title
 from core.store.runs import Run
 from core.types import ASKED, FLAG_NAMES, MADE_ELSEWHERE
 from core.ui.rows import calls, claims, dossier, made_from, row_header, trace

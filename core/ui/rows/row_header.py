@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from core.plots import theme
+from core.scoring.row_numbers import FLAG_HELP, score_name
 from core.scoring.row_reason import find_reason
-from core.scoring.row_words import FLAG_HELP, score_name
 from core.scoring.terms import PROBABILITY_HELP, RANK_HELP
 from core.store.runs import Run
 from core.texts import number_text

@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 import streamlit as st
 
 from core.audit.brief_checks import FINDINGS, SHORT
-from core.scoring.row_words import score_name
+from core.scoring.row_numbers import score_name
 from core.store.predictions import (
     ADVOCATES_DISAGREE,
     BY_STEPS,

@@ -1,10 +1,8 @@
-"""One row of a run in words: the stages of its trace, its flags, warnings about briefs, and the origin of its numbers."""
+"""The numbers of a row: what its flags mean, and how the judges' verdicts led to what was submitted."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.store.runs import Run
@@ -13,32 +11,7 @@ from core.types import PREDICTED_EXPRESSION, RANK_METHODS, Flag
 
 # Methods that call no language model: their rows without a token count used none.
 MODEL_FREE = ("knn", *RANK_METHODS, PREDICTED_EXPRESSION)
-SIDES: Mapping[str, tuple[str, str]] = MappingProxyType({"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")})
 _SMALL = 5e-5  # four decimals would say 0.0000
-_STAGES = {
-    "de": "Does it change at all?",
-    "dir": "If it changes, up or down?",
-    "react": "What the agent did",
-    "coordinator": "Steps of the coordinator",
-    "trace": "Trace",
-    "knn": "Neighbours",
-    "fusion": "The fusion's arithmetic",
-    "decompose": "Recovered from a fusion",
-    "rules": "The rule set's table",
-    "mean": "Mean over seeds",
-    "inspect": "The messages of the log",
-    "summarise": "Facts about the two genes",
-    "retrieve": "Most similar labelled pairs",
-}
-TAG_MEANINGS = {"prob": "probability given:", "answer": "answer given:"}  # of tags that models are asked for
-TAG = re.compile(r"<(prob|answer)>([^<>\n]*)</\1>", re.IGNORECASE)
-# The gravest first: a brief shows one warning at most.
-_BRIEF_WARNINGS = {
-    "answers_against": "an answer against its own side",
-    "answers": "an answer, not an argument",
-    "other_side": "concludes for the other side",
-    "short": "one line",
-}
 FLAG_HELP: Mapping[str, str] = {
     Flag.ROLE_COLLAPSE: "A brief answers the multiple-choice question instead of arguing. In debates made here, also a brief "
     "that was refused twice. Such a brief has too few sentences, does not name both genes, or concludes for the other side.",
@@ -67,39 +40,6 @@ FLAG_HELP: Mapping[str, str] = {
 def score_name(run: Run, name: str = "P(DE)") -> str:
     """Return the name of a run's number: "P(DE)" or "P(up | DE)", but "DE rank score" or "DIR rank score" if made of ranks."""
     return {"P(DE)": "DE rank score", "P(up | DE)": "DIR rank score"}[name] if run.has_rank_scores else name
-
-
-def stage_title(stage: str) -> str:
-    """Return the title of a stage of a trace."""
-    return _STAGES.get(stage, stage.replace("_", " "))
-
-
-def warning_of(findings: Collection[str], meta: Mapping[str, Any]) -> str:
-    """Return the warning about a brief (from the audit's findings) or a verdict; "" without one."""
-    if meta.get("fallback"):
-        return "could not be read; a constant replaces it"
-    gravest = next((finding for finding in _BRIEF_WARNINGS if finding in findings), "")
-    if gravest == "answers" and "short" not in findings:
-        return "an answer, with reasons"
-    return _BRIEF_WARNINGS.get(gravest, "")
-
-
-def step_title(role: str, kind: str, meta: Mapping[str, Any]) -> str:
-    """Return the title of an event outside debates, with its seed, the parsed answer and the predicted numbers."""
-    parts = [f"seed {meta['seed']}"] if "seed" in meta else []
-    if "answer" in meta:
-        parts.append(meta["answer"] or "could not be read")
-    parts += [
-        f"{k.removeprefix('prediction_')} {v:.3f}" for k, v in meta.items() if k.startswith("prediction_") and _is_number(v)
-    ]
-    if _is_number(meta.get("p")):
-        parts.append(f"{100 * meta['p']:.0f}%{', a base rate' if meta.get('fallback') else ''}")
-    details = f" ({', '.join(parts)})" if parts else ""
-    return f"{role}{details}" if kind == "text" else f"{role}: {kind.replace('_', ' ')}{details}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float)
 
 
 def arithmetic(run: Run, row: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -142,8 +82,3 @@ def _seeds_line(event: Mapping[str, Any]) -> str:
     """Over how many seeds or verdicts an event's mean was taken, of how many that were asked."""
     of = {"de": "P(DE)", "dir": "P(up | DE)"}.get(event["stage"], "up and down")
     return f"{of}: mean of {event['meta']['read']} of {event['meta']['asked']} {event['meta'].get('of', 'seeds')}"
-
-
-def spell_tags(text: str) -> str:
-    """Return a model's text with its tags replaced by their meaning: "answer given: B"."""
-    return TAG.sub(lambda found: f"{TAG_MEANINGS[found[1].lower()]} {found[2].strip() or '–'}", text)
