@@ -7,7 +7,7 @@ significant is never called none. A sentence about two arms rests on the differe
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from core.texts import estimate_text, number_text
 
 METRICS: dict[Metric, str] = {"de": "DE", "dir": "DIR", "mean": "mean of DE and DIR"}
 AS_MANY = "cannot be distinguished"
+MOST_ALIKE = 3  # arms that cannot be distinguished from the base and have a sentence each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,11 +55,16 @@ class ArmResult:
     note: str = ""
     is_base: bool = False
 
+    def deciding(self, metric: Metric) -> tuple[Metric, Estimate] | None:
+        """Return a metric with its change; the only metric that is defined if that one is not."""
+        names: tuple[Metric, ...] = (metric, "de", "dir")
+        changes = [(name, getattr(self, f"delta_{name}")) for name in names]
+        return next(((name, each) for name, each in changes if each is not None and not math.isnan(each.value)), None)
+
     def delta(self, metric: Metric) -> Estimate | None:
-        """Return the change in a metric; of the only one that is defined if the mean is not."""
-        wanted = getattr(self, f"delta_{metric}")
-        defined = [each for each in (wanted, self.delta_de, self.delta_dir) if each is not None and not math.isnan(each.value)]
-        return defined[0] if defined else None
+        """Return the change that decides."""
+        deciding = self.deciding(metric)
+        return None if deciding is None else deciding[1]
 
     @property
     def is_shown(self) -> bool:
@@ -108,7 +114,8 @@ class ExperimentResult:
     """What an experiment found. kind: as commands name it. remarks: what its kind says before it is trusted.
 
     n, n_labelled, left_out: rows compared, those with a label, and those without an answer in some arm. details: a further table
-    of the kind, with its title. tokens: of all its runs, None if unknown.
+    of the kind, with its title. tokens: of all its runs, None if unknown. is_computed: no arm asks a model, so that
+    doing it again changes nothing. Without an arm that is the base, no change is judged.
     """
 
     kind: str
@@ -127,6 +134,7 @@ class ExperimentResult:
     tokens: int | None = None
     remarks: tuple[str, ...] = ()
     details: tuple[Table, ...] = field(default=())
+    is_computed: bool = False
     own_sentence: str = hidden(default="")
     json_properties = ("verdict",)
 
@@ -156,10 +164,14 @@ class ExperimentResult:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What to know before trusting it."""
-        base = next((arm.name for arm in self.arms if arm.is_base), "the base")
-        again = "" if self.noise_floor else f"{base} was not asked again: how much asking again changes is unknown."
         left = f"{self.left_out:,} rows without an answer in every arm are left out." if self.left_out else ""
-        return tuple(filter(None, (self.noise_floor.sentence if self.noise_floor else again, left, *self.remarks)))
+        return tuple(filter(None, (self._asking_again(), left, *self.remarks)))
+
+    def _asking_again(self) -> str:
+        if self.noise_floor:
+            return self.noise_floor.sentence
+        base = next((arm.name for arm in self.arms if arm.is_base), "the base")
+        return "" if self.is_computed else f"{base} was not asked again: how much asking again changes is unknown."
 
     def tables(self) -> tuple[Table, ...]:
         """Return the arms, the pairs of arms, and the kind's own table."""
@@ -174,20 +186,32 @@ class ExperimentResult:
         return Figure("core.plots.experiment_arms:figure", values, self.verdict) if shown else None
 
     def _arm_sentences(self) -> list[str]:
+        if not any(arm.is_base for arm in self.arms):
+            return []
         tested = [arm for arm in self.arms if not arm.is_base]
-        describe = _moved_sentence if self.measure == "answers" else self._score_sentence
-        return [describe(arm) for arm in tested]
+        if self.measure == "answers":
+            return [_moved_sentence(arm) for arm in tested]
+        alike = [arm for arm in tested if arm.delta(self.metric) is not None and not arm.is_shown]
+        listed = alike if len(alike) > MOST_ALIKE else []
+        return [*(self._score_sentence(arm) for arm in tested if arm not in listed), *self._alike_sentence(listed)]
 
     def _score_sentence(self, arm: ArmResult) -> str:
-        change = arm.delta(self.metric)
-        if change is None:
+        deciding = arm.deciding(self.metric)
+        if deciding is None:
             return f"{arm.name}: no score can be compared with the base's."
-        text = f"{METRICS[self.metric]} {estimate_text(*change.ends, '+.3f')}"
+        text = _change_text(*deciding)
         if not arm.is_shown:
             return f"{arm.name} {AS_MANY} from the base: {text}."
-        side = "lower" if change.value < 0 else "higher"
+        side = "lower" if deciding[1].value < 0 else "higher"
         worth = f", by at least the {self.smallest_effect:g} that matters" if arm.verdict == "confirmed" else ""
         return f"{arm.name} scores {side}{worth}: {text}."
+
+    def _alike_sentence(self, arms: Sequence[ArmResult]) -> Iterator[str]:
+        changes = [(arm.name, deciding) for arm in arms if (deciding := arm.deciding(self.metric)) is not None]
+        if changes:
+            largest, deciding = max(changes, key=lambda change: abs(change[1][1].value))
+            names = ", ".join(name for name, _ in changes)
+            yield f"{names} {AS_MANY} from the base; the largest difference is of {largest}: {_change_text(*deciding)}."
 
     def _row(self, arm: ArmResult) -> dict[str, Any]:
         own = {"DE": arm.de, "DIR": arm.dir, "mean": arm.mean}
@@ -195,6 +219,10 @@ class ExperimentResult:
         moved = {"|Δ|": arm.moved, "|Δ| asked again": arm.floor} if self.measure == "answers" else {}
         p = {"p": _known(arm.p), "p (Holm)": _known(arm.p_holm)}
         return {"arm": arm.name, "rows": arm.n, **moved, **own, **deltas, **p, "note": arm.note or None}
+
+
+def _change_text(metric: Metric, change: Estimate) -> str:
+    return f"{METRICS[metric]} {estimate_text(*change.ends, '+.3f')}"
 
 
 def _moved_sentence(arm: ArmResult) -> str:

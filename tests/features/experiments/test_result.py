@@ -1,0 +1,51 @@
+"""One verdict rule for every kind of experiment."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from core.base.result import to_json
+from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms, plain_estimate
+from core.stats.delong import Estimate
+from core.stats.intervals import Interval
+
+NOT_DEFINED = plain_estimate(Interval(math.nan, math.nan, math.nan, math.nan, 0, "row", "none"))
+
+
+def change(value: float, se: float = 0.01) -> Estimate:
+    return plain_estimate(Interval(value, value - 1.96 * se, value + 1.96 * se, se, 100, "two-way", "m"))
+
+
+def arm(name: str, mean: Estimate | None = None, de: Estimate | None = None) -> ArmResult:
+    return ArmResult(name, "", 100, "all rows", delta_mean=mean, delta_de=de)
+
+
+def result_of(*arms: ArmResult, base: bool = True, is_computed: bool = True) -> ExperimentResult:
+    first = (ArmResult("as it is", "", 100, "all rows", is_base=True),) if base else ()
+    judged = judge_arms((*first, *arms), "mean", 0.01)
+    return ExperimentResult("k", "e", "Which?", "screen", judged, None, "score", "mean", 0.01, 100, 100, is_computed=is_computed)
+
+
+def test_a_change_counts_after_holm_and_names_the_metric_that_it_is_of() -> None:
+    found = result_of(arm("better", change(0.1)), arm("close", change(0.021)), arm("half", NOT_DEFINED, change(-0.2)))
+    assert "better scores higher, by at least the 0.01 that matters: mean of DE and DIR +0.100" in found.verdict
+    assert "close scores higher" in found.verdict
+    assert "half scores lower: DE −0.200" in found.verdict
+    crowd = [arm(f"arm {i}", change(0.001 * i)) for i in range(9)]
+    assert "close cannot be distinguished from the base" in result_of(*crowd[:2], arm("close", change(0.021))).verdict
+
+
+def test_many_arms_that_cannot_be_distinguished_share_a_sentence() -> None:
+    found = result_of(*[arm(f"arm {i}", change(0.001 * i)) for i in range(5)]).verdict
+    assert found.startswith(
+        "arm 0, arm 1, arm 2, arm 3, arm 4 cannot be distinguished from the base; the largest difference is of arm 4"
+    )
+
+
+def test_arms_without_a_base_are_not_judged_and_what_was_not_asked_again_is_said() -> None:
+    own = replace(result_of(arm("a"), base=False), own_sentence="As expected.")
+    assert (own.verdict, own.caveats) == ("As expected.", ())
+    asked = result_of(arm("a", change(0.1)), is_computed=False)
+    assert asked.caveats[0].startswith("as it is was not asked again")
+    assert to_json(asked)["verdict"] == asked.sentence
