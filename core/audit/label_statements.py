@@ -54,7 +54,7 @@ class TextCheck:
     mentions: int = 0
     stated: int = 0
     findings: tuple[str, ...] = ()
-    error: str = ""
+    error: str | None = None
 
     def describe(self) -> str:
         """Describe the search and its result in a few words."""

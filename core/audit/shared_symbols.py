@@ -7,10 +7,13 @@ with the same ortholog in another are different genes (paralogs): they are liste
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
+from typing import Any
 
 import pandas as pd
+
+from core.base.result import HIDDEN
 
 SHOWN = 3  # symbols to name in a text; the rest is counted
 
@@ -69,8 +72,25 @@ class SplitOverlap:
 
     a: str
     b: str
-    perts: SharedSymbols
-    genes: SharedSymbols
+    perts: SharedSymbols = field(metadata=HIDDEN)
+    genes: SharedSymbols = field(metadata=HIDDEN)
+    json_properties = ("shared_perts", "shared_genes", "paralogs")
+
+    @property
+    def shared_perts(self) -> int:
+        """The number of shared perturbations."""
+        return len(self.perts)
+
+    @property
+    def shared_genes(self) -> int:
+        """The number of shared target genes."""
+        return len(self.genes)
+
+    @property
+    def paralogs(self) -> list[dict[str, Any]]:
+        """Different genes with the same ortholog, which are not shared."""
+        roles = {"pert": self.perts, "gene": self.genes}
+        return [{"role": role, **asdict(group)} for role, symbols in roles.items() for group in symbols.paralogs]
 
 
 def compare_splits(pairs: pd.DataFrame, tables: SymbolTables) -> list[SplitOverlap]:

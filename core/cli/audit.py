@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 import typer
@@ -16,19 +14,17 @@ from core.audit.debate_audit import DebateAudit, audit_debate
 from core.audit.shared_symbols import compare_splits
 from core.cli.base import Json, show
 from core.cli.names import DatasetName, RunName
+from core.cli.results import show_result
 from core.errors import InputError
-from core.scoring import leak_shapes
-from core.scoring.leak_power import LeakPower, leak_power
-from core.scoring.leakage import NOT_PROBED, LeakageAudit, check_counts
+from core.scoring.leak_power import leak_power
+from core.scoring.leakage import LeakageAudit, check_counts
 from core.scoring.row_leaks import check_rows
 from core.scoring.run_leaks import check_run
 from core.scoring.run_scores import add_count_controls, score_run, scored_rows
-from core.scoring.sentences import interval_text
-from core.scoring.space_leaks import TASKS, SpaceCheck, check_space, describe_space
+from core.scoring.space_leaks import SpaceCheck, check_space
 from core.store import findings, pairs, predictions, runs, spaces
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
-from core.texts import NO_BIOLOGY, number_text
 from core.transfer.row_index import RowIndex
 
 app = typer.Typer(no_args_is_help=True)
@@ -74,9 +70,7 @@ def leakage(
     """Find what splits share, texts, spaces and runs that have seen labels, and what the no-biology baseline scores."""
     chosen = component_loader.default_dataset(context.obj, dataset)
     index = component_loader.load_index(context.obj, chosen)
-    audit = _audit_leakage(context.obj, chosen, index)
-    power = leak_power(index) if audit.spaces else ()
-    show(leak_shapes.leakage(audit, power), as_json, "\n".join(_leakage_lines(audit, power)))
+    show_result(_audit_leakage(context.obj, chosen, index), as_json)
 
 
 def _audit_leakage(workspace: Workspace, dataset: Dataset, index: RowIndex) -> LeakageAudit:
@@ -94,8 +88,9 @@ def _audit_leakage(workspace: Workspace, dataset: Dataset, index: RowIndex) -> L
         check_rows(rows),
         pack_texts.check_all(workspace, index),
         tuple(_check_space(workspace, dataset, index, splits, space) for space in known_spaces),
-        tuple((each.run, check_run(each, score_run(each))) for each in predicted),
+        tuple(check_run(each, score_run(each)) for each in predicted),
         tables.notes,
+        leak_power(index) if known_spaces else (),
     )
 
 
@@ -103,32 +98,3 @@ def _check_space(
     workspace: Workspace, dataset: Dataset, index: RowIndex, splits: NDArray[np.object_], record: SpaceRecord
 ) -> SpaceCheck:
     return check_space(record, lambda: component_loader.load_spaces(workspace, index, dataset, [record.name])[0], index, splits)
-
-
-def _leakage_lines(audit: LeakageAudit, power: Sequence[LeakPower]) -> list[str]:
-    counts = audit.counts
-    controls = {
-        f"{NO_BIOLOGY} (count-only), DE": counts.count_only_de,
-        "the same without genes measured once": counts.count_only_de_without_singletons,
-        f"{NO_BIOLOGY} (rarer gene), DIR": counts.rarer_up_dir,
-    }
-    found = [f"{finding.kind} {finding.name}: {finding.what}" for finding in audit.findings]
-    return [
-        *(f"{name:40} {interval_text(value.shown)}" for name, value in controls.items()),
-        *(
-            f"splits {pair.a} and {pair.b}: share {len(pair.perts):,} perturbations and {len(pair.genes):,} target genes"
-            for pair in audit.splits
-        ),
-        *(f"texts {text.name}: {text.describe()}" for text in audit.texts),
-        *(f"space {space.name}: {_probe_text(space)}{describe_space(space)}" for space in audit.spaces),
-        *(f"a planted leak, {line.describe()}" for line in power),
-        NOT_PROBED,
-        *(f"note: {note}" for note in audit.notes),
-        f"findings: {len(found)}",
-        *(f"  {line}" for line in found),
-    ]
-
-
-def _probe_text(space: SpaceCheck) -> str:
-    cosines = {task: probe.within.cosine for task in TASKS if (probe := space.probe_of("gene", task))}
-    return "".join(f"{task} {number_text(value)}{', ' if task == 'DE' else '; '}" for task, value in cosines.items())

@@ -18,7 +18,6 @@ text_leaks    texts that state labels, or whose words go along with them
 space_leaks   gene spaces that have seen labels
 run_leaks     runs that have seen labels, or copy row counts
 leak_power    how weak a leak of a space is still found
-leak_shapes   the JSON of the leakage audit
 sentences     scores in words
 comparison_words  the comparison of two runs in words
 standing      where the runs of a dataset stand, and in words

@@ -39,9 +39,11 @@ class LeakPower:
     turned: float
     matrix: float
     columns: int
+    json_properties = ("what",)
 
-    def describe(self) -> str:
-        """Describe the power."""
+    @property
+    def what(self) -> str:
+        """The power in words."""
         units = UNITS[self.axis][1]
         shares = f"label shares {_upto(self.shares, ' SD')}, turned into {TURNED_COLUMNS} columns {_upto(self.turned, ' SD')}"
         return f"{self.task} of {units}: {shares}; a matrix of labels {_upto(self.matrix, '')}"

@@ -5,22 +5,25 @@ Each part is checked separately, so that a page can cache it; `LeakageAudit` hol
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import pandas as pd
 
 from core.audit.label_statements import STATED_RIGHT, TextCheck
 from core.audit.shared_symbols import SharedSymbols, SplitOverlap
+from core.base.result import HIDDEN, Figure, Table
+from core.scoring.leak_power import LeakPower
 from core.scoring.row_leaks import RowFinding
-from core.scoring.run_leaks import RunCheck
-from core.scoring.space_leaks import SpaceCheck
+from core.scoring.run_leaks import DISGUISE, RunCheck
+from core.scoring.space_leaks import TASKS, UNITS, ProbedRows, SpaceCheck, describe_space
 from core.stats.count_controls import CountControls, score_count_controls
 from core.stats.run_probe import LIMIT
 from core.stats.share_probe import LEAST_FREE, MOST_MULTIPLIED, MOST_UNITS
+from core.stats.space_probe import LIMITS
 from core.store.datasets import Dataset
-from core.store.runs import Run
+from core.texts import NO_BIOLOGY
 
 Kind = Literal["shared", "rows", "text", "space", "run"]
 NOT_PROBED = (
@@ -36,28 +39,59 @@ NOT_PROBED = (
 )
 
 
+_LIMITS = ", ".join(f"{task} {LIMITS[task, 'similarity']:.2f} and {LIMITS[task, 'column']:.2f}" for task in TASKS)
+HOW_PROBED = (
+    "Shares: how well vectors predict shares of labels; four standard errors above the noise ceiling are a finding. Within: the "
+    f"smaller AUROC inside genes and inside perturbations, suspect from (by similarity and by a column) {_LIMITS}."
+)
+HOW_COMPARED = (
+    f"Likeness of a run: its rank correlation with the {NO_BIOLOGY}, in the split where it is largest; beyond {DISGUISE} is a "
+    f"finding. A run is suspicious from an AUROC of {LIMIT:.2f}, or up to {1 - LIMIT:.2f}: a reason to look, not a proof."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One leak. name: of the two splits, the split, the pack, the space or the run; what: a description; run: the run's id."""
+    """One leak. name: of the two splits, the split, the pack, the space or the run; what: a description."""
 
     kind: Kind
     name: str
     what: str
-    run: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LeakageAudit:
-    """All parts of the audit of one dataset; notes: sentences on parts that could not be compared."""
+    """All parts of the audit of one dataset. notes: on parts that could not be compared. power: of the probes of spaces."""
 
-    dataset: Dataset
+    dataset: Dataset = field(metadata=HIDDEN)
     counts: CountControls
     splits: tuple[SplitOverlap, ...]
-    rows: tuple[RowFinding, ...]
+    rows: tuple[RowFinding, ...] = field(metadata=HIDDEN)
     texts: tuple[TextCheck, ...]
     spaces: tuple[SpaceCheck, ...]
-    runs: tuple[tuple[Run, RunCheck], ...]
+    runs: tuple[RunCheck, ...]
     notes: tuple[str, ...] = ()
+    power: tuple[LeakPower, ...] = ()
+    title = "Leaks of labels"
+    json_properties = (
+        *("count_only_de", "count_only_de_without_singletons", "rarer_up_dir"),
+        *("shared_perts", "shared_genes", "findings"),
+    )
+
+    @property
+    def count_only_de(self) -> float:
+        """The score of row counts for DE."""
+        return self.counts.count_only_de.value
+
+    @property
+    def count_only_de_without_singletons(self) -> float:
+        """The same without genes measured once."""
+        return self.counts.count_only_de_without_singletons.value
+
+    @property
+    def rarer_up_dir(self) -> float:
+        """The score of row counts for DIR."""
+        return self.counts.rarer_up_dir.value
 
     @property
     def shared_perts(self) -> int:
@@ -74,11 +108,111 @@ class LeakageAudit:
         """Every leak: between splits, in rows and texts, then of spaces, then of runs."""
         return [
             *(finding for pair in self.splits for finding in _shared_findings(pair, self.dataset)),
-            *(Finding("rows", found.where, found.what) for found in self.rows),
+            *(Finding("rows", row.where, row.what) for row in self.rows),
             *(Finding("text", text.name, what) for text in self.texts for what in text.findings),
             *(Finding("space", space.name, what) for space in self.spaces for what in space.findings),
-            *(Finding("run", run.name, what, run.id) for run, check in self.runs for what in check.findings),
+            *(Finding("run", run.name, what) for run in self.runs for what in run.findings),
         ]
+
+    @property
+    def sentence(self) -> str:
+        """How many leaks were found and where, or what was looked for."""
+        found = self.findings
+        if not found:
+            return (
+                "No leak found: no two splits share a perturbation or a target gene, these probes find no label in rows, texts, "
+                f"spaces and runs, and no run copies the {NO_BIOLOGY}."
+            )
+        where = ", ".join(dict.fromkeys(each.name for each in found))
+        return f"{len(found):,} {'finding' if len(found) == 1 else 'findings'}: {where}."
+
+    @property
+    def scope(self) -> str:
+        """What was checked."""
+        counted = {"split": len(self.splits), "text": len(self.texts), "space": len(self.spaces), "run": len(self.runs)}
+        kinds = {"split": "pairs of splits", "text": "packs of texts", "space": "spaces", "run": "runs"}
+        return f"{self.dataset.name}: {', '.join(f'{n:,} {kinds[kind]}' for kind, n in counted.items())}"
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What was not probed, what the numbers of the tables mean, and what is no leak."""
+        counts, paralogs = self.counts, [_paralogs_text(pair) for pair in self.splits if pair.paralogs]
+        single = (
+            f"{counts.singletons:,} labelled rows are of genes measured once, {counts.singletons_none:,} of them labelled none: "
+            "a score of row counts is a control for a model, never its input."
+        )
+        probed = [HOW_PROBED] if self.spaces else []
+        return (NOT_PROBED, single, *probed, *([HOW_COMPARED] if self.runs else []), *paralogs, *self.notes)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the findings, the baseline's scores, and every check."""
+        tables = (
+            Table("Findings", tuple({"of": each.kind, "name": each.name, "what": each.what} for each in self.findings)),
+            Table(f"The {NO_BIOLOGY}", tuple(_count_rows(self.counts))),
+            Table("Splits", tuple(map(_split_row, self.splits))),
+            Table("Texts", tuple({"pack": text.name, "found": text.describe()} for text in self.texts)),
+            Table("Spaces", tuple({"space": space.name, "found": describe_space(space)} for space in self.spaces)),
+            Table("Probes of spaces", tuple(_probe_row(space, each) for space in self.spaces for each in space.probes)),
+            Table("The weakest planted leak of a space that is found", tuple({"probe": each.what} for each in self.power)),
+            Table("Runs", tuple(map(_run_row, self.runs))),
+        )
+        return tuple(table for table in tables if table.rows)
+
+    def figure(self) -> Figure | None:
+        """Return None."""
+        return None
+
+
+def _count_rows(counts: CountControls) -> Iterator[dict[str, Any]]:
+    yield {"control": "count-only, DE", "score": counts.count_only_de}
+    yield {"control": "count-only without genes measured once, DE", "score": counts.count_only_de_without_singletons}
+    yield {"control": "rarer gene, DIR", "score": counts.rarer_up_dir}
+
+
+def _split_row(pair: SplitOverlap) -> dict[str, Any]:
+    return {
+        "splits": f"{pair.a} and {pair.b}",
+        "shared perturbations": len(pair.perts),
+        "shared target genes": len(pair.genes),
+        "in another case": len(pair.perts.other_case) + len(pair.genes.other_case),
+        "under another name": len(pair.perts.aliases) + len(pair.genes.aliases),
+    }
+
+
+def _paralogs_text(pair: SplitOverlap) -> str:
+    groups = {group.ortholog: group for group in (*pair.perts.paralogs, *pair.genes.paralogs)}
+    texts = (f"{', '.join(each.a)} and {', '.join(each.b)} ({each.ortholog})" for each in groups.values())
+    return f"Different genes of {pair.a} and {pair.b} with the same ortholog, which is not a leak: {'; '.join(texts)}"
+
+
+def _probe_row(space: SpaceCheck, probe: ProbedRows) -> dict[str, Any]:
+    by_kind = {score.kind: score.value for score in probe.within.scores}
+    return {
+        "space": space.name,
+        "vectors of": UNITS[probe.axis][1],
+        "task": probe.task,
+        "rows": probe.split,
+        "shares predicted": probe.shares.correlation,
+        "noise ceiling": probe.shares.ceiling,
+        "within, by similarity": by_kind.get("similarity"),
+        "within, by a column": by_kind.get("column"),
+    }
+
+
+def _run_row(run: RunCheck) -> dict[str, Any]:
+    return {
+        "run": run.name,
+        "DE": run.score.de,
+        "DIR": run.score.dir,
+        "scored": run.score.scored if run.score.n_labelled else None,
+        "like count-only": _largest(each.de for each in run.likeness.values()),
+        "like rarer gene": _largest(each.up for each in run.likeness.values()),
+    }
+
+
+def _largest(correlations: Iterable[float]) -> float | None:
+    """Return the correlation farthest from 0; None if all are undefined."""
+    return max((value for value in correlations if value == value), key=abs, default=None)
 
 
 def check_counts(pairs: pd.DataFrame) -> CountControls:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
 
+from core.base.result import HIDDEN
 from core.scoring.controls import COUNT_ONLY, RARER_GENE
 from core.scoring.run_scores import Headline, RunRows, RunScore, count_rows
 from core.stats.intervals import Interval
@@ -15,6 +16,7 @@ from core.stats.official_score import ScoreIntervals
 from core.stats.row_changes import Agreement, agreement
 from core.stats.run_probe import RunProbe, Tail, probe_run
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.store.runs import Run
 from core.texts import NO_BIOLOGY, estimate_text
 
 DISGUISE = 0.9  # |Spearman| above which a run ranks rows as a count control does, or as they stand in the file
@@ -37,11 +39,18 @@ class RunCheck:
     the rows' places in the file, by split.
     """
 
-    score: ScoreIntervals
-    headline: Headline
+    run: Run = field(metadata=HIDDEN)
+    score: ScoreIntervals = field(metadata=HIDDEN)
+    headline: Headline = field(metadata=HIDDEN)
     probes: Mapping[str, RunProbe]
     likeness: Mapping[str, Agreement]
     in_order: Mapping[str, Agreement]
+    json_properties = ("name",)
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.run.name
 
     @property
     def findings(self) -> list[str]:
@@ -89,6 +98,7 @@ def check_run(rows: RunRows, score: RunScore) -> RunCheck:
     chosen = {str(name): known & (split == name) for name in dict.fromkeys(split)}
     de, direction = rows.arrays.tasks()
     return RunCheck(
+        rows.run,
         score.whole,
         score.headline,
         {"DE": probe_run(de, rows.pert, rows.gene), "DIR": probe_run(direction, rows.pert, rows.gene)},

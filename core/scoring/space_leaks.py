@@ -50,6 +50,7 @@ class ProbedRows:
     split: str
     shares: ShareProbe
     within: WithinProbe
+    json_properties = ("has_seen_labels",)
 
     @property
     def has_seen_labels(self) -> bool:
@@ -64,7 +65,7 @@ class ProbedRows:
 
 @dataclass(frozen=True, slots=True)
 class SpaceCheck:
-    """One space. built_from: as the space declares it; error: why its vectors cannot be read, "" if they can.
+    """One space. built_from: as the space declares it; error: why its vectors cannot be read.
 
     twins: pairs of names with the same vector that are one gene by their rows, or have no reason for it; ties: the number
     of other symbols that share a vector. ordered: columns that are an order of names.
@@ -76,7 +77,8 @@ class SpaceCheck:
     twins: tuple[tuple[str, str], ...] = ()
     ties: int = 0
     ordered: tuple[str, ...] = ()
-    error: str = ""
+    error: str | None = None
+    json_properties = ("de", "dir")
 
     @property
     def findings(self) -> list[str]:
@@ -92,9 +94,20 @@ class SpaceCheck:
         more = len(self.twins) - _SHOWN
         return ", ".join(f"{a} = {b}" for a, b in self.twins[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
-    def probe_of(self, axis: Axis, task: Question) -> ProbedRows | None:
-        """Return the probe on all labelled rows."""
-        return next((each for each in self.probes if (each.axis, each.task, each.split) == (axis, task, ALL_ROWS)), None)
+    @property
+    def de(self) -> float | None:
+        """The plain similarity of target genes' vectors on all labelled rows, for DE; None if it was not probed."""
+        return self._cosine("DE")
+
+    @property
+    def dir(self) -> float | None:
+        """The same for DIR."""
+        return self._cosine("DIR")
+
+    def _cosine(self, task: Question) -> float | None:
+        probes = {(each.axis, each.task, each.split): each for each in self.probes}
+        probe = probes.get(("gene", task, ALL_ROWS))
+        return None if probe is None else probe.within.cosine
 
 
 def check_space(record: SpaceRecord, load: Callable[[], Space], index: RowIndex, splits: NDArray[np.object_]) -> SpaceCheck:

@@ -58,6 +58,7 @@ class ProbedScore:
     n: int
     limit: float
     excess: float = float("nan")
+    json_properties = ("value",)
 
     @property
     def value(self) -> float:

@@ -118,8 +118,8 @@ def test_the_power_is_that_of_planted_leaks(monkeypatch: pytest.MonkeyPatch) -> 
     assert set(power) == {("gene", "DE"), ("gene", "DIR"), ("pert", "DE"), ("pert", "DIR")}
     assert power["gene", "DIR"].columns == 60
     assert power["gene", "DIR"].matrix == 0.25
-    assert power["gene", "DIR"].describe().startswith("DIR of target genes: label shares found ")
+    assert power["gene", "DIR"].what.startswith("DIR of target genes: label shares found ")
     assert power["gene", "DIR"].turned == 0.25
-    assert "would not be found" in replace(power["gene", "DE"], shares=float("nan")).describe()
-    assert "found only without noise" in replace(power["gene", "DE"], matrix=0.0).describe()
+    assert "would not be found" in replace(power["gene", "DE"], shares=float("nan")).what
+    assert "found only without noise" in replace(power["gene", "DE"], matrix=0.0).what
     assert leak_power(RowIndex.build(["a_b"], ["a"], ["b"], [None])) == ()

@@ -33,12 +33,11 @@ def test_a_finding_stands_on_overview_and_on_data(visit: Visit, leaking: Workspa
     assert "1 target gene shared, in another case" in text
     assert "How splits, spaces and runs were checked for leaks" in text
     data = visit(leaking, "data", tab="Spaces and leaks")
-    assert "1 target gene shared, in another case" in text_of(data)
-    tables = [table.value for table in data.dataframe]
-    at = next(place for place, table in enumerate(tables) if "train and test" in table.iloc[:, 0].tolist())
-    splits, spaces = tables[at : at + 2]
-    runs = next(table for table in tables[at:] if "run" in table)
-    assert splits.iloc[0].tolist() == ["train and test", 0, 1, 1, 0]
+    assert "1 finding" in text_of(data)
+    tables = {next(iter(table.value)): table.value for table in data.dataframe if "vectors of" not in table.value}
+    splits, spaces, runs = (tables[name] for name in ("splits", "space", "run"))
+    assert tables["of"]["what"].item().startswith("1 target gene shared, in another case")
+    assert splits.iloc[0].tolist() == ["train and test", "0", "1", "1", "0"]
     assert spaces[["space", "found"]].iloc[0].tolist() == [
         "near",
         "no label found by these probes; too few rows to probe: target genes DE, target genes DIR, perturbations DE, "
@@ -50,7 +49,7 @@ def test_a_finding_stands_on_overview_and_on_data(visit: Visit, leaking: Workspa
 @pytest.mark.soak
 def test_without_a_finding_data_says_what_was_looked_for(visit: Visit, small_workspace: Workspace) -> None:
     data = visit(small_workspace, "data", tab="Spaces and leaks")
-    assert "No two splits share a perturbation or a target gene" in text_of(data)
+    assert "no two splits share a perturbation or a target gene" in text_of(data)
     assert "checked for leaks" not in text_of(visit(small_workspace, "overview"))
 
 

@@ -30,7 +30,7 @@ def leakage_audit(dataset: str) -> LeakageAudit:
         _row_findings(dataset),
         _text_checks(dataset),
         tuple(_space_check(dataset, space.name) for space in all_spaces()),
-        tuple((run, _run_check(run.id)) for run in predicting_runs() if run.dataset == dataset),
+        tuple(_run_check(run.id) for run in predicting_runs() if run.dataset == dataset),
         notes,
     )
 
