@@ -35,8 +35,8 @@ from core.cli.base import app
 from core.cli.settings import NO_SETTINGS, Taken, taken_by
 from core.engine.request import RowSelection, RunRequest
 from core.errors import InputError
-from core.experiments.benchmark_spec import KEYS, Arm, FoldsSpec, HypothesisSpec, NoiseSpec, PlanSpec, RowsSpec, parse_benchmark
 from core.experiments.decision import DecisionRule
+from core.features.experiments.toml_file import KEYS, FileArm, FileFolds, FileHypothesis, FileRows, parse_experiment
 from core.fields.option import Option
 from core.fields.record import arguments_of, arguments_of_option, make, options_of, values_of
 from core.fields.toml_table import parse_toml
@@ -148,19 +148,17 @@ ELSEWHERE = {
 }
 # Commands that ask for something that a file, or an experiment, declares.
 WITHOUT_RECORD = ("benchmark", "ablation run")
-# Records that only a file holds: tables of a benchmark, each with values that go together with the rest.
+# Records that only a file holds: tables of an experiment, each with values that go together with the rest.
 TABLES: Mapping[str, tuple[type, Mapping[str, Any]]] = {
-    "rows": (RowsSpec, {}),
-    "folds": (FoldsSpec, {}),
-    "noise": (NoiseSpec, {"arm": "tested"}),
-    "plan": (PlanSpec, {}),
-    "hypothesis": (HypothesisSpec, {"arm": "tested"}),
+    "rows": (FileRows, {}),
+    "folds": (FileFolds, {}),
+    "hypothesis": (FileHypothesis, {"arm": "tested"}),
 }
 FUSED = {"base": "control", "w_de": 0.25}
 ARMS: Sequence[tuple[str, Mapping[str, Any]]] = [  # each kind of arm, with such values; None leaves one out
     ("run", {}),
     ("method", {}),
-    ("base", {**FUSED, "with": ("another run",), "knn": None}),
+    ("base", {**FUSED, "with": "another run", "knn": None}),
     ("base", {**FUSED, "with": None, "knn": {"spaces": "near", "k": 3}}),
 ]
 of_each_command = pytest.mark.parametrize("name", sorted(TAKEN))
@@ -325,27 +323,27 @@ def test_a_rubric_is_read_from_its_file() -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_of_a_benchmark_is_read_from_its_file(table: str) -> None:
+def test_a_table_of_an_experiment_is_read_from_its_file(table: str) -> None:
     record, given = TABLES[table]
     values = {**chosen(record), **given}
-    spec = parse_benchmark(as_benchmark({"run": "another run"}, f"[{table}]\n{as_toml(values)}"))
+    spec = parse_experiment(as_experiment({"run": "another run"}, f"[{table}]\n{as_toml(values)}"))
     assert values_of(getattr(spec, table)) == values
 
 
 @pytest.mark.parametrize(("kind", "given"), ARMS)
-def test_an_arm_of_a_benchmark_is_read_from_its_file(kind: str, given: Mapping[str, Any]) -> None:
-    every = {**chosen(Arm), **JSON_TEXTS, "name": "tested", "against": "control", **given}
+def test_an_arm_of_an_experiment_is_read_from_its_file(kind: str, given: Mapping[str, Any]) -> None:
+    every = {**chosen(FileArm), **JSON_TEXTS, "name": "tested", "against": "control", "several": True, **given}
     values = {name: every[name] for name in KEYS[kind] if every[name] is not None}
-    read = values_of(parse_benchmark(as_benchmark(values)).arm("tested"))
+    read = values_of(parse_experiment(as_experiment(values)).arm("tested"))
     assert read == {**read, **values}
 
 
 def test_every_setting_of_an_arm_is_of_a_kind_of_arm() -> None:
-    assert {name for names in KEYS.values() for name in names} == {option.name for option in options_of(Arm)}
+    assert {name for names in KEYS.values() for name in names} == {option.name for option in options_of(FileArm)}
 
 
-def as_benchmark(arm: Mapping[str, Any], tables: str = "") -> str:
-    """A benchmark of two arms, of which one has these values, with further tables."""
+def as_experiment(arm: Mapping[str, Any], tables: str = "") -> str:
+    """An experiment of two arms, of which one has these values, with further tables."""
     control, tested = as_toml({"name": "control", "run": "a run"}), as_toml({"name": "tested", **arm})
     return f'name = "b"\nprimary = "DE"\nsmallest_effect = 0.02\n[[arms]]\n{control}\n[[arms]]\n{tested}\n{tables}'
 

@@ -1,4 +1,4 @@
-"""The rows of a benchmark."""
+"""The experiment of a file: its rows, and its arms."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.evidence.label_view import fold_views
-from core.experiments.benchmark_rows import choose_benchmark_rows, draw_stratified
-from core.experiments.benchmark_spec import RowsSpec
+from core.features.experiments.kinds.file import choose_labelled_rows, draw_stratified
+from core.features.experiments.toml_file import FileRows
 from core.types import Label, Pair
 
 ROWS = [
@@ -35,7 +35,7 @@ def test_each_label_keeps_its_share_to_a_row(labels: list[str], data: st.DataObj
 @given(st.integers(2, 4), st.integers(0, 20), st.integers(8, 40))
 def test_no_label_of_a_rows_perturbation_or_gene_is_in_its_view(k: int, cut: int, sample: int) -> None:
     """Folds blind for each row: with all of them blinded at once, nothing would be left to see."""
-    chosen = set(choose_benchmark_rows(ROWS + TEST, RowsSpec(sample=sample), None))
+    chosen = set(choose_labelled_rows(ROWS + TEST, FileRows(sample=sample), None))
     folds = fold_views(ROWS, k, cut)
     for row in (row for row in ROWS if row.pair_id in chosen):
         seen = folds.view_of(row).rows
@@ -43,9 +43,9 @@ def test_no_label_of_a_rows_perturbation_or_gene_is_in_its_view(k: int, cut: int
 
 
 def test_rows_are_labelled_ones() -> None:
-    assert choose_benchmark_rows(ROWS + TEST, RowsSpec(), None) == tuple(row.pair_id for row in ROWS)
-    assert choose_benchmark_rows(ROWS + TEST, RowsSpec(run="r"), ["Q_H", "P1_G1"]) == ("P1_G1",)
+    assert choose_labelled_rows(ROWS + TEST, FileRows(), None) == tuple(row.pair_id for row in ROWS)
+    assert choose_labelled_rows(ROWS + TEST, FileRows(run="r"), ["Q_H", "P1_G1"]) == ("P1_G1",)
     with pytest.raises(InputError, match="none of run r has a label"):
-        choose_benchmark_rows(ROWS + TEST, RowsSpec(run="r"), ["Q_H"])
+        choose_labelled_rows(ROWS + TEST, FileRows(run="r"), ["Q_H"])
     with pytest.raises(InputError, match="a sample of 49, expected at most the number of labelled rows, 48"):
-        choose_benchmark_rows(ROWS + TEST, RowsSpec(sample=49), None)
+        choose_labelled_rows(ROWS + TEST, FileRows(sample=49), None)

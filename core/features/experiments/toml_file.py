@@ -1,0 +1,243 @@
+"""Read an experiment out of a TOML file: rows, folds, arms that differ in one thing, and what decides. docs/experiments.md has
+every key; an error names file, line and key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, replace
+from typing import Any, Literal
+
+from core.base.experiment import Hypothesis
+from core.engine.shared_settings import most_tokens, one_model, several_servers
+from core.fields.record import option_of, options_of, part, setting
+from core.fields.toml_table import TomlTable, parse_toml
+from core.llm.call_settings import CallSettings
+from core.methods.fusion_settings import ONE_WEIGHT, less_in_disagreement
+from core.texts import check_name
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.protocols import EvaluationProtocol
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """The rows: the labelled ones of a run, or a sample of the labelled training rows."""
+
+    run: str | None = setting(None, "The run whose rows count; by default the labelled training rows.")
+    sample: int | None = setting(None, "Rows to draw, stratified by label; by default all.", least=2)
+    seed: int = setting(0, "The seed of the sample.", least=0)
+
+
+@dataclass(frozen=True, slots=True)
+class FileFolds:
+    """Perturbations and genes are each cut into k parts, once for each seed in `cuts`."""
+
+    k: int = setting(5, "Parts into which perturbations and genes are each cut.", least=2)
+    cuts: tuple[int, ...] = setting((0,), "The seeds of the cuts.", least=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileArm:
+    """An arm: an existing run (`run`), a method with settings (`method`), or an arm above fused with something (`base`)."""
+
+    name: str = setting(MISSING, "The arm's name.")
+    note: str = setting("", "A remark that is shown beside its numbers.")
+    against: str = setting("", "The arm that it changes one thing of; by default the base.")
+    several: bool = setting(False, "Whether it may change more than one thing.")
+    run: str | None = setting(None, "An existing run as the arm.")
+    method: str | None = setting(None, "The method that makes the arm's runs.")
+    options: Mapping[str, Any] = setting({}, "Options of the method.")
+    model: str | None = one_model()
+    endpoint: str | None = several_servers()
+    token_budget: int | None = most_tokens("Token budget of each run of the arm.")
+    calls: CallSettings = field(default_factory=CallSettings)
+    base: str | None = setting(None, "The arm to fuse something with.")
+    other: str | None = setting(None, "The run to fuse with it.", name="with")
+    knn: Mapping[str, Any] | None = setting(None, "A kNN to compute for each cut and fuse with it.")
+    w_de: float | None = setting(None, "The weight of what is fused for DE.", **ONE_WEIGHT)
+    w_dir: float | None = setting(None, "The weight of what is fused for DIR.", **ONE_WEIGHT)
+    by_agreement: bool = less_in_disagreement()
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """The weights of what is fused, for DE and for DIR. A fused arm has both."""
+        return self.w_de or 0.0, self.w_dir or 0.0
+
+
+_EVERY = ("name", "note", "against", "several")
+_FUSED = ("base", "with", "knn", "w_de", "w_dir", "by_agreement")
+KEYS: Mapping[str, tuple[str, ...]] = {  # of an arm, by the key that says how it is made
+    "run": (*_EVERY, "run"),
+    "method": tuple(option.name for option in options_of(FileArm) if option.name not in ("run", *_FUSED)),
+    "base": (*_EVERY, *_FUSED),
+}
+_CUT = [option.name for option in options_of(EvaluationProtocol)]  # which the folds say
+_KNN = [option.name for option in options_of(KnnSettings) if option.name not in _CUT]
+
+
+@dataclass(frozen=True, slots=True)
+class FileHypothesis:
+    """What is claimed of one arm against the base."""
+
+    claim: str = setting(MISSING, "What is claimed.")
+    prediction: str = setting(MISSING, "What will be seen if it is true.")
+    arm: str = setting("", "The arm that it is about; may be left out where one is tested.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileExperiment:
+    """The content of a file. base: by default the first arm. changes: arm → what it changes, None if that cannot be checked."""
+
+    name: str = setting(MISSING, "The experiment's name.")
+    question: str = setting("", "What is asked.")
+    dataset: str | None = setting(None, "The dataset; by default the only one except the demo.")
+    primary: Literal["DE", "DIR", "mean"] = setting(MISSING, "The metric that decides.")
+    smallest_effect: float = setting(MISSING, "The smallest change of it that matters.", above=0, below=1)
+    base: str = setting("", "The arm that the others are compared with; by default the first.")
+    seeds: tuple[int, ...] = setting((0,), "The seeds under which models are called.", least=0)
+    noise_seeds: tuple[int, ...] | None = setting(None, "Further seeds, of the base asked again.", least=0)
+    like: tuple[str, ...] = setting((), "Two runs that differ as the arms do, for the plan.")
+    rows: FileRows = part(FileRows())
+    folds: FileFolds = part(FileFolds())
+    arms: tuple[FileArm, ...] = part()
+    hypothesis: FileHypothesis | None = part(None)
+    changes: Mapping[str, str | None] = field(default_factory=dict)
+
+    def arm(self, name: str) -> FileArm:
+        """Return the arm of this name."""
+        return next(arm for arm in self.arms if arm.name == name)
+
+    @property
+    def claim(self) -> Hypothesis | None:
+        """The hypothesis as the ledger takes it."""
+        about = self.hypothesis
+        return None if about is None else Hypothesis(about.claim, about.prediction, about.arm)
+
+
+def parse_experiment(text: str, file: str = "specification") -> FileExperiment:
+    """Return the experiment in a TOML text. Raise InputError, with file, line and key, for invalid content."""
+    table = parse_toml(text, file)
+    tables = table.tables("arms")
+    if len(tables) < 2:
+        raise table.error("arms", f"are {len(tables)}, expected two or more tables [[arms]]")
+    arms = tuple(map(_read_arm, tables))
+    _check_names(tables, arms)
+    names = [arm.name for arm in arms]
+    spec = table.record(FileExperiment, arms=arms, changes={})
+    check_name("experiment", spec.name)
+    base = spec.base or names[0]
+    _check_choice(table, "base", base, names)
+    spec = replace(spec, base=base, hypothesis=_about_one_arm(table, spec, [name for name in names if name != base]))
+    _check_rest(table, spec)
+    compared = {arm.name: spec.arm(arm.against or base) for arm in arms if arm.name != base}
+    found = {arm.name: _change(at, arm, compared[arm.name]) for arm, at in zip(arms, tables, strict=True) if arm.name != base}
+    return replace(spec, changes=found)
+
+
+def _read_arm(table: TomlTable) -> FileArm:
+    made = [key for key in KEYS if key in table.values]
+    if len(made) != 1:
+        raise table.error("name", f"has {' and '.join(made) or 'none'}, expected one of run, method, base")
+    table.refuse_unknown(KEYS[made[0]])
+    arm = table.record(FileArm)
+    if arm.base is None:
+        return arm
+    if (arm.knn is None) == (arm.other is None):
+        raise table.error("base", 'has no component to fuse, expected a table [arms.knn] or with = "RUN"')
+    for name in ("w_de", "w_dir"):
+        if name not in table.values:
+            raise table.error(name, f"is missing, expected {option_of(FileArm, name).expected}")
+    knn = table.table("knn")
+    return arm if knn is None else replace(arm, knn=_read_knn(knn))
+
+
+def _read_knn(table: TomlTable) -> dict[str, Any]:
+    """Return the kNN to fuse, as it was written, with its spaces separated by commas."""
+    table.refuse_unknown(_KNN)
+    settings = table.record(KnnSettings, protocol=EvaluationProtocol())
+    return {**table.values, "spaces": ",".join(settings.spaces)}
+
+
+def _check_names(tables: Sequence[TomlTable], arms: Sequence[FileArm]) -> None:
+    """Raise InputError for two arms with one name, and for an arm that refers to one that is not above it."""
+    above: list[str] = []
+    for arm, table in zip(arms, tables, strict=True):
+        if arm.name in above:
+            raise table.error("name", f"is {arm.name!r}, which is already an arm; expected another name")
+        for key, named in (("base", arm.base), ("against", arm.against)):
+            if named and named not in above:
+                raise table.error(key, f"is {named!r}, expected an arm above: {', '.join(above) or 'there is none'}")
+        above.append(arm.name)
+
+
+def _check_choice(table: TomlTable, key: str, name: str, names: Sequence[str]) -> None:
+    if name not in names:
+        raise table.error(key, f"is {name!r}, expected {', '.join(names)}")
+
+
+def _about_one_arm(table: TomlTable, spec: FileExperiment, tested: Sequence[str]) -> FileHypothesis | None:
+    about = table.table("hypothesis")
+    if about is None or spec.hypothesis is None:
+        return None
+    if not spec.hypothesis.arm and len(tested) > 1:
+        raise about.error("arm", f"is missing, expected one of {', '.join(tested)}")
+    named = replace(spec.hypothesis, arm=spec.hypothesis.arm or tested[0])
+    _check_choice(about, "arm", named.arm, tested)
+    return named
+
+
+def _check_rest(table: TomlTable, spec: FileExperiment) -> None:
+    """Raise InputError for a seed without a sample, a seed that is no other one, and a plan with a single run."""
+    rows = table.table("rows")
+    if rows is not None and spec.rows.run is not None and "seed" in rows.values and "sample" not in rows.values:
+        raise rows.error("seed", "has no effect without a sample; expected sample = N too")
+    if set(spec.noise_seeds or ()) & set(spec.seeds):
+        raise table.error("noise_seeds", f"is {table.values['noise_seeds']}, expected seeds that are not in seeds")
+    if spec.like and len(set(spec.like)) != 2:
+        raise table.error("like", f"is {table.values['like']!r}, expected two runs that differ like the arms")
+
+
+def _change(table: TomlTable, arm: FileArm, control: FileArm) -> str | None:
+    """Return what an arm changes; None if that cannot be checked. Raise InputError if it is nothing, or several things."""
+    things = _differences(arm, control)
+    if things is None:
+        return None
+    if not things:
+        raise table.error("name", f"is {arm.name!r}, which is equal to {control.name!r}; expected one difference")
+    if len(things) > 1 and not arm.several:
+        raise table.error(
+            "name",
+            f"is {arm.name!r}, which differs from {control.name!r} in {len(things)} things ({'; '.join(things)}), expected "
+            "one; several = true allows more, which the result states",
+        )
+    return "; ".join(things)
+
+
+def _differences(arm: FileArm, control: FileArm) -> list[str] | None:
+    if arm.base == control.name:
+        return [f"fused with {_fused_text(arm)}"]
+    if control.base == arm.name:
+        return [f"not fused with {_fused_text(control)}"]
+    if arm.base is not None and arm.base == control.base:
+        return _compare(_fusion_parts(control), _fusion_parts(arm))
+    if arm.method is None or control.method is None:
+        return None
+    if arm.method != control.method:
+        return [f"method: {control.method} → {arm.method}"]
+    before, after = ({"model": each.model, **each.calls.identity, **each.options} for each in (control, arm))
+    return _compare(before, after)
+
+
+def _fused_text(arm: FileArm) -> str:
+    what = f"a kNN over {arm.knn['spaces']}" if arm.knn is not None else f"run {arm.other}"
+    less = ", less where their ranks are far apart" if arm.by_agreement else ""
+    return f"{what}, weights {arm.weights[0]:g} (DE) and {arm.weights[1]:g} (DIR){less}"
+
+
+def _fusion_parts(arm: FileArm) -> dict[str, object]:
+    return {"weights": arm.weights, "with": arm.other, "by agreement": arm.by_agreement, **(arm.knn or {})}
+
+
+def _compare(before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
+    names = [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
+    pairs = [(name, *("default" if side.get(name) is None else side[name] for side in (before, after))) for name in names]
+    return [f"{name}: {old} → {new}" for name, old, new in pairs]
