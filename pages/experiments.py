@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.experiments import ablations_tab, benchmark_tab, evidence_tab, ledger_tab, plan_tab
+from core.ui.experiments import ablations_tab, evidence_tab, ledger_tab
 from core.ui.shared import shell, widgets
 
 context = shell.open_page(__file__)
@@ -11,8 +11,6 @@ widgets.show_tabs(
     "tab",
     {
         "Ledger": lambda: ledger_tab.show(context),
-        "Benchmark": lambda: benchmark_tab.show(context),
-        "Plan": lambda: plan_tab.show(context),
         "Evidence": lambda: evidence_tab.show(context),
         "Ablations": lambda: ablations_tab.show(context),
     },

@@ -25,7 +25,6 @@ import pytest
 
 from core.actions import (
     attribution,
-    benchmarks,
     cells,
     contamination,
     finetunes,
@@ -51,9 +50,6 @@ from core.engine.request import RunRequest
 from core.errors import DeskError, StoreBusy
 from core.experiments.attribution import report_attribution
 from core.experiments.attribution_words import attribution_json
-from core.experiments.benchmark_report import report_benchmark
-from core.experiments.benchmark_spec import parse_benchmark
-from core.experiments.benchmark_words import benchmark as benchmark_json
 from core.experiments.contamination import read_saved, report_contamination
 from core.experiments.contamination_words import contamination_json
 from core.finetune import job_folder as finetune_process
@@ -75,24 +71,6 @@ WAIT_S = 300.0
 LOCAL = "127.0.0.1"
 DISK_BYTES = 400 << 20
 RUBRIC = Rubric("names-a-mechanism", "Does the brief name a mechanism?")
-BENCHMARK = """\
-name = "asks"
-primary = "mean"
-smallest_effect = 0.01
-[rows]
-sample = 20
-[folds]
-k = 2
-cuts = [0, 1]
-[[arms]]
-name = "rules"
-method = "evidence_rules"
-[[arms]]
-name = "asked"
-method = "prompt_only"
-model = "scripted"
-endpoint = "{url}"
-"""
 
 
 @dataclass(frozen=True)
@@ -122,16 +100,6 @@ class Kind:
 
     def resume(self, workspace: Workspace) -> None:
         job_control.resume(workspace, self.job(workspace))
-
-
-def _benchmark(workspace: Workspace, url: str) -> None:
-    benchmarks.start_apart(workspace, parse_benchmark(BENCHMARK.format(url=url)))
-
-
-def _benchmark_result(workspace: Workspace) -> Any:
-    saved = benchmarks.STUDY.find_saved(workspace, "asks")
-    with workspace.store.read() as db:
-        return benchmark_json(report_benchmark(db, saved.spec, saved.dataset, saved.rows, saved.runs))
 
 
 def _attribution_plan(workspace: Workspace, url: str) -> attribution.AttributionPlan:
@@ -238,7 +206,6 @@ KINDS = [
     Kind("run", _run, lambda w: _rows_of(w, "asked alone"), "asked alone"),
     Kind("reading", _reading, _reading_result, "read"),
     Kind("reading", _clash, _clash_result, "clashes"),
-    Kind("benchmark", _benchmark, _benchmark_result),
     Kind("attribution", _attribution, _attribution_result),
     Kind("contamination", _contamination, _contamination_result),
     Kind("cells", _labels, _labels_result),

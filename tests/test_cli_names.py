@@ -6,7 +6,6 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,13 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from core.actions import benchmarks, reports, rubrics, target_ranking, walks
-from core.actions.benchmarks import SavedBenchmark
+from core.actions import reports, rubrics, target_ranking, walks
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.rubric import Rubric
 from core.cli import names
 from core.cli.base import app
 from core.config import Settings
 from core.engine.spec import RunSpec
-from core.experiments.benchmark_spec import parse_benchmark
 from core.hashes import sha256_of
 from core.store import datasets, hypotheses, imports, runs, spaces
 from core.store.hypotheses import HERE, Entry
@@ -32,9 +29,8 @@ from core.store.walks import Stop
 from core.target_ranking.request import TrainingRequest
 from tests.commands import core
 from tests.engine.cases import fast
-from tests.experiments.test_benchmark_spec import TWO_CUTS
 
-THINGS = "run|dataset|space|job|report|walk-through|rubric|hypothesis|target ranking|benchmark|ablation|pack"
+THINGS = "run|dataset|space|job|report|walk-through|rubric|hypothesis|target ranking|ablation|pack"
 SPEAKS_OF_ONE = re.compile(rf"\b({THINGS})s?\b", re.IGNORECASE)
 # Texts whose help speaks of such a thing without naming one that there is.
 NO_NAMES = {
@@ -128,8 +124,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     rubrics.add(made, Rubric(name="names-a-pathway", question="Does it name a pathway?"))
     rubrics.add(made, Rubric(name="commits-itself", question="Does it commit itself?"))
     target_ranking.create(made, TrainingRequest("screen", models={"pca_knn": {}}))
-    spec = replace(parse_benchmark(TWO_CUTS), name="two seeds of a prompt")
-    benchmarks.STUDY.save(made, spec.name, SavedBenchmark(spec, "d1", (), {}))
     return made
 
 

@@ -14,14 +14,11 @@ from annotated_types import Ge
 
 from core.actions.attribution import SavedAttribution
 from core.actions.attribution import read_saved as read_saved_attribution
-from core.actions.benchmarks import SavedBenchmark
-from core.actions.benchmarks import read_saved as read_saved_benchmark
 from core.audit.rubric import Example, Rubric
 from core.config import REPOSITORY
 from core.engine.spec import ExecutionSettings, LabelViewSpec, RunSpec
 from core.errors import InputError
 from core.experiments.attribution_arms import ArmKey, AttributionSpec
-from core.experiments.benchmark_spec import parse_benchmark
 from core.finetune.spec import FinetuneSpec
 from core.importing.import_target import Imported
 from core.records import from_json, to_json
@@ -30,17 +27,6 @@ from core.target_ranking.reading import CellSource
 from core.target_ranking.splits import Split
 from core.types import Rejected
 
-BENCHMARK = """\
-name = "b"
-primary = "mean"
-smallest_effect = 0.01
-[[arms]]
-name = "A"
-run = "r"
-[[arms]]
-name = "B"
-run = "s"
-"""
 SPLIT = Split(("A",), ("C",), ("A+B",), "file", ("B",), None, "s.json")
 ATTRIBUTION = AttributionSpec("r1", "run", "d1", ("a_b", "c_d"), ("gene_class",), 2)
 OPTIONS = {"rounds": 1, "w": 0.5, "context": "kit"}
@@ -60,7 +46,6 @@ RECORDS: Mapping[str, Any] = {
     "cells for a ranking": CellSource(file="a.h5ad", perturbation="p", batch="b", seed=1),
     "attribution": ATTRIBUTION,
     "saved attribution": SavedAttribution(ATTRIBUTION, {ArmKey("", 0): "x", ArmKey("gene_class", 1): "y"}),
-    "saved benchmark": SavedBenchmark(parse_benchmark(BENCHMARK, "b"), "d1", ("a_b",), {"A": {(0, 1): "x"}, "B": {}}),
     "import": Imported("a.csv", "pairs", "bmdm", 2, (Rejected("a.csv", 3, "bad label", "got x"),)),
 }
 STORED: Mapping[str, str] = {  # to the byte: identities and journals rest on it
@@ -112,10 +97,6 @@ STORED: Mapping[str, str] = {  # to the byte: identities and journals rest on it
         '{"spec": {"run": "r1", "name": "run", "dataset": "d1", "rows": ["a_b", "c_d"], "tools": ["gene_class"], '
         '"repeats": 2}, "runs": [["", 0, "x"], ["gene_class", 1, "y"]]}'
     ),
-    "saved benchmark": (
-        f'{{"name": "b", "spec": {json.dumps(BENCHMARK)}, "dataset": "d1", "rows": ["a_b"], '
-        '"runs": {"A": [[0, 1, "x"]], "B": []}}'
-    ),
     "import": (
         '{"path": "a.csv", "kind": "pairs", "name": "bmdm", "rows": 2, "rejected": [{"file": "a.csv", "line": 3, '
         '"reason": "bad label", "detail": "got x"}], "new": true, "message": "", "organism": null}'
@@ -130,7 +111,7 @@ def plain(record: Any) -> dict[str, Any]:
 
 def read(kind: Any, values: Any) -> Any:
     """What is made of what was written."""
-    own = {SavedAttribution: read_saved_attribution, SavedBenchmark: read_saved_benchmark}.get(kind)
+    own = {SavedAttribution: read_saved_attribution}.get(kind)
     return own(values) if own else kind.from_json(values) if hasattr(kind, "from_json") else from_json(kind, values, "record")
 
 

@@ -34,14 +34,11 @@ streamed_knn   predicts the pairs of a Parquet file by a kNN
 comparison_log  every comparison of two runs that was looked at, counted and corrected for
 reproduction   published numbers, computed anew from the files of a workspace
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
-benchmarks     makes the runs of a benchmark here or apart, and finds those that are there
 attribution    which evidence moved a run's answers: plans, starts and resumes the arms
 contamination  asks a run again with gene names coded, swapped, hidden or alone
-studies        what attributions, contamination and benchmarks share: arms with a cost, saved, made here or apart, found, resumed
+studies        what attributions and contamination share: arms with a cost, saved, made here or apart, found, resumed
 ask_again      asks about a row of a debate again with another dossier, beside asking the same again
-benchmark_plans  what a plan of a benchmark is made from
 benchmark_baselines  what simple methods score on a split with labels
-benchmark_ledger  a benchmark's hypothesis in the ledger: registered before its arms are made, its result recorded after
 ledger         the ledger of hypotheses: registers, records results, imports what others published
 target_ranking  target rankings: trains, evaluates, finds and deletes them
 finetunes      plans, starts, stops and resumes fine-tunes, and finds those that are there

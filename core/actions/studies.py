@@ -1,6 +1,6 @@
 """A study: arms with a cost, each a run; saved as a preset, made one after the other, here or in a process apart, then judged.
 
-`attribution`, `contamination` and `benchmarks` say what the arms of theirs are, and core/experiments what they show. `ask_again`
+`attribution` and `contamination` say what the arms of theirs are, and core/experiments what they show. `ask_again`
 plans and makes arms too, and saves nothing.
 """
 

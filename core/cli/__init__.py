@@ -18,7 +18,6 @@ search      search
 numbers     score, compare, bench
 controls    controls
 baselines   baselines
-benchmark   benchmark, plan
 again       again, seeds
 ask         ask
 attribute   attribute

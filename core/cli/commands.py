@@ -61,8 +61,6 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "attribute": Command("attribute", "Measure which evidence moved a run."),
         "contamination": Command("contamination", "Measure how much a run relies on remembered gene names."),
         "ablation": Group("Ready ablations: one idea changed, added or removed."),
-        "plan": Command("benchmark", "Plan a benchmark: rows and tokens."),
-        "benchmark": Command("benchmark", "Run a blinded paired benchmark."),
         "ledger": Group("The ledger of hypotheses: register, record, list."),
         "reproduce": Command("reproduce", "Recompute the published numbers."),
     },

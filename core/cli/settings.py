@@ -47,7 +47,6 @@ NO_SETTINGS: Mapping[str, str] = {
     "rubric run --reading": "which answers are shown; the page lists the readings",
     "fuse --from": "which fusion is taken apart; the page Run has a form of the method recovered",
     "endpoint --method": "whose requests are tried; the page is of one method",
-    "benchmark --name": "a name other than the file's; the page has it in the file",
     "ledger add --hypothesis": "a text of the registration; the page has a field for it",
     "ledger add --prediction": "as of --hypothesis",
     "ledger add --runs": "the two runs that are compared; the page has a choice for each",

@@ -15,9 +15,9 @@ import numpy as np
 
 from core.errors import StateError
 from core.experiments.attribution_arms import EVERY_TOOL, FIRST, ArmKey, AttributionSpec
-from core.experiments.benchmark_report import ArmLoader
 from core.experiments.paired_replicates import PairedReplicates, compare_replicates
 from core.experiments.seed_noise import read_answers, take_ids
+from core.scoring.arm_loader import ArmLoader
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
 from core.stats.clustered_mean import means_within

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import InputError, StateError
-from core.experiments.benchmark_report import ArmLoader
 from core.hashes import KEY_DIGITS, sha256_of
 from core.methods.base import method_named, methods
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED, count_leaks
 from core.records import from_json, to_json
+from core.scoring.arm_loader import ArmLoader
 from core.scoring.compare_runs import RunComparison, compare_runs
 from core.stats.comparison import Difference
 from core.stats.multiplicity import holm

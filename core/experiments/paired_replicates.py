@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.errors import InputError
-from core.experiments.benchmark_spec import Replicate
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Codes, Floats
 from core.stats.cell_auroc import influence_within_cells
@@ -27,6 +26,8 @@ from core.transfer.cuts import variances_between
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import distinct_protocols, folds_among
 from core.types import Flag
+
+Replicate = tuple[int, int]  # the seed of a cut and the seed of the models' calls
 
 
 @dataclass(frozen=True, slots=True, eq=False)

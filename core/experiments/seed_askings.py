@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from core.errors import InputError, StateError
-from core.experiments.benchmark_report import ArmLoader
 from core.experiments.seed_noise import (
     QUESTIONS,
     SeedNoise,
@@ -25,6 +24,7 @@ from core.experiments.seed_noise import (
     take_ids,
 )
 from core.methods.prompts import read_seeds
+from core.scoring.arm_loader import ArmLoader
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
 from core.stats.scores_and_labels import scores_from_probabilities

@@ -18,7 +18,7 @@ from core.errors import InputError, StateError
 from core.experiments.attribution import report_attribution
 from core.experiments.attribution_arms import EVERY_TOOL, FIRST, ArmKey, refuse_meeting_seeds
 from core.experiments.attribution_words import attribution_json, attribution_lines
-from core.experiments.benchmark_report import ArmLoader
+from core.scoring.arm_loader import ArmLoader
 from core.scoring.run_scores import RunRows
 from core.store import runs
 from core.types import Flag

@@ -26,7 +26,6 @@ from core.actions.ask import Question
 from core.actions.ask_again import AgainPlan, AgainRequest
 from core.actions.attribution import AttributionPlan, AttributionRequest, SavedAttribution
 from core.actions.benchmark_baselines import BaselineRequest
-from core.actions.benchmarks import SavedBenchmark
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.job_kinds.base import Job
@@ -44,8 +43,6 @@ from core.engine.request import Expectation, RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.errors import DeskError, ReadOnly
 from core.experiments.attribution_arms import AttributionSpec
-from core.experiments.benchmark_report import BenchmarkReport
-from core.experiments.benchmark_spec import parse_benchmark
 from core.experiments.contamination import ContaminationSpec, SavedContamination
 from core.importing.files import FoundFile, recognise_upload
 from core.importing.import_target import ImportOptions
@@ -69,7 +66,6 @@ from tests.engine.killed import killed_run
 from tests.target_ranking import cases as targets
 from tests.ui.change_watch import API_KEY, ModelServer, counting
 
-BENCHMARK = parse_benchmark((REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8"))
 RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "Ada")
 ATTRIBUTED = AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1)
 CONTAMINATED = ContaminationSpec("r", "r", "d", ("Pa_Ga",), ("coded",))
@@ -85,9 +81,6 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "attribution": ("resume run_attribution save_attribution start_apart", "plan_attribution"),
     "backups": ("restore", "back_up"),
     "benchmark_baselines": ("", "compute_baselines"),
-    "benchmark_ledger": ("record_result register_hypothesis", "looked_lines"),
-    "benchmark_plans": ("", "plan_inputs tokens_per_row"),
-    "benchmarks": ("record_result run_benchmark save_benchmark start_apart", "find_benchmark"),
     "bundles": ("build_bundle import_bundle settle_run write_bundle_file", ""),
     "cell_predictions": ("import_predictions import_uploaded", ""),
     "cells": ("label_cells start_labels", "control_expression_of describe_typed find_problems job_of screen_folder"),
@@ -221,7 +214,7 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "Method": method_named("debate"),
         "Status": None,
         "JobFolder": JOB,
-        "Job": Job("benchmark", "b", "b", JOB, "crashed", can_resume=True),
+        "Job": Job("attribution", "b", "b", JOB, "crashed", can_resume=True),
         "Reporter": Reporter(JobFolder(stage.files / "none")),
         "AgainRequest": AgainRequest("r", spec.rows[0]),
         "AgainPlan": AgainPlan((), Expectation(0), SimpleNamespace(name="r"), "a", ()),  # type: ignore[arg-type]
@@ -234,10 +227,6 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         ),
         "SavedContamination": SavedContamination(CONTAMINATED, {}),
         "BaselineRequest": BaselineRequest(dataset.id, "train"),
-        "BenchmarkSpec": BENCHMARK,
-        "BenchmarkReport": BenchmarkReport(BENCHMARK, 0, (), None, {}, None, dataset),
-        "SavedBenchmark": SavedBenchmark(BENCHMARK, "bmdm", (), {}),
-        "Runs": {},
         "BundleFile": stage.bundle,
         "ImportOptions": ImportOptions(),
         "PackageOptions": PackageOptions("B"),
@@ -296,7 +285,7 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "dataset": dataset.id,
         "server_address": "127.0.0.1",
         "name: str | None": None,
-        "kind": "benchmark",
+        "kind": "attribution",
         "pair_id": spec.rows[0],
         "text": str(stage.files),
         "servers": workspace.settings.endpoint,

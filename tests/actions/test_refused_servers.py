@@ -162,7 +162,7 @@ def test_a_file_that_changed_before_the_worker_brings_in_no_stranger(tmp_path: P
 
 
 @pytest.mark.soak
-def test_asked_again_attributed_and_benchmarked_runs_ask_no_stranger(small_workspace: Workspace, stranger: Listener) -> None:
+def test_asked_again_and_attributed_runs_ask_no_stranger(small_workspace: Workspace, stranger: Listener) -> None:
     own = with_key(small_workspace, endpoints=(stranger.url,))
     request = RunRequest("debate", "bmdm", {"rounds": 0}, "split=train", "argued", "scripted", endpoint=stranger.url)
     run = launch.start(own, request)

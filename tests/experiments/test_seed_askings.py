@@ -14,10 +14,10 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
 from core.errors import InputError, StateError
-from core.experiments.benchmark_report import ArmLoader
 from core.experiments.seed_askings import JudgeNoise, report_seeds, seeds_of
 from core.experiments.seed_noise import answer_variance, describe_seeds, take_ids
 from core.experiments.seed_words import askings_json, askings_lines
+from core.scoring.arm_loader import ArmLoader
 from core.scoring.run_scores import RunRows
 from core.store import predictions, runs, traces
 from core.types import Flag

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from core.actions import attribution, benchmarks, contamination, launch, run_control, target_ranking
+from core.actions import attribution, contamination, launch, run_control, target_ranking
 from core.actions import runs as run_actions
 from core.actions.attribution import SavedAttribution
 from core.actions.cells import job_of as labels_job
@@ -18,7 +18,6 @@ from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
 from core.experiments import contamination as names
 from core.experiments.attribution_arms import AttributionSpec
-from core.experiments.benchmark_spec import parse_benchmark
 from core.jobs.folder import JobFolder, write_json
 from core.jobs.process import identify_process
 from core.methods.judge_rubric import reading_options
@@ -29,23 +28,6 @@ from tests.target_ranking import cases as targets
 
 SAID = "33% of it is done"
 RUBRIC = Rubric("mechanism", "Does the brief name a mechanism?")
-BENCHMARK = """\
-name = "rules"
-primary = "mean"
-smallest_effect = 0.01
-[rows]
-sample = 4
-[folds]
-k = 2
-cuts = [0]
-[[arms]]
-name = "rules"
-method = "evidence_rules"
-[[arms]]
-name = "asked"
-method = "prompt_only"
-model = "m"
-"""
 
 
 def leave_dead(folder: JobFolder, **said: object) -> JobFolder:
@@ -96,11 +78,6 @@ def _reading(workspace: Workspace) -> JobFolder:
     return _start(workspace, RunRequest("judge_rubric", debate.dataset, options, model="m"), "read")
 
 
-def _benchmark(workspace: Workspace) -> JobFolder:
-    benchmarks.save_benchmark(workspace, parse_benchmark(BENCHMARK))
-    return leave_dead(benchmarks.STUDY.job_of(workspace, benchmarks.job_key("rules")), share=0.5, what="all, cut 0, seed 0")
-
-
 def _attribution(workspace: Workspace) -> JobFolder:
     with workspace.store.read() as db:
         debate = runs.find(db, "debate")
@@ -138,7 +115,6 @@ def _finetune(workspace: Workspace) -> JobFolder:
 MAKERS: Mapping[str, Callable[[Workspace], JobFolder]] = {
     "run": _run,
     "reading": _reading,
-    "benchmark": _benchmark,
     "attribution": _attribution,
     "contamination": _contamination,
     "cells": _cells,

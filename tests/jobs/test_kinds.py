@@ -15,7 +15,7 @@ from typing import get_args
 import pytest
 from filelock import FileLock
 
-from core.actions import attribution, benchmarks, contamination, finetunes, job_control, jobs, run_control, target_ranking
+from core.actions import attribution, contamination, finetunes, job_control, jobs, run_control, target_ranking
 from core.actions import runs as run_actions
 from core.actions.job_kinds import base
 from core.actions.job_kinds.base import WORDS, Job, kinds
@@ -51,7 +51,6 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     for module, name in (
         (jobs, "resume"),
-        (benchmarks, "start_apart"),
         (attribution, "start_apart"),
         (contamination, "start_apart"),
         (finetunes, "resume"),
@@ -260,21 +259,21 @@ def test_a_done_one_is_left_alone_and_a_damaged_one_is_listed(small_workspace: W
 @pytest.mark.soak
 def test_the_commands_show_every_kind(crashed: Workspace, started: list[str]) -> None:
     place = crashed.settings.workspace
+    name = f"attribution/{of_kind(crashed, 'attribution').key}"
     listed = commands.core_json(place, "jobs", "list")["jobs"]
     assert {job["kind"]: job["state"] for job in listed} == dict.fromkeys(kinds(), "crashed")
-    assert "benchmark/rules: crashed; can be resumed" in commands.core(place, "jobs", "list").out
     for job in listed:
         log = commands.core_json(place, "jobs", "log", job["job"], "--lines", "3")
         assert (log["lines"], log["cause"], log["id"]) == ([SAID], job["cause"], job["id"])
-    done = commands.core(place, "jobs", "stop", "benchmark/rules")
-    assert (done.status, "benchmark/rules: is crashed, expected a running job" in done.err) == (1, True)
+    done = commands.core(place, "jobs", "stop", name)
+    assert (done.status, "is crashed, expected a running job" in done.err) == (1, True)
     for verb in ("pause", "cancel", "retry"):
-        refused = commands.core(place, "jobs", verb, "benchmark/rules")
-        assert (refused.status, "cannot be done to a benchmark; expected log, stop, resume" in refused.err) == (1, True)
-    moved = commands.core(place, "jobs", "resume", "rules", "--token-budget", "9")
+        refused = commands.core(place, "jobs", verb, name)
+        assert (refused.status, "cannot be done to a attribution; expected log, stop, resume" in refused.err) == (1, True)
+    moved = commands.core(place, "jobs", "resume", name, "--token-budget", "9")
     assert (moved.status, "--token-budget" in moved.err) == (2, True)
-    assert commands.core_json(place, "jobs", "resume", "rules")["id"] == of_kind(crashed, "benchmark").key
-    assert started == ["core.actions.benchmarks"]
+    assert commands.core_json(place, "jobs", "resume", name)["id"] == of_kind(crashed, "attribution").key
+    assert started == ["core.actions.attribution"]
 
 
 def test_names_are_found_with_and_without_their_kind(crashed: Workspace) -> None:
@@ -309,12 +308,12 @@ def test_one_that_was_asked_to_end_says_so_and_is_asked_once(small_workspace: Wo
 def test_a_study_that_cannot_be_read_hides_no_other(crashed: Workspace, caplog: pytest.LogCaptureFixture) -> None:
     before = {job.title for job in job_control.list_jobs(crashed)}
     for values in ({"x": 1}, {"spec": "[", "name": "broken"}, {"spec": 3, "name": []}):
-        run_actions.save_preset(crashed, "benchmark", "broken", values)
+        run_actions.save_preset(crashed, "attribution", "broken", values)
         try:
             assert {job.title for job in job_control.list_jobs(crashed)} == before
-            assert "benchmark 'broken': cannot be read" in caplog.text
+            assert "attribution 'broken': cannot be read" in caplog.text
         finally:
-            run_actions.delete_preset(crashed, "benchmark", "broken")
+            run_actions.delete_preset(crashed, "attribution", "broken")
         caplog.clear()
 
 

@@ -17,7 +17,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "asked_again": (),
     "attribution": ((0.05, 0.04, 0.06),),
     "baseline_scores": ("AUROC",),
-    "benchmark_deltas": (0.01,),
     "contamination": (),
     "control_scores": ("AUROC",),
     "cumulative_share": ("prior", "gene"),
@@ -44,7 +43,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 # Columns whose values are of a list.
 LISTED = [
     ("asked_again", "side"),
-    ("benchmark_deltas", "kind"),
     ("cumulative_share", "label"),
     ("gene_map", "kind"),
     ("gene_map", "label"),

@@ -45,7 +45,7 @@ def test_the_first_visit_says_that_it_crashed_and_why(
     assert [each.key for each in resumed] == [job.key]
 
 
-# Without the other studies, which are resumed as a benchmark is: those of `crashed` are of an imported run, which is never asked.
+# Without the studies: those of `crashed` are of an imported run, which is never asked.
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", sorted({*MAKERS} - {"attribution", "contamination"}))
 def test_a_second_click_on_resume_starts_nothing_and_says_why(

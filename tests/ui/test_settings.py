@@ -147,7 +147,7 @@ ELSEWHERE = {
     ReadingSettings: "arguments/test_rubrics_tab.py",
 }
 # Commands that ask for something that a file, or an experiment, declares.
-WITHOUT_RECORD = ("benchmark", "ablation run")
+WITHOUT_RECORD = ("ablation run",)
 # Records that only a file holds: tables of an experiment, each with values that go together with the rest.
 TABLES: Mapping[str, tuple[type, Mapping[str, Any]]] = {
     "rows": (FileRows, {}),

@@ -1,18 +1,14 @@
-"""Attributions, experiments with other gene names and benchmarks that were started here, with their results.
+"""Attributions and experiments with other gene names that were started here, with their results.
 
 Also rows that were asked again, and how sure judges are.
 """
 
 from __future__ import annotations
 
-from core.actions import attribution, benchmarks
+from core.actions import attribution
 from core.actions.attribution import SavedAttribution
-from core.actions.benchmark_plans import plan_inputs
-from core.actions.benchmarks import SavedBenchmark
 from core.experiments.asked_again import is_asked_again, report_again
 from core.experiments.attribution import Attribution, report_attribution
-from core.experiments.benchmark_report import BenchmarkReport, report_benchmark
-from core.experiments.benchmark_spec import parse_benchmark
 from core.experiments.contamination import (
     PAGE,
     Contamination,
@@ -21,7 +17,6 @@ from core.experiments.contamination import (
     read_saved,
     report_contamination,
 )
-from core.experiments.planning import BenchmarkPlan, plan_benchmark
 from core.experiments.seed_askings import JudgeNoise, report_seeds
 from core.store.runs import Run
 from core.ui.shared.loaders.cache import cache_by, from_store, reading
@@ -75,26 +70,3 @@ def seed_report(run: str) -> JudgeNoise:
     """Return how sure the judge of the run with this id is. Raise StateError if it was asked only once."""
     with reading() as db:
         return report_seeds(db, [run])
-
-
-@cache_by("presets", entries=1)
-def saved_benchmarks() -> list[SavedBenchmark]:
-    """Return every benchmark that was started here, by name."""
-    return [benchmarks.read_saved(values) for values in all_presets(benchmarks.PAGE).values()]
-
-
-@cache_by("presets", "runs", "datasets", entries=8, shared=True)
-def benchmark_report(name: str) -> BenchmarkReport:
-    """Return the result of a benchmark whose runs are all done. Raise NotFound, StateError."""
-    saved = benchmarks.STUDY.find_saved(read_workspace(), name)
-    with reading() as db:
-        return report_benchmark(db, saved.spec, saved.dataset, saved.rows, saved.runs)
-
-
-@cache_by("presets", "runs", "datasets", "spaces", entries=8)
-def benchmark_plan(text: str) -> BenchmarkPlan:
-    """Return the plan of a specification. Raise InputError for a wrong one, and without runs to take variances from."""
-    spec = parse_benchmark(text)
-    inputs = plan_inputs(read_workspace(), spec)
-    with reading() as db:
-        return plan_benchmark(db, spec, inputs)
