@@ -16,14 +16,17 @@ from pathlib import Path
 
 from core.actions.workspace import Workspace
 from core.errors import ReadOnly
-from core.experiments.ledger import Pair, p_of, pair_of, pairs_in_ledger, results_here
 from core.hashes import sha256_of
 from core.log import LOGGER
-from core.stats.multiplicity import holm
+from core.stats.intervals import Interval
+from core.stats.multiplicity import holm, p_value
 from core.store import datasets, hypotheses
+from core.store.hypotheses import HERE, Entry
 from core.system_errors import explain
 from core.texts import parse_json, quantity_text
 
+Pair = tuple[str, str]  # ids of two runs, or names of two arms, in alphabetical order
+LookedAt = Mapping[str, Mapping[Pair, float]]  # dataset name → pair → p of the mean, for every viewed pair
 TESTS = "comparisons of runs on this dataset so far, including results in the ledger"
 
 
@@ -78,13 +81,41 @@ def _results_beside(workspace: Workspace, dataset: str, looked: Mapping[Pair, fl
     """Return the p of the results of the ledger on a dataset (id), but for one about each of these comparisons."""
     with workspace.store.read() as db:
         name = next((each.name for each in datasets.list_all(db) if each.id == dataset), "")
-        results = results_here(hypotheses.list_all(db), name)
-    left, others = set(looked), []
-    for one in results:
-        about = pairs_in_ledger([one]).keys() & left
-        left -= about
-        others += [] if about else [p_of(one)]
+        entries = hypotheses.list_all(db)
+    left, others = set(looked), list[float]()
+    for entry in entries:
+        if (entry.source, entry.dataset, entry.kind) == (HERE, name, "result") and entry.z is not None:
+            pair = pair_of_entry(entry)
+            if pair in left:
+                left.discard(pair)
+            else:
+                others.append(p_of(entry))
     return others
+
+
+def pair_of(a: str, b: str) -> Pair:
+    """Return the ids of two runs in alphabetical order, whichever is the baseline."""
+    return (a, b) if a <= b else (b, a)
+
+
+def pair_of_arms(experiment: str, a: str, b: str) -> Pair:
+    """Return the pair of two arms of an experiment, which have many runs."""
+    return pair_of(f"{experiment}: {a}", f"{experiment}: {b}")
+
+
+def pair_of_entry(entry: Entry) -> Pair | None:
+    """Return what a result of the ledger compares: two arms, or the mean of two runs; None for anything else."""
+    if entry.benchmark and entry.name_a and entry.name_b:
+        return pair_of_arms(entry.benchmark, entry.name_a, entry.name_b)
+    if entry.run_a and entry.run_b and entry.metric in (None, "mean"):
+        return pair_of(entry.run_a, entry.run_b)
+    return None
+
+
+def p_of(entry: Entry) -> float:
+    """Return the two-sided p of a result of the ledger, NaN without one."""
+    z = math.nan if entry.z is None else entry.z
+    return p_value(Interval(z, math.nan, math.nan, 1.0, entry.n or 0, "row", "z", degrees=entry.df))
 
 
 def read_looked(workspace: Workspace, dataset: str) -> dict[Pair, float]:

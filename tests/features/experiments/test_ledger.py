@@ -1,0 +1,158 @@
+"""The ledger is only ever added to: registrations, results computed from runs, and what others published."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.actions import backups, runs
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
+from core.errors import DeskError, InputError, NotFound, StateError
+from core.features.experiments import ledger
+from core.features.experiments.decision import DecisionRule
+from core.features.experiments.ledger_result import LedgerLine
+from core.scoring.compare_runs import compare_runs
+from core.scoring.run_scores import load_scored_rows
+from core.store import runs as stored_runs
+from core.store.hypotheses import Entry
+
+A, B = "simulated collapsed debate", "simulated debate"
+
+
+@pytest.fixture
+def filled(demo_copy: Workspace) -> Workspace:
+    """A workspace for each test, which Ada writes to: what one adds to the ledger stays there for good."""
+    return open_workspace(replace(demo_copy.settings, author="Ada"))
+
+
+def register(workspace: Workspace, name: str, a: str = A, b: str = B, **rule: object) -> Entry:
+    given: dict[str, object] = {"level": "other", "smallest_effect": 0.01, **rule}
+    entry = ledger.claim(name, "A debate that argues is better", "the mean rises")
+    return ledger.register(workspace, entry, DecisionRule(**given), (a, b))  # type: ignore[arg-type]
+
+
+def line_of(workspace: Workspace, name: str) -> LedgerLine:
+    return next(line for line in ledger.list_ledger(workspace).hypotheses if line.entry.name == name)
+
+
+@pytest.mark.soak
+def test_a_result_is_the_comparison_of_two_runs(filled: Workspace) -> None:
+    registration = register(filled, "arguing")
+    result = ledger.record(filled, "arguing")
+    with filled.store.read() as db:
+        change = compare_runs(load_scored_rows(db, A), load_scored_rows(db, B)).covered.mean
+    shown = change.change.shown
+    assert (result.estimate, result.low, result.high, result.se) == (shown.estimate, shown.low, shown.high, shown.se)
+    assert (result.n, result.detectable) == (shown.n, change.detectable)
+    assert (result.score_a, result.score_b) == (change.a.value, change.b.value)
+    assert (result.kind, result.first, result.author) == ("result", registration.id, "Ada")
+    assert (result.name_a, result.name_b) == (A, B)
+    assert result.verdict == ("confirmed" if shown.low > 0 and shown.estimate >= 0.01 else result.verdict)
+    assert result.code_version
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("metric", "unit"), [("de", "row"), ("dir", "pert"), ("mean", "gene")])
+def test_the_rule_chooses_metric_and_unit(filled: Workspace, metric: str, unit: str) -> None:
+    register(filled, f"{metric} by {unit}", metric=metric, unit=unit)
+    result = ledger.record(filled, f"{metric} by {unit}")
+    with filled.store.read() as db:
+        found = compare_runs(load_scored_rows(db, A), load_scored_rows(db, B)).covered
+    assert result.se == getattr(getattr(found, metric).change, unit).se
+
+
+@pytest.mark.soak
+def test_a_registration_after_its_result_says_so(filled: Workspace) -> None:
+    """Both runs are there, with labels: whoever registers now can have looked."""
+    assert register(filled, "late").seen_before
+    assert line_of(filled, "late").words == "no result yet, registered after its result could be seen"
+    assert ledger.record(filled, "late").seen_before
+    assert "registered after its result could be seen" in line_of(filled, "late").words
+
+
+def test_a_registration_before_its_run_does_not(filled: Workspace) -> None:
+    """The run that is to win is made after the registration, which knows it by its name."""
+    register(filled, "early", b="a run to come")
+    with filled.store.write() as db:
+        found = stored_runs.find(db, B)
+        db.execute("UPDATE run SET name = 'a run to come', created_at = now()::TIMESTAMP WHERE id = ?", [found.id])
+    try:
+        result = ledger.record(filled, "early")
+    finally:
+        runs.rename(filled, found.id, B)
+    assert (result.seen_before, result.run_b) == (False, found.id)
+    assert "seen" not in line_of(filled, "early").words
+
+
+@pytest.mark.soak
+def test_a_second_entry_is_linked_to_the_first_whose_rule_decides(filled: Workspace) -> None:
+    first = register(filled, "twice", smallest_effect=0.9)
+    assert register(filled, "twice", smallest_effect=0.9) == first  # the same again adds nothing
+    second = register(filled, "twice", smallest_effect=0.001)
+    result = ledger.record(filled, "twice")
+    assert (second.id != first.id, second.first, result.first) == (True, first.id, first.id)
+    assert result.smallest_effect == 0.9
+    assert ledger.record(filled, "twice") == result
+
+
+@pytest.mark.soak
+def test_the_published_ladder_is_imported_once(filled: Workspace) -> None:
+    assert len(ledger.import_published_ladder(filled)) == 9
+    assert ledger.import_published_ladder(filled) == []
+    added = ledger.import_file(filled, b"name,hypothesis,dataset,z\nscGPT,again,challenge,2.0\n", "more.csv")
+    [first] = [one for one in ledger.list_entries(filled) if one.name == "scGPT" and one.id != added[0].id]
+    assert added[0].first == first.id
+
+
+def test_a_file_with_one_wrong_line_adds_nothing(filled: Workspace) -> None:
+    before = ledger.list_entries(filled)
+    with pytest.raises(InputError, match=r"bad\.csv, line 3: z"):
+        ledger.import_file(filled, b"name,hypothesis,dataset,z\nx,h,d,1\ny,h,d,?\n", "bad.csv")
+    assert ledger.list_entries(filled) == before
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    ("name", "pair", "error", "words"),
+    [
+        ("nobody", ("", ""), NotFound, "hypothesis 'nobody': not registered here, which has "),
+        ("arguing", ("", A), InputError, f"registered for the run {B}"),
+        ("no runs", ("", ""), InputError, "names no runs"),
+        ("no runs", (A, "absent"), NotFound, "run 'absent'"),
+    ],
+)
+def test_a_result_that_cannot_be_computed_is_refused(
+    filled: Workspace, name: str, pair: tuple[str, str], error: type[DeskError], words: str
+) -> None:
+    register(filled, "arguing")
+    register(filled, "no runs", "", "")
+    with pytest.raises(error, match=words):
+        ledger.record(filled, name, pair)
+
+
+def test_texts_are_needed() -> None:
+    with pytest.raises(InputError, match="prediction: 0 characters"):
+        ledger.claim("x", "claim", " ")
+    with pytest.raises(InputError, match="name of a hypothesis"):
+        ledger.claim("", "claim", "it rises")
+
+
+def test_an_empty_workspace_has_nothing_to_have_a_hypothesis_about(workspace: Workspace) -> None:
+    with pytest.raises(StateError, match="needs a dataset"):
+        register(workspace, "x", "", "")
+
+
+@pytest.mark.soak
+def test_a_deleted_run_takes_no_entry_with_it_and_a_backup_has_them_all(filled: Workspace, tmp_path: Path) -> None:
+    register(filled, "arguing")
+    before = ledger.list_entries(filled)
+    assert before
+    runs.delete(filled, B)
+    assert ledger.list_entries(filled) == before
+    backups.back_up(filled, tmp_path / "b.zip")
+    other = open_workspace(Settings(workspace=tmp_path / "other", author="Bob"))
+    backups.restore(other, tmp_path / "b.zip")
+    assert ledger.list_entries(other) == before
