@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from core.actions.imports import import_paths
-from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import open_workspace
-from core.cli.reproduce import describe
+from core.cli.results import result_lines
 from core.config import Settings
+from core.features.published.reproduce import reproduce_numbers
 from soak.conftest import Record
 from tests.conftest import SHARED_DATA
 from tests.real.test_reproduce import DIFFER
@@ -22,9 +22,10 @@ CUTS = 20
 def test_published_numbers_over_twenty_cuts(tmp_path: Path, record: Record, capsys: pytest.CaptureFixture[str]) -> None:
     workspace = open_workspace(Settings(workspace=tmp_path, author="tester"))
     import_paths(workspace, [SHARED_DATA / name for name in ("challenge", "perturbagent", "knowledge")])
-    found = reproduce_numbers(workspace, cuts=CUTS)
+    result = reproduce_numbers(workspace, cuts=CUTS)
+    found = result.numbers
     with capsys.disabled():
-        print("", *map(describe, found), sep="\n")
+        print("", *result_lines(result), sep="\n")
     record(
         numbers=len(found), agree=sum(each.agrees is True for each in found), differ=sum(each.agrees is False for each in found)
     )

@@ -32,7 +32,6 @@ changed_settings  checks that a run can go on with other settings
 knn_numbers    the numbers of a kNN: the mean of ten cuts, and its null, which is kept
 streamed_knn   predicts the pairs of a Parquet file by a kNN
 comparison_log  every comparison of two runs that was looked at, counted and corrected for
-reproduction   published numbers, computed anew from the files of a workspace
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
 attribution    which evidence moved a run's answers: plans, starts and resumes the arms
 contamination  asks a run again with gene names coded, swapped, hidden or alone

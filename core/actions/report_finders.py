@@ -8,8 +8,8 @@ from core.actions import fusion_files
 from core.actions.cells import control_expression_of
 from core.actions.comparison_log import looked_by_dataset
 from core.actions.knn_numbers import kept_vectors
-from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
+from core.features.published.reproduce import reproduce_numbers
 from core.report.material import Finders
 
 

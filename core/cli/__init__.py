@@ -32,7 +32,6 @@ report      report: new, list, build, figure, fusion, site, walk, delete
 walk        report walk: list, export, delete
 transfer    knn, neighbours, fuse
 submission  check, package
-reproduce   reproduce
 doctor      doctor
 backup      backup, restore
 finetune    finetune

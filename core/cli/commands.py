@@ -62,7 +62,6 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "contamination": Command("contamination", "Measure how much a run relies on remembered gene names."),
         "ablation": Group("Ready ablations: one idea changed, added or removed."),
         "ledger": Group("The ledger of hypotheses: register, record, list."),
-        "reproduce": Command("reproduce", "Recompute the published numbers."),
     },
     "Show": {
         "report": Group("Reports, walk-throughs and sites, as files for others."),

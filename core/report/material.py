@@ -10,8 +10,8 @@ import pandas as pd
 
 from core.audit.debate_audit import DebateAudit
 from core.experiments.ledger import LedgerLine, LookedAt, ledger_lines
-from core.experiments.reproduce import Reproduced
 from core.explorer.component import ExplorerData
+from core.features.published.result import Reproduction
 from core.report.captioned import CaptionedFigure
 from core.scoring import run_scores
 from core.scoring.baselines import add_expression
@@ -41,7 +41,7 @@ class Finders:
     """
 
     vectors: Callable[[Run, Sequence[str]], Floats | None] = lambda _run, _rows: None
-    reproduce: Callable[[], tuple[Reproduced, ...]] = tuple
+    reproduce: Callable[[], Reproduction] = lambda: Reproduction(())
     explorer: Callable[[Run, bool], ExplorerData | None] = lambda _run, _labels: None
     expression: Callable[[str], pd.DataFrame | None] = lambda _dataset: None
     looked: Callable[[], LookedAt] = dict
@@ -134,7 +134,7 @@ class Material:
         """The lines of the ledger, their p corrected for all tests and comparisons."""
         return self._once(("ledger",), lambda: ledger_lines(self.ledger, self.find.looked()))
 
-    def published_numbers(self) -> tuple[Reproduced, ...]:
+    def published_numbers(self) -> Reproduction:
         """Return the published numbers, computed again."""
         return self._once(("published",), self.find.reproduce)
 

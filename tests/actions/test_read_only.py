@@ -124,7 +124,6 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "readings": ("estimate plan_reading start_reading", "answer_by_rule_of answers find_reading"),
     "report_finders": ("", "finders_of"),
     "reports": ("delete_report save_report", "author_and_day find_report saved_reports"),
-    "reproduction": ("", "reproduce_numbers"),
     "rubrics": ("add add_file", "find list_all"),
     "run_control": (
         "cancel pause resume retry settle start start_worker work_on",
@@ -305,7 +304,6 @@ MORE: Mapping[str, Mapping[str, Any]] = {
     "export.export": {"form": "eval"},
     "knn_numbers.find_null": {"n": 3},
     "knn_numbers.numbers_of": {"permutations": 3},
-    "reproduction.reproduce_numbers": {"only": "nothing"},
 }
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from core.actions.imports import import_paths
-from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.experiments.reproduce import Reproduced, choose_numbers
+from core.features.published.reproduce import choose_numbers, reproduce_numbers
+from core.features.published.result import Reproduced
 
 pytestmark = pytest.mark.real
 
@@ -32,7 +32,7 @@ def found(shared_data: Path, real_workspace: Workspace, tmp_path_factory: pytest
     before = {path for path in folder.rglob("*") if path.is_file()}
     numbers = reproduce_numbers(open_workspace(Settings(workspace=folder, read_only=True)))
     assert {path for path in folder.rglob("*") if path.is_file()} == before  # no space and no run is left
-    return {each.name: each for each in numbers}
+    return {each.name: each for each in numbers.numbers}
 
 
 @pytest.mark.soak

@@ -1,6 +1,6 @@
 """Published numbers, computed again from a workspace's files with the functions of the product.
 
-`published_numbers.toml` lists the numbers, and the files that they were measured on. A function below
+`expectations.toml` lists the numbers, and the files that they were measured on. A function below
 computes each kind of number: it gets the files and the number's own entries in the list (`wanted`).
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import wraps
@@ -18,9 +18,12 @@ from typing import Any, cast
 import numpy as np
 
 from core import embeddings
+from core.actions.spaces import BUILDERS, MINILM
+from core.actions.workspace import Workspace
 from core.audit.debate_audit import audit_debate
 from core.audit.shared_symbols import SymbolTables, compare_splits
 from core.errors import DeskError, MissingPackage, NotFound
+from core.features.published.result import Reproduced, Reproduction
 from core.scoring import public_noise, run_scores
 from core.stats import bootstrap, power
 from core.stats.arrays import Floats
@@ -36,14 +39,19 @@ from core.transfer.fusion import Component
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
 
-LIST = tomllib.loads(Path(__file__).with_name("published_numbers.toml").read_text("utf-8"))
-VERDICTS = {True: "agrees", False: "differs", None: "not computed"}
+LIST = tomllib.loads(Path(__file__).with_name("expectations.toml").read_text("utf-8"))
 _LOO, _AXES = EvaluationProtocol("loo"), ("de", "dir")
 _PARTS = ("prediction_up", "prediction_down")
 _KINDS = {"text": "text", "minilm": "sentences", "string": "network", "lps": "response"}  # of a space
 _PACKS = {"text": "gene_desc", "minilm": "gene_desc", "string": "string_edges", "lps": "hagai_lps_prior"}
 _SVD = "the randomized SVD behind this space depends on the order of the texts and on the library's version"
 _ENCODER = "the numbers of a space depend on the build of its sentence encoder"
+# Kind of a space → its published settings.
+_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "text": {"columns": 200, "seed": 0},
+    "network": {"columns": 128, "seed": 0},
+    "sentences": {"model": MINILM},
+}
 _SPACE_NOTES = {"minilm": _ENCODER, "text": _SVD, "string": _SVD}
 Wanted = Mapping[str, Any]
 Computed = float | tuple[float, str]  # ours, or with a note
@@ -52,30 +60,6 @@ BuildSpace = Callable[[str, str, str], embeddings.Space]  # of a kind, from the 
 
 class NotHere(Exception):
     """A number cannot be computed in this workspace; the message says what is missing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reproduced:
-    """A published number and ours, None if it cannot be computed here.
-
-    why: why it differs or is None. note: known reasons for a difference, such as cuts.
-    """
-
-    name: str
-    title: str
-    source: str
-    published: float
-    tolerance: float
-    needs: tuple[str, ...]
-    wanted: Wanted
-    ours: float | None = None
-    why: str = ""
-    note: str = ""
-
-    @property
-    def agrees(self) -> bool | None:
-        """Whether ours is within the tolerance, but for rounding; None without ours."""
-        return None if self.ours is None else abs(self.ours - self.published) <= self.tolerance + 1e-9
 
 
 def choose_numbers(only: str | None) -> tuple[Reproduced, ...]:
@@ -120,7 +104,7 @@ def reproduce(number: Reproduced, files: Files) -> Reproduced:
     ours, note = computed if isinstance(computed, tuple) else (computed, "")
     if math.isnan(ours):
         return replace(number, why="it is not defined for the rows in this workspace")
-    number = replace(number, ours=float(ours), note=note)
+    number = replace(number, ours=float(ours), note=note or None)
     unexplained = "not explained: the same files and the same definition"
     return number if number.agrees else replace(number, why=note or unexplained)
 
@@ -444,7 +428,23 @@ def calibration(files: Files, wanted: Wanted) -> Computed:
     return abs(auroc(positive, _INCREASING[wanted["what"]](values)) - auroc(positive, values))
 
 
-def summarize(results: Sequence[Reproduced]) -> str:
-    """Return a sentence with the counts of numbers that agree, differ and cannot be computed."""
-    agree, differ, none = (sum(each.agrees is verdict for each in results) for verdict in VERDICTS)
-    return f"{agree:,} of {len(results):,} published numbers agree, {differ:,} differ, {none:,} cannot be computed here."
+def reproduce_numbers(
+    workspace: Workspace,
+    only: str | None = None,
+    begin: Callable[[str], object] = lambda _name: None,
+    cuts: int = 4,
+) -> Reproduction:
+    """Return the published numbers that `only` chooses beside ours, computed one after the other; nothing is saved.
+
+    begin: called with the name of each. cuts: of the folds; the published means are of four.
+    """
+
+    def build_space(kind: str, pack: str, sha256: str) -> embeddings.Space:
+        spec = {"pack": pack, "pack_sha256": sha256, **_OPTIONS.get(kind, {})}
+        return BUILDERS[kind](workspace, spec, kind)
+
+    files, results = Files(workspace.store, build_space, cuts), []
+    for number in choose_numbers(only):
+        begin(number.name)
+        results.append(reproduce(number, files))
+    return Reproduction(tuple(results))

@@ -7,18 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
-from core.cli.reproduce import describe
 from core.errors import NotFound
-from core.experiments import reproduce
-from core.experiments.reproduce import (
-    Reproduced,
-    choose_numbers,
-    summarize,
-)
-from core.report.figures.published import as_table, of_numbers
+from core.features.published import reproduce
+from core.features.published.reproduce import choose_numbers, reproduce_numbers
+from core.features.published.result import Reproduced, Reproduction
 from core.report.figures.registry import DEFAULTS, KINDS
+from core.report.results import captioned
 from tests.commands import core, core_json
 
 NUMBER = Reproduced("g.n", "A group", "a source", 0.58, 0.003, (), {})
@@ -56,21 +51,27 @@ def test_agreement_is_within_the_tolerance() -> None:
 
 
 def test_a_summary_counts_agreeing_differing_and_missing_numbers() -> None:
-    found = [AGREES, DIFFERS, NONE]
-    assert summarize(found) == "1 of 3 published numbers agree, 1 differ, 1 cannot be computed here."
-    assert [each.agrees for each in found] == [True, False, None]
-    assert as_table(found)["verdict"].tolist() == ["agrees", "differs", "not computed"]
-    assert describe(DIFFERS).endswith("differs: another cut")
-    assert "published 7,705 " in describe(replace(NUMBER, published=7705, tolerance=0.0))
+    found = Reproduction((AGREES, DIFFERS, NONE))
+    assert found.sentence == "1 of 3 published numbers agree, 1 differ, 1 cannot be computed here."
+    assert [each.agrees for each in found.numbers] == [True, False, None]
+    [table] = found.tables()
+    assert [(row["verdict"], row["why"]) for row in table.rows] == [
+        ("agrees", None),
+        ("differs", "another cut"),
+        ("not computed", "no file"),
+    ]
+    [whole] = Reproduction((replace(NUMBER, published=7705, tolerance=0.0),)).tables()
+    assert whole.rows[0]["published"] == "7,705"
 
 
 def test_a_figure_says_how_many_agree_or_why_none_was_computed() -> None:
-    drawn = of_numbers([AGREES, NONE], "bmdm")
+    drawn = captioned(Reproduction((AGREES, NONE)), "bmdm")
     assert drawn.chart is not None
     assert drawn.sentence == "1 of 2 published numbers agree, 0 differ, 1 cannot be computed here."
-    empty = of_numbers([NONE], "bmdm")
+    empty = captioned(Reproduction((NONE,)), "bmdm")
     assert empty.chart is None
-    assert empty.sentence.endswith("1 cannot be computed here. no file.")
+    assert empty.sentence.endswith("1 cannot be computed here.")
+    assert empty.caption.endswith("Not computed: no file")
 
 
 def test_a_report_shows_the_figure_only_if_it_is_asked_for() -> None:
@@ -83,7 +84,7 @@ def test_on_the_demo_nothing_is_computed_and_each_number_says_what_is_missing(de
     folder = demo_workspace.settings.workspace
     before = files_in(folder)
     begun: list[str] = []
-    found = reproduce_numbers(demo_workspace, begin=begun.append)
+    found = reproduce_numbers(demo_workspace, begin=begun.append).numbers
     assert [each.ours for each in found] == [None] * len(choose_numbers(None))
     assert {each.why for each in found} == {"train.csv is not in this workspace; try: perturbdesk fetch challenge"}
     assert begun == [each.name for each in found]

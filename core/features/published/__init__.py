@@ -1,0 +1,1 @@
+"""Published numbers, computed again: `reproduce`, and a part of a report."""
