@@ -15,6 +15,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tests.example_results
@@ -67,7 +68,9 @@ def numbers_of_tables(result: Result) -> set[str]:
 
 def drawn(value: Any, depth: int = 0) -> Iterator[float]:
     """The numbers that a figure is given: intervals anywhere, other numbers in mappings, sequences and their records."""
-    if hasattr(value, "ends"):
+    if isinstance(value, pd.DataFrame):
+        yield from value.select_dtypes("number").to_numpy(dtype=float).ravel().tolist()
+    elif hasattr(value, "ends"):
         yield from value.ends
     elif isinstance(value, Mapping):
         for each in value.values():

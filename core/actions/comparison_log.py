@@ -10,7 +10,6 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,42 +17,19 @@ from core.actions.workspace import Workspace
 from core.errors import ReadOnly
 from core.hashes import sha256_of
 from core.log import LOGGER
+from core.scoring.compare_runs import CountedComparison
 from core.stats.intervals import Interval
 from core.stats.multiplicity import holm, p_value
 from core.store import datasets, hypotheses
 from core.store.hypotheses import HERE, Entry
 from core.system_errors import explain
-from core.texts import parse_json, quantity_text
+from core.texts import parse_json
 
 Pair = tuple[str, str]  # ids of two runs, or names of two arms, in alphabetical order
 LookedAt = Mapping[str, Mapping[Pair, float]]  # dataset name → pair → p of the mean, for every viewed pair
-TESTS = "comparisons of runs on this dataset so far, including results in the ledger"
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """A comparison among all tests of its dataset: comparisons made, and results of the ledger.
-
-    n: how many, with itself; p, holm: two-sided, of its mean.
-    """
-
-    n: int
-    p: float
-    holm: float
-
-    @property
-    def words(self) -> str:
-        """The number of comparisons made, and the corrected p."""
-        one_of = f"One of {self.n:,} {TESTS}"
-        if self.n == 1:
-            one_of = "This is the only comparison of runs on this dataset so far"
-        if math.isnan(self.p):
-            return f"{one_of}; it has no p."
-        after = f", after Holm's correction for all of them {quantity_text(self.holm)}" if self.n > 1 else ""
-        return f"{one_of}: p = {quantity_text(self.p)}{after}."
-
-
-def look_at(workspace: Workspace, dataset: str, compared: Iterable[tuple[str, str, float]]) -> list[Looked]:
+def look_at(workspace: Workspace, dataset: str, compared: Iterable[tuple[str, str, float]]) -> list[CountedComparison]:
     """Count comparisons of two runs (ids) with the p of their mean, and return each among all of the dataset.
 
     They are written down unless the workspace is open for reading only, in which they count for this answer alone.
@@ -67,7 +43,7 @@ def look_at(workspace: Workspace, dataset: str, compared: Iterable[tuple[str, st
     found = known | new
     others = _results_beside(workspace, dataset, found)
     adjusted = dict(zip(found, holm([*found.values(), *others]).tolist(), strict=False))
-    return [Looked(len(found) + len(others), p, adjusted[pair]) for pair, p in asked]
+    return [CountedComparison(len(found) + len(others), p, adjusted[pair]) for pair, p in asked]
 
 
 def looked_by_dataset(workspace: Workspace) -> dict[str, dict[Pair, float]]:

@@ -17,11 +17,17 @@ from typing import Any, Protocol, runtime_checkable
 from core.texts import cell_text, estimate_text
 
 HIDDEN: Mapping[str, bool] = {"hidden": True}  # metadata of a field that only tables and figures need, such as an array
+INLINE: Mapping[str, bool] = {"inline": True}  # metadata of a record whose keys stand among those of the result
 
 
 def hidden(**options: Any) -> Any:
     """Return a field of a result that is no key of its JSON. options: as of `dataclasses.field`."""
     return field(metadata=HIDDEN, **options)
+
+
+def inline(**options: Any) -> Any:
+    """Return a field of a result that is a record: in JSON its keys take the place of the field. options: as of `hidden`."""
+    return field(metadata=INLINE, **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +90,14 @@ def to_json(result: Result) -> dict[str, Any]:
 
 def fields_of(record: Any) -> dict[str, Any]:
     """Return the fields of a dataclass as plain data, without the hidden ones, then its `json_properties`, if it names some."""
-    names = [each.name for each in fields(record) if not each.metadata.get("hidden")]
-    return {name: plain(getattr(record, name)) for name in (*names, *getattr(record, "json_properties", ()))}
+    values: dict[str, Any] = {}
+    for each in fields(record):
+        value = None if each.metadata.get("hidden") else plain(getattr(record, each.name))
+        if each.metadata.get("inline"):
+            values |= value or {}
+        elif not each.metadata.get("hidden"):
+            values[each.name] = value
+    return values | {name: plain(getattr(record, name)) for name in getattr(record, "json_properties", ())}
 
 
 def plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -12,11 +13,11 @@ from core.actions.workspace import Workspace
 from core.cli import names
 from core.cli.base import Json, show, show_scores
 from core.cli.names import RunName
+from core.cli.results import show_result
 from core.errors import InputError, MissingPackage
 from core.fields.option import split_names
 from core.scoring import json_shapes, run_scores, sentences
-from core.scoring.compare_runs import adjusted_for_number, compare_runs
-from core.scoring.comparison_words import comparison_sentences
+from core.scoring.compare_runs import SeveralComparisons, compare_runs
 from core.scoring.other_scores import constant_parents, other_scores_of_run
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import interval_text
@@ -114,33 +115,11 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
     first, *others = (_load_rows(context.obj, run) for run in (a, *split_names(b)))
     if not others:
         raise InputError("compare: got one run, expected two or more")
-    results = [compare_runs(first, other) for other in others]
-    words = [
-        comparison_sentences(result, first.run.name, other.run.name, margin)
-        for result, other in zip(results, others, strict=True)
-    ]
-    adjusted = adjusted_for_number(results)
-    looked = comparison_log.look_at(
-        context.obj,
-        first.run.dataset,
-        [(first.run.id, other.run.id, p.p) for other, p in zip(others, adjusted, strict=True)],
-    )
-    shapes = [
-        {**json_shapes.comparison(result, said, margin), "looked_at": {"n": seen.n, "holm": seen.holm}}
-        for result, said, seen in zip(results, words, looked, strict=True)
-    ]
-    if len(others) == 1:
-        shown = {**shapes[0], "p": adjusted[0].p}
-        show_scores(first.marks, shown, as_json, "\n".join([*words[0], looked[0].words]))
-        return
-    table = [
-        {"b": other.run.name, **shape, "p": p.p, "p_holm": p.holm, "p_bh": p.benjamini_hochberg}
-        for other, shape, p in zip(others, shapes, adjusted, strict=True)
-    ]
-    lines = [f"{p.p:.4f}  Holm {p.holm:.4f}  {text[0]}" for p, text in zip(adjusted, words, strict=True)]
-    seen_text = f"In all {looked[0].n:,} {comparison_log.TESTS}; Holm above is for these alone."
-    shown = {"a": first.run.name, "comparisons": table}
-    show_scores(first.marks, shown, as_json, "\n".join([*(f"p {line}" for line in lines), seen_text]))
+    results = [replace(compare_runs(first, other), margin=margin) for other in others]
+    tested = [(first.run.id, other.run.id, each.p) for other, each in zip(others, results, strict=True)]
+    counted = comparison_log.look_at(context.obj, first.run.dataset, tested)
+    results = [replace(each, looked_at=seen) for each, seen in zip(results, counted, strict=True)]
+    show_result(results[0] if len(results) == 1 else SeveralComparisons.of(results), as_json)
 
 
 @app.command()

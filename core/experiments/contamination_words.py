@@ -80,7 +80,7 @@ def method_sentence(found: Contamination) -> str:
     n = first.covered.n_labelled
     return (
         f"{len(found.spec.rows):,} rows of {found.spec.name}, {n:,} of them labelled, {scored_text(first.scored)}; each arm "
-        f"paired with the original run, {first.headline_name}, 95% intervals {TWO_WAY}, Holm over {len(found.arms)} arms."
+        f"paired with the original run, {first.headline}, 95% intervals {TWO_WAY}, Holm over {len(found.arms)} arms."
     )
 
 

@@ -11,13 +11,10 @@ import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
 from core.plots.forest_plot import Row, ends_of
-from core.stats.comparison import Comparison
 from core.texts import estimate_text
 
 COLUMNS = ("metric", "unit", "estimate", "low", "high", "n")
-# The unit of resampling, by the attribute of a change. The first one decides, and only it is drawn in colour.
-UNITS = {"shown": "perturbation and gene", "row": "row", "pert": "perturbation", "gene": "gene"}
-_JUDGED = UNITS["shown"]
+_JUDGED = "perturbation and gene"  # the unit that decides: only it is drawn in colour
 _NAMES = {
     "row": "by rows alone",
     "perturbation": "allowing for shared perturbations",
@@ -26,18 +23,10 @@ _NAMES = {
 }
 
 
-def table(comparison: Comparison) -> pd.DataFrame:
-    """Return the changes of a comparison; columns: metric (DE, DIR, mean), unit (as in `UNITS`), estimate, low, high, n."""
-    parts = {"DE": comparison.de, "DIR": comparison.dir, "mean": comparison.mean}
-    found = [(metric, words, getattr(part.change, unit)) for metric, part in parts.items() for unit, words in UNITS.items()]
-    rows = [(metric, words, *one.ends, one.n) for metric, words, one in found]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
 def figure(table: pd.DataFrame, detectable: float = np.nan) -> go.Figure:
     """Draw one row of the forest plot for each difference, grouped by metric, with the line of no change.
 
-    table: metric, unit (as in `UNITS`), estimate, low, high (NaN if there is none), n. detectable: the smallest change of the
+    table: metric, unit (as in `_NAMES`), estimate, low, high (NaN if there is none), n. detectable: the smallest change of the
     mean that such runs can detect, in AUROC; smaller changes are shaded in the rows of the mean. NaN shades nothing.
     """
     drawing.require_columns("paired_changes", table, COLUMNS)

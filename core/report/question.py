@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.report.figures.paired_changes import verdict_title
 from core.report.material import Material
 from core.report.selection import ReportSelection
-from core.scoring.comparison_words import comparison_sentences
 from core.scoring.control_words import verdict_sentence
 from core.scoring.sentences import interval_text
 from core.scoring.standing import headline
@@ -27,7 +25,7 @@ _GETS_WRONG = ("baselines", "slices", "reliability", "roc_curves", "brief_length
 def question_text(material: Material) -> str:
     """Return the question: of the comparisons where some are chosen, else what the first run gets wrong."""
     if material.comparisons:
-        return "; ".join(f"Is {b.name} better than {a.name}?" for a, b in material.comparisons)
+        return "; ".join(material.comparison(a.id, b.id).title for a, b in material.comparisons)
     return f"What does {material.runs[0].name} get wrong?"
 
 
@@ -39,7 +37,7 @@ def find_title(material: Material, selection: ReportSelection) -> str:
 def _draft_title(material: Material) -> str:
     if material.comparisons:
         a, b = material.comparisons[0]
-        return verdict_title(material.comparison(a.id, b.id), a.name, b.name)
+        return material.comparison(a.id, b.id).finding
     if (counted := _count_misses(material)) is not None:
         return counted
     return headline({run.name: material.standing(run.id) for run in material.runs}).partition(": ")[0].removesuffix(".")
@@ -55,8 +53,8 @@ def _count_misses(material: Material) -> str | None:
 def answer_sentences(material: Material) -> list[str]:
     """Return the answer to the question, the verdict first."""
     if material.comparisons:
-        found = (comparison_sentences(material.comparison(a.id, b.id), a.name, b.name) for a, b in material.comparisons)
-        return [sentence for sentences in found for sentence in sentences]
+        comparisons = [material.comparison(a.id, b.id) for a, b in material.comparisons]
+        return [sentence for each in comparisons for sentence in (each.sentence, *each.remarks)]
     counted = _count_misses(material)
     first = [] if counted is None else [f"{counted}, by its likeliest label."]
     return [*first, *_score_sentences(material, material.runs[0])]

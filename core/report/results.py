@@ -10,13 +10,17 @@ from core.report.captioned import CaptionedFigure
 
 
 def captioned(result: Result, subject: str) -> CaptionedFigure:
-    """Return a result with its first table. subject: the run or runs that it is about. The caption holds scope and caveats."""
+    """Return a result with the table that its figure draws, or its first one. subject: the run or runs that it is about.
+
+    The caption holds scope and caveats.
+    """
     figure, [first, *_] = result.figure(), result.tables() or (None,)
+    drawn = figure.values.get("table") if figure is not None else None
     return CaptionedFigure(
         title=result.title,
         subject=subject,
         sentence=result.sentence,
         caption=" · ".join(filter(None, (result.scope, *result.caveats))),
         chart=None if figure is None else resolve(figure.draw)(**figure.values),
-        table=pd.DataFrame() if first is None else pd.DataFrame(first.texts()),
+        table=drawn if drawn is not None else pd.DataFrame() if first is None else pd.DataFrame(first.texts()),
     )

@@ -7,29 +7,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, Self
 
 import numpy as np
 import pandas as pd
 
+from core.base.result import Figure, Table, hidden, inline
 from core.errors import InputError
-from core.scoring.run_scores import NO_CUTS, RunRows, headline_name, without_stand_ins
+from core.scoring.fusion_caveats import fusion_caveats
+from core.scoring.run_scores import MACRO_HEADLINE, NO_CUTS, RunRows, headline_name, without_stand_ins
+from core.scoring.sentences import TWO_WAY, axes_text, describe_scored, interval_text, scored_text
 from core.stats.arrays import Bools, Floats, sum_by_group
-from core.stats.comparison import Comparison, Difference, compare, compare_macro, difference_of
+from core.stats.comparison import Comparison, Difference, Equivalence, compare, compare_macro, difference_of, equivalence
 from core.stats.delong import widen
-from core.stats.multiplicity import AdjustedP, adjusted_p_values
+from core.stats.intervals import Interval
+from core.stats.multiplicity import adjusted_p_values, p_value
 from core.stats.official_score import point_values
 from core.stats.ranks import midranks
-from core.stats.row_changes import Agreement, agreement
+from core.stats.row_changes import agreement
 from core.stats.scores_and_labels import outcome_of, shared_rows
+from core.stats.verdicts import Verdict, side_of, verdict_of
 from core.stats.within_axis import scorable_groups
-from core.texts import number_text
+from core.texts import number_text, quantity_text, rows_behind
 from core.transfer.cuts import variances_between
 from core.transfer.live_fusion import FusionComparison, MetricChange
-from core.transfer.run_cells import cells_under, distinct_protocols, folds_among, with_seed
+from core.transfer.run_cells import ALL_ROWS, cells_under, distinct_protocols, folds_among, with_seed
 
 FEWEST_PAIRS = 1_000  # of a positive and a negative row inside the cells of two cuts
+TESTS = "comparisons of runs on this dataset so far, including results in the ledger"
+# The unit of resampling, by the attribute of a change. The first one decides.
+UNITS = {"shown": "perturbation and gene", "row": "row", "pert": "perturbation", "gene": "gene"}
+TOP_SHARE: Final = 0.1
+MOVERS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,23 +69,90 @@ class GeneCounts:
     a: tuple[int, int]
     b: tuple[int, int]
 
+    def sentences(self, a: str, b: str) -> list[str]:
+        """Return how many genes averages count, and how many have a score of only one run."""
+        sentences = []
+        for name, common, of_a, of_b in zip(("DE", "DIR"), self.common, self.a, self.b, strict=True):
+            if common and not common == of_a == of_b:
+                alone = f"{a} alone has {of_a:,}, {b} alone {of_b:,}"
+                sentences.append(f"{name} is compared on the {common:,} genes for which both have a score; {alone}.")
+            elif common:
+                sentences.append(f"{name} is an average over {common:,} genes.")
+        return sentences
+
+
+@dataclass(frozen=True, slots=True)
+class CountedComparison:
+    """A comparison among all tests of its dataset: comparisons made, and results of the ledger.
+
+    n: how many, with itself; p, holm: two-sided, of its mean.
+    """
+
+    n: int
+    p: float
+    holm: float
+
+    @property
+    def sentence(self) -> str:
+        """The number of comparisons made, and the corrected p."""
+        one_of = f"One of {self.n:,} {TESTS}"
+        if self.n == 1:
+            one_of = "This is the only comparison of runs on this dataset so far"
+        if math.isnan(self.p):
+            return f"{one_of}; it has no p."
+        after = f", after Holm's correction for all of them {quantity_text(self.holm)}" if self.n > 1 else ""
+        return f"{one_of}: p = {quantity_text(self.p)}{after}."
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunComparison:
-    """Run b against run a.
+    """The result "is run b better than run a?".
 
     covered: on the rows covered by both, the basis of conclusions; pair: these rows. all_rows: on all rows of both, None
     if both cover them all. cuts_known: whether the noise of the cut of folds is in the intervals, if any folds were cut.
-    DE, DIR and their mean are those of the dataset's headline, which `headline_name` names; pooled: the AUROCs over all pairs
+    DE, DIR and their mean are those of the dataset's headline, which `headline` names; pooled: the AUROCs over all pairs
     of the covered rows, None if they are the headline. genes: how many genes averages count, None if there are none.
+    margin: the largest difference of the mean that would not matter, None if none was chosen. looked_at: among all
+    comparisons of the dataset, None if it was not counted.
     """
 
-    pair: PairedRuns
-    covered: Comparison
     all_rows: Comparison | None
     cuts_known: bool
+    pair: PairedRuns = hidden()
+    covered: Comparison = inline()
     pooled: Comparison | None = None
     genes: GeneCounts | None = None
+    margin: float | None = None
+    looked_at: CountedComparison | None = None
+    json_properties = (
+        *("p", "p_gt_0", "detectable", "scored", "headline", "decision", "equivalence", "differences", "verdict"),
+        "label_marks",
+    )
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of run a and run b."""
+        return self.pair.a.run.name, self.pair.b.run.name
+
+    @property
+    def title(self) -> str:
+        """The question."""
+        return "Is {1} better than {0}?".format(*self.names)
+
+    @property
+    def p(self) -> float:
+        """Two-sided, of the change of the mean."""
+        return p_value(self.covered.mean.change.shown)
+
+    @property
+    def p_gt_0(self) -> float:
+        """The probability that b is better in the mean, by the interval shown."""
+        return self.covered.mean.p_gt_0
+
+    @property
+    def detectable(self) -> float:
+        """The smallest true difference of the mean that two such runs would show with 80% power."""
+        return self.covered.mean.detectable
 
     @property
     def scored(self) -> str:
@@ -83,9 +160,260 @@ class RunComparison:
         return self.pair.scored
 
     @property
-    def headline_name(self) -> str:
+    def headline(self) -> str:
         """A description of the mean."""
         return headline_name(self.pair.a.headline)
+
+    @property
+    def decision(self) -> Verdict | None:
+        """The verdict of the ledger's rule, the margin as the smallest difference worth having."""
+        return None if self.margin is None else verdict_of(self.covered.mean.change.shown, self.margin)
+
+    @property
+    def equivalence(self) -> dict[str, Any] | None:
+        """Whether the mean lies within the margin."""
+        if self.margin is None:
+            return None
+        test = equivalence(self.covered.mean.change.shown, self.margin)
+        return {**asdict(test), "equal": test.equal}
+
+    @property
+    def differences(self) -> dict[str, QuestionDifference]:
+        """The differences in ranks, by question."""
+        return {each.name.lower(): each for each in run_differences(self.pair)}
+
+    @property
+    def verdict(self) -> str:
+        """The conclusion with all that limits it."""
+        return " ".join((self.sentence, *self.remarks))
+
+    @property
+    def label_marks(self) -> dict[str, Any]:
+        """How far the labels can be trusted."""
+        return self.pair.a.marks.record()
+
+    @property
+    def judged(self) -> tuple[str, Difference] | None:
+        """The difference that decides, with its name: of the mean, or of the one question that both runs answer."""
+        by_gene = "" if self.pooled is None else f", {MACRO_HEADLINE}"
+        names = {"mean": self.headline, "DE": f"DE{by_gene}", "DIR": f"DIR{by_gene}"}
+        parts = self.covered.parts
+        return next(((names[name], parts[name]) for name in names if not math.isnan(parts[name].change.value)), None)
+
+    @property
+    def scope(self) -> str:
+        """Which rows count, and how they are scored."""
+        a, b = self.names
+        rows = f"{self.covered.n_labelled:,} labelled rows of both, {scored_text(self.scored)}"
+        judged = self.judged
+        better = "" if judged is None else f" · P(better) {judged[1].p_gt_0:.2f}"
+        return f"{b} minus {a} · {rows} · {self.headline} · paired 95% intervals {TWO_WAY}{better}"
+
+    @property
+    def finding(self) -> str:
+        """The verdict without its numbers, and on how many rows."""
+        verdict = self.sentence.rpartition(": ")[0].removesuffix(" on these rows") if self.covered.n_labelled else ""
+        return f"{verdict} on {self.covered.n_labelled:,} labelled rows" if verdict else self.sentence.removesuffix(".")
+
+    @property
+    def sentence(self) -> str:
+        """The verdict."""
+        if self.covered.n_labelled == 0:
+            rows = f"on these {self.covered.n:,} rows"
+            return f"No labels here: {rows} the better run is unknown; only their differences are shown."
+        if self.judged is None:
+            return (
+                f"{self.covered.n_labelled:,} labelled rows, but for neither question do both runs have a score and the labels "
+                "both classes. So there is no comparison."
+            )
+        name, part = self.judged
+        return _change_sentence(part.change.shown, name, *self.names)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What to know before trusting it."""
+        fusions = dict.fromkeys(each for rows in (self.pair.a, self.pair.b) for each in fusion_caveats(rows.run))
+        looked = self.looked_at.sentence if self.looked_at else ""
+        return tuple(filter(None, (self.pair.a.marks.sentence, *self.remarks, *fusions, looked)))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The limits of the verdict; without labels, how the runs differ."""
+        if self.covered.n_labelled == 0:
+            return self.difference_sentences()
+        if self.judged is None:
+            return ()
+        return (*self._remarks_on_change(), *self._remarks_on_scoring())
+
+    def difference_sentences(self) -> tuple[str, ...]:
+        """Return how the runs differ in ranks, which needs no labels."""
+        return tuple(each.describe(*self.names) for each in self.differences.values())
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the changes by every unit of resampling, and how the ranks differ."""
+        changes = [
+            {"metric": metric, "unit": words, "change": getattr(part.change, unit), "rows": part.change.n}
+            for metric, part in self.covered.parts.items()
+            for unit, words in UNITS.items()
+        ]
+        ranks = [
+            {"question": each.name, "rows": each.n, "rank correlation": each.spearman, "highest rows": each.top}
+            | {"of both": each.shared_top}
+            for each in self.differences.values()
+        ]
+        return Table("Changes", tuple(changes), ("change",)), Table("Ranks", tuple(ranks))
+
+    def figure(self) -> Figure | None:
+        """Return the changes with their intervals; None without one."""
+        rows = [
+            {**row, **row["change"].columns, "n": row["rows"]}
+            for row in self.tables()[0].rows
+            if not math.isnan(row["change"].estimate)
+        ]
+        if not rows:
+            return None
+        table = pd.DataFrame(rows)[["metric", "unit", "estimate", "low", "high", "n"]]
+        return Figure("core.plots.paired_changes:figure", {"table": table, "detectable": self.detectable}, self.sentence)
+
+    def _remarks_on_change(self) -> list[str]:
+        """Return what the intervals of the change allow to say."""
+        a_part, mean = self.judged, self.covered.mean
+        if math.isnan(mean.change.value):
+            assert a_part is not None
+            only = a_part[0].partition(",")[0]
+            return [f"Only {only} can be compared: for the other question a run has no score, or the labels have one class."]
+        change = mean.change.shown
+        side, remarks = side_of(change), []
+        if self.margin is not None:
+            remarks += [_margin_sentence(change, self.margin), _equality_sentence(equivalence(change, self.margin))]
+        elif side == "open" and change.se > 0:
+            low, high = (number_text(limit, "+.3f") for limit in (change.low, change.high))
+            remarks.append(
+                f"That does not mean that they are equal: every difference from {low} to {high} is compatible with these rows."
+            )
+        if side != "none" and (side == "open") != (side_of(mean.change.row) == "open"):
+            remarks.append(
+                f"By rows alone, the interval is {interval_text(mean.change.row, signed=True)}. Rows share perturbations and "
+                "genes, so the wider one counts."
+            )
+        moved = [name for name in ("DE", "DIR") if side_of(self.covered.parts[name].change.shown) in ("above", "below")]
+        if len(moved) == 1:
+            remarks.append(f"Of DE and DIR, only the change of {moved[0]} is distinguishable from 0.")
+        return remarks
+
+    def _remarks_on_scoring(self) -> list[str]:
+        """Return how both runs were scored, and on which rows."""
+        remarks = []
+        if self.pooled is not None:
+            pooled = {name: part.change.shown for name, part in self.pooled.parts.items() if name != "mean"}
+            known = {name: change for name, change in pooled.items() if not math.isnan(change.estimate)}
+            words = ", ".join(f"{name} by {interval_text(change, signed=True)}" for name, change in known.items())
+            remarks.append(f"Pooled over genes, {words}.")
+        if self.genes is not None:
+            remarks += self.genes.sentences(*self.names)
+        if self.scored != ALL_ROWS:
+            remarks.append(f"Both are scored {describe_scored(self.scored)}.")
+        if not self.cuts_known:
+            remarks.append("The variation over other cuts of the folds is not recorded, so the intervals do not include it.")
+        if self.all_rows is not None:
+            everywhere = interval_text(self.all_rows.mean.change.shown, signed=True)
+            remarks.append(
+                f"Compared on the {self.covered.n:,} of {self.all_rows.n:,} rows that both cover; with base rates in the other "
+                f"rows the mean differs by {everywhere}."
+            )
+        return remarks
+
+
+def _margin_sentence(change: Interval, margin: float) -> str:
+    words = {
+        "confirmed": f"it is better, and the estimate is at least the {margin:g} that matters",
+        "confirmed, small": f"it is better, by less than the {margin:g} that matters",
+        "rejected": f"it is not better by the {margin:g} that matters",
+        "harmful": "it is worse",
+        "undecided": "these rows do not decide it",
+        "no verdict": "these rows determine no interval",
+    }
+    verdict = verdict_of(change, margin)
+    return f"{verdict.capitalize()}: {words[verdict]}."
+
+
+def _equality_sentence(test: Equivalence) -> str:
+    if test.equal:
+        return f"They are equal within ±{test.margin:g} (two one-sided tests, p {test.p:.3f})."
+    return (
+        f"Equality within ±{test.margin:g} is not shown (two one-sided tests, p {test.p:.3f}); "
+        f"these rows would show it for ±{test.smallest_margin:.3f}."
+    )
+
+
+def _change_sentence(change: Interval, name: str, a: str, b: str) -> str:
+    rows = rows_behind(name, change.n)
+    if change.se == 0 and change.estimate == 0:
+        return f"{b} and {a} are equal in {name}: each of {rows} has the same rank against the other class."
+    numbers = f"{name} {interval_text(change, signed=True)}, {axes_text(change)}, {rows}"
+    side = side_of(change)
+    if side in ("above", "below"):
+        return f"{b} is {'better' if side == 'above' else 'worse'} than {a}: {numbers}."
+    return f"{b} and {a} cannot be distinguished on these rows: {numbers}."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedRun:
+    """One of several comparisons. p_holm, p_bh: of its mean, corrected for their number."""
+
+    a: str
+    b: str
+    p_holm: float
+    p_bh: float
+    comparison: RunComparison = inline()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeveralComparisons:
+    """The result of comparing runs with several others, p-values corrected for their number."""
+
+    comparisons: tuple[ComparedRun, ...]
+
+    @classmethod
+    def of(cls, comparisons: Sequence[RunComparison]) -> Self:
+        """Return the comparisons with their corrected p."""
+        adjusted = adjusted_p_values([each.covered.mean.change.shown for each in comparisons])
+        pairs = zip(comparisons, adjusted, strict=True)
+        return cls(tuple(ComparedRun(*each.names, p.holm, p.benjamini_hochberg, each) for each, p in pairs))
+
+    @property
+    def title(self) -> str:
+        """What is compared."""
+        return f"{len(self.comparisons)} comparisons"
+
+    @property
+    def sentence(self) -> str:
+        """Each verdict."""
+        return " ".join(each.comparison.sentence for each in self.comparisons)
+
+    @property
+    def scope(self) -> str:
+        """How the intervals and the p are made."""
+        return f"b minus a · paired 95% intervals {TWO_WAY} · p corrected for these {len(self.comparisons)} comparisons"
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Those of every comparison."""
+        return tuple(dict.fromkeys(caveat for each in self.comparisons for caveat in each.comparison.caveats))
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return a row for each comparison."""
+        return (Table("Comparisons", tuple(map(_comparison_row, self.comparisons)), ("Δ DE", "Δ DIR", "Δ mean")),)
+
+    def figure(self) -> None:
+        """Return None: the changes are in the table."""
+
+
+def _comparison_row(each: ComparedRun) -> dict[str, Any]:
+    found = each.comparison
+    changes = {f"Δ {name}": part.change.shown for name, part in found.covered.parts.items()}
+    p = {"p": found.p, "Holm": each.p_holm, "Benjamini–Hochberg": each.p_bh}
+    return {"b": each.b, "a": each.a, "labelled rows": found.covered.n_labelled, "scored": found.scored, **changes, **p}
 
 
 def pair_runs(a: RunRows, b: RunRows) -> PairedRuns:
@@ -132,18 +460,13 @@ def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
     sound = PairedRuns(without_stand_ins(covered.a), without_stand_ins(covered.b))
     is_macro = a.headline == "macro"
     return RunComparison(
-        covered,
-        _compare_headline(sound, differences),
         None if both.all() else _compare_headline(pair, differences),
+        pair=covered,
+        covered=_compare_headline(sound, differences),
         cuts_known=differences is not None and not (is_macro and folds_among(pair.a.protocols)),
         pooled=_compare(sound, differences) if is_macro else None,
         genes=_count_genes(a, b, sound) if is_macro else None,
     )
-
-
-def adjusted_for_number(results: Sequence[RunComparison]) -> tuple[AdjustedP, ...]:
-    """The p-values of several comparisons' changes of the mean, corrected for their number."""
-    return adjusted_p_values([each.covered.mean.change.shown for each in results])
 
 
 def _count_genes(a: RunRows, b: RunRows, sound: PairedRuns) -> GeneCounts:
@@ -157,11 +480,6 @@ def _compare_headline(pair: PairedRuns, cut_differences: Floats | None) -> Compa
     if pair.a.headline == "macro":
         return compare_macro(pair.a.arrays, pair.b.arrays, "gene")
     return _compare(pair, cut_differences)
-
-
-def has_an_auroc(result: Comparison) -> bool:
-    """Return whether there is a question (DE or DIR) with scores of both runs and labels of both classes."""
-    return not all(math.isnan(part.change.row.estimate) for part in (result.de, result.dir))
 
 
 def _compare(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
@@ -216,45 +534,48 @@ def add_cut_noise(found: FusionComparison, before: Floats, after: Floats) -> Fus
     return replace(found, de=de, dir=direction, mean=mean)
 
 
-TOP_SHARE: Final = 0.1
-MOVERS: Final = 5
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionDifference:
     """The difference in ranks of the same rows between two runs, by one score.
 
-    name: DE or DIR. n: rows for which both have the score. top: a tenth of them; top_a, top_b, shared_top: number of top rows
-    in each run (including ties), and in both. movers: of the rows whose rank moves most, pair_id, rank_a and rank_b (1 is the
-    highest), the largest move first.
+    name: DE or DIR. n: rows for which both have the score; spearman: their rank correlation. top: a tenth of them; top_a,
+    top_b, shared_top: number of top rows in each run (including ties), and in both. movers: of the rows whose rank moves
+    most, pair_id, rank_a and rank_b (1 is the highest), the largest move first.
     """
 
     name: str
     n: int
+    spearman: float
     top: int
     top_a: int
     top_b: int
     shared_top: int
-    movers: pd.DataFrame
+    movers: tuple[dict[str, Any], ...]
+
+    def describe(self, a: str, b: str) -> str:
+        """Return how run b differs from run a in this question."""
+        is_tied = not self.top_a == self.top_b == self.top
+        rows = f", with ties {self.top_a:,} and {self.top_b:,}" if is_tied else " of each"
+        start = (
+            f"{self.name}: rank correlation {number_text(self.spearman)} over {self.n:,} rows; of the {self.top:,} "
+            f"highest rows{rows}, {self.shared_top:,} are the same."
+        )
+        if not self.movers:
+            return f"{start} No row moves in {self.name}."
+        moves = ", ".join(f"{row['pair_id']} {row['rank_a']:,.0f} → {row['rank_b']:,.0f}" for row in self.movers)
+        return f"{start} Rows that move most in {self.name}, rank in {a} → rank in {b}: {moves}."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RunDifferences:
-    """agreement: Spearman's correlations. questions: DE and DIR, those for which both runs have a score."""
-
-    agreement: Agreement
-    questions: tuple[QuestionDifference, ...]
-
-
-def run_differences(pair: PairedRuns) -> RunDifferences:
-    """Return how the runs of a pair differ on the rows that both have; nothing in it needs labels."""
+def run_differences(pair: PairedRuns) -> tuple[QuestionDifference, ...]:
+    """Return how the runs differ in the questions for which both have a score; nothing in it needs labels."""
     a, b, ids = pair.a.scores, pair.b.scores, pair.a.frame["pair_id"].to_numpy()
-    sides = (("DE", a.p_de, b.p_de), ("DIR", a.p_up, b.p_up))
-    found = (_question(name, ids, first, second) for name, first, second in sides)
-    return RunDifferences(agreement(a, b), tuple(each for each in found if each is not None))
+    rho = agreement(a, b)
+    sides = (("DE", rho.de, a.p_de, b.p_de), ("DIR", rho.up, a.p_up, b.p_up))
+    questions = (_question(name, ids, spearman, first, second) for name, spearman, first, second in sides)
+    return tuple(each for each in questions if each is not None)
 
 
-def _question(name: str, ids: Any, a: Floats, b: Floats) -> QuestionDifference | None:
+def _question(name: str, ids: Any, spearman: float, a: Floats, b: Floats) -> QuestionDifference | None:
     both = ~np.isnan(a) & ~np.isnan(b)
     n = int(both.sum())
     if n < 2:
@@ -264,28 +585,6 @@ def _question(name: str, ids: Any, a: Floats, b: Floats) -> QuestionDifference |
     top_a, top_b = (values[both] >= np.partition(values[both], -top)[-top] for values in (a, b))
     order = np.argsort(-np.abs(rank_b - rank_a), kind="stable")[:MOVERS]
     order = order[rank_a[order] != rank_b[order]]
-    movers = pd.DataFrame({"pair_id": ids[both][order], "rank_a": rank_a[order], "rank_b": rank_b[order]})
-    return QuestionDifference(name, n, top, int(top_a.sum()), int(top_b.sum()), int((top_a & top_b).sum()), movers)
-
-
-def difference_sentences(found: RunDifferences, a: str, b: str) -> list[str]:
-    """Describe how run `b` differs from run `a`, in two sentences for each question."""
-    sentences = []
-    rho = {"DE": found.agreement.de, "DIR": found.agreement.up}
-    for each in found.questions:
-        sentences.append(
-            f"{each.name}: rank correlation {number_text(rho[each.name], '.3f')} over {each.n:,} rows; of {_top_text(each)}, "
-            f"{each.shared_top:,} are the same."
-        )
-        if len(each.movers):
-            moves = ", ".join(f"{row.pair_id} {row.rank_a:,.0f} → {row.rank_b:,.0f}" for row in each.movers.itertuples())
-            sentences.append(f"Rows that move most in {each.name}, rank in {a} → rank in {b}: {moves}.")
-        else:
-            sentences.append(f"No row moves in {each.name}.")
-    return sentences
-
-
-def _top_text(each: QuestionDifference) -> str:
-    if each.top_a == each.top_b == each.top:
-        return f"the {each.top:,} highest rows of each"
-    return f"the {each.top:,} highest rows, with ties {each.top_a:,} and {each.top_b:,}"
+    columns = zip(ids[both][order].tolist(), rank_a[order].tolist(), rank_b[order].tolist(), strict=True)
+    movers = tuple({"pair_id": pair_id, "rank_a": old, "rank_b": new} for pair_id, old, new in columns)
+    return QuestionDifference(name, n, spearman, top, int(top_a.sum()), int(top_b.sum()), int((top_a & top_b).sum()), movers)

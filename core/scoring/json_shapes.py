@@ -6,20 +6,17 @@ The interval shown of an estimate also has the number of clusters behind its lim
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import Any
 
-from core.scoring.compare_runs import RunComparison, RunDifferences, run_differences
 from core.scoring.other_scores import OtherScores
 from core.scoring.run_scores import Headline, RunScore
 from core.stats.arrays import Floats
-from core.stats.comparison import Comparison, Difference, equivalence
+from core.stats.comparison import Comparison, Difference
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.official_score import Metrics, ScoreIntervals
 from core.stats.slices import Slice
 from core.stats.top_k import TopK
-from core.stats.verdicts import verdict_of
 from core.stats.within_axis import WithinAxis, WithinTask
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.permutation_null import KnnNumbers
@@ -135,29 +132,6 @@ def _at_k(found: TopK) -> dict[str, Any]:
     return {"k": found.k, "precision": shape_shown(found.precision), "base_rate": base_rate}
 
 
-def comparison(found: RunComparison, words: list[str], margin: float | None = None) -> dict[str, Any]:
-    """Return `compare A B`: b minus a, on the rows that both cover; `all_rows`: on all rows, null if both cover them all.
-
-    margin: the largest difference of the mean that would not matter; `equivalence` is null without one.
-    """
-    equal = None if margin is None else equivalence(found.covered.mean.change.shown, margin)
-    return {
-        **changes(found.covered),
-        "p_gt_0": found.covered.mean.p_gt_0,
-        "detectable": found.covered.mean.detectable,
-        "scored": found.scored,
-        "headline": found.headline_name,
-        "pooled": None if found.pooled is None else changes(found.pooled),
-        "cuts_known": found.cuts_known,
-        "all_rows": None if found.all_rows is None else changes(found.all_rows),
-        "genes": None if found.genes is None else asdict(found.genes),
-        "decision": None if margin is None else verdict_of(found.covered.mean.change.shown, margin),
-        "equivalence": None if equal is None else {**asdict(equal), "equal": equal.equal},
-        "differences": _differences(run_differences(found.pair)),
-        "verdict": " ".join(words),
-    }
-
-
 def changes(result: Comparison) -> dict[str, Any]:
     """Return row counts and the changes of DE, DIR and their mean, each with the interval of every unit."""
     parts = {"delta_de": result.de, "delta_dir": result.dir, "delta_mean": result.mean}
@@ -227,20 +201,4 @@ def neighbours(why: Provenance, pair_ids: list[str], labels: list[str]) -> dict[
         "prior_de": why.prior_de,
         "prior_up": why.prior_up,
         "neighbours": [dict(zip(names, row, strict=True)) for row in rows],
-    }
-
-
-def _differences(found: RunDifferences) -> dict[str, Any]:
-    rho = {"DE": found.agreement.de, "DIR": found.agreement.up}
-    return {
-        each.name.lower(): {
-            "n": each.n,
-            "spearman": rho[each.name],
-            "top": each.top,
-            "top_a": each.top_a,
-            "top_b": each.top_b,
-            "shared_top": each.shared_top,
-            "movers": each.movers.to_dict("records"),
-        }
-        for each in found.questions
     }

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from core.scoring.other_scores import METRICS, OtherScores
 from core.scoring.run_scores import Headline, RunScore
-from core.stats.comparison import Comparison
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval, Resampled, Unit, why_no_interval
 from core.stats.within_axis import Axis, WithinAxis
@@ -47,11 +46,6 @@ def interval_text(value: Interval, *, signed: bool = False) -> str:
 def limits_text(value: Interval) -> str:
     """Return the ends of an interval, "[0.604, 0.638]", where its estimate is shown already."""
     return range_text(value.low, value.high)
-
-
-def change_texts(result: Comparison) -> dict[str, str]:
-    """Return the changes of DE, DIR and their mean as a table has them, by their titles."""
-    return {f"Δ {name}": interval_text(part.change.shown, signed=True) for name, part in result.parts.items()}
 
 
 def resampled_line(mean: Resampled) -> str:

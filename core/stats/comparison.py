@@ -69,6 +69,12 @@ class Difference:
 class Comparison(Metrics[Difference]):
     """Run b against run a, in DE, DIR and their mean."""
 
+    @property
+    def json_value(self) -> dict[str, object]:
+        """The numbers of rows and the changes, as every command prints them."""
+        changes = {f"delta_{name.lower()}": part.change for name, part in self.parts.items()}
+        return {"n": self.n, "n_labelled": self.n_labelled, "n_de": self.n_de, **changes}
+
 
 def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: ArrayLike, cells: Codes | None = None) -> Comparison:
     """Return paired differences b - a in DE, DIR and their mean; every argument of shape (n_rows,), one row per shared pair.

@@ -15,7 +15,6 @@ from core.errors import InputError
 from core.importing.external_scores import MOST_RUNS, choose_columns, run_of
 from core.scoring import sentences
 from core.scoring.compare_runs import compare_runs
-from core.scoring.comparison_words import comparison_sentences
 from core.scoring.run_scores import RunRows, load_scored_rows, score_run
 from core.types import Flag, RowResult
 from tests import cases, worlds
@@ -79,11 +78,12 @@ def test_a_question_that_is_not_answered_has_no_score(here: Workspace) -> None:
 def test_they_are_compared_in_the_question_that_both_answer(here: Workspace) -> None:
     import_upload(here, content(), "graph.csv", ImportOptions(name="by effect", de="change"))
     import_upload(here, content(), "graph.csv", ImportOptions(name="by direction", dir="rise"))
-    words = comparison_sentences(compare_runs(loaded(here, "llm train"), loaded(here, "by effect")), "llm", "graph")
-    assert words[0].startswith("graph is better than llm: DE +")
-    assert words[1].startswith("Only DE can be compared")
-    [nothing] = comparison_sentences(compare_runs(loaded(here, "by effect"), loaded(here, "by direction")), "a", "b")
-    assert "no comparison" in nothing
+    result = compare_runs(loaded(here, "llm train"), loaded(here, "by effect"))
+    assert result.sentence.startswith("by effect is better than llm train: DE +")
+    assert result.remarks[0].startswith("Only DE can be compared")
+    nothing = compare_runs(loaded(here, "by effect"), loaded(here, "by direction"))
+    assert "no comparison" in nothing.sentence
+    assert nothing.remarks == ()
 
 
 def test_options_and_names_that_fit_nothing_are_refused(here: Workspace, tmp_path: Path) -> None:

@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 
 from core.plots import paired_changes, theme
-from core.stats.comparison import compare
-from core.stats.scores_and_labels import scores_from_probabilities
 
 TABLE = pd.DataFrame(
     [
@@ -18,21 +16,6 @@ TABLE = pd.DataFrame(
     ],
     columns=list(paired_changes.COLUMNS),
 )
-
-
-def test_table_holds_every_interval_of_a_comparison() -> None:
-    labels = ["up", "down", "none", "none", "up", "down"]
-    a = scores_from_probabilities([0.9, 0.2, 0.5, 0.1, 0.6, 0.3], [0.9, 0.8, 0.5, 0.5, 0.4, 0.1])
-    b = scores_from_probabilities([0.9, 0.8, 0.5, 0.1, 0.6, 0.7], [0.9, 0.1, 0.5, 0.5, 0.4, 0.2])
-    comparison = compare(labels, a, b, list("ppqqrr"), list("xyxyxy"))
-    table = paired_changes.table(comparison)
-    assert table["metric"].tolist() == ["DE"] * 4 + ["DIR"] * 4 + ["mean"] * 4
-    assert table["unit"].tolist() == ["perturbation and gene", "row", "perturbation", "gene"] * 3
-    # DE: a loses the pairs (.2, .5) and (.3, .5) of 4 · 2, b loses none. DIR: a wins .9 > .8, .9 > .1, .4 > .1, b all 4.
-    assert table.groupby("metric")["estimate"].first().to_dict() == pytest.approx({"DE": 0.25, "DIR": 0.25, "mean": 0.25})
-    shown = table[(table["metric"] == "DIR") & (table["unit"] == "perturbation")].iloc[0]
-    expected = comparison.dir.change.pert
-    np.testing.assert_equal([shown["low"], shown["high"], shown["n"]], [expected.low, expected.high, expected.n])
 
 
 def test_differences_stand_under_their_metric() -> None:

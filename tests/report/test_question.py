@@ -13,7 +13,6 @@ from core.report.figures.registry import KINDS
 from core.report.material import Material
 from core.report.question import MOST_FIGURES, find_abstract, find_title
 from core.report.selection import ReportSelection, select
-from core.scoring.comparison_words import comparison_sentences
 from tests.report.built import build_report
 from tests.report.test_report import COLLAPSED, LABELLED, material_of
 
@@ -56,7 +55,7 @@ def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
     little_demo: Workspace, selection: ReportSelection, material: Material
 ) -> None:
     report = build_report(little_demo.store, "ours", selection).content.decode()
-    verdict = comparison_sentences(material.comparison(*selection.compare[0]), COLLAPSED, LABELLED)[0]
+    verdict = material.comparison(*selection.compare[0]).sentence
     title = find_title(material, selection)
     assert verdict.startswith(title.partition(" on ")[0])
     assert not re.search(r"\[[+−]?0", title)

@@ -11,11 +11,11 @@ from scipy.stats import rankdata, spearmanr
 
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
+from core.base.result import to_json
 from core.errors import InputError
 from core.scoring import compare_runs as compare_module
-from core.scoring import json_shapes, run_scores
+from core.scoring import run_scores
 from core.scoring.compare_runs import compare_runs, pair_runs, run_differences, scores_of_cuts
-from core.scoring.comparison_words import comparison_sentences
 from core.stats.official_score import point_score
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.protocols import EvaluationProtocol
@@ -43,61 +43,57 @@ def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
     good, bad = loaded(demo_workspace, "simulated debate"), loaded(demo_workspace, "simulated collapsed debate")
     result = compare_runs(bad, good)
     assert result.covered.mean.change.shown.low > 0
-    assert "is better than" in comparison_sentences(result, bad.run.name, good.run.name)[0]
-    assert "is worse than" in comparison_sentences(compare_runs(good, bad), good.run.name, bad.run.name)[0]
+    assert "is better than" in result.sentence
+    assert "is worse than" in compare_runs(good, bad).sentence
     change = result.covered.mean.change.shown
     for margin, verdict in (
         (change.estimate / 2, "Confirmed: it is better,"),
         (change.high * 1.1, "Confirmed, small: it is better,"),
     ):
-        assert comparison_sentences(result, "a", "b", margin)[1].startswith(verdict)
-    assert comparison_sentences(compare_runs(good, bad), "a", "b", 0.01)[1] == "Harmful: it is worse."
-    words = comparison_sentences(compare_runs(good, good), "a", "a")
-    assert words[0].startswith("a and a are equal in mean of DE and DIR: each of ")
-    assert not any("distinguished" in each or "not evidence" in each for each in words)
+        assert replace(result, margin=margin).remarks[0].startswith(verdict)
+    assert replace(compare_runs(good, bad), margin=0.01).remarks[0] == "Harmful: it is worse."
+    same = compare_runs(good, good)
+    assert " are equal in mean of DE and DIR: each of " in same.sentence
+    assert not any("distinguished" in each or "not evidence" in each for each in (same.sentence, *same.caveats))
 
 
 def test_one_class_is_said_and_not_scored() -> None:
     rows = rows_of(labels=["none"] * 8)
     result = compare_runs(rows, rows)
-    assert "for neither question do both runs have a score" in comparison_sentences(result, "a", "b")[0]
+    assert "for neither question do both runs have a score" in result.sentence
     assert math.isnan(result.covered.mean.change.shown.estimate)
 
 
 def test_without_labels_there_are_nulls_and_words(demo_workspace: Workspace) -> None:
     rows = loaded(demo_workspace, "simulated debate test")
     result = compare_runs(rows, rows)
-    sentence, *same = comparison_sentences(result, "a", "b")
-    assert "No labels here" in sentence
-    assert "No row moves in DE." in same
-    assert json_shapes.comparison(result, [sentence])["delta_mean"] is None
+    assert "No labels here" in result.sentence
+    assert "No row moves in DE." in result.caveats[0]
+    assert to_json(result)["delta_mean"] is None
 
 
 def test_runs_without_labels_differ_in_ranks() -> None:
     a, b = rows_of(labels=[None] * 8), rows_of(labels=[None] * 8, scores=OTHER, name="b")
-    found = run_differences(pair_runs(a, b))
-    de = found.questions[0]
+    de, _ = run_differences(pair_runs(a, b))
     assert (de.name, de.n, de.top) == ("DE", 8, 1)  # a tenth of eight rows
-    assert found.agreement.de == pytest.approx(spearmanr(a.scores.p_de, b.scores.p_de).statistic)
-    moves = (de.movers["rank_b"] - de.movers["rank_a"]).abs()
-    assert moves.is_monotonic_decreasing
-    assert moves.iloc[0] == np.abs(rankdata(-a.scores.p_de) - rankdata(-b.scores.p_de)).max()
-    words = comparison_sentences(compare_runs(a, b), "a", "b")
-    correlation = f"{found.agreement.de:.3f}".replace("-", "−")
-    assert words[1].startswith(f"DE: rank correlation {correlation} over 8 rows; of the 1 highest rows of each, ")
-    assert f"{de.movers['pair_id'][0]} {de.movers['rank_a'][0]:.0f} → {de.movers['rank_b'][0]:.0f}" in words[2]
+    assert de.spearman == pytest.approx(spearmanr(a.scores.p_de, b.scores.p_de).statistic)
+    moves = [abs(row["rank_b"] - row["rank_a"]) for row in de.movers]
+    assert moves == sorted(moves, reverse=True)
+    assert moves[0] == np.abs(rankdata(-a.scores.p_de) - rankdata(-b.scores.p_de)).max()
+    words = compare_runs(a, b).caveats[0]
+    correlation = f"{de.spearman:.3f}".replace("-", "−")
+    assert words.startswith(f"DE: rank correlation {correlation} over 8 rows; of the 1 highest rows of each, ")
+    assert "{pair_id} {rank_a:.0f} → {rank_b:.0f}".format(**de.movers[0]) in words
 
 
 def test_ties_at_the_end_of_the_highest_rows_are_all_among_them() -> None:
     tied = rows_of(
         labels=[None] * 8, scores=scores_from_probabilities(np.array([0.9, 0.9, 0.9, *[0.1] * 5]), np.linspace(0, 1, 8))
     )
-    de, direction = run_differences(pair_runs(tied, tied)).questions
+    de, direction = run_differences(pair_runs(tied, tied))
     assert (de.top, de.top_a, de.top_b, de.shared_top) == (1, 3, 3, 3)
     assert (direction.top_a, direction.shared_top) == (1, 1)
-    assert (
-        "of the 1 highest rows, with ties 3 and 3, 3 are the same." in comparison_sentences(compare_runs(tied, tied), "a", "b")[1]
-    )
+    assert "of the 1 highest rows, with ties 3 and 3, 3 are the same." in de.describe("a", "b")
 
 
 def test_rows_in_another_order_are_lined_up() -> None:
@@ -120,7 +116,7 @@ def test_a_run_without_cells_is_scored_inside_those_of_the_other() -> None:
     assert (result.covered.de.a.value, result.covered.de.b.value) == pytest.approx((first.de, second.de))
     assert result.covered.de.change.value == pytest.approx(second.de - first.de)
     assert not result.cuts_known  # b does not say what other cuts would score
-    assert any("not recorded" in sentence for sentence in comparison_sentences(result, "a", "b"))
+    assert any("not recorded" in sentence for sentence in result.caveats)
 
 
 def test_the_cuts_of_the_difference_are_those_of_both_runs() -> None:
@@ -165,9 +161,9 @@ def test_runs_are_compared_on_the_rows_that_both_cover() -> None:
     assert (result.covered.n, len(result.pair.a)) == (6, 6)
     assert result.all_rows is not None
     assert result.all_rows.n == 8
-    shape = json_shapes.comparison(result, [])
+    shape = to_json(result)
     assert (shape["n"], shape["all_rows"]["n"]) == (6, 8)
-    assert any("6 of 8 rows that both cover" in each for each in comparison_sentences(result, "a", "b"))
+    assert any("6 of 8 rows that both cover" in each for each in result.caveats)
     assert compare_runs(rows_of(), rows_of()).all_rows is None
 
 
@@ -178,17 +174,16 @@ def test_a_control_is_compared_inside_the_cells_of_the_run(demo_workspace: Works
 
 
 def test_on_a_cell_line_the_macro_scores_are_compared_and_named() -> None:
-    a, b = rows_of(headline="macro"), replace(rows_of(headline="macro", name="b"), scores=OTHER)
+    a, b = rows_of(headline="macro", name="a"), replace(rows_of(headline="macro", name="b"), scores=OTHER)
     result = compare_runs(a, b)
     mine, other = (run_scores.score_run(each).headline for each in (a, b))
     assert result.covered.mean.change.value == pytest.approx(other.value.estimate - mine.value.estimate)
-    assert result.headline_name == mine.name == "macro AUROC by gene, mean of DE and DIR"
+    assert result.headline == mine.name == "macro AUROC by gene, mean of DE and DIR"
     assert result.pooled is not None
     over_all = compare_runs(rows_of(), replace(rows_of(name="b"), scores=OTHER)).covered
     assert result.pooled.mean.change.value == over_all.mean.change.value
-    words = comparison_sentences(result, "a", "b")
-    assert "macro AUROC by gene, mean of DE and DIR" in words[0]
-    assert any(word.startswith("Pooled over genes, DE by ") for word in words)
+    assert "macro AUROC by gene, mean of DE and DIR" in result.sentence
+    assert any(word.startswith("Pooled over genes, DE by ") for word in result.caveats)
     assert result.genes is not None
     assert result.genes.common == result.genes.a == result.genes.b == mine.genes
     fewer = compare_runs(a, replace(b, covered=np.arange(8) > 1)).genes  # b says nothing of two rows
@@ -196,10 +191,10 @@ def test_on_a_cell_line_the_macro_scores_are_compared_and_named() -> None:
     assert fewer.a == mine.genes
     assert fewer.common == fewer.b
     assert fewer.common[0] < fewer.a[0]
-    said = comparison_sentences(compare_runs(a, replace(b, covered=np.arange(8) > 1)), "a", "b")
+    said = compare_runs(a, replace(b, covered=np.arange(8) > 1)).caveats
     counts = (fewer.common[0], fewer.a[0], fewer.b[0])
     assert "DE is compared on the {} genes for which both have a score; a alone has {}, b alone {}.".format(*counts) in said
-    shape = json_shapes.comparison(result, words)
+    shape = to_json(result)
     assert (shape["headline"], shape["pooled"]["delta_de"]["estimate"]) == (mine.name, result.pooled.de.change.value)
 
 
@@ -208,9 +203,20 @@ def test_two_runs_that_rank_alike_are_equal(demo_workspace: Workspace) -> None:
     squared = scores_from_probabilities(rows.scores.p_de**2, rows.scores.p_up**3)
     found = compare_runs(rows, replace(rows, scores=squared))
     assert found.covered.mean.change.shown.se == 0
-    said = comparison_sentences(found, "a", "b")[0]
-    n = found.covered.n_labelled
-    assert (
-        said == f"b and a are equal in mean of DE and DIR: each of {n:,} labelled rows has the same rank against the other class."
-    )
+    assert "are equal in mean of DE and DIR" in found.sentence
+    assert f"each of {found.covered.n_labelled:,} labelled rows" in found.sentence
     assert not math.isnan(found.covered.mean.change.shown.low)
+
+
+def test_the_table_and_the_figure_hold_every_interval_of_a_comparison() -> None:
+    result = compare_runs(rows_of(), rows_of(scores=OTHER, name="b"))
+    table = result.tables()[0].rows
+    assert [row["metric"] for row in table] == ["DE"] * 4 + ["DIR"] * 4 + ["mean"] * 4
+    assert [row["unit"] for row in table] == ["perturbation and gene", "row", "perturbation", "gene"] * 3
+    figure = result.figure()
+    assert figure is not None
+    drawn = figure.values["table"]
+    for _, row in drawn.iterrows():
+        unit = {words: name for name, words in compare_module.UNITS.items()}[row["unit"]]
+        expected = getattr(result.covered.parts[row["metric"]].change, unit)
+        np.testing.assert_equal([row["estimate"], row["low"], row["high"], row["n"]], [*expected.ends, expected.n])

@@ -125,7 +125,7 @@ def test_compare_scores_both_alike_and_says_how(glance: Visit, fused_demo: Works
     )
     assert "equal within ±0.3" in text_of(several)
     table = next(each.value for each in several.dataframe if "Holm" in each.value)
-    assert table["against"].tolist() == [LABELLED, KNN]
+    assert table["a"].tolist() == [LABELLED, KNN]
     both = core_json(fused_demo.settings.workspace, "compare", FUSED, f"{LABELLED},{KNN}")["comparisons"]
     assert table["p"].tolist() == pytest.approx([each["p"] for each in both])
     assert table["Holm"].tolist() == pytest.approx([each["p_holm"] for each in both])

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 import streamlit as st
 
 from core.actions.comparison_log import look_at
-from core.report.figures import paired_changes, rank_scatter
+from core.report.figures import rank_scatter
 from core.scoring import terms
-from core.scoring.compare_runs import PairedRuns, RunComparison, adjusted_for_number
-from core.scoring.sentences import TWO_WAY, change_texts
-from core.stats.multiplicity import p_value
+from core.scoring.compare_runs import PairedRuns, RunComparison, SeveralComparisons
+from core.scoring.sentences import TWO_WAY, interval_text
 from core.stats.row_changes import row_changes
 from core.store.runs import Run
 from core.texts import number_text
@@ -77,58 +76,41 @@ def choose_baselines(context: PageContext, run: Run) -> Choice | None:
     return Choice(others[chosen], tuple(others[key] for key in also), margin or None)
 
 
-def show_verdict(sentences: Sequence[str]) -> None:
+def show_verdict(result: RunComparison) -> None:
     """Show the conclusion: first the verdict in bold, then what a reader needs to judge it."""
-    verdict, *rest = sentences
-    st.markdown(f"**{as_text(verdict)}**")
+    st.markdown(f"**{as_text(result.sentence)}**")
+    rest = " ".join(caveat for caveat in result.caveats if caveat != result.pair.a.marks.sentence)
     if rest:
-        st.text(" ".join(rest), help=terms.explain(" ".join(sentences)))
+        st.text(rest, help=terms.explain(f"{result.sentence} {rest}"))
 
 
-def show_looked_at(context: PageContext, run: Run, others: Sequence[Run]) -> None:
-    """Count these comparisons among all made on the dataset, and show the first one's corrected p-value."""
-    found = [loaders.comparison(other.id, run.id).covered.mean.change.shown for other in others]
-    asked = [(other.id, run.id, p_value(change)) for other, change in zip(others, found, strict=True)]
-    first, *_ = look_at(context.workspace, run.dataset, asked)
-    st.caption(
-        first.words, help="Each pair of runs counts once for all people: the more pairs, the likelier one differs by chance."
-    )
+def compare_with(context: PageContext, run: Run, choice: Choice) -> list[RunComparison]:
+    """Return the comparisons with each chosen run, counted among all made on the dataset."""
+    results = [loaders.comparison(other.id, run.id) for other in (choice.baseline, *choice.also)]
+    tested = [(each.pair.a.run.id, run.id, each.p) for each in results]
+    counted = look_at(context.workspace, run.dataset, tested)
+    return [replace(each, margin=choice.margin, looked_at=seen) for each, seen in zip(results, counted, strict=True)]
 
 
-def show_several(run: Run, others: Sequence[Run]) -> None:
+def show_several(results: Sequence[RunComparison]) -> None:
     """Show the differences from several runs in one table, with p-values corrected for their number."""
-    found = [loaders.comparison(other.id, run.id) for other in others]
-    table = pd.DataFrame(
-        [
-            {
-                "against": other.name,
-                "n": each.covered.n_labelled,
-                "scored": each.scored,
-                **change_texts(each.covered),
-                "p": p.p,
-                "Holm": p.holm,
-                "Benjamini–Hochberg": p.benjamini_hochberg,
-            }
-            for other, each, p in zip(others, found, adjusted_for_number(found), strict=True)
-        ]
-    )
-    number = st.column_config.NumberColumn
+    several = SeveralComparisons.of(results)
+    [table] = several.tables()
+    number, n = st.column_config.NumberColumn, len(results)
     tables.show_table(
-        table,
+        pd.DataFrame(
+            {name: interval_text(cell, signed=True) if name in table.changes else cell for name, cell in row.items()}
+            for row in table.rows
+        ),
         "against others",
         {
-            "n": number("labelled rows", format="localized"),
+            "labelled rows": number(format="localized"),
             "p": number(format="%.3f", help=f"Two-sided, of the change of the mean, {TWO_WAY}."),
-            "Holm": number(format="%.3f", help=f"Corrected so that one false claim among the {len(table)} is as rare as 5%."),
+            "Holm": number(format="%.3f", help=f"Corrected so that one false claim among the {n} is as rare as 5%."),
             "Benjamini–Hochberg": number(format="%.3f", help="Corrected so that at most about 5% of the claims are false."),
         },
     )
-    st.caption(f"{run.name} minus each of the {len(table)} runs · paired 95% intervals {TWO_WAY}")
-
-
-def show_changes(found: RunComparison, baseline: Run, run: Run) -> None:
-    """Show the paired differences in DE, DIR and their mean, with intervals by every unit of resampling."""
-    show_captioned(paired_changes.of_pair(found, baseline, run), "changes")
+    st.caption(several.scope)
 
 
 def show_gains_and_losses(pair: PairedRuns, baseline: Run, run: Run) -> None:
@@ -176,8 +158,9 @@ def _show_changed_rows(rows: pd.DataFrame, word: str, baseline: Run, run: Run) -
     )
 
 
-def show_rank_changes(pair: PairedRuns, baseline: Run, run: Run) -> None:
+def show_rank_changes(comparison: RunComparison) -> None:
     """Show the ranks of the two runs against each other and how far they agree; labels are not needed."""
     st.markdown("### How they differ")
-    st.caption(rank_scatter.agreement_sentence(pair))
-    show_captioned(rank_scatter.of_pair(pair, baseline, run), "ranks")
+    figure = rank_scatter.of_pair(comparison)
+    st.caption(as_text(figure.sentence))
+    show_captioned(figure, "ranks")
