@@ -19,7 +19,6 @@ space_leaks   gene spaces that have seen labels
 run_leaks     runs that have seen labels, or copy row counts
 leak_power    how weak a leak of a space is still found
 sentences     scores in words
-comparison_words  the comparison of two runs in words
 standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once
 other_scores  means over genes and perturbations, and the top of the list
