@@ -29,7 +29,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from core.errors import InputError
 from core.stats import validate
@@ -46,9 +45,10 @@ WILSON = "Wilson's limits for the effective number of texts, clustered by pertur
 class JudgedTexts:
     """The answers of a judge and of people about texts, each array of shape (n_texts,).
 
-    reading: 1 for the answer, 0 for another one, or the judge's probability of the answer; NaN if unread. says_yes: whether it is
-    the judge's answer. label: 1 or 0 by people, NaN without. weight: one over the probability of choosing the text for
-    labelling, on any scale; 0 without a label. pert, gene: codes.
+    reading: 1 for the answer, 0 for another one, or the judge's probability of the answer; NaN if
+    unread. says_yes: whether it is the judge's answer. label: 1 or 0 by people, NaN without.
+    weight: one over the probability of choosing the text for labelling, on any scale; 0 without a
+    label. pert, gene: codes.
     """
 
     reading: Floats
@@ -68,19 +68,19 @@ class JudgedTexts:
         gene: ArrayLike,
         says_yes: ArrayLike | None = None,
     ) -> Self:
-        """Return the texts from arrays; says_yes: a reading of at least .5 without it; pert, gene: names or codes.
+        """Return the texts; says_yes: by default a reading of at least .5; pert, gene: names or codes.
 
-        Raise InputError for a reading outside [0, 1], a label other than 0 and 1, and a label whose weight is not above 0.
+        Raise InputError for arrays of different lengths and a reading outside [0, 1].
         """
-        readings, labels = (validate.numbers(name, each, missing=True) for name, each in (("reading", reading), ("label", label)))
-        weights, perts, genes = validate.numbers("weight", weight), validate.codes("pert", pert), validate.codes("gene", gene)
+        readings = validate.numbers("reading", reading, missing=True)
+        bad = (readings < 0) | (readings > 1)
+        if bad.any():
+            raise InputError(f"reading: {validate.named_rows(bad)}: got {readings[bad][0]}; expected a number in [0, 1] or NaN")
         yes = readings >= 0.5 if says_yes is None else validate.flags("says_yes", says_yes)
+        labels, weights = np.asarray(label, dtype=np.float64), np.asarray(weight, dtype=np.float64)
+        perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
         validate.same_length(reading=readings, label=labels, weight=weights, pert=perts, gene=genes, says_yes=yes)
-        labelled = ~np.isnan(labels)
-        _refuse("reading", readings, (readings < 0) | (readings > 1), "a number in [0, 1] or NaN")
-        _refuse("label", labels, labelled & ~np.isin(labels, (0, 1)), "0, 1 or NaN")
-        _refuse("weight", weights, labelled & (weights <= 0), "a number above 0 for a text with a label")
-        return cls(readings, yes, labels, np.where(labelled, weights, 0.0), perts, genes)
+        return cls(readings, yes, labels, np.where(np.isnan(labels), 0.0, weights), perts, genes)
 
     def __len__(self) -> int:
         return len(self.reading)
@@ -95,42 +95,32 @@ class JudgedTexts:
         """Flags of the texts that people labelled."""
         return self.weight > 0
 
-    def take(self, texts: Bools) -> JudgedTexts:
-        """Return the chosen texts."""
-        return JudgedTexts(
-            self.reading[texts], self.says_yes[texts], self.label[texts], self.weight[texts], self.pert[texts], self.gene[texts]
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class RateEstimate:
-    """A rate with its interval.
-
-    effective_n: the number of independent texts with the same information. power: λ. All numbers are NaN without texts.
-    """
+    """A rate with its interval; NaN without texts. effective_n: the number of independent texts with
+    the same information. power: λ."""
 
     interval: Interval
     effective_n: float
     power: float = 0.0
 
 
-def _refuse(name: str, values: Floats, bad: Bools, expected: str) -> None:
-    if bad.any():
-        raise InputError(f"{name}: {validate.named_rows(bad)}: got {values[bad][0]}; expected {expected}")
+def raw_rate(texts: JudgedTexts) -> Interval:
+    """Return the share of the read texts to which the judge gives the answer.
 
-
-def raw_rate(texts: JudgedTexts) -> RateEstimate:
-    """Return the share of the read texts to which the judge gives the answer; its interval ignores the judge's errors."""
+    Its interval ignores the judge's errors.
+    """
     return _weighted_share(texts, texts.says_yes, texts.is_read.astype(np.float64))
 
 
-def sensitivity(texts: JudgedTexts) -> RateEstimate:
-    """Return the share of texts that the judge gives the answer, among texts that people give the answer."""
+def sensitivity(texts: JudgedTexts) -> Interval:
+    """Return the share that the judge gives the answer of the texts that people give the answer."""
     return _weighted_share(texts, texts.says_yes, texts.weight * ((texts.label == 1) & texts.is_read))
 
 
-def specificity(texts: JudgedTexts) -> RateEstimate:
-    """Return the share of texts that the judge gives another answer, among texts that people give another answer."""
+def specificity(texts: JudgedTexts) -> Interval:
+    """Return the share that the judge gives another answer of those that people give another."""
     return _weighted_share(texts, ~texts.says_yes, texts.weight * ((texts.label == 0) & texts.is_read))
 
 
@@ -140,22 +130,23 @@ def labels_only_rate(texts: JudgedTexts) -> RateEstimate:
 
 
 def corrected_rate(texts: JudgedTexts) -> RateEstimate:
-    """Return the prediction-powered rate: with the power of the smallest variance, or without the judge, if that is more precise.
+    """Return the prediction-powered rate, or that of only the labels if that is more precise.
 
     Raise InputError without a label.
     """
-    return max(_rate(texts, _best_power(texts)), labels_only_rate(texts), key=lambda found: found.effective_n)
+    return max(_rate(texts, _best_power(texts)), labels_only_rate(texts), key=lambda rate: rate.effective_n)
 
 
-def _weighted_share(texts: JudgedTexts, flags: Bools, weight: Floats) -> RateEstimate:
-    """Return the weighted share of `flags`, of shape (n_texts,), with Wilson's limits for Kish's effective number of texts."""
+def _weighted_share(texts: JudgedTexts, flags: Bools, weight: Floats) -> Interval:
+    """Return the weighted share of `flags`, of shape (n_texts,), with Wilson's limits for Kish's
+    effective number of texts."""
     counts, total = weight > 0, weight.sum()
     if total == 0:
         nan = float("nan")
-        return RateEstimate(Interval(nan, nan, nan, nan, 0, "row", WILSON), nan)
+        return Interval(nan, nan, nan, nan, 0, "row", WILSON)
     share = weight / total
     rate = fsum(weight[flags & counts]) / fsum(weight[counts])  # exactly 1 where all have it
-    return _with_limits(texts, [Part(rate, share * (flags - rate), counts)], 1 / float(share @ share))
+    return _with_limits(texts, [Part(rate, share * (flags - rate), counts)], 1 / float(share @ share)).interval
 
 
 def _readings_for_all(texts: JudgedTexts) -> Floats:
@@ -196,7 +187,7 @@ def _rate(texts: JudgedTexts, power: float) -> RateEstimate:
     smoothed = float(np.clip(smoothed, 1 - most, most))
     for part in parts[1:]:
         variance += float(2 * parts[0].influence @ part.influence + part.influence @ part.influence)
-    return replace(_with_limits(texts, parts, smoothed * (1 - smoothed) / variance), power=power)
+    return _with_limits(texts, parts, smoothed * (1 - smoothed) / variance, power)
 
 
 def _add_pseudo_labels(texts: JudgedTexts, share: Floats, scaled: Floats, left: float) -> tuple[float, float]:
@@ -219,7 +210,7 @@ def _add_pseudo_labels(texts: JudgedTexts, share: Floats, scaled: Floats, left: 
     return rate, variance
 
 
-def _with_limits(texts: JudgedTexts, parts: list[Part], independent_n: float) -> RateEstimate:
+def _with_limits(texts: JudgedTexts, parts: list[Part], independent_n: float, power: float = 0.0) -> RateEstimate:
     """Return the sum of the parts with Wilson's limits; independent_n: its effective number if texts were independent.
 
     Clusters divide it by how many times they make the variance larger (never smaller); the standard error is theirs.
@@ -228,11 +219,9 @@ def _with_limits(texts: JudgedTexts, parts: list[Part], independent_n: float) ->
     influence = np.sum([part.influence for part in parts], axis=0)
     variance = float(influence @ influence)
     inflation = max(1.0, shown.se**2 / variance) if variance > ROUNDING and np.isfinite(shown.se) else 1.0
-    n, rate = independent_n / inflation, float(np.clip(shown.estimate, 0.0, 1.0))
-    t = float(stdtrit(shown.df, 0.975))
+    n, rate, t = independent_n / inflation, float(np.clip(shown.estimate, 0.0, 1.0)), shown.quantile
     spread = t**2 / n
     middle = (rate + spread / 2) / (1 + spread)
     half = t * float(np.sqrt(rate * (1 - rate) / n + spread / (4 * n))) / (1 + spread)
     low, high = max(0.0, middle - half), min(1.0, middle + half)
-    interval = replace(shown, estimate=rate, low=low, high=high, method=WILSON)
-    return RateEstimate(interval, n)
+    return RateEstimate(replace(shown, estimate=rate, low=low, high=high, method=WILSON), n, power)

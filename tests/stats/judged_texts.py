@@ -102,5 +102,5 @@ def simulate_rates(setting: Setting, number: int) -> Found:
 def _limits(setting: Setting, number: int) -> Iterator[list[tuple[float, float, float]]]:
     for seed in range(number):
         texts = simulated_texts(np.random.default_rng([seed, 4]), setting)
-        found: list[Interval] = [rate(texts).interval for rate in (raw_rate, labels_only_rate, corrected_rate)]
+        found: list[Interval] = [raw_rate(texts), *(rate(texts).interval for rate in (labels_only_rate, corrected_rate))]
         yield [(each.low, each.high, each.estimate) for each in found]
