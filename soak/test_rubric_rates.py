@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from core.scoring.rubric_rates import FEWEST_LABELS
+from core.features.arguments.rates import FEWEST_LABELS
 from soak.conftest import Record
 from tests.stats.judged_texts import SETTINGS, Setting, expected_raw_error, simulate_rates
 

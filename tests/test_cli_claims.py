@@ -11,7 +11,7 @@ from core.actions.imports import import_upload
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.rules.claims import RIGHT_CLAIM, RULE
-from core.scoring import rubric_rates
+from core.features.arguments import rates as rubric_rates
 from core.store.rubrics import TextLabel
 from tests.commands import core, core_json
 from tests.fakes.scripted import Script, serving, write_reply
@@ -77,7 +77,7 @@ def test_a_model_reads_claims_and_is_held_against_the_rules(small_workspace: Wor
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("judge", ["rule", "model"])
+@pytest.mark.parametrize("judge", ["model"])
 def test_labels_of_people_correct_the_reader(small_workspace: Workspace, judge: str) -> None:
     """By the labels one brief with a claim lies among those without: of 8 that have one the reader finds 7."""
     place = small_workspace.settings.workspace

@@ -36,8 +36,8 @@ def test_rubrics_are_listed_added_and_answered(small_workspace: Workspace, tmp_p
     }
     assert found["roles"]["UP"]["rate"] == 2 / 3
     printed = core(place, "rubric", "run", "short", "debate", "--judge", "rule").out.splitlines()
-    assert printed[0] == "Is the brief shorter than 120 characters?"
-    assert " ".join(printed[-1].split()) == "all 12 briefs: yes 1 (8%), no 11 (92%)"
+    assert printed[0].startswith("Is the brief shorter than 120 characters? yes 1, no 11")
+    assert ["all", "12", "1", "11"] in [line.split()[:4] for line in printed]
 
 
 def test_what_is_not_there_or_cannot_be_is_said(small_workspace: Workspace, tmp_path: Path) -> None:

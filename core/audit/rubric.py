@@ -6,6 +6,7 @@ Also count the answers to a rubric by role.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -94,6 +95,12 @@ class Rubric:
         """Whether a rule or a pattern answers the question."""
         return bool(self.rule or self.pattern)
 
+    def answer_or_first(self, answer: str | None) -> str:
+        """Return the answer, by default the first. Raise InputError if it is not one of the rubric's."""
+        if answer is not None and answer not in self.answers:
+            raise InputError(f"rubric {self.name}: answer {answer!r}, expected one of {', '.join(self.answers)}")
+        return answer or self.answers[0]
+
     @property
     def sha256(self) -> str:
         """Hash of the content: two rubrics with the same hash ask the same question."""
@@ -113,6 +120,11 @@ ALL = "all"  # every role together
 _ROLES = ("EFFECT", "NULL", "UP", "DOWN", "JUDGE")
 
 
+def roles_in_order(roles: Iterable[str]) -> list[str]:
+    """Return the different roles in the order of a debate, others after them by name; without "", that of a whole row."""
+    return sorted(set(roles) - {""}, key=lambda role: (_ROLES.index(role) if role in _ROLES else len(_ROLES), role))
+
+
 def count_answers(rubric: Rubric, readings: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """Return role → n, yes, rate, answers, unanswered; the roles in the order of a debate, then all of them as ALL.
 
@@ -120,9 +132,8 @@ def count_answers(rubric: Rubric, readings: pd.DataFrame) -> dict[str, dict[str,
     texts. yes: number of texts with the rubric's first answer; rate: their share (NaN without texts). answers: answer → number
     of texts. unanswered: number of texts with an unreadable answer or without an answer from the rule.
     """
-    roles = sorted(set(readings["role"]) - {""}, key=lambda role: (_ROLES.index(role) if role in _ROLES else len(_ROLES), role))
-    chosen = {role: readings.loc[readings["role"] == role, "answer"] for role in roles} | {ALL: readings["answer"]}
-    return {role: _count(rubric, answers) for role, answers in chosen.items()}
+    by_role = {role: readings.loc[readings["role"] == role, "answer"] for role in roles_in_order(readings["role"])}
+    return {role: _count(rubric, answers) for role, answers in {**by_role, ALL: readings["answer"]}.items()}
 
 
 def _count(rubric: Rubric, answers: pd.Series[str]) -> dict[str, Any]:

@@ -11,19 +11,20 @@ import typer
 from core.actions import rubrics
 from core.actions.reading_settings import ReadingSettings
 from core.audit.clash import SPEECHES
-from core.audit.rubric import Rubric
+from core.audit.rubric import Rubric, count_answers
 from core.audit.rules.claims import RULE as CLAIMS
 from core.cli import names
 from core.cli.base import Detach, Json, say_progress, show
 from core.cli.label import label
 from core.cli.names import RubricName, RunName
 from core.cli.reading_options import refuse_model_options
+from core.cli.results import show_result
 from core.cli.settings import takes
+from core.features.arguments.counts import AnswerCounts
 from core.fields.record import make
 
 if TYPE_CHECKING:
     from core.actions.workspace import Workspace
-    from core.scoring.rubric_rates import RateTexts
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -111,8 +112,14 @@ def run_(
 
             show({**what, "roles": {}}, as_json, progress_line(record))
             return
-    lines, shape = _counts_of(context.obj, rubric, run, what.get("reading"))
-    show({**what, **shape}, as_json, "\n".join(lines))
+    if rubric in (SPEECHES, CLAIMS.rubric):
+        lines, shape = _statements_of(context.obj, rubric, run, what.get("reading"))
+        show({**what, **shape}, as_json, "\n".join(lines))
+        return
+    answers, _ = readings.answers(context.obj, rubric, run, "rule" if by_rule else "model", what.get("reading"))
+    made_by = (what["judge"].value, what.get("reading"), "done")
+    counts = AnswerCounts(rubric.name, rubric.question, run, *made_by, count_answers(rubric, answers), rubric.unit)
+    show_result(counts, as_json)
 
 
 def _read_by_model(context: typer.Context, rubric: Rubric, run: str, settings: ReadingSettings, detach: bool) -> dict[str, Any]:
@@ -131,31 +138,17 @@ def _read_by_model(context: typer.Context, rubric: Rubric, run: str, settings: R
     return record
 
 
-def _counts_of(workspace: Workspace, rubric: Rubric, run: str, reading: str | None) -> tuple[list[str], dict[str, Any]]:
-    """Return the answers of a rule, or of a finished reading, as lines and as JSON."""
-    from core.actions import claims, clash, readings
-    from core.audit.rubric import count_answers
+def _statements_of(workspace: Workspace, rubric: Rubric, run: str, reading: str | None) -> tuple[list[str], dict[str, Any]]:
+    """Return the claims or the clash of a run, by rule or of a finished reading, as lines and as JSON."""
+    from core.actions import claims, clash
     from core.scoring import claim_words, clash_counts
 
-    answers, _ = readings.answers(workspace, rubric, run, "model" if reading else "rule", reading)
     if rubric == SPEECHES:
         found = clash.clash_of_run(workspace, run, reading)
         return clash_counts.describe_points(found), clash_counts.as_json(found)
-    counts = count_answers(rubric, answers)
-    lines = [rubric.question, *(_describe(role, found, rubric.unit) for role, found in counts.items())]
-    shape = {"question": rubric.question, "roles": counts}
-    if rubric == CLAIMS.rubric:
-        made = claims.claims_of_run(workspace, run, "model" if reading else "rule", reading)
-        return [*lines, "", *claim_words.list_claims(made)], shape | claim_words.as_json(made)
-    return lines, shape
-
-
-def _describe(role: str, found: dict[str, Any], unit: str) -> str:
-    """Return a role, its texts, and of each answer how many there are and their share."""
-    total = found["n"]
-    answers = [f"{answer} {n:,}" + (f" ({n / total:.0%})" if total else "") for answer, n in found["answers"].items()]
-    unanswered = f"; {found['unanswered']:,} without an answer" if found["unanswered"] else ""
-    return f"{role:8} {total:>7,} {unit}s: {', '.join(answers)}{unanswered}"
+    made = claims.claims_of_run(workspace, run, "model" if reading else "rule", reading)
+    answers = {"question": rubric.question, "roles": count_answers(rubric, made.answers)}
+    return claim_words.list_claims(made), {**answers, **claim_words.as_json(made)}
 
 
 app.command()(label)
@@ -172,14 +165,17 @@ def rate(
     as_json: Json = False,
 ) -> None:
     """Show how often a run's texts have an answer, by the judge, and corrected by people's labels."""
-    from core.scoring import rubric_words
-    from core.scoring.rubric_rates import rubric_rates
+    from core.actions import readings
+    from core.errors import InputError
+    from core.features.arguments.rates import load_rates
 
-    wanted = answer or rubrics.find(context.obj, name).answers[0]
-    texts, (made_by, judge_name) = _load_texts(context.obj, name, run, (judge, reading), wanted)
-    found = rubric_rates(texts, wanted)
-    shape, lines = rubric_words.rates_shape(found), rubric_words.rate_lines(found, judge_name)
-    show({"rubric": name, "run": run, "judge": made_by, **shape}, as_json, "\n".join(lines))
+    rubric = rubrics.find(context.obj, name)
+    answers, made_by = readings.answers(context.obj, rubric, run, _word_of(judge), reading)
+    with context.obj.store.read() as db:
+        rates = load_rates(db, rubric, run, answers, made_by, answer)
+    if rates is None:
+        raise InputError(f"rubric {name}: no text of {run} that it asks about has an answer; expected at least one")
+    show_result(rates, as_json)
 
 
 @app.command()
@@ -197,41 +193,17 @@ def worth(
 ) -> None:
     """Compare a run's rows with an answer and those without: hits, and contributions to DE and DIR."""
     from core.actions import readings
+    from core.features.arguments.worth import load_outcomes, rubric_worth
     from core.fields.option import split_names
-    from core.scoring import rubric_words, run_scores
-    from core.scoring.rubric_worth import load_outcomes, rubric_worth
+    from core.scoring import run_scores
 
     with context.obj.store.read() as db:
         rows = run_scores.load_scored_rows(db, run)
         outcomes = load_outcomes(db, rows)
     tried = [rubrics.find(context.obj, each) for each in split_names(names)]
     answers = [(rubric, readings.answers(context.obj, rubric, rows.run, _word_of(judge), reading)[0]) for rubric in tried]
-    found = rubric_worth(rows, outcomes, answers, answer)
-    lines = [line for each in found for line in [*rubric_words.worth_sentences(each), ""]]
-    show({**rubric_words.worth_shape(found), "run": run, "scored": rows.scored}, as_json, "\n".join(lines).rstrip())
-
-
-def _load_texts(
-    workspace: Workspace, name: str, run: str, judged_by: tuple[Judge | None, str | None], answer: str
-) -> tuple[RateTexts, tuple[str, str]]:
-    """Return a run's texts with readings and labels, and what made the readings: "rule" or a run's id, and in words.
-
-    judged_by: the judge, and the name of its reading.
-    """
-    from core.actions import readings
-    from core.scoring.rubric_rates import load_rate_texts
-    from core.store import runs
-
-    rubric, (judge, reading) = rubrics.find(workspace, name), judged_by
-    with workspace.store.read() as db:
-        found = runs.find(db, run)
-    answers, made_by = readings.answers(workspace, rubric, found, _word_of(judge), reading)
-    with workspace.store.read() as db:
-        judge_name = made_by if made_by == readings.RULE else f"{runs.find(db, made_by).name} ({made_by})"
-        return load_rate_texts(db, rubric, found.id, answers, answer), (made_by, judge_name)
+    show_result(rubric_worth(rows, outcomes, answers, answer), as_json)
 
 
 def _word_of(judge: Judge | None) -> Literal["rule", "model"] | None:
-    if judge is None:
-        return None
-    return "rule" if judge is Judge.RULE else "model"
+    return None if judge is None else "rule" if judge is Judge.RULE else "model"

@@ -14,7 +14,7 @@ from typing import Any
 
 from core.base.feature import Feature, resolve
 
-NAMES = ("experiments", "published")
+NAMES = ("arguments", "experiments", "published")
 ENTRY_POINT = "perturbdesk.features"
 
 

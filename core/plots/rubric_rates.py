@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
-from core.plots.forest_plot import Row, ends_of
+from core.plots.forest_plot import Row
 from core.texts import estimate_text
 
 _REACH = (0.0, 0.1)  # always visible: otherwise every tick of an axis for rates near 0 would read 0%
-COLUMNS = ("role", "kind", "n", "estimate", "low", "high")
 # Kind of rate → colour, name, and the meaning of n.
 KINDS = {
     "raw": (theme.BASELINE, "judge, as read", "texts read"),
@@ -20,20 +20,20 @@ KINDS = {
 }
 
 
-def figure(table: pd.DataFrame, answer: str) -> go.Figure:
-    """Draw one block of the forest plot for each role, with its name above a row for each kind of rate.
+def figure(lines: Sequence[tuple[str, str, int, Any]], answer: str) -> go.Figure:
+    """Draw one block of the forest plot for each role, with a row for each kind of rate.
 
-    table: role, kind (of `KINDS`), n, estimate, low, high (no dot if NaN). answer: the answer whose rate is shown. Raise
-    InputError for missing columns and other kinds.
+    lines: role, kind (of `KINDS`), n, and the interval, or None for a row without a dot. answer:
+    the answer whose rate is shown.
     """
-    drawing.require_columns("rubric_rates", table, COLUMNS)
-    drawing.require_values("rubric_rates", table, "kind", KINDS)
-    rows = forest_plot.rows_in_blocks(table, "role", _row)
+    rows, heading = list[Row](), ""
+    for role, kind, n, rate in lines:
+        if role != heading:
+            rows.append(forest_plot.heading(role))
+        heading = role
+        colour, name, counted = KINDS[kind]
+        ends: tuple[float, float, float] = (math.nan, math.nan, math.nan) if rate is None else rate.ends
+        words, numbers = estimate_text(*ends, ".1%"), f"{n:,} {counted}"
+        rows.append(Row(name, ends, f"{words}  {numbers}", (f"{role}, {name}", words, numbers), colour=colour))
     chart = forest_plot.draw_forest(rows, [], f"share of texts: {drawing.escape(answer)}", reach=_REACH)
     return chart.update_xaxes(tickformat=".0%")
-
-
-def _row(row: Any) -> Row:
-    colour, name, counted = KINDS[row.kind]
-    words, n = estimate_text(*ends_of(row), ".1%"), f"{row.n:,} {counted}"
-    return Row(name, ends_of(row), f"{words}  {n}", (f"{row.role}, {name}", words, n), colour=colour)

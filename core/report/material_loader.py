@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from core.audit.debate_audit import audit_debate
+from core.features.arguments import worth
 from core.report.material import ChosenRow, Finders, Material
 from core.report.selection import ReportSelection
-from core.scoring import rubric_worth, run_scores
+from core.scoring import run_scores
 from core.store import (
     Cursor,
     datasets,
@@ -50,7 +51,7 @@ def load_material(db: Cursor, selection: ReportSelection, find: Finders = NOTHIN
         chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
         ledger=hypotheses.list_all(db),
-        outcomes=rubric_worth.load_outcomes(db, rows[chosen[0].id]),
+        outcomes=worth.load_outcomes(db, rows[chosen[0].id]),
         find=find,
     )
 

@@ -27,7 +27,4 @@ row_numbers   the numbers of a row: its flags, and how its verdicts led to them
 row_trace     the trace of a row as people read it
 json_shapes   the JSON of the command line's numbers
 control_words  controls in words, as tables and as JSON
-rubric_rates  the rate of an answer by role, as the judge says and corrected by labels
-rubric_worth  were predictions better where an answer is yes?
-rubric_words  both in words and as JSON
 """

@@ -20,8 +20,9 @@ from core.audit.rubric import Rubric
 from core.audit.rules.claims import RIGHT_CLAIM, RULE
 from core.audit.rules.registry import answer_by_rule
 from core.audit.text_symbols import Symbols
-from core.scoring.rubric_rates import RubricRates, load_rate_texts, rubric_rates
-from core.scoring.rubric_worth import RubricWorth, load_outcomes, rubric_worth
+from core.features.arguments.rates import RULE as BY_RULE
+from core.features.arguments.rates import RubricRates, load_rates
+from core.features.arguments.worth import RubricWorth, load_outcomes, rubric_worth
 from core.scoring.run_scores import load_scored_rows
 from core.scoring.run_texts import RunTexts
 from core.store import Cursor, rubrics
@@ -87,7 +88,7 @@ class RunClaims:
     readings: Sequence[tuple[Rubric, pd.DataFrame]]
     packs: Mapping[str, str]
     answers: pd.DataFrame
-    worth: tuple[RubricWorth, ...] = ()
+    worth: RubricWorth | None = None
     reading: Run | None = None
     unread: int = 0
     not_found: int = 0
@@ -180,13 +181,13 @@ def with_worth(db: Cursor, found: RunClaims) -> RunClaims:
     rows = load_scored_rows(db, found.run.id)
     if not rows.arrays.outcome.labelled.any():
         return found
-    return replace(found, worth=tuple(rubric_worth(rows, load_outcomes(db, rows), found.readings)))
+    return replace(found, worth=rubric_worth(rows, load_outcomes(db, rows), found.readings))
 
 
 def with_rates(db: Cursor, found: RunClaims) -> RunClaims:
     """Return the claims of all briefs of a run with how often one makes a claim, corrected by people's labels."""
-    texts = load_rate_texts(db, RULE.rubric, found.run.id, found.answers)
-    return replace(found, rates=rubric_rates(texts, RULE.rubric.answers[0]))
+    judge = BY_RULE if found.reading is None else found.reading.id
+    return replace(found, rates=load_rates(db, RULE.rubric, found.run.id, found.answers, judge))
 
 
 def with_precision(db: Cursor, found: RunClaims) -> RunClaims:
@@ -194,8 +195,8 @@ def with_precision(db: Cursor, found: RunClaims) -> RunClaims:
     if found.reading is None:
         return found
     rubric, reading = RIGHT_CLAIM.rubric, found.reading.id
-    texts = load_rate_texts(db, rubric, reading, answer_by_rule(rubric, rubrics.texts(db, reading, rubric)))
-    return found if texts.frame.empty else replace(found, precision=rubric_rates(texts, rubric.answers[0]))
+    answers = answer_by_rule(rubric, rubrics.texts(db, reading, rubric))
+    return replace(found, precision=load_rates(db, rubric, reading, answers, reading))
 
 
 def _whether(texts: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:

@@ -6,9 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from core.audit.claim_checks import DECIDES
+from core.base.result import plain, to_json
 from core.scoring.claim_counts import RunClaims
-from core.scoring.rubric_words import missing_text, quality_sentence, rates_shape, worth_sentences, worth_shape
-from core.scoring.sentences import interval_text
 from core.texts import table_lines
 
 MOST_LISTED = 20  # claims in the lines; the JSON has all
@@ -25,7 +24,7 @@ def as_json(found: RunClaims) -> dict[str, Any]:
         "sources": list(dict.fromkeys(found.packs.values())),
         "packs": [{"pack": name, "kind": kind, "decides": DECIDES[kind]} for name, kind in found.packs.items()],
         "counts": [asdict(count) for count in found.counts],
-        "worth": worth_shape(found.worth)["rubrics"],
+        "worth": [] if found.worth is None else plain(found.worth.rubrics),
         "claims": claims.to_dict("records"),
         "reader": "rules" if found.reading is None else "model",
         "reading": None if found.reading is None else found.reading.id,
@@ -33,8 +32,8 @@ def as_json(found: RunClaims) -> dict[str, Any]:
         "unread": found.unread,
         "not_found": found.not_found,
         "agreement": agreement,
-        "rates": None if found.rates is None else rates_shape(found.rates),
-        "precision": None if found.precision is None else rates_shape(found.precision),
+        "rates": None if found.rates is None else to_json(found.rates),
+        "precision": None if found.precision is None else to_json(found.precision),
     }
 
 
@@ -43,7 +42,7 @@ def list_claims(found: RunClaims) -> list[str]:
     claims = found.claims[~found.claims["is_answer"]]
     shown = claims.head(MOST_LISTED)
     lines = [*describe(found), "", *table_lines(counts_table(found))]
-    lines += ["", *(sentence for each in found.worth for sentence in worth_sentences(each))] if found.worth else []
+    lines += ["", found.worth.sentence] if found.worth else []
     lines += ["", f"{len(shown):,} of {len(claims):,} claims:"] if len(claims) else []
     row: Any
     for row in shown.itertuples():
@@ -97,26 +96,9 @@ def describe_precision(found: RunClaims) -> str:
     """Return how many claims of a reading are right by people's labels, in a sentence; "" without any."""
     if found.precision is None:
         return ""
-    whole = found.precision.whole
-    if not whole.labels:
-        return "Nobody has labelled its claims (rubric right_claim), so the share of right ones is unknown."
-    if whole.corrected is None:
-        return f"How many of its {whole.n:,} claims are right is unknown: {missing_text(whole)}."
-    return f"Of its {whole.n:,} claims, including answers, {interval_text(whole.corrected)} are right by {whole.labels:,} labels."
+    return " ".join((found.precision.sentence, *found.precision.caveats))
 
 
 def describe_labels(found: RunClaims) -> str:
     """Return a sentence on the reader's quality by people's labels; "" if the rates are not for these texts."""
-    if found.rates is None:
-        return ""
-    whole = found.rates.whole
-    share = f"Of the briefs {interval_text(whole.raw)} make such a claim according to the reader."
-    if not whole.labels:
-        return f"{share} Nobody has labelled a brief for the rubric claims, so the reader's error rate is unknown."
-    quality = quality_sentence(whole, "the reader", "a claim", "one")
-    corrected = (
-        f"{whole.missing:,} more labels would correct the rate."
-        if whole.corrected is None
-        else f"Corrected by {whole.labels:,} labels: {interval_text(whole.corrected)}."
-    )
-    return " ".join(filter(None, (share, quality, corrected)))
+    return "" if found.rates is None else " ".join((found.rates.sentence, *found.rates.caveats))

@@ -12,8 +12,8 @@ import pandas as pd
 
 from core.audit.clash import STATUSES, Point
 from core.audit.rubric import Rubric
-from core.scoring.rubric_words import worth_sentences, worth_shape
-from core.scoring.rubric_worth import RubricWorth, load_outcomes, rubric_worth
+from core.base.result import plain
+from core.features.arguments.worth import RubricWorth, load_outcomes, rubric_worth
 from core.scoring.run_scores import load_scored_rows
 from core.store import Cursor, predictions, rubrics, traces
 from core.store.runs import Run
@@ -64,7 +64,7 @@ class RunClash:
     quotes: int
     not_found: int
     replies: bool
-    worth: tuple[RubricWorth, ...]
+    worth: RubricWorth | None
 
 
 def load_clash(db: Cursor, run: Run, reading: Run) -> RunClash:
@@ -135,11 +135,11 @@ def _count(debates: pd.DataFrame, points: pd.DataFrame) -> Iterator[ClashCount]:
             )
 
 
-def _worth(db: Cursor, run: Run, debates: pd.DataFrame, points: pd.DataFrame) -> tuple[RubricWorth, ...]:
-    """Compare rows with and without ignored points; empty for a run without labels."""
+def _worth(db: Cursor, run: Run, debates: pd.DataFrame, points: pd.DataFrame) -> RubricWorth | None:
+    """Compare rows with and without ignored points; None for a run without labels."""
     rows = load_scored_rows(db, run.id)
     if not rows.arrays.outcome.labelled.any() or debates.empty:
-        return ()
+        return None
     ignored = points[points["status"] == "ignored"]
     chosen = {
         "ignored point": ignored,
@@ -154,7 +154,7 @@ def _worth(db: Cursor, run: Run, debates: pd.DataFrame, points: pd.DataFrame) ->
         for name, having in chosen.items()
         if 0 < having["pair_id"].nunique() < len(read)  # else there is nothing to compare
     ]
-    return tuple(rubric_worth(rows, load_outcomes(db, rows), readings))
+    return rubric_worth(rows, load_outcomes(db, rows), readings)
 
 
 def describe_clash(found: RunClash) -> str:
@@ -182,7 +182,7 @@ def describe_points(found: RunClash) -> list[str]:
     """Return what is found as lines: a sentence, the counts by side, the worth, and the first points."""
     counts = table_lines([asdict(count) for count in found.counts])
     lines = [describe_clash(found), "", *counts] if counts else [describe_clash(found)]
-    lines += ["", *(sentence for each in found.worth for sentence in worth_sentences(each))] if found.worth else []
+    lines += ["", found.worth.sentence] if found.worth else []
     shown = found.points.head(MOST_LISTED)
     lines += ["", f"{len(shown):,} of {len(found.points):,} points:"] if len(shown) else []
     row: Any
@@ -201,7 +201,7 @@ def as_json(found: RunClash) -> dict[str, Any]:
         "model": found.reading.model,
         **{name: getattr(found, name) for name in ("debates", "judged", "unread", "quotes", "not_found", "replies")},
         "counts": [asdict(count) for count in found.counts],
-        "worth": worth_shape(found.worth)["rubrics"],
+        "worth": [] if found.worth is None else plain(found.worth.rubrics),
         "points": found.points.to_dict("records"),
         "sentences": [describe_clash(found)],
     }

@@ -32,8 +32,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "rank_scatter": ("a", "b"),
     "reliability": ("P(DE)",),
     "roc_curves": (),
-    "rubric_rates": ("yes",),
-    "rubric_worth": (),
     "score_histograms": ("P(DE)",),
     "score_history": (),
     "slice_scores": (0.58, 0.62),
@@ -51,15 +49,12 @@ LISTED = [
     ("rank_movers", "label"),
     ("rank_scatter", "label"),
     ("roc_curves", "task"),
-    ("rubric_rates", "kind"),
     ("score_histograms", "label"),
 ]
-TESTED_BESIDE = {"rubric_worth": "rubric_rates"}
 
 
 def table_of(name: str) -> pd.DataFrame:
-    tests = importlib.import_module(f"tests.plots.test_{TESTED_BESIDE.get(name, name)}")
-    table = tests.WORTH if name in TESTED_BESIDE else tests.TABLE
+    table = importlib.import_module(f"tests.plots.test_{name}").TABLE
     assert isinstance(table, pd.DataFrame)
     return table
 

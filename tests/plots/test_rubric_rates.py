@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
+import math
 
 from core.plots import rubric_rates, rubric_worth, theme
+from core.stats.intervals import Interval
 
-NAN = np.nan
-TABLE = pd.DataFrame(
-    [
-        ("EFFECT", "raw", 2000, 0.135, 0.12, 0.15),
-        ("EFFECT", "corrected", 12, NAN, NAN, NAN),
-        ("all", "raw", 8000, 0.2, 0.18, 0.22),
-        ("all", "corrected", 100, 0.11, 0.07, 0.16),
-    ],
-    columns=list(rubric_rates.COLUMNS),
-)
-WORTH = pd.DataFrame(
-    [
-        ("<b>names</b>", "hit rate", 900, 1600, -0.07, -0.11, -0.02, 0.02),
-        ("<b>names</b>", "DE contribution", 900, 1600, -0.03, -0.06, 0.01, 0.2),
-        ("never", "hit rate", 0, 2500, NAN, NAN, NAN, NAN),
-    ],
-    columns=list(rubric_worth.COLUMNS),
-)
+
+def interval(estimate: float, low: float, high: float) -> Interval:
+    return Interval(estimate, low, high, 0.01, 900, "row", "an example")
+
+
+LINES = [
+    ("EFFECT", "raw", 2000, interval(0.135, 0.12, 0.15)),
+    ("EFFECT", "corrected", 12, None),
+    ("all", "raw", 8000, interval(0.2, 0.18, 0.22)),
+    ("all", "corrected", 100, interval(0.11, 0.07, 0.16)),
+]
+NEVER = (*[math.nan] * 3,)
+BLOCKS = [
+    (
+        "<b>names</b>",
+        "900 rows yes, 1,600 no",
+        [
+            ("hit rate", interval(-0.07, -0.11, -0.02), 0.02),
+            ("DE contribution", interval(-0.03, -0.06, 0.01), 0.2),
+        ],
+    ),
+    ("never", "0 rows yes, 2,500 no", [("hit rate", interval(*NEVER), math.nan)]),
+]
 
 
 def test_each_role_has_a_block_with_both_rates() -> None:
-    chart = rubric_rates.figure(TABLE, "yes")
+    chart = rubric_rates.figure(LINES, "yes")
     names = ["judge, as read", "corrected"]
     assert list(chart.layout.yaxis.ticktext) == ["<i>EFFECT</i>", *names, "<i>all</i>", *names]
     words = list(chart.layout.yaxis2.ticktext)
@@ -40,7 +45,7 @@ def test_each_role_has_a_block_with_both_rates() -> None:
 
 
 def test_differences_that_are_left_after_the_correction_have_the_chosen_colour() -> None:
-    chart = rubric_worth.figure(WORTH)
+    chart = rubric_worth.figure(BLOCKS)
     dots = {trace.marker.color: list(trace.x) for trace in chart.data if trace.mode == "markers"}
     assert dots == {theme.CHOSEN: [-0.07], theme.BASELINE: [-0.03]}
     assert chart.layout.yaxis.ticktext[0] == "<i>&lt;b&gt;names&lt;/b&gt;</i>"  # a name is no markup

@@ -13,7 +13,7 @@ from scipy import stats
 
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
-from core.scoring.rubric_worth import MEASURES, RubricWorth, load_outcomes, rubric_worth
+from core.features.arguments.worth import MEASURES, ArgumentWorth, load_outcomes, rubric_worth
 from core.scoring.run_scores import load_scored_rows
 from core.store import rubrics
 
@@ -35,14 +35,14 @@ def pool(shared_data: Path) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def found(real_workspace: Workspace) -> dict[str, RubricWorth]:
+def found(real_workspace: Workspace) -> dict[str, ArgumentWorth]:
     tried = [Rubric(name, "Does it?", unit="row", pattern=pattern) for name, pattern in PATTERNS.items()]
     with real_workspace.store.read() as db:
         rows = load_scored_rows(db, POOL)
         texts = rubrics.texts(db, rows.run.id, tried[0])
         outcomes = load_outcomes(db, rows)
     answers = [(each, answer_by_pattern(each, texts)) for each in tried]
-    return {each.rubric: each for each in rubric_worth(rows, outcomes, answers)}
+    return {each.rubric: each for each in rubric_worth(rows, outcomes, answers).rubrics}
 
 
 def answer_by_pattern(rubric: Rubric, texts: pd.DataFrame) -> pd.DataFrame:
@@ -115,21 +115,24 @@ def plain_measures(pool: pd.DataFrame, pattern: str) -> dict[str, Plain]:
 
 
 @pytest.mark.soak
-def test_worth_equals_a_plain_computation_and_holm_a_plain_correction(pool: pd.DataFrame, found: dict[str, RubricWorth]) -> None:
+def test_worth_equals_a_plain_computation_and_holm_a_plain_correction(
+    pool: pd.DataFrame, found: dict[str, ArgumentWorth]
+) -> None:
     expected = {name: plain_measures(pool, pattern) for name, pattern in PATTERNS.items()}
     for name, measures in expected.items():
         worth = found[name]
-        assert worth.n_yes + worth.n_no == len(pool) == 2499
+        assert worth.unread == 0
+        assert worth.yes["n"] + worth.no["n"] == len(pool) == 2499  # type: ignore[operator]
         for key, plain in measures.items():
-            ours = worth.measures[key]
-            assert (ours.yes.n, ours.no.n) == (plain.n_yes, plain.n_no), (name, key)
-            assert ours.change.value == pytest.approx(plain.change, abs=1e-12)
+            ours, groups = worth.delta[key], (worth.yes[key], worth.no[key])
+            assert [each.n for each in groups] == [plain.n_yes, plain.n_no], (name, key)  # type: ignore[union-attr]
+            assert ours.estimate == pytest.approx(plain.change, abs=1e-12)
             factors = 1 / (plain.clusters - 1)  # ours has I / (I - 1) for each group and axis, I its clusters
-            assert plain.se <= ours.change.shown.se <= plain.se * (1 + factors)
-            assert ours.change.shown.clusters == plain.clusters
-            assert worth.p[key].p == pytest.approx(plain.p, abs=0.02)
-    p = sorted((found[name].p[key].p, name, key) for name in PATTERNS for key in MEASURES)
+            assert plain.se <= ours.se <= plain.se * (1 + factors)
+            assert ours.clusters == plain.clusters
+            assert worth.p[key] == pytest.approx(plain.p, abs=0.02)
+    p = sorted((found[name].p[key], name, key) for name in PATTERNS for key in MEASURES)
     least = 0.0
     for rank, (value, name, key) in enumerate(p):
         least = max(least, min(1.0, value * (len(p) - rank)))
-        assert found[name].p[key].holm == pytest.approx(least)
+        assert found[name].p_holm[key] == pytest.approx(least)

@@ -9,9 +9,9 @@ import streamlit as st
 from core.actions import readings, rubrics
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
+from core.features.arguments.rates import RULE
 from core.store.rubrics import KINDS
 from core.store.runs import Run
-from core.ui.arguments.numbers import RULE
 from core.ui.shared import loaders
 from core.ui.shared.linked import choose_one
 from core.ui.shared.loaders.cache import reading

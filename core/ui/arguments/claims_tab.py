@@ -12,7 +12,6 @@ from core.audit.claim_checks import DECIDES
 from core.audit.rules.claims import RIGHT_CLAIM, RULE
 from core.scoring.claim_counts import RunClaims
 from core.scoring.claim_words import counts_table, describe
-from core.scoring.rubric_words import worth_summary
 from core.store.runs import Run
 from core.ui.arguments import choices, rubric_forms
 from core.ui.shared import links, loaders, tables
@@ -76,8 +75,8 @@ def _show(run: Run, found: RunClaims) -> None:
         "claims by role",
         {name: number(name, format="localized", help=help_) for name, help_ in _COUNTED.items()},
     )
-    for worth in found.worth:
-        st.caption(as_text(worth_summary(worth)))
+    if found.worth is not None:
+        st.caption(as_text(found.worth.sentence))
     claims = found.claims[~found.claims["is_answer"]]
     if claims.empty:
         return

@@ -10,7 +10,6 @@ import streamlit as st
 from core.actions.clash import clash_of_run
 from core.audit.clash import SPEECHES
 from core.scoring.clash_counts import RunClash, describe_clash, list_counts
-from core.scoring.rubric_words import worth_summary
 from core.store.runs import Run
 from core.ui.arguments import choices, rubric_forms
 from core.ui.shared import links, loaders, tables
@@ -54,8 +53,8 @@ def _show(run: Run, found: RunClash) -> None:
     shares = counts.assign(**{name: _share(counts[name], counts[of]) for name, of in _SHARES.items()})
     shown = shares.rename(columns=_NAMES)[list(_NAMES.values())]
     tables.show_table(shown, "points by side", {_NAMES[name]: _column(name) for name in _NAMES})
-    for worth in found.worth:
-        st.caption(as_text(worth_summary(worth)))
+    if found.worth is not None:
+        st.caption(as_text(found.worth.sentence))
     _show_points(run, found)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from core.actions import readings
 from core.audit.rubric import Rubric
-from core.scoring.rubric_rates import RateTexts, RubricRates, load_rate_texts, rubric_rates
-from core.scoring.rubric_worth import RubricWorth, load_outcomes, rubric_worth
+from core.features.arguments.rates import RULE, RubricRates, load_rates
+from core.features.arguments.worth import RubricWorth, load_outcomes, rubric_worth
 from core.store import rubrics
 from core.ui.shared import loaders
 from core.ui.shared.loaders.cache import cache_by, reading
@@ -19,33 +19,24 @@ from core.ui.shared.server_workspace import read_workspace
 if TYPE_CHECKING:
     import pandas as pd
 
-RULE = "rule"
-
 
 @cache_by("run:{0}", "runs", entries=40, shared=True)
 def answers(run: str, rubric: Rubric, judged_by: str) -> pd.DataFrame:
     """Return the judge's answers about a run's texts: the columns of `store.rubrics.readings`."""
-    if judged_by == RULE:
-        return readings.answers(read_workspace(), rubric, run, "rule")[0]
-    return readings.answers(read_workspace(), rubric, run, "model", judged_by)[0]
+    judge: tuple[readings.Judge, str | None] = ("rule", None) if judged_by == RULE else ("model", judged_by)
+    return readings.answers(read_workspace(), rubric, run, *judge)[0]
 
 
 @cache_by("run:{0}", "runs", "labels", entries=20, shared=True)
-def rate_texts(run: str, rubric: Rubric, judged_by: str, answer: str) -> RateTexts:
-    """Return a run's texts with the judge's answers and the labels of people."""
-    said = answers(run, rubric, judged_by)
+def rates(run: str, rubric: Rubric, judged_by: str, answer: str) -> RubricRates | None:
+    """Return the rates of an answer by role; None if no text has an answer."""
+    read = answers(run, rubric, judged_by)
     with reading() as db:
-        return load_rate_texts(db, rubric, run, said, answer)
-
-
-@cache_by("run:{0}", "runs", "labels", entries=20, shared=True)
-def rates(run: str, rubric: Rubric, judged_by: str, answer: str) -> RubricRates:
-    """Return the rates of an answer by role."""
-    return rubric_rates(rate_texts(run, rubric, judged_by, answer), answer)
+        return load_rates(db, rubric, run, read, judged_by, answer)
 
 
 @cache_by("run:{0}", "runs", "datasets", entries=10, shared=True)
-def worth(run: str, judged: tuple[tuple[Rubric, str], ...]) -> list[RubricWorth]:
+def worth(run: str, judged: tuple[tuple[Rubric, str], ...]) -> RubricWorth:
     """Return what rubrics are worth on a run, all tested together."""
     rows = loaders.scored_rows(run)
     said = [(rubric, answers(run, rubric, judged_by)) for rubric, judged_by in judged]

@@ -9,7 +9,7 @@ import pytest
 from core.actions import labels, rubrics
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
-from core.scoring.rubric_rates import FEWEST_LABELS
+from core.features.arguments.rates import FEWEST_LABELS
 from core.store.rubrics import TextLabel
 from tests.ui.arguments.reading import RUBRIC
 from tests.ui.conftest import Visit

@@ -11,9 +11,18 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
+from core.base.result import to_json
 from core.errors import InputError
-from core.scoring.rubric_rates import FEWEST_LABELS, RateTexts, join_answers, load_rate_texts, rubric_rates
-from core.scoring.rubric_words import rate_lines, rates_shape
+from core.features.arguments.rates import (
+    FEWEST_LABELS,
+    RULE,
+    RoleRates,
+    RubricRates,
+    join_answers,
+    load_rates,
+    rates_by_role,
+    read_twice,
+)
 from core.stats.prediction_powered import JudgedTexts, corrected_rate, labels_only_rate
 from core.store import rubrics, runs
 from core.store.rubrics import Sample, SampledText, TextLabel
@@ -71,38 +80,53 @@ def label_all(sample: Sample, said: pd.DataFrame, first: int | None = None, wron
 
 def joined(
     texts: pd.DataFrame, readings: pd.DataFrame, labels: Sequence[TextLabel] = (), samples: Sequence[Sample] = ()
-) -> RateTexts:
-    return join_answers(texts, readings, labels, samples, RUBRIC)
+) -> pd.DataFrame:
+    return join_answers(texts, readings, labels, samples, RUBRIC, "yes")
+
+
+def rates_of(frame: pd.DataFrame) -> dict[str, RoleRates]:
+    return rates_by_role(frame, "a reading")
 
 
 def test_raw_rates_by_role_and_what_is_missing(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
-    found = rubric_rates(joined(texts, readings), "yes")
-    assert list(found.roles) == ["EFFECT", "NULL", "all"]
-    effect, whole = found.roles["EFFECT"], found.roles["all"]
+    found = rates_of(joined(texts, readings))
+    assert list(found) == ["EFFECT", "NULL", "all"]
+    effect, whole = found["EFFECT"], found["all"]
     n_yes = {role: int((part == "yes").sum()) for role, part in readings.groupby("role")["answer"]}
     assert (effect.n, effect.unread, effect.yes, effect.labels) == (N, 1, n_yes["EFFECT"], 0)
-    assert effect.raw.estimate == pytest.approx(n_yes["EFFECT"] / 399)
-    assert (whole.n, whole.yes, whole.missing) == (2 * N, sum(n_yes.values()), FEWEST_LABELS)
-    assert effect.raw.low < effect.raw.estimate < effect.raw.high
-    assert (effect.corrected, effect.sensitivity, found.kappa) == (None, None, None)
-    assert f"{FEWEST_LABELS} labels missing" in rate_lines(found, "rule")[2]
-    shape = rates_shape(found)["roles"]["NULL"]
+    assert effect.rate.estimate == pytest.approx(n_yes["EFFECT"] / 399)
+    assert (whole.n, whole.yes, whole.missing_labels) == (2 * N, sum(n_yes.values()), FEWEST_LABELS)
+    assert effect.rate.low < effect.rate.estimate < effect.rate.high
+    assert (effect.corrected, effect.sensitivity) == (None, None)
+    rates = RubricRates("r", "Is it?", "run", "a reading", "yes", found, None, 0, "a model")
+    assert f"{FEWEST_LABELS} labels missing" in rates.tables()[0].texts()[0]["corrected"]
+    assert f"{FEWEST_LABELS} more labels would correct it" in " ".join(rates.caveats)
+    shape = to_json(rates)["roles"]["NULL"]
     assert shape["rate"]["estimate"] == pytest.approx(n_yes["NULL"] / 399)
     assert (shape["corrected"], shape["missing_labels"]) == (None, FEWEST_LABELS)
+
+
+def test_a_rule_has_no_error_rate_and_asks_for_no_labels(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+    sample = sample_of(texts, 200)
+    roles = rates_by_role(joined(texts, readings, label_all(sample, readings, wrong=20), [sample]), RULE)
+    for each in roles.values():
+        assert (each.labels, each.missing_labels, each.corrected, each.sensitivity) == (0, 0, None, None)
+    rates = RubricRates("r", "Is it?", "run", RULE, "yes", roles, None, 0, "its rule")
+    assert "label" not in " ".join((rates.sentence, rates.scope, *rates.caveats, *rates.tables()[0].rows[0]))
 
 
 def test_corrected_rates_are_those_of_the_arrays(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
     sample = sample_of(texts, 200)
     labels = label_all(sample, readings, wrong=20)
-    found = rubric_rates(joined(texts, readings, labels, [sample]), "yes").roles["all"]
-    assert (found.labels, found.missing) == (200, 0)
+    found = rates_of(joined(texts, readings, labels, [sample]))["all"]
+    assert (found.labels, found.missing_labels) == (200, 0)
     label_of = {(each.pair_id, each.seq): float(each.answer == "yes") for each in labels}
     label = [label_of.get(key, np.nan) for key in zip(texts["pair_id"], texts["seq"], strict=True)]
     reading = readings["answer"].map({"yes": 1.0, "no": 0.0, "": np.nan})
     plain = JudgedTexts.of(reading, label, np.isfinite(label).astype(float), texts["pert"], texts["gene"])
     assert found.corrected is not None
     assert found.corrected.estimate == pytest.approx(corrected_rate(plain).interval.estimate)
-    assert found.corrected.estimate < found.raw.estimate  # some of what the judge calls yes is no
+    assert found.corrected.estimate < found.rate.estimate  # some of what the judge calls yes is no
     alone = labels_only_rate(plain).interval
     assert found.corrected.high - found.corrected.low < alone.high - alone.low
     assert found.sensitivity is not None
@@ -114,12 +138,12 @@ def test_corrected_rates_are_those_of_the_arrays(texts: pd.DataFrame, readings: 
 
 def test_half_a_sample_two_samples_and_labels_of_no_sample(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
     whole, half = sample_of(texts, 200), sample_of(texts, 100, 1, "t")
-    weights = joined(texts, readings, label_all(whole, readings, 50), [whole]).frame
+    weights = joined(texts, readings, label_all(whole, readings, 50), [whole])
     labelled = weights["weight"] > 0
     assert labelled.sum() == 50  # of 200 in random order, 50 read: each text of 800 had one chance in 16
     assert weights.loc[labelled, "weight"].tolist() == pytest.approx([16.0 * 50] * 50)
     outside = replace(label_all(whole, readings, 60)[-1], sample=None)
-    both = joined(texts, readings, [*label_all(whole, readings, 50), *label_all(half, readings), outside], [whole, half]).frame
+    both = joined(texts, readings, [*label_all(whole, readings, 50), *label_all(half, readings), outside], [whole, half])
     first, second = ({(each.pair_id, each.seq) for each in sample.texts} for sample in (whole, half))
     reached = {(each.pair_id, each.seq) for each in whole.texts[:50]}
     keys = list(zip(both["pair_id"], both["seq"], strict=True))
@@ -133,32 +157,21 @@ def test_a_text_counts_once_with_its_first_label(texts: pd.DataFrame, readings: 
     ada = label_all(sample, readings)
     ben = [replace(each, author="Ben", answer="no") for each in ada[:20]]
     found = joined(texts, readings, [*ada, *ben], [sample])
-    assert found.frame["label"].notna().sum() == 40
+    assert found["label"].notna().sum() == 40
     alone = joined(texts, readings, ada, [sample])
-    pd.testing.assert_frame_equal(found.frame, alone.frame)
-    assert len(found.twice) == 20
-    assert set(found.twice["second"]) == {"no"}
-    rates = rubric_rates(found, "yes")
-    assert rates.twice == 20
-    assert rates.kappa is not None
-    assert rates.kappa.estimate == pytest.approx(0)  # one who always says no agrees by chance
-    assert any("20 texts: Cohen's kappa 0.000" in line for line in rate_lines(rates, "rule"))
+    pd.testing.assert_frame_equal(found, alone)
+    two = read_twice([*ada, *ben], texts)
+    assert len(two) == 20
+    assert set(two["second"]) == {"no"}
 
 
 def test_probabilities_are_used_where_the_judge_has_them(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
     sure = readings.assign(p=np.where(readings["answer"] == "yes", 0.9, 0.2))
-    frame = joined(texts, sure).frame
+    frame = joined(texts, sure)
     assert frame.loc[frame["says_yes"], "reading"].unique().tolist() == [0.9]
     assert frame["reading"].isna().sum() == 2
-    other = join_answers(texts, sure, [], [], RUBRIC, "no").frame  # p is of the first answer
+    other = join_answers(texts, sure, [], [], RUBRIC, "no")  # p is of the first answer
     assert set(other["reading"].dropna()) == {0.0, 1.0}
-
-
-def test_what_cannot_be_asked_is_refused(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
-    with pytest.raises(InputError, match="answer 'maybe', expected one of yes, no"):
-        join_answers(texts, readings, [], [], RUBRIC, "maybe")
-    with pytest.raises(InputError, match="no text that it asks about"):
-        rubric_rates(joined(texts.iloc[:0], readings.iloc[:0]), "yes")
 
 
 def test_texts_and_labels_of_the_store(small_workspace: Workspace) -> None:
@@ -169,9 +182,17 @@ def test_texts_and_labels_of_the_store(small_workspace: Workspace) -> None:
         chosen = tuple(SampledText(row.pair_id, int(row.seq), row.role, 1.0) for row in found.itertuples())
         sample = Sample("s", whole.name, whole.sha256, run, "simple", "", 0, "Ada", chosen)
         rubrics.add_sample(db, sample)
-        rubrics.put_labels(db, whole, run, [TextLabel(chosen[0].pair_id, -1, "", "yes", "Ada", sample=sample.id)])
+        label = TextLabel(chosen[0].pair_id, -1, "", "yes", "Ada", sample=sample.id)
         said = found[["pair_id", "seq", "role", "stage"]].assign(answer="no", p=np.nan)
-        rates = rubric_rates(load_rate_texts(db, whole, run, said), "yes")
+        also = replace(label, author="Ben", answer="no")
+        rubrics.put_labels(db, whole, run, [label, also])
+        # Any run may stand for the reading: its answers are given.
+        rates = load_rates(db, whole, run, said, run)
+        assert load_rates(db, whole, run, said[:0], RULE) is None
+        with pytest.raises(InputError, match="answer 'maybe', expected one of yes, no"):
+            load_rates(db, whole, run, said, run, "maybe")
+    assert rates is not None
+    assert (rates.labelled_twice, rates.judge_name) == (1, "debate")
     assert list(rates.roles) == ["all"]  # a whole row has no role
     assert (rates.roles["all"].labels, rates.roles["all"].yes) == (1, 0)
     assert rates.roles["all"].specificity is None  # no text that people give another answer

@@ -10,9 +10,9 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
+from core.base.result import to_json
 from core.errors import InputError
-from core.scoring.rubric_words import conclusion, worth_sentences, worth_shape
-from core.scoring.rubric_worth import MEASURES, RubricWorth, load_outcomes, rows_with_answer, rubric_worth
+from core.features.arguments.worth import MEASURES, ArgumentWorth, RubricWorth, load_outcomes, rows_with_answer, rubric_worth
 from core.scoring.run_scores import RunRows
 from core.stats.multiplicity import holm
 from core.stats.scores_and_labels import outcome_of
@@ -38,20 +38,20 @@ def test_one_text_of_a_row_is_enough_and_an_unread_row_is_neither() -> None:
 def test_means_equal_loops(cells: np.ndarray | None) -> None:
     rows = rows_of(cells=cells)
     answers = ["yes", "no", "yes", "no", "no", "yes", "no", ""]
-    [found] = rubric_worth(rows, HITS, [(ONE, said(answers))])
-    assert (found.n_yes, found.n_no, found.unread) == (3, 4, 1)
+    [found] = rubric_worth(rows, HITS, [(ONE, said(answers))]).rubrics
+    assert (found.yes["n"], found.no["n"], found.unread) == (3, 4, 1)
     outcome = outcome_of(LABELS)
     for side, word in (("yes", "yes"), ("no", "no")):
         chosen = [i for i, each in enumerate(answers) if each == word]
         hits = [HITS[i] == "hit" for i in chosen if HITS[i] in ("hit", "miss")]
-        assert getattr(found.measures["hit_rate"], side).value == pytest.approx(np.mean(hits))
+        assert getattr(found, side)["hit_rate"].estimate == pytest.approx(np.mean(hits))
         for key, positive, scores, counts in (
             ("de", outcome.effect, P_DE, outcome.labelled),
             ("dir", outcome.up, P_UP, outcome.directed),
         ):
             values = np.array([contribution(i, positive, scores, counts, cells) for i in chosen])
             expected = values[~np.isnan(values)].mean() if not np.isnan(values).all() else np.nan
-            assert getattr(found.measures[key], side).value == pytest.approx(expected, nan_ok=True)
+            assert getattr(found, side)[key].estimate == pytest.approx(expected, nan_ok=True)
 
 
 @pytest.fixture(scope="module")
@@ -66,43 +66,41 @@ def by_row(rows: RunRows, yes: np.ndarray) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def tried(debate: tuple[RunRows, pd.Series]) -> list[RubricWorth]:
+def tried(debate: tuple[RunRows, pd.Series]) -> tuple[ArgumentWorth, ...]:
     """A rubric that knows which rows are hits, and one that draws them by lot."""
     rows, outcomes = debate
     lot = np.random.default_rng(0).random(len(rows)) < 0.4
-    return rubric_worth(rows, outcomes, [(ONE, by_row(rows, outcomes.eq("hit").to_numpy())), (TWO, by_row(rows, lot))])
+    return rubric_worth(rows, outcomes, [(ONE, by_row(rows, outcomes.eq("hit").to_numpy())), (TWO, by_row(rows, lot))]).rubrics
 
 
-def test_holm_counts_every_measure_of_every_rubric(tried: list[RubricWorth]) -> None:
-    p = [each.p[key].p for each in tried for key in MEASURES]
-    corrected = [each.p[key].holm for each in tried for key in MEASURES]
+def test_holm_counts_every_measure_of_every_rubric(tried: tuple[ArgumentWorth, ...]) -> None:
+    p = [each.p[key] for each in tried for key in MEASURES]
+    corrected = [each.p_holm[key] for each in tried for key in MEASURES]
     assert corrected == pytest.approx(holm(p).tolist(), nan_ok=True)
     assert max(value / one for value, one in zip(corrected, p, strict=True) if value < 1) > 3  # more than one rubric's measures
 
 
-def test_hits_differ_where_they_are_chosen_and_not_by_lot(tried: list[RubricWorth]) -> None:
+def test_hits_differ_where_they_are_chosen_and_not_by_lot(tried: tuple[ArgumentWorth, ...]) -> None:
     knowing, lot = tried
-    hit = knowing.measures["hit_rate"]
-    assert (hit.yes.value, hit.no.value, hit.change.value) == (1, 0, 1)
-    assert knowing.measures["de"].change.shown.low > 0
-    assert knowing.p["de"].holm < 0.05
-    assert all(lot.p[key].holm > 0.05 for key in MEASURES)
-    assert conclusion(lot).startswith("No difference remains")
-    assert "higher in DE contribution" in conclusion(knowing)
+    assert (knowing.yes["hit_rate"].estimate, knowing.no["hit_rate"].estimate) == (1, 0)  # type: ignore[union-attr]
+    assert knowing.delta["hit_rate"].estimate == 1
+    assert knowing.delta["de"].low > 0
+    assert knowing.p_holm["de"] < 0.05
+    assert all(lot.p_holm[key] > 0.05 for key in MEASURES)
+    assert "no measure is shown to differ" in lot.sentence
+    assert "higher in DE contribution" in knowing.sentence
 
 
-def test_words_and_json(tried: list[RubricWorth], debate: tuple[RunRows, pd.Series]) -> None:
+def test_the_rows_are_named_and_a_single_rubric_has_its_keys_at_the_top(
+    tried: tuple[ArgumentWorth, ...], debate: tuple[RunRows, pd.Series]
+) -> None:
     knowing, lot = tried
-    n = len(debate[0])
-    first = worth_sentences(knowing)[0]
-    assert first.startswith(
-        f"one: {knowing.n_yes:,} rows where at least one advocate's text is “yes”, {knowing.n_no:,} rows where"
-    )
-    assert "rows whose answer is “yes”" in worth_sentences(lot)[0]
-    both, single = worth_shape(tried), worth_shape([lot])
+    assert knowing.sentence.startswith(f"one: {knowing.yes['n']:,} rows where at least one advocate's text is “yes”")
+    assert "rows whose answer is “yes”" in lot.sentence
+    both, single = (to_json(RubricWorth("run", "all rows", each)) for each in (tried, (lot,)))
     assert [each["rubric"] for each in both["rubrics"]] == ["one", "two"]
     assert "yes" not in both
-    assert single["yes"]["n"] + single["no"]["n"] == n
+    assert single["yes"]["n"] + single["no"]["n"] == len(debate[0])
     assert set(single["delta"]) == set(single["p_holm"]) == set(MEASURES)
     assert single["delta"]["de"]["low"] < single["delta"]["de"]["high"]
 
@@ -116,9 +114,9 @@ def test_runs_without_labels_and_answers_that_are_none_are_refused(demo_workspac
 
 
 def test_an_answer_that_no_row_has_gives_no_difference() -> None:
-    [found] = rubric_worth(rows_of(), HITS, [(replace(ONE, name="never"), said(["no"] * 8))])
-    assert found.n_yes == 0
-    assert np.isnan(found.measures["de"].change.value)
-    assert np.isnan(found.p["de"].holm)
-    assert worth_shape([found])["delta"]["de"] is None
-    assert worth_sentences(found)[-1].startswith("No difference remains")
+    found = rubric_worth(rows_of(), HITS, [(replace(ONE, name="never"), said(["no"] * 8))])
+    assert found.yes["n"] == 0
+    assert np.isnan(found.delta["de"].estimate)
+    assert np.isnan(found.p_holm["de"])
+    assert to_json(found)["delta"]["de"] is None
+    assert "no measure is shown to differ" in found.sentence

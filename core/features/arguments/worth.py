@@ -1,0 +1,221 @@
+"""The worth of an argument: are predictions better in rows where the answer to a rubric is yes than where it is no?
+
+The judge's answers are used without correction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from core.audit.rubric import Rubric
+from core.base.result import Figure, Table, hidden
+from core.errors import InputError
+from core.scoring.run_scores import RunRows
+from core.scoring.sentences import scored_text
+from core.stats.arrays import Bools, Floats
+from core.stats.group_contributions import GroupDifference, contribution_difference, mean_difference
+from core.stats.intervals import Interval
+from core.stats.multiplicity import adjusted_p_values
+from core.stats.power import LEVEL
+from core.store import predictions
+from core.store.connection import Cursor
+
+MEASURES: Mapping[str, str] = {"hit_rate": "hit rate", "de": "DE contribution", "dir": "DIR contribution"}
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentWorth:
+    """Rows whose answer is yes against those whose answer is no.
+
+    answer: what counts as yes. yes, no: n, the number of rows, and the mean of each of `MEASURES`;
+    delta: their differences. unread: rows of neither, since no text of theirs could be read, or they
+    have none. hit_rate: the share of rows whose most probable call is the label; de, dir: the mean
+    contribution to the AUROC (`core.stats.group_contributions`). p_holm: over every measure of every
+    rubric that was tried together.
+    """
+
+    rubric: str
+    answer: str
+    yes: Mapping[str, int | Interval]
+    no: Mapping[str, int | Interval]
+    unread: int
+    delta: Mapping[str, Interval]
+    p: Mapping[str, float]
+    p_holm: Mapping[str, float]
+    unit: str = hidden()
+
+    @property
+    def counts(self) -> str:
+        """The two groups of rows."""
+        groups = f"rows whose answer is “{self.answer}”", "rows with another answer"
+        if self.unit in ("brief", "speech", "verdict"):
+            text = "advocate's text" if self.unit == "brief" else self.unit
+            groups = f"rows where at least one {text} is “{self.answer}”", "rows where none is"
+        return f"{self.yes['n']:,} {groups[0]}, {self.no['n']:,} {groups[1]}"
+
+    @property
+    def sentence(self) -> str:
+        """The groups of rows, and the measures that differ after Holm's correction."""
+        differing = [
+            f"{'higher' if change.estimate > 0 else 'lower'} in {MEASURES[key]}"
+            for key, change in self.delta.items()
+            if self.p_holm[key] < LEVEL
+        ]
+        shown = f"the rows with it are {' and '.join(differing)}" if differing else "no measure is shown to differ"
+        return f"{self.rubric}: {self.counts}; {shown}."
+
+
+@dataclass(frozen=True, slots=True)
+class RubricWorth:
+    """What rubrics are worth on a run, all tested together. The keys of a single one stand beside `rubrics`."""
+
+    run: str
+    scored: str
+    rubrics: tuple[ArgumentWorth, ...]
+
+    @property
+    def json_properties(self) -> tuple[str, ...]:
+        """The keys of a single rubric."""
+        return ("yes", "no", "delta", "p_holm") if len(self.rubrics) == 1 else ()
+
+    @property
+    def yes(self) -> Mapping[str, int | Interval]:
+        """The rows with the answer of the first rubric."""
+        return self.rubrics[0].yes
+
+    @property
+    def no(self) -> Mapping[str, int | Interval]:
+        """The other rows of the first rubric."""
+        return self.rubrics[0].no
+
+    @property
+    def delta(self) -> Mapping[str, Interval]:
+        """The differences of the first rubric."""
+        return self.rubrics[0].delta
+
+    @property
+    def p_holm(self) -> Mapping[str, float]:
+        """The corrected p of the first rubric."""
+        return self.rubrics[0].p_holm
+
+    @property
+    def title(self) -> str:
+        """The question."""
+        return "What an argument is worth"
+
+    @property
+    def scope(self) -> str:
+        """The rows, how they are scored, and the tests."""
+        tests = sum(p == p for each in self.rubrics for p in each.p.values())
+        return f"{self.run}, {scored_text(self.scored)}; Holm's correction over {tests} tests"
+
+    @property
+    def sentence(self) -> str:
+        """What each rubric's rows differ in."""
+        return " ".join(each.sentence for each in self.rubrics)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What a difference does not say."""
+        unread = {each.rubric: each.unread for each in self.rubrics if each.unread}
+        left_out = ", ".join(f"{rubric} {n:,}" for rubric, n in unread.items())
+        return (
+            "The judge's answers are not corrected.",
+            "A difference is not proof of an effect: rows about which something is said may be easier or harder by themselves.",
+            *([f"Rows without a readable text are left out: {left_out}."] if unread else []),
+        )
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return a line for each measure of each rubric."""
+        rows = [
+            {
+                **{"rubric": each.rubric, "answer": each.answer, "measure": words},
+                **{"rows with it": each.yes["n"], "rows without": each.no["n"]},
+                **{"with it": each.yes[key], "without": each.no[key], "difference": each.delta[key]},
+                **{"p": each.p[key], "p (Holm)": each.p_holm[key]},
+            }
+            for each in self.rubrics
+            for key, words in MEASURES.items()
+        ]
+        return (Table("Rows with the answer against the others", tuple(rows), ("difference",)),)
+
+    def figure(self) -> Figure:
+        """Return the differences."""
+        blocks = [
+            (
+                each.rubric,
+                f"{each.yes['n']:,} rows yes, {each.no['n']:,} no",
+                [(words, each.delta[key], each.p_holm[key]) for key, words in MEASURES.items()],
+            )
+            for each in self.rubrics
+        ]
+        return Figure("core.plots.rubric_worth:figure", {"blocks": blocks}, self.sentence)
+
+
+def load_outcomes(db: Cursor, rows: RunRows) -> pd.Series:
+    """Return the outcome of each row of a run, in the order of `rows`: "hit", "miss", or None without a label or a call."""
+    return predictions.list_rows(db, rows.run.id, rows.frame["pair_id"].tolist())["outcome"]
+
+
+def rows_with_answer(readings: pd.DataFrame, answer: str) -> pd.Series:
+    """Return whether at least one text of a row has the answer, by pair_id, for rows with a readable text.
+
+    readings: `store.rubrics.readings`.
+    """
+    read = readings[readings["answer"].fillna("") != ""]
+    has_answer: pd.Series = read["answer"].eq(answer).groupby(read["pair_id"]).any()
+    return has_answer
+
+
+def rubric_worth(
+    rows: RunRows, outcomes: pd.Series, readings: Sequence[tuple[Rubric, pd.DataFrame]], answer: str | None = None
+) -> RubricWorth:
+    """Return what each rubric is worth on a run, in the order given.
+
+    outcomes: of `load_outcomes`. readings: the judge's answers by rubric; answer: what counts as yes,
+    the first of a rubric's answers by default. Raise InputError for a run without labels and for an
+    answer that a rubric does not have.
+    """
+    if not rows.arrays.outcome.labelled.any():
+        raise InputError(
+            f"{rows.run.name}: none of its {len(rows):,} rows has a label, so hits and misses are unknown; expected labels"
+        )
+    hit: Floats = np.full(len(outcomes), np.nan)
+    hit[outcomes.eq("hit")], hit[outcomes.eq("miss")] = 1.0, 0.0
+    groups, measured = [], []
+    for rubric, answers in readings:
+        answered = rows.frame["pair_id"].map(rows_with_answer(answers, rubric.answer_or_first(answer)))
+        yes, no = answered.eq(True).to_numpy(), answered.eq(False).to_numpy()
+        groups.append((int(yes.sum()), int(no.sum())))
+        measured.append(_measure(rows, hit, yes, no))
+    tested = iter(adjusted_p_values([each.change.shown for measures in measured for each in measures.values()]))
+    worth = []
+    for (rubric, _), (n_yes, n_no), measures in zip(readings, groups, measured, strict=True):
+        p = {key: next(tested) for key in measures}
+        worth.append(
+            ArgumentWorth(
+                rubric.name,
+                rubric.answer_or_first(answer),
+                {"n": n_yes, **{key: each.yes.shown for key, each in measures.items()}},
+                {"n": n_no, **{key: each.no.shown for key, each in measures.items()}},
+                len(rows) - n_yes - n_no,
+                {key: each.change.shown for key, each in measures.items()},
+                {key: each.p for key, each in p.items()},
+                {key: each.holm for key, each in p.items()},
+                rubric.unit,
+            )
+        )
+    return RubricWorth(rows.run.name, rows.scored, tuple(worth))
+
+
+def _measure(rows: RunRows, hit: Floats, yes: Bools, no: Bools) -> dict[str, GroupDifference]:
+    de, direction = rows.arrays.tasks()
+    return {
+        "hit_rate": mean_difference(hit, yes, no, rows.pert, rows.gene),
+        "de": contribution_difference(de, rows.cells, yes, no, rows.pert, rows.gene),
+        "dir": contribution_difference(direction, rows.cells, yes, no, rows.pert, rows.gene),
+    }
