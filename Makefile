@@ -19,11 +19,12 @@ test-serve: .venv/dev.ok .venv-serve/ok .venv-train/ok .venv/models.ok
 	OMP_NUM_THREADS=$$(nproc) $(BIN)/python -m pytest --dist loadfile -m 'torch and not soak' tests
 
 # The long tests at full strength: all parts, or `make soak PART=kills`. Each prints its figures and takes up to 30 minutes.
-PART ?= variants $(patsubst soak/test_%.py,%,$(wildcard soak/test_*.py))
+PART ?= variants serve $(patsubst soak/test_%.py,%,$(wildcard soak/test_*.py))
 
 soak: .venv/dev.ok
 	@failed=0; for part in $(PART); do \
-		if [ $$part = variants ]; then set -- -m 'soak or hypothesis' --hypothesis-profile soak tests; else set -- soak/test_$$part.py; fi; \
+		if [ $$part = variants ]; then set -- -m 'soak or hypothesis' --hypothesis-profile soak --ignore tests/serve tests; \
+		elif [ $$part = serve ]; then set -- -m soak tests/serve; else set -- soak/test_$$part.py; fi; \
 		$(BIN)/python -m pytest -n 0 -p no:randomly "$$@" || failed=1; \
 	done; exit $$failed
 

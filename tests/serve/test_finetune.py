@@ -102,6 +102,7 @@ def test_the_command_trains_and_merges(trained: tuple[Workspace, dict[str, Any]]
     assert finetunes.result_of(again) == printed
 
 
+@pytest.mark.soak  # `make soak PART=serve`, after `make test-serve`
 def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
     trained: tuple[Workspace, dict[str, Any]], base: Path, tmp_path: Path
 ) -> None:

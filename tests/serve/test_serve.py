@@ -315,6 +315,7 @@ def _workspace(folder: Path, n: int | None = None) -> Workspace:
     return workspace_of(folder, labelled, [str(pair.label) for pair in labelled], PAIRS[:n])
 
 
+@pytest.mark.soak  # `make soak PART=serve`, after `make test-serve`
 def test_a_run_goes_on_when_one_of_two_servers_is_killed(model: Path, server: Endpoint, tmp_path: Path) -> None:
     """One server begins the run, another joins it, and the first is killed with all its processes."""
     workspace = _workspace(tmp_path)
