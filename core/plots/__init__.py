@@ -18,7 +18,7 @@ ablation_scores   scores of an ablation's arms
 published_differences  published numbers and ours            baseline_scores   simple methods on a benchmark
 volcano           effects of a perturbation on genes         effect_counts     number of genes that perturbations change
 rubric_rates      rates of an answer by role                 rubric_worth      rows with and without an answer
-knockdown         a target's remaining expression
+knockdown         a target's remaining expression    experiment_arms   arms of an experiment against its base
 asked_again       answers about one row, asked again
 attribution       change of answers without each tool
 contamination     scores with hidden or changed gene names

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.base.experiment import Measure
-from core.base.result import Result
+from core.base.result import Result, Table
 from core.features.experiments.result import (
     ArmResult,
     ExperimentResult,
@@ -47,6 +47,18 @@ def experiment(measure: Measure, floor: NoiseFloor | None) -> ExperimentResult:
     return ExperimentResult(*about, n=500, n_labelled=480, contrasts=contrasts, left_out=20, remarks=("A remark.",))
 
 
+def strata() -> ExperimentResult:
+    """A computed idea without a base."""
+    arms = tuple(
+        ArmResult(name, "", 120, "all rows", de=estimate(value, 0.02, (0.0, 1.0)))
+        for name, value in (("least support", 0.55), ("most support", 0.64))
+    )
+    about = ("support_strata", "support_strata", "Is a kNN better with support?", "toy", arms, None, "score", "mean", 0.01)
+    own = "DE 0.550 [0.511, 0.589] with the least support."
+    table = Table("Rows in the graph", ({"rows": "reachable", "share": "12.3%"},))
+    return ExperimentResult(*about, n=240, n_labelled=240, is_computed=True, own_sentence=own, details=(table,))
+
+
 def examples() -> Sequence[Result]:
     floor = NoiseFloor(2, *(estimate(0.004, 0.01) for _ in range(3)), moved=estimate(0.052, 0.01))
-    return experiment("score", floor), experiment("answers", floor), experiment("score", None)
+    return experiment("score", floor), experiment("answers", floor), experiment("score", None), strata()

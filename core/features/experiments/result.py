@@ -159,7 +159,8 @@ class ExperimentResult:
         labelled = "" if self.measure == "answers" else f", {self.n_labelled:,} labelled"
         scored = {arm.scored for arm in self.arms if arm.scored}
         how = f", scored {scored.pop()}" if len(scored) == 1 else ""
-        return f"{self.n:,} rows of {self.dataset}{labelled}{how}"
+        base = [f", against {arm.name}" for arm in self.arms if arm.is_base]
+        return f"{self.n:,} rows of {self.dataset}{labelled}{how}{base[0] if base else ''}"
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -180,10 +181,11 @@ class ExperimentResult:
         return (arms, *([pairs] if self.contrasts else []), *self.details)
 
     def figure(self) -> Figure | None:
-        """Return the arms' changes, or their |Δ| beside asking again."""
-        shown = [arm for arm in self.arms if (arm.moved if self.measure == "answers" else arm.delta(self.metric)) is not None]
-        values = {"arms": tuple(shown), "measure": self.measure, "metric": self.metric, "smallest_effect": self.smallest_effect}
-        return Figure("core.plots.experiment_arms:figure", values, self.verdict) if shown else None
+        """Return the arms' changes or scores, or their |Δ| beside asking again."""
+        drawn = ("moved",) if self.measure == "answers" else ("de", "dir", "mean", "delta_de", "delta_dir", "delta_mean")
+        values = {"arms": self.arms, "measure": self.measure, "metric": self.metric, "smallest_effect": self.smallest_effect}
+        has_any = any(getattr(arm, name) is not None for arm in self.arms for name in drawn)
+        return Figure("core.plots.experiment_arms:figure", values, self.verdict) if has_any else None
 
     def _arm_sentences(self) -> list[str]:
         if not any(arm.is_base for arm in self.arms):

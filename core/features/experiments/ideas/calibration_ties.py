@@ -1,0 +1,107 @@
+"""The effect of recalibration and rounding, and the largest effect of ties on a score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from core.base.result import Table
+from core.features.experiments.ideas.arms import Ranking, Trial
+from core.features.experiments.ideas.idea import RUN, Judged, OnLabels, idea
+from core.features.experiments.ideas.material import Material
+from core.features.experiments.result import ArmResult
+from core.fields.record import setting
+from core.stats.arrays import Bools, Codes, Floats
+from core.stats.calibration import tie_bounds
+from core.stats.scores_and_labels import Scores, Task, scores_from_probabilities, tasks
+from core.texts import number_text
+from core.transfer.labelled_rows import Rows
+
+SIGMOID = "recalibrated (log odds × 0.5)"
+_REMARK = "Arms that break ties use the labels: they bound the gain from better resolution."
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(OnLabels):
+    """The run."""
+
+    run: str = setting("", RUN, kind="run")
+
+
+def _judge(material: Material, chosen: Settings) -> Judged:
+    run = material.labelled_run(chosen.run)
+    outcome, own = run.arrays.outcome, run.scores
+    rounded = {name: partial(np.round, decimals=n) for name, n in (("2 decimals", 2), ("1 decimal", 1))}
+    arms = [
+        Ranking("as it is", (own,)),
+        Ranking(SIGMOID, (_map(own, flatten),), "an increasing function preserves the order"),
+        *(Ranking(f"rounded to {name}", (_map(own, each),), "makes ties") for name, each in rounded.items()),
+        Ranking("ties broken by the labels", (_break(own, outcome.effect, outcome.up),), "the ceiling: not achievable"),
+        Ranking("ties broken against the labels", (_break(own, ~outcome.effect, ~outcome.up),), "the floor"),
+    ]
+    ties = [_ties(name, task, run.cells) for name, task in zip(("DE", "DIR"), tasks(outcome, own), strict=True)]
+    return Judged(
+        Trial(run.labels, Rows(run.pert, run.gene), (run.cells,), run.scored),
+        arms,
+        (_REMARK,),
+        details=(Table("Ties", tuple(ties)),),
+        sentence=partial(_describe, run.run.name, ties[0]),
+    )
+
+
+def _ties(name: str, task: Task, cells: Codes | None) -> dict[str, Any]:
+    inside = None if cells is None else cells[task.rows]
+    bounds = tie_bounds(task.positive[task.rows], task.values[task.rows], inside)
+    return {
+        "score": name,
+        "distinct": bounds.distinct,
+        "tied pairs": bounds.tied_pairs,
+        "floor": bounds.floor,
+        "as it is": bounds.auroc,
+        "ceiling": bounds.ceiling,
+    }
+
+
+def _describe(run: str, ties: Mapping[str, Any], arms: Mapping[str, ArmResult]) -> str:
+    change = arms[SIGMOID].delta("mean")
+    exact = change is None or change.value == 0
+    floor, ceiling = (number_text(ties[end], ".4f") for end in ("floor", "ceiling"))
+    return (
+        f"{run}: recalibration {'keeps every rank, so the score is the same' if exact else 'moved the score, which is a bug'}; "
+        f"DE has {ties['distinct']:,} distinct values, and breaking its ties could move it from {floor} to {ceiling} at most."
+    )
+
+
+def flatten(p: Floats) -> Floats:
+    """Return probabilities with half the log odds."""
+    odds = np.sqrt(p / np.maximum(1 - p, 1e-300))
+    flat: Floats = odds / (1 + odds)
+    return flat
+
+
+def _map(scores: Scores, function: Callable[[Floats], Any]) -> Scores:
+    return scores_from_probabilities(function(scores.p_de), function(scores.p_up))
+
+
+def _break(scores: Scores, effect: Bools, up: Bools) -> Scores:
+    """Return ranks with every tie broken in favour of the flagged rows."""
+    return Scores(rank_with_ties(scores.p_de, effect), rank_with_ties(scores.p_up, up))
+
+
+def rank_with_ties(values: Floats, first: Bools) -> Floats:
+    """Return ranks whose ties are broken in favour of the flagged rows."""
+    return np.where(np.isnan(values), np.nan, np.unique(values, return_inverse=True)[1] + 0.5 * first)
+
+
+KIND = idea(
+    "calibration_ties",
+    "Calibration no-op and tie ceiling",
+    "Can recalibrating a run change its score, and how much do its ties hide?",
+    ("labels", "run"),
+    Settings,
+    _judge,
+)

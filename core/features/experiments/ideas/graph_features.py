@@ -1,0 +1,150 @@
+"""Is a gene reachable from the perturbation in a directed regulatory graph, and with which sign?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+
+from core.base.result import Table
+from core.features.experiments.ideas.arms import Ranking, Trial
+from core.features.experiments.ideas.idea import Judged, OnLabels, idea
+from core.features.experiments.ideas.material import Material
+from core.features.experiments.result import ArmResult
+from core.fields.record import setting
+from core.stats.arrays import Floats
+from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.texts import estimate_text
+
+LITTLE = 0.05  # an AUROC with its whole interval this close to chance says almost nothing
+SIGNED = "kd_up_score"  # ranks DIR, the others DE
+_OTHER_GRAPH = "A file from another graph ranks other rows first, even if both have similar scores (see the correlations)."
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(OnLabels):
+    """How walks count."""
+
+    cut_off: int = setting(4, "The most edges of a walk.", least=1, most=6)
+    damping: float = setting(0.5, "Factor on a walk's weight for each edge.", least=0.0, most=1.0)
+
+
+def walk_features(
+    signs: Mapping[tuple[str, str], int], pert: Sequence[str], gene: Sequence[str], cut_off: int, damping: float
+) -> dict[str, Floats]:
+    """Return features of pairs of symbols in the graph of (regulator, target) → 1, −1 or 0 (unknown sign).
+
+    pert_in_net, gene_in_net; reachable (0 or 1: by a walk of at most `cut_off` edges); recip_dist (1 / edges of the shortest
+    walk, 0 if none); connectivity (Σ over walks of damping^edges); kd_up_score (the same with the product of the signs,
+    reversed, because it predicts an increase after loss of the regulator); pert_outdeg. Symbols outside the graph have zeros.
+    """
+    nodes = {symbol: i for i, symbol in enumerate(sorted({symbol for pair in signs for symbol in pair}))}
+    starts = {symbol: i for i, symbol in enumerate(sorted(set(pert) & set(nodes)))}
+    source, target = (np.array([nodes[pair[side]] for pair in signs], dtype=np.intp) for side in (0, 1))
+    sign = np.fromiter(signs.values(), dtype=np.float64, count=len(signs))
+    n = len(nodes)
+    graph, signed = (csr_array((values, (source, target)), (n, n)) for values in (np.ones(len(sign)), sign))
+    walks = signed_walks = csr_array(
+        (np.ones(len(starts)), (list(starts.values()), [nodes[s] for s in starts])), (len(starts), n)
+    )
+    at = np.array([starts.get(symbol, -1) for symbol in pert]), np.array([nodes.get(symbol, -1) for symbol in gene])
+    distance: Floats = np.full(len(pert), np.inf)
+    total, effect = np.zeros((2, len(pert)))
+    for edges in range(1, cut_off + 1):
+        walks, signed_walks = walks @ graph, signed_walks @ signed
+        n_walks = _entries(walks, *at)
+        distance = np.where((n_walks > 0) & np.isinf(distance), edges, distance)
+        total += damping**edges * n_walks
+        effect += damping**edges * _entries(signed_walks, *at)
+    degree = np.bincount(source, minlength=n)
+    return {
+        "pert_in_net": np.array([symbol in nodes for symbol in pert], dtype=np.float64),
+        "gene_in_net": (at[1] >= 0).astype(np.float64),
+        "reachable": np.isfinite(distance).astype(np.float64),
+        "recip_dist": 1 / distance,
+        "connectivity": total,
+        SIGNED: -effect,
+        "pert_outdeg": np.array([degree[nodes[symbol]] if symbol in nodes else 0 for symbol in pert], dtype=np.float64),
+    }
+
+
+def _entries(matrix: Any, starts: Any, ends: Any) -> Floats:
+    inside = (starts >= 0) & (ends >= 0)
+    entries: Floats = np.zeros(len(inside))
+    entries[inside] = matrix.toarray()[starts[inside], ends[inside]]
+    return entries
+
+
+def _judge(material: Material, chosen: Settings) -> Judged:
+    rows, packs = material.rows, material.packs
+    signs = {**(packs.signalling or {}), **(packs.signs or {})}  # of an edge in both, the sign of the transcription factor
+    names = material.symbols(rows.pert), material.symbols(rows.gene)
+    features = walk_features(signs, *names, chosen.cut_off, chosen.damping)
+    arms = [
+        Ranking(name, (_one_axis(name, features[name]),), "DIR only" if name == SIGNED else "DE only")
+        for name in ("reachable", "recip_dist", "connectivity", "pert_outdeg", SIGNED)
+    ]
+    correlations = []
+    for run in map(material.load_run, (run.id for run in material.external)):
+        scores = material.scores_of(run)
+        arms.append(Ranking(f"file: {run.run.name}", (scores,), "external score", run.run.id))
+        feature = str(run.run.spec.get("de") or run.run.spec.get("dir"))
+        if feature in features:
+            correlations.append({"file": run.run.name, **_correlation(features[feature], scores)})
+    share = f"{features['reachable'].mean():.1%}"
+    inside = {
+        "perturbation in the graph": f"{features['pert_in_net'].mean():.0%}",
+        "gene in the graph": f"{features['gene_in_net'].mean():.0%}",
+        "perturbation regulates": f"{(features['pert_outdeg'] > 0).mean():.0%}",
+        "reachable": share,
+        "within edges": chosen.cut_off,
+    }
+    return Judged(
+        Trial(material.labels, rows, (None,), "all rows"),
+        arms,
+        ("Rows outside the graph score 0 and tie.", *([_OTHER_GRAPH] if correlations else [])),
+        details=(Table("Rows in the graph", (inside,)), *([Table("Files", tuple(correlations))] if correlations else [])),
+        sentence=partial(_describe, share, chosen.cut_off),
+        has_base=False,
+    )
+
+
+def _one_axis(name: str, values: Floats) -> Scores:
+    """Return a feature as the DE score, or the signed feature as the DIR score; the other score is missing."""
+    nothing = np.full(len(values), np.nan)
+    if name == SIGNED:
+        return Scores(nothing, scores_from_probabilities(np.zeros(len(values)), values).p_up)
+    return Scores(scores_from_probabilities(values, nothing).p_de, nothing)
+
+
+def _correlation(own: Floats, scores: Scores) -> dict[str, float]:
+    """Return the number of shared rows, and Spearman's correlation of our feature and a file's column on them."""
+    other = np.where(np.isnan(scores.p_de), scores.p_up, scores.p_de)
+    both = ~np.isnan(other)
+    ranks = pd.DataFrame({"own": own[both], "other": other[both]}).rank()
+    return {"n": int(both.sum()), "spearman": float(ranks["own"].corr(ranks["other"]))}
+
+
+def _describe(share: str, cut_off: int, arms: Mapping[str, ArmResult]) -> str:
+    de, up = arms["connectivity"].de, arms[SIGNED].dir
+    reach = f"{share} of the rows are reachable within {cut_off} edges"
+    if de is None or up is None:
+        return f"{reach}; the labelled rows are too alike for a score."
+    verdict = "says almost nothing" if max(de.shown.high - 0.5, 0.5 - de.shown.low) < LITTLE else "tells something"
+    texts = estimate_text(*de.ends), estimate_text(*up.ends)
+    return f"{reach}; connectivity has DE {texts[0]}, signed propagation DIR {texts[1]}: the graph {verdict} about an effect."
+
+
+KIND = idea(
+    "graph_features",
+    "Network reachability and signed propagation",
+    "Does a directed regulatory graph say which genes a knockdown changes, and in which direction?",
+    ("labels", "signs"),
+    Settings,
+    _judge,
+)

@@ -1,0 +1,101 @@
+"""Saved runs as arms: runs named by a person, or runs that differ in only one option."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.base.experiment import Kind
+from core.errors import InputError, StateError
+from core.features.experiments.ideas.arms import Ranking, Trial
+from core.features.experiments.ideas.idea import Judged, OnLabels, idea
+from core.features.experiments.ideas.material import Material
+from core.fields.record import setting
+from core.scoring.run_scores import RunRows
+from core.stats.scored_rows import combine_codes
+from core.store.runs import Run
+from core.transfer.labelled_rows import Rows
+
+MOST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(OnLabels):
+    """The runs."""
+
+    runs: str = setting("", "Runs to compare, the base first; by default, runs that differ only in this option.", kind="runs")
+
+
+def idea_of_option(name: str, title: str, question: str, option: str, how: str) -> Kind:
+    """Return the idea of runs that differ in one option. how: a command that makes them."""
+    needed = f"two runs on the same labelled rows that differ only in {option}: make them with {how}, or choose two with runs"
+
+    def judge(material: Material, chosen: Settings) -> Judged:
+        runs = material.load_runs(chosen.runs) or [material.load_run(run.id) for run in runs_that_differ(material.runs, option)]
+        if len(runs) < 2:
+            raise StateError(f"experiment {name}: needs {needed}")
+        return _judge_runs(runs, option)
+
+    def lacking(material: Material) -> list[str]:
+        return [] if runs_that_differ(material.runs, option) else [needed]
+
+    return idea(name, title, question, ("labels",), Settings, judge, lacking)
+
+
+def runs_that_differ(runs: Sequence[Run], option: str) -> list[Run]:
+    """Return the largest group of runs with equal specifications except for one option, by its value.
+
+    If two runs have the same value, the older one is used. Return [] if there are no two values.
+    """
+    groups: dict[str, dict[str, Run]] = {}
+    for run in runs:
+        options = run.spec.get("options")
+        if isinstance(options, Mapping) and option in options:
+            rest = {**run.spec, "options": {name: value for name, value in options.items() if name != option}}
+            key = json.dumps(rest, sort_keys=True, default=str)
+            groups.setdefault(key, {}).setdefault(str(options[option]), run)
+    largest = max(groups.values(), key=len, default={})
+    return [run for _, run in sorted(largest.items())] if len(largest) > 1 else []
+
+
+def _judge_runs(runs: Sequence[RunRows], option: str) -> Judged:
+    """Compare runs with the first one, on their common labelled rows, inside the cells of each."""
+    if len(runs) > MOST or len({each.run.id for each in runs}) < len(runs):
+        names = ", ".join(each.run.name for each in runs)
+        raise InputError(f"runs: got {names}; expected 2 to {MOST} runs, each once")
+    shared = _shared_rows(runs)
+    first, cells = shared[0], combine_codes(*(each.cells for each in shared))
+    arms = [
+        Ranking(
+            _title(each, option),
+            (each.scores,),
+            f"{each.run.method}, {int((~each.covered).sum())} stand-ins",
+            each.run.id,
+        )
+        for each in shared
+    ]
+    remark = f"Scored on the {len(first):,} labelled rows that all {len(shared)} runs have."
+    trial = Trial(first.labels, Rows(first.pert, first.gene), (cells,), first.scored)
+    return Judged(trial, arms, (remark,), is_computed=False)
+
+
+def _title(rows: RunRows, option: str) -> str:
+    value = rows.run.spec.get("options", {}).get(option)
+    return rows.run.name if value is None else f"{rows.run.name} ({option} {value or 'of the run'})"
+
+
+def _shared_rows(runs: Sequence[RunRows]) -> list[RunRows]:
+    """Return the common labelled rows of the runs, from each run, in the same order."""
+    labels = runs[0].index.labels
+    shared = sorted(set.intersection(*({int(position) for position in each.positions} for each in runs)))
+    kept = [position for position in shared if labels[position] is not None]
+    if not kept:
+        raise InputError(f"runs: {', '.join(each.run.name for each in runs)} have no labelled row in common")
+    rows = []
+    for each in runs:
+        at = {int(position): i for i, position in enumerate(each.positions)}
+        rows.append(each.take(np.array([at[position] for position in kept], dtype=np.intp)))
+    return rows

@@ -1,0 +1,109 @@
+"""A classifier on [perturbation, gene, their product], compared with the kNN of the same vectors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from core.features.experiments.ideas.arms import Ranking, Trial
+from core.features.experiments.ideas.idea import CUTS_HELP, Judged, OfSpaces, idea
+from core.features.experiments.ideas.material import Material
+from core.features.experiments.ideas.priors import Neighbours, knn_arms, learn_in_folds, make_trial
+from core.fields.record import setting
+from core.stats.arrays import Bools, Floats
+from core.stats.scores_and_labels import Scores
+from core.transfer.similarity import Space
+
+MOST_STEPS = 300
+FEWEST = 20  # fewest labelled rows for fitting a classifier; with fewer, the base rate is used
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(OfSpaces):
+    """The settings of a kNN and of both classifiers."""
+
+    cuts: int = setting(1, CUTS_HELP, least=1, most=10)
+    columns: int = setting(32, "Number of columns of each vector; there are three times as many features.", least=1, most=256)
+    c: float = setting(0.01, "Inverse strength of the logistic regression's penalty.", least=0.000001)
+    hidden: int = setting(32, "Number of units in the hidden layer.", least=1, most=256)
+    epochs: int = setting(10, "Number of epochs.", least=1, most=200)
+
+
+def features_of(spaces: Sequence[Space], material: Material, columns: int) -> Floats:
+    """Return [perturbation, gene, perturbation · gene] of every labelled row, of shape (n_rows, 3 · columns); NaN if not covered.
+
+    A space's first columns are its largest components; several spaces share the columns evenly.
+    """
+    share = max(1, columns // len(spaces))
+    vectors = np.concatenate([_scale(space.columns[:, :share]) for space in spaces], axis=1)
+    pert, gene = vectors[material.rows.pert], vectors[material.rows.gene]
+    features: Floats = np.concatenate((pert, gene, pert * gene), axis=1)
+    return features
+
+
+def _scale(columns: Floats) -> Floats:
+    """Return vectors divided by their mean length, so that spaces have equal weight; symbols without a vector stay NaN."""
+    scaled: Floats = columns / np.nanmean(np.sqrt(np.square(columns).sum(axis=1)))
+    return scaled
+
+
+def predict_cells(trial: Trial, features: Floats, model: Callable[[], Any], n_cuts: int) -> tuple[Scores, ...]:
+    """Return each row's scores from a model fitted on rows outside both of its parts, under each cut.
+
+    model: returns an unfitted classifier of scikit-learn. Rows without features, and cells with too few rows, get base rates.
+    """
+    covered = np.asarray(np.isfinite(features).all(axis=1))
+    return learn_in_folds(trial, n_cuts, partial(_fit_and_predict, model, features, covered))
+
+
+def _fit_and_predict(
+    model: Callable[[], Any], features: Floats, covered: Bools, inside: Bools, seen: Bools, positive: Bools
+) -> Floats:
+    """Return the probabilities of the rows inside a cell, learned from the visible rows; base rates if there are too few."""
+    p: Floats = np.full(int(inside.sum()), positive[seen].mean() if seen.any() else 0.5)
+    known, wanted = seen & covered, inside & covered
+    if known.sum() < FEWEST or positive[known].all() or not positive[known].any() or not wanted.any():
+        return p
+    mean, spread = features[known].mean(axis=0), features[known].std(axis=0) + 1e-9
+    fitted = model()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a fit that stops early warns; the number of steps is a setting
+        fitted.fit((features[known] - mean) / spread, positive[known])
+        p[covered[inside]] = fitted.predict_proba((features[wanted] - mean) / spread)[:, 1]
+    return p
+
+
+def _judge(material: Material, chosen: Settings) -> Judged:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+
+    models: dict[str, Callable[[], Any]] = {
+        "logistic regression": lambda: LogisticRegression(C=chosen.c, max_iter=MOST_STEPS),
+        "network of one hidden layer": lambda: MLPClassifier(
+            (chosen.hidden,), alpha=1.0, max_iter=chosen.epochs, batch_size=256, random_state=0
+        ),
+    }
+    spaces, trial = material.spaces(chosen.spaces), make_trial(material, chosen.cuts)
+    features = features_of(spaces, material, chosen.columns)
+    note = f"{features.shape[1]} features, fitted for each cell"
+    arms = [
+        *knn_arms(material, chosen.cuts, {"kNN of the same vectors": Neighbours(spaces, centre=chosen.centre)}),
+        *(Ranking(name, predict_cells(trial, features, model, chosen.cuts), note) for name, model in models.items()),
+    ]
+    covered = np.isfinite(features).all(axis=1).mean()
+    return Judged(trial, arms, (f"{covered:.0%} of rows have vectors on both axes; the others get base rates.",))
+
+
+KIND = idea(
+    "trained_classifier",
+    "Trained classifier",
+    "Does a classifier on the vectors of perturbation, gene and their product beat a kNN of the same vectors?",
+    ("labels", "space"),
+    Settings,
+    _judge,
+)

@@ -1,0 +1,96 @@
+"""What single ideas compute, on cases small enough to check by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.evidence.packs import Packs, Source
+from core.features.experiments.ideas.agreement_weights import weights_by_agreement
+from core.features.experiments.ideas.arms import Trial
+from core.features.experiments.ideas.calibration_ties import flatten, rank_with_ties
+from core.features.experiments.ideas.functional_neighbours import membership_space, partners_of
+from core.features.experiments.ideas.perturbation_neighbours import network_similarity
+from core.features.experiments.ideas.program_priors import describe_expectations, program_counts
+from core.features.experiments.ideas.trained_classifier import predict_cells
+from core.transfer.fusion import Percentiles, agreement_with_base
+from core.transfer.labelled_rows import rows_of
+from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
+
+EDGES = [("A", "B", 900), ("B", "C", 500), ("C", "Z", 700)]
+
+
+def test_a_space_of_groups_weighs_rare_ones_more_and_covers_their_members_alone() -> None:
+    groups = {"A": ["x", "rare"], "B": ["x", "rare"], "C": ["x"], "D": ["only"], "E": []}
+    space = membership_space("s", {**groups, **{f"G{i}": ["x"] if i < 2 else ["y", "z"] for i in range(12)}},
+                             ["A", "B", "C", "D", "E", *(f"G{i}" for i in range(12))])  # fmt: skip
+    # x, y and z have more than a fifth of the 16 listed genes, "only" a single one: "rare" alone is left, with log(16 / 2).
+    assert space.columns.shape == (17, 1)
+    assert space.columns[:2, 0].tolist() == pytest.approx([np.log(8)] * 2)
+    assert np.isnan(space.columns[2:]).all()
+
+
+def test_partners_are_both_ways_and_a_symbol_is_among_its_own() -> None:
+    packs = Packs(edges=EDGES, sources={"edges": Source("s", "0" * 64)})
+    assert partners_of(packs) == {"A": ["A", "B"], "B": ["B", "A", "C"], "C": ["C", "B", "Z"], "Z": ["Z", "C"]}
+
+
+def test_network_similarities_are_scores_and_cover_who_has_a_partner_here() -> None:
+    similar = network_similarity(EDGES, ("A", "B", "C", "D"))
+    at = np.arange(4)
+    assert similar.block(at, at)[1].tolist() == [0.9, 1.0, 0.5, 0.0]
+    assert similar.covers(at).tolist() == [[True, True, True, False]]
+    assert similar.block(at, at)[3].tolist() == [0.0, 0.0, 0.0, 0.0]
+
+
+def test_expectations_are_held_against_counts() -> None:
+    labels = ["up", "up", "down", "none", "up", "down", "none"]
+    programs = ["cell cycle", "cell cycle", "cell cycle", "cell cycle", "p53 response", "no program", "ribosomal proteins"]
+    counts = program_counts(labels, programs)
+    assert [*counts[0].values()] == ["cell cycle", "down", 4, 2, 1, 1]
+    words = describe_expectations(counts)
+    assert "Cell cycle expected down, 2 up and 1 down: not borne out" in words
+    assert "p53 response expected up, 1 up and 0 down: borne out" in words
+    assert "ribosomal proteins expected down, 0 up and 0 down: no changed row" in words
+    assert describe_expectations([]) == "No target gene belongs to a curated program."
+
+
+@pytest.mark.soak
+def test_a_classifier_never_sees_the_labels_of_a_row_s_own_part() -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    rows = rows_of(np.repeat(np.arange(12), 14), np.tile(np.arange(12, 26), 12))
+    labels = rng.choice(np.array(["up", "down", "none"], dtype=object), len(rows))
+    features = rng.normal(size=(len(rows), 3))
+    features[:5] = np.nan
+    protocol = EvaluationProtocol("folds", 5, 0)
+    parts = parts_of(protocol, rows, rows)
+    assert parts is not None
+    changed = np.where((parts.pert[rows.pert] == 0) | (parts.gene[rows.gene] == 0), "up", labels).astype(object)
+    cells = cells_of(protocol, rows, parts)
+    assert cells is not None
+    before, after = (
+        predict_cells(Trial(each, rows, (cells,), ""), features, LogisticRegression, 1)[0] for each in (labels, changed)
+    )
+    own = (parts.pert[rows.pert] == 0) & (parts.gene[rows.gene] == 0)
+    np.testing.assert_array_equal(before.p_de[own], after.p_de[own])
+    np.testing.assert_array_equal(before.p_up[own], after.p_up[own])
+    assert not np.array_equal(before.p_de[~own], after.p_de[~own])
+
+
+def test_recalibration_keeps_the_order_and_ties_are_broken_as_said() -> None:
+    p = np.array([0.0, 0.2, 0.2, 0.9, 1.0])
+    assert (np.diff(flatten(p)) >= 0).all()
+    assert rank_with_ties(p, np.array([False, False, True, True, False])).tolist() == [0.0, 1.0, 1.5, 2.5, 3.0]
+
+
+def test_weights_follow_agreement_to_one_side_or_the_other() -> None:
+    base, other = np.array([0.2, 0.1, 0.5, 0.3]), np.array([0.2, 0.9, np.nan, 0.5])
+    ranks = Percentiles(np.stack([base, other]), np.stack([base, base]))
+    agreement = agreement_with_base(ranks)
+    assert agreement[0].tolist() == [1.0] * 4
+    assert agreement[1].tolist() == pytest.approx([1.0, 0.6, 1.0, 0.9])  # the mean of both questions, of one where one is missing
+    agreement = np.array([1.0, 0.2, 1.0])
+    assert weights_by_agreement(0.5, agreement, to_base=True).tolist() == pytest.approx([0.5, 0.1, 0.5])
+    assert weights_by_agreement(0.5, agreement, to_base=False).tolist() == pytest.approx([0.5, 0.9, 0.5])
