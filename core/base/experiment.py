@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Measure = Literal["score", "answers"]
 Metric = Literal["de", "dir", "mean"]
+Runs = Mapping[str, Mapping[tuple[int, int], str]]  # arm → (seed of the cut, seed of the calls) → id of its run
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Experiment:
     again, which needs no labels. contrasts: pairs of arms that the verdict speaks of together, and which are therefore compared.
     metric, smallest_effect: those of the decision. hypothesis: for the ledger; None if the question is all. like: two runs that
     differ as an arm from the base, from which a plan takes variances before there are own runs. remarks: caveats of its result.
+    again: the id of a run that the base repeats: the arms are its children, and none is made if what it read has changed.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Experiment:
     hypothesis: Hypothesis | None = None
     like: tuple[str, str] | None = None
     remarks: tuple[str, ...] = ()
+    again: str = ""
 
 
 class ExperimentKind(Protocol):
@@ -96,11 +99,17 @@ class ExperimentKind(Protocol):
     build: Callable[[Workspace, Any], Experiment] | None
     compute: Callable[[Workspace, Any], Result] | None
     missing: Callable[[Workspace, str | None], list[str]]
+    complete: Callable[[Workspace, Experiment, Runs, Any], Any]
+
+
+def _as_it_is(_workspace: Workspace, _experiment: Experiment, _runs: Runs, result: Any) -> Any:
+    return result
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind as a value. missing: what a dataset (None: the workspace's own) lacks for it, in words."""
+    """A kind as a value. missing: what a dataset (None: the workspace's own) lacks for it, in words. complete: adds what the kind
+    itself reads in the finished runs, given arm → (cut, seed) → id of a run, to the result of comparing them."""
 
     name: str
     title: str
@@ -109,3 +118,6 @@ class Kind:
     build: Callable[[Workspace, Any], Experiment] | None = None
     compute: Callable[[Workspace, Any], Result] | None = None
     missing: Callable[[Workspace, str | None], list[str]] = field(default=lambda _workspace, _dataset: [])
+    complete: Callable[[Workspace, Experiment, Runs, Any], Any] = field(
+        default=lambda _workspace, _experiment, _runs, result: result
+    )

@@ -1,0 +1,335 @@
+"""From the runs of an experiment to its result: every arm against the base, paired, and the base against itself asked again.
+
+A replicate is one cut of the folds and one seed. Replicates share their rows, so a row's influences on the scores of the
+replicates are averaged before rows are clustered. The variance between cuts, divided by their number, is added, and so is
+the variance between seeds. A single pair of runs outside folds of the experiment is compared as any two runs are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.base.experiment import Arm, Experiment, Metric, Runs
+from core.base.result import Table
+from core.errors import InputError, StateError
+from core.features.experiments.moved import changes, moved_more, movement, movement_rows
+from core.features.experiments.result import ArmResult, Contrast, ExperimentResult, NoiseFloor, judge_arms, judge_contrasts
+from core.features.experiments.rows import Replicate, RowLoader, take_ids
+from core.methods.base import method_named
+from core.scoring.compare_runs import compare_runs
+from core.scoring.run_scores import RunRows
+from core.stats.arrays import Bools, Floats
+from core.stats.cell_auroc import influence_within_cells
+from core.stats.comparison import Comparison, Difference, difference_of, paired_estimates
+from core.stats.delong import Estimate, widen
+from core.stats.influence import mean_influence
+from core.stats.official_score import row_counts
+from core.stats.scores_and_labels import Scores, outcome_of, shared_rows, tasks
+from core.store.connection import Cursor
+from core.transfer.cuts import variances_between
+from core.transfer.protocols import EvaluationProtocol
+from core.transfer.run_cells import describe_scoring, distinct_protocols, folds_among
+from core.types import Flag
+
+Arms = dict[Replicate, RunRows]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedReplicates:
+    """Two arms under their common replicates, on the same rows, each pair inside the same cells. k: 0 without folds."""
+
+    replicates: tuple[Replicate, ...]
+    a: tuple[RunRows, ...]
+    b: tuple[RunRows, ...]
+    k: int
+
+    @property
+    def scored(self) -> str:
+        """How both are scored."""
+        cuts, seeds = ({replicate[axis] for replicate in self.replicates} for axis in (0, 1))
+        which = f"mean of {len(cuts)} cuts" if len(cuts) > 1 else f"cut {min(cuts)}"
+        where = f"inside {self.k}×{self.k} cells, {which}" if self.k else describe_scoring(self.a[0].protocols)
+        return where + (f", mean of {len(seeds)} seeds" if len(seeds) > 1 else "")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """Arm b against arm a. rows: ids of those that both cover. values: DE and DIR of a and of b in each replicate, of shape
+    (n_replicates, 2 arms, 2 metrics); None of a single pair of runs."""
+
+    comparison: Comparison
+    rows: tuple[str, ...]
+    scored: str
+    replicates: tuple[Replicate, ...] = ()
+    values: Floats | None = None
+
+    def change(self, metric: Metric) -> Estimate:
+        """Return the change in a metric; in the only one that is defined if the mean is not."""
+        parts: list[Estimate] = [getattr(self.comparison, name).change for name in (metric, "de", "dir")]
+        return next((part for part in parts if not math.isnan(part.value)), parts[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArmRows:
+    """The runs of every arm of an experiment, loaded."""
+
+    loader: RowLoader
+    experiment: Experiment
+    made: Runs
+
+    def under(self, arm: str, seeds: Sequence[int]) -> Arms:
+        """Return the rows of an arm under each cut and these seeds. One that no seed changes was made under a single one.
+
+        Raise StateError if a run is missing.
+        """
+        of_arm = self.made.get(arm, {})
+        loaded = {}
+        for cut in self.experiment.cuts:
+            alone = [run for (of_cut, _), run in of_arm.items() if of_cut == cut]
+            for seed in seeds:
+                run = of_arm.get((cut, seed)) or (alone[0] if len(alone) == 1 else "")
+                if not run:
+                    raise StateError(f"arm {arm!r}: no finished run under cut {cut}, seed {seed}; run the experiment again")
+                loaded[cut, seed] = self.loader.rows_of(run)
+        return loaded
+
+    def compare(self, a: str, b: str) -> Compared:
+        """Return arm b against arm a, over the seeds under which either was asked."""
+        asked = {seed for arm in (a, b) for _, seed in self.made.get(arm, {})}
+        seeds = [seed for seed in self.experiment.seeds if seed in asked] or list(self.experiment.seeds[:1])
+        return compare_arms(self.under(a, seeds), self.under(b, seeds), self.experiment.rows, self.experiment.k)
+
+
+def compare_arms(a: Arms, b: Arms, rows: Sequence[str], k: int) -> Compared:
+    """Return arm b against arm a, on the rows that both answered and cover. Raise InputError as `pair_replicates` does."""
+    if k or len(a) > 1:
+        return compare_replicates(pair_replicates(a, b, rows, k))
+    [first], [second] = a.values(), b.values()
+    common = set(first.frame["pair_id"]).intersection(second.frame["pair_id"])
+    ids = _common_ids(rows, common)
+    result = compare_runs(take_ids(first, ids), take_ids(second, ids))
+    return Compared(result.covered, tuple(result.pair.a.frame["pair_id"]), result.scored)
+
+
+def pair_replicates(a: Arms, b: Arms, rows: Sequence[str], k: int) -> PairedReplicates:
+    """Return the replicates of two arms on the rows that all of their runs cover, inside the cells of each replicate's cut.
+
+    Raise InputError for a run made under other folds, and without a common row.
+    """
+    replicates = tuple(sorted(a.keys() & b.keys()))
+    every = [arm[replicate] for arm in (a, b) for replicate in replicates]
+    ids = _common_ids(rows, set(rows).intersection(*(one.frame["pair_id"] for one in every)))
+    shared = () if k else distinct_protocols([protocol for one in every for protocol in one.protocols])
+    lined = [
+        [_line_up(arm[one], ids, (EvaluationProtocol("folds", k, one[0]),) if k else shared) for one in replicates]
+        for arm in (a, b)
+    ]
+    covered = np.all([one.covered for arm in lined for one in arm], axis=0)
+    if not covered.any():
+        raise InputError("experiment: two arms have no row in common that both cover; expected some")
+    first, second = (tuple(one.take(covered) for one in arm) for arm in lined)
+    return PairedReplicates(replicates, first, second, k)
+
+
+def _common_ids(rows: Sequence[str], common: set[str]) -> list[str]:
+    ids = [pair_id for pair_id in rows if pair_id in common]
+    if not ids:
+        raise InputError("experiment: two arms have none of its rows in common, expected some")
+    return ids
+
+
+def _line_up(rows: RunRows, ids: Sequence[str], protocols: tuple[EvaluationProtocol, ...]) -> RunRows:
+    """Return the rows of these ids, in this order, inside the cells of these protocols."""
+    cut = next(iter(folds_among(protocols)), None)
+    others = [protocol for protocol in folds_among(rows.protocols) if protocol not in protocols]
+    if others and cut is not None:
+        raise InputError(
+            f"{rows.run.name}: made under {others[0].k}×{others[0].k} folds, cut {others[0].seed}, expected "
+            f"{cut.k}×{cut.k} and cut {cut.seed}. Give its base and its kNN, so that it is computed for each cut"
+        )
+    if any(protocol.kind == "loo" for protocol in rows.protocols):
+        raise InputError(f"{rows.run.name}: made by leave-one-out, expected a run that saw no label or was made under folds")
+    chosen = take_ids(rows, ids)
+    return chosen.under(distinct_protocols((*chosen.protocols, *protocols)))
+
+
+def compare_replicates(pair: PairedReplicates) -> Compared:
+    """Return the paired differences b - a, the mean over replicates."""
+    outcome = outcome_of(pair.a[0].labels)
+    perts, genes = pair.a[0].pert, pair.a[0].gene
+    influences = []
+    for a, b in zip(pair.a, pair.b, strict=True):
+        first, second = shared_rows(directed_scores(a), directed_scores(b))
+        influences.append(influence_within_cells([*tasks(outcome, first), *tasks(outcome, second)], a.cells))
+    values = np.stack([influence.values[:, 0].reshape(2, 2) for influence in influences])
+    parts = [difference_of(*three) for three in paired_estimates(mean_influence(influences), perts, genes)]
+    noise = [replicate_noise(values[:, arm], pair.replicates) for arm in (0, 1)]
+    of_change = replicate_noise(values[:, 1] - values[:, 0], pair.replicates)
+    widened = [_widen(part, *variances) for part, *variances in zip(parts, *noise, of_change, strict=True)]
+    comparison = Comparison(*row_counts(outcome, len(outcome.labelled)), *widened)
+    return Compared(comparison, tuple(pair.a[0].frame["pair_id"]), pair.scored, pair.replicates, values)
+
+
+def directed_scores(rows: RunRows) -> Scores:
+    """Return the scores of rows, with p_up missing if the method gave no direction."""
+    undirected = np.fromiter((Flag.UNCOVERED_DIR in flags for flags in rows.frame["flags"]), dtype=np.bool_, count=len(rows))
+    return Scores(rows.scores.p_de, np.where(undirected, np.nan, rows.scores.p_up))
+
+
+def replicate_noise(values: Floats, replicates: Sequence[Replicate]) -> Floats:
+    """Return the variance from cuts and seeds in the mean of DE, of DIR and of their mean, of shape (3,).
+
+    values: of shape (n_replicates, 2).
+    """
+    noise = np.zeros(3)
+    for axis in (0, 1):
+        by_level = mean_by_level(values, [replicate[axis] for replicate in replicates])
+        noise += variances_between(by_level) / len(by_level)
+    return noise
+
+
+def mean_by_level(values: Floats, levels: Sequence[int]) -> Floats:
+    """Return the mean of the rows of each level, of shape (n_levels, n_columns)."""
+    codes = np.unique(levels, return_inverse=True)[1]
+    return np.stack([values[codes == code].mean(axis=0) for code in range(codes.max() + 1)])
+
+
+def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Difference:
+    a, b = widen(part.a, of_a), widen(part.b, of_b)
+    return difference_of(a, b, widen(part.change, of_change, (-1.0, 1.0)))
+
+
+def result_of_runs(db: Cursor, kind: str, experiment: Experiment, made: Runs) -> ExperimentResult:
+    """Return the result of an experiment whose runs are all done. Raise StateError if the run of an arm is missing."""
+    arms = ArmRows(RowLoader(db, experiment.dataset), experiment, made)
+    results, left, details = (_by_answers if experiment.measure == "answers" else _by_scores)(arms)
+    n = len(experiment.rows) - left
+    return ExperimentResult(
+        kind,
+        experiment.name,
+        experiment.question,
+        arms.loader.dataset.name,
+        judge_arms(results, experiment.metric, experiment.smallest_effect),
+        _noise_floor(arms),
+        experiment.measure,
+        experiment.metric,
+        experiment.smallest_effect,
+        n,
+        n_labelled=arms.compare(experiment.base.name, experiment.base.name).comparison.n_labelled,
+        contrasts=_contrasts(arms),
+        left_out=left,
+        tokens=arms.loader.tokens(made),
+        remarks=experiment.remarks,
+        details=details,
+        is_computed=not any(map(asks_model, (experiment.base, *experiment.arms))),
+    )
+
+
+def asks_model(arm: Arm) -> bool:
+    """Return whether an arm is made by asking a model, so that asking it again can change it."""
+    return arm.request is not None and method_named(arm.request.method).needs_model
+
+
+def _by_scores(arms: ArmRows) -> tuple[list[ArmResult], int, tuple[Table, ...]]:
+    """Return the arms by their scores, and the number of rows without an answer in one of them."""
+    base = arms.experiment.base
+    own = arms.compare(base.name, base.name)
+    compared = {arm: arms.compare(base.name, arm.name) for arm in arms.experiment.arms}
+    common = set(own.rows).intersection(*(one.rows for one in compared.values()))
+    results = [_result(arms, base, own), *(_result(arms, arm, one) for arm, one in compared.items())]
+    return results, len(arms.experiment.rows) - len(common), ()
+
+
+def _by_answers(arms: ArmRows) -> tuple[list[ArmResult], int, tuple[Table, ...]]:
+    """Return the arms by |Δ|, the number of rows that asking again leaves unread, and |Δ| of each answer."""
+    answers = _answers(arms)
+    base, again = arms.experiment.base, answers.again
+    read = ~np.isnan(changes(answers.first, again)[0])
+    moved = {arm: moved_more(answers.first, again, answers.of_arms[arm.name]) for arm in arms.experiment.arms}
+    results = [_result(arms, base, _compare_read(arms, again, again, read))]
+    for arm, one in moved.items():
+        scored = _result(arms, arm, _compare_read(arms, again, answers.of_arms[arm.name], one.read))
+        results.append(replace(scored, moved=one.movement.both, floor=one.floor.both, test=one.test))
+    apart = Table("|Δ| of each answer", movement_rows({arm.name: one for arm, one in moved.items()}))
+    return results, len(arms.experiment.rows) - int(read.sum()), (apart,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Answers:
+    """The rows of all runs that |Δ| needs, on the rows that all of them have."""
+
+    first: RunRows
+    again: list[RunRows]
+    of_arms: dict[str, list[RunRows]]
+
+
+def _answers(arms: ArmRows) -> _Answers:
+    experiment = arms.experiment
+    first_seed, seeds = _first_and_again(experiment)
+    loaded = {arm.name: list(arms.under(arm.name, seeds).values()) for arm in (experiment.base, *experiment.arms)}
+    [first] = arms.under(experiment.base.name, [first_seed]).values()
+    every = [first, *(rows for runs in loaded.values() for rows in runs)]
+    ids = _common_ids(experiment.rows, set(experiment.rows).intersection(*(rows.frame["pair_id"] for rows in every)))
+    lined = {name: [take_ids(rows, ids) for rows in runs] for name, runs in loaded.items()}
+    return _Answers(take_ids(first, ids), lined.pop(experiment.base.name), lined)
+
+
+def _first_and_again(experiment: Experiment) -> tuple[int, Sequence[int]]:
+    """Return the seed of the base's first answers, and those under which it is asked again.
+
+    |Δ| of arms is measured from the base under the first of `noise_seeds`: both it and the arms are asked under `seeds`.
+    """
+    if experiment.measure == "answers":
+        return experiment.noise_seeds[0], experiment.seeds
+    return experiment.seeds[0], experiment.noise_seeds
+
+
+def _compare_read(arms: ArmRows, a: Sequence[RunRows], b: Sequence[RunRows], read: Bools) -> Compared:
+    """Return DE and DIR of b against a on the rows whose answers could be read."""
+    replicates = tuple((arms.experiment.cuts[0], seed) for seed in arms.experiment.seeds)
+    first, second = (tuple(rows.take(read) for rows in side) for side in (a, b))
+    return compare_replicates(PairedReplicates(replicates, first, second, 0))
+
+
+def _result(arms: ArmRows, arm: Arm, compared: Compared) -> ArmResult:
+    parts = {name: getattr(compared.comparison, name) for name in ("de", "dir", "mean")}
+    is_base = arm is arms.experiment.base
+    change = {} if is_base else {f"delta_{name}": part.change for name, part in parts.items()}
+    return ArmResult(
+        arm.name,
+        arm.change,
+        len(compared.rows),
+        compared.scored,
+        **{name: part.b for name, part in parts.items()},
+        **change,
+        runs=tuple(arms.made[arm.name].values()),
+        note=arm.note,
+        is_base=is_base,
+    )
+
+
+def _contrasts(arms: ArmRows) -> tuple[Contrast, ...]:
+    metric = arms.experiment.metric
+    return judge_contrasts([(a, b, arms.compare(b, a).change(metric)) for a, b in arms.experiment.contrasts])
+
+
+def _noise_floor(arms: ArmRows) -> NoiseFloor | None:
+    """Return how much asking the base again changes; None where it was not asked again."""
+    experiment = arms.experiment
+    if not experiment.noise_seeds:
+        return None
+    base = experiment.base.name
+    first_seed, seeds = _first_and_again(experiment)
+    again = arms.under(base, seeds)
+    first = {(cut, seed): arms.under(base, [first_seed])[cut, first_seed] for cut, seed in again}
+    compared = compare_arms(first, again, experiment.rows, experiment.k)
+    changed = {f"delta_{name}": getattr(compared.comparison, name).change for name in ("de", "dir", "mean")}
+    labelled = {name: change for name, change in changed.items() if not math.isnan(change.value)}
+    cut = experiment.cuts[0]
+    lined = [take_ids(rows, compared.rows) for (of_cut, _), rows in again.items() if of_cut == cut]
+    origin = take_ids(first[cut, seeds[0]], compared.rows)
+    return NoiseFloor(1 + len(seeds), **labelled, moved=movement(origin, *changes(origin, lined)).both)

@@ -1,0 +1,309 @@
+"""From an experiment to its runs: planned, made one after the other, here or in a process apart, and then judged.
+
+Every arm is a run, so that it has traces, a journal and can be resumed. A run is found by its specification, so that nothing is
+asked twice: an experiment that was killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from core.actions import jobs, launch
+from core.actions import runs as run_actions
+from core.actions.studies import Progress, server_of
+from core.actions.workspace import Workspace
+from core.base.experiment import Experiment, ExperimentKind, Runs
+from core.engine.request import Expectation, expect, expected_calls
+from core.errors import DeskError, InputError, NotFound, StateError
+from core.features.experiments.arms import ArmRuns, PlannedRun, refuse_meeting_seeds
+from core.features.experiments.compare import result_of_runs
+from core.features.experiments.registry import kind_named
+from core.features.experiments.result import ExperimentResult
+from core.fields.record import make, values_of, values_with_effect
+from core.hashes import KEY_DIGITS, sha256_of
+from core.jobs.folder import JobFolder
+from core.jobs.work import Reporter, work_on
+from core.log import LOGGER
+from core.methods.base import method_named
+from core.store import notes, runs
+from core.texts import list_known
+
+PAGE = "experiments"  # of the presets that experiments are saved as
+JOB = "experiment"  # the kind of their jobs
+_LONGEST_NAME = 100  # of an experiment in the names of its runs
+
+
+@dataclass(frozen=True, slots=True)
+class SavedExperiment:
+    """An experiment that was started here. key: of its kind, settings and rows. values: the settings of its kind, as plain data.
+
+    runs: arm → (seed of the cut, seed of the calls, id of the run), "" where the id is not known yet.
+    """
+
+    kind: str
+    name: str
+    key: str
+    values: Mapping[str, Any]
+    dataset: str
+    rows: tuple[str, ...]
+    runs: Mapping[str, tuple[tuple[int, int, str], ...]]
+
+    @property
+    def made(self) -> Runs:
+        """Arm → replicate → id of its run."""
+        return {arm: {(cut, seed): run for cut, seed, run in of_arm if run} for arm, of_arm in self.runs.items()}
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of its runs, "" where one is not known yet."""
+        return [run for of_arm in self.runs.values() for *_, run in of_arm]
+
+    @property
+    def job_name(self) -> str:
+        """The name of the job that makes its runs."""
+        return f"{self.name[:_LONGEST_NAME]} ({self.key})"
+
+    def is_done(self, states: Mapping[str, str]) -> bool:
+        """Return whether every run is done. states: run id → status."""
+        return all(states.get(run) == "done" for run in self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentPlan:
+    """What an experiment will make. runs: in the order of making. cost: of those that are not done yet."""
+
+    saved: SavedExperiment
+    experiment: Experiment
+    runs: tuple[PlannedRun, ...]
+    cost: Expectation
+
+    @property
+    def left(self) -> int:
+        """How many runs are not done yet."""
+        return sum(not run.is_done for run in self.runs)
+
+
+def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
+    """Return what an experiment will make and cost, without starting anything or contacting a server.
+
+    settings: of the kind's own record. Raise NotFound, InputError, and StateError where a run cannot be asked again.
+    """
+    built = kind_named(kind)
+    experiment = _build(built, workspace, settings)
+    _refuse_impossible(experiment)
+    key = _key_of(kind, settings, experiment.rows)
+    arms = ArmRuns(workspace, experiment, key, start=False)
+    planned = tuple(arms.plan(arm, cut, seed) for arm, cut, seed in arms.replicates())
+    values = json.loads(json.dumps(values_of(settings), default=str))
+    saved = SavedExperiment(kind, experiment.name, key, values, experiment.dataset, experiment.rows, _runs_of(planned))
+    return ExperimentPlan(_with_known_ids(workspace, saved), experiment, planned, _cost_of(workspace, planned))
+
+
+def run(workspace: Workspace, planned: ExperimentPlan, progress: Progress | None = None) -> SavedExperiment:
+    """Make every missing run in this process, and return the experiment; killed, the same goes on.
+
+    Its entry in the ledger stands before its first run, and gets its result after the last.
+    """
+    _save(workspace, planned.saved)
+    with work_on(job_of(workspace, planned.saved), JOB) as reporter:
+        return _make(workspace, planned, reporter, progress)
+
+
+def start_apart(workspace: Workspace, planned: ExperimentPlan) -> None:
+    """Make the missing runs in a process that outlives this one; one that is running is left alone."""
+    from core.actions import job_control  # which knows the kinds of jobs, of features too
+
+    _save(workspace, planned.saved)
+    job_control.start(workspace, JOB, planned.saved.job_name, {"key": planned.saved.key})
+
+
+def resume(workspace: Workspace, saved: SavedExperiment) -> None:
+    """Go on with an experiment in a process apart, on the server that one of its runs got since it was started."""
+    start_apart(workspace, plan_again(workspace, saved))
+
+
+def work(workspace: Workspace, key: str, reporter: Reporter) -> SavedExperiment:
+    """Make the missing runs of a saved experiment in this process, which is that of its job."""
+    return _make(workspace, plan_again(workspace, find_saved(workspace, key)), reporter, None)
+
+
+def plan_again(workspace: Workspace, saved: SavedExperiment) -> ExperimentPlan:
+    """Return the plan of a saved experiment as it goes on: on its rows, by the server that one of its runs got since."""
+    settings = _settings_of(saved)
+    since = jobs.find_about(job_of(workspace, saved)).get("started_at", 0.0)
+    server = server_of(workspace, filter(None, saved.ids), since=since)
+    here = {each.name for each in fields(settings)}
+    return plan(workspace, saved.kind, replace(settings, **{name: value for name, value in server.items() if name in here}))
+
+
+def list_saved(workspace: Workspace) -> list[SavedExperiment]:
+    """Return every experiment that was started here; without those whose record cannot be read."""
+    listed = []
+    for key, values in _presets(workspace).items():
+        try:
+            listed.append(_read_saved(values))
+        except (KeyError, TypeError, ValueError, AttributeError, DeskError) as error:
+            LOGGER.warning("experiment %r: cannot be read (%r), left out", key, error)
+    return listed
+
+
+def find_saved(workspace: Workspace, name: str) -> SavedExperiment:
+    """Return the experiment of a key or name. Raise NotFound, and InputError for a name that several have."""
+    presets = _presets(workspace)
+    if name in presets:
+        return _read_saved(presets[name])
+    known = list_saved(workspace)
+    named = [saved for saved in known if saved.name == name]
+    if not named:
+        raise NotFound(f"experiment {name!r}: not in this workspace, {list_known(name, [saved.name for saved in known])}")
+    if len(named) > 1:
+        raise InputError(f"experiment {name!r}: {len(named)} have this name, expected one of {', '.join(s.key for s in named)}")
+    return named[0]
+
+
+def delete_saved(workspace: Workspace, saved: SavedExperiment) -> None:
+    """Forget an experiment; its runs stay."""
+    run_actions.delete_preset(workspace, PAGE, saved.key)
+
+
+def result_of(workspace: Workspace, saved: SavedExperiment) -> ExperimentResult:
+    """Return the result of an experiment. Raise StateError, with what is missing, while a run of it is not done."""
+    _refuse_unfinished(workspace, saved)
+    kind = kind_named(saved.kind)
+    experiment = experiment_of(workspace, saved)
+    with workspace.store.read() as db:
+        result = result_of_runs(db, saved.kind, experiment, saved.made)
+    completed: ExperimentResult = kind.complete(workspace, experiment, saved.made, result)
+    return completed
+
+
+def experiment_of(workspace: Workspace, saved: SavedExperiment) -> Experiment:
+    """Return the experiment that was saved, on its rows."""
+    return replace(_build(kind_named(saved.kind), workspace, _settings_of(saved)), rows=saved.rows)
+
+
+def job_of(workspace: Workspace, saved: SavedExperiment) -> JobFolder:
+    """Return the folder of the job that makes the runs, here or apart."""
+    from core.actions.job_control import key_of
+
+    return jobs.folder_of(workspace, JOB, key_of(saved.job_name))
+
+
+def _refuse_unfinished(workspace: Workspace, saved: SavedExperiment) -> None:
+    with workspace.store.read() as db:
+        states = runs.statuses(db)
+    left = [
+        f"{arm}, cut {cut}, seed {seed}"
+        for arm, of_arm in saved.runs.items()
+        for cut, seed, run in of_arm
+        if states.get(run) != "done"
+    ]
+    if left:
+        total = len(saved.ids)
+        raise StateError(f"experiment {saved.name!r}: {len(left)} of {total} runs are missing, such as {left[0]}; resume it")
+
+
+def _build(kind: ExperimentKind, workspace: Workspace, settings: Any) -> Experiment:
+    if kind.build is None:
+        raise InputError(f"experiment {kind.name!r}: is computed and makes no run, expected a kind with arms")
+    return kind.build(workspace, settings)
+
+
+def _refuse_impossible(experiment: Experiment) -> None:
+    names = [experiment.base.name, *(arm.name for arm in experiment.arms)]
+    if len(set(names)) < len(names):
+        raise InputError(f"experiment {experiment.name!r}: two arms have one name, expected different names")
+    if not experiment.rows:
+        raise InputError(f"experiment {experiment.name!r}: no rows, expected at least one")
+    if experiment.measure == "answers" and (len(experiment.cuts) > 1 or not experiment.noise_seeds):
+        raise InputError(f"experiment {experiment.name!r}: |Δ| needs the base asked again, under a single cut")
+    for arm in (experiment.base, *experiment.arms):
+        refuse_meeting_seeds(arm, (*experiment.seeds, *(experiment.noise_seeds if arm is experiment.base else ())))
+
+
+def _key_of(kind: str, settings: Any, rows: tuple[str, ...]) -> str:
+    values = {name: value for name, value in values_with_effect(settings).items() if name != "rows"}
+    return sha256_of(json.dumps([kind, values, *rows], sort_keys=True, default=str))[:KEY_DIGITS]
+
+
+def _settings_of(saved: SavedExperiment) -> Any:
+    """Return the settings of a saved experiment, with the ids of its rows if its kind has a setting `rows`."""
+    settings: Any = make(kind_named(saved.kind).settings, saved.values)
+    return replace(settings, rows=saved.rows) if any(each.name == "rows" for each in fields(settings)) else settings
+
+
+def _presets(workspace: Workspace) -> Mapping[str, Mapping[str, Any]]:
+    with workspace.store.read() as db:
+        return notes.presets_of_page(db, PAGE)
+
+
+def _read_saved(values: Mapping[str, Any]) -> SavedExperiment:
+    made = {arm: tuple((cut, seed, run) for cut, seed, run in of_arm) for arm, of_arm in values["runs"].items()}
+    return SavedExperiment(**{**values, "rows": tuple(values["rows"]), "runs": made})
+
+
+def _save(workspace: Workspace, saved: SavedExperiment) -> None:
+    workspace.refuse_if_read_only(JOB, saved.name)
+    presets = _presets(workspace)
+    if saved.key not in presets or _read_saved(presets[saved.key]) != saved:
+        values = {each.name: getattr(saved, each.name) for each in fields(saved)}
+        run_actions.save_preset(workspace, PAGE, saved.key, json.loads(json.dumps(values)))
+
+
+def _with_known_ids(workspace: Workspace, saved: SavedExperiment) -> SavedExperiment:
+    """Return an experiment with the ids that were saved of runs whose specification cannot be resolved now."""
+    before = _presets(workspace).get(saved.key)
+    if before is None:
+        return saved
+    known = _read_saved(before).made
+    filled = {
+        arm: tuple((cut, seed, run or known.get(arm, {}).get((cut, seed), "")) for cut, seed, run in of_arm)
+        for arm, of_arm in saved.runs.items()
+    }
+    return replace(saved, runs=filled)
+
+
+def _runs_of(planned: Iterable[PlannedRun]) -> dict[str, tuple[tuple[int, int, str], ...]]:
+    made: dict[str, tuple[tuple[int, int, str], ...]] = {}
+    for one in planned:
+        made[one.arm] = (*made.get(one.arm, ()), (one.cut, one.seed, one.run))
+    return made
+
+
+def _make(workspace: Workspace, planned: ExperimentPlan, reporter: Reporter, progress: Progress | None) -> SavedExperiment:
+    arms = ArmRuns(workspace, planned.experiment, planned.saved.key, start=True, say=lambda why: reporter.update(what=why))
+    done = []
+    for i, one in enumerate(planned.runs):
+        what = one.arm if one.request is None else launch.name_of(one.request)
+        reporter.report(i / len(planned.runs), what)
+        if progress is not None:
+            progress(what, i, len(planned.runs))
+        made = arms.run_of(arms.arm(one.arm), one.cut, one.seed)
+        assert made is not None, what
+        done.append(replace(one, run=made.id, is_done=True))
+    saved = replace(planned.saved, runs=_runs_of(done))
+    _save(workspace, saved)
+    return saved
+
+
+def _cost_of(workspace: Workspace, planned: Iterable[PlannedRun]) -> Expectation:
+    """Return the cost of the runs that are not done yet, by what calls of their methods took before."""
+    total = Expectation(0, 0.0, 0.0, 0.0, 0.0)
+    for request, spec in ((one.request, one.spec) for one in planned if not one.is_done):
+        if request is None or not method_named(request.method).needs_model:
+            continue
+        chosen = request.options if spec is None else spec.options
+        calls = expected_calls(method_named(request.method), chosen, len(request.rows))
+        rate = launch.rate_of(workspace, request.method, request.model or "")
+        price = launch.price_of(workspace, request.endpoint, request.model or "")
+        total = _add(total, expect(calls, request.concurrency, rate, price))
+    return total
+
+
+def _add(a: Expectation, b: Expectation) -> Expectation:
+    names = ("prompt_tokens", "completion_tokens", "seconds", "money")
+    pairs = {name: (getattr(a, name), getattr(b, name)) for name in names}
+    return Expectation(a.calls + b.calls, **{name: None if None in pair else sum(pair) for name, pair in pairs.items()})

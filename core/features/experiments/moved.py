@@ -1,0 +1,98 @@
+"""How far answers move, which needs no labels: |Δ| of an arm against |Δ| of asking the base again, by a sign-flip test.
+
+Let y be a row's first answer, b_r that of the base when asked again under seed r, and w_r that of an arm under seed r. For a row,
+|Δ| of the arm is the mean over seeds of |w_r - y|, and |Δ| of asking again is the mean of |b_r - y|. If the arm's change does not
+matter, w_r and b_r can be exchanged for all seeds of a row together, which flips the sign of the difference of the two. So the
+test is exact. It is one-sided, because "moved" means "moved more than asking again".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.features.experiments.rows import read_answers
+from core.scoring.run_scores import RunRows
+from core.stats.arrays import Bools, Floats
+from core.stats.clustered_mean import means_within
+from core.stats.delong import Estimate
+from core.stats.sign_flips import SignFlips, sign_flip_test
+
+ANSWERS = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
+_FLIP_SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """The mean absolute change of answers over rows. both: of P(DE) and P(up | DE), their mean. None without a readable row."""
+
+    both: Estimate | None
+    de: Estimate | None
+    up: Estimate | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moved:
+    """An arm's movement and that of asking again, on the same rows. read: flags of rows with all answers readable."""
+
+    movement: Movement
+    floor: Movement
+    test: SignFlips
+    read: Bools
+
+
+def moved_more(first: RunRows, again: Sequence[RunRows], arm: Sequence[RunRows]) -> Moved:
+    """Return how far an arm moves the answers. first, again: of the base; all on the same rows in the same order.
+
+    Only rows with all answers readable count, so the choice of rows does not depend on the side of an answer.
+    """
+    sides = [changes(first, others) for others in (again, arm)]
+    unread, undirected = (np.isnan(np.sum(both, axis=0)) for both in zip(*sides, strict=True))
+    (again_de, again_up), (de, up) = (
+        (np.where(unread, np.nan, of_de), np.where(unread | undirected, np.nan, of_up)) for of_de, of_up in sides
+    )
+    read = ~unread
+    differences = _of_both(de - again_de, up - again_up)[read]
+    test = sign_flip_test(differences, first.pert[read], np.random.default_rng(_FLIP_SEED))
+    return Moved(movement(first, de, up), movement(first, again_de, again_up), test, read)
+
+
+def changes(first: RunRows, others: Sequence[RunRows]) -> tuple[Floats, Floats]:
+    """Return the mean over runs of |ΔP(DE)| and of |ΔP(up | DE)| of each row; NaN if an answer was unreadable."""
+    every = [first, *others]
+    de, up = (np.stack([read_answers(rows, column) for rows in every]) for column in ANSWERS.values())
+    return np.abs(de[1:] - de[0]).mean(axis=0), np.abs(up[1:] - up[0]).mean(axis=0)
+
+
+def movement(rows: RunRows, de: Floats, up: Floats) -> Movement:
+    """Return the movement of answers, as means over rows. de, up: |Δ| of each row, NaN if unknown."""
+    return Movement(*(_mean(values, rows) for values in (_of_both(de, up), de, up)))
+
+
+def _of_both(de: Floats, up: Floats) -> Floats:
+    """Return |Δ| of each row: the mean of both, or that of P(DE) if no direction was readable."""
+    return np.where(np.isnan(up), de, (de + up) / 2)
+
+
+def _mean(values: Floats, rows: RunRows) -> Estimate | None:
+    read = ~np.isnan(values)
+    if not read.any():
+        return None
+    perts, genes = (np.unique(codes[read], return_inverse=True)[1] for codes in (rows.pert, rows.gene))
+    return means_within(values[read], np.zeros(len(perts), dtype=np.intp), perts, genes)[0]
+
+
+def movement_rows(moved: Mapping[str, Moved]) -> tuple[dict[str, object], ...]:
+    """Return a table of the two answers apart: what each arm moves, and what asking again does."""
+    return tuple(
+        {
+            "arm": name,
+            "|Δ| of P(DE)": one.movement.de,
+            "asked again, P(DE)": one.floor.de,
+            "|Δ| of P(up | DE)": one.movement.up,
+            "asked again, P(up | DE)": one.floor.up,
+        }
+        for name, one in moved.items()
+    )
