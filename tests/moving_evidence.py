@@ -6,11 +6,13 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.actions import attribution, launch
-from core.actions.attribution import AttributionRequest
+from core.actions import launch
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
-from core.experiments.attribution import Attribution, report_attribution
+from core.features.experiments import engine
+from core.features.experiments.engine import SavedExperiment
+from core.features.experiments.kinds.tools import ToolsSettings
+from core.features.experiments.result import ExperimentResult
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script, ScriptedPrompt, find_genes, write_reply
 
@@ -36,14 +38,15 @@ def answer_moved_by(tool: str, effect: float, noise: float) -> Callable[[Scripte
 
 @dataclass(frozen=True)
 class Asked:
-    """An attribution that was carried out, and how many chat requests it took."""
+    """An experiment that was carried out, its result, and how many chat requests it took."""
 
-    found: Attribution
+    saved: SavedExperiment
+    result: ExperimentResult
     requests: int
 
 
-def debate_and_attribute(workspace: Workspace, rows: str, seed: int, repeats: int = 3) -> Asked:
-    """Judges the rows of a screen on a server of this seed, and attributes the verdicts to their evidence."""
+def leave_tools_out(workspace: Workspace, rows: str, seed: int, repeats: int = 3) -> Asked:
+    """Judges the rows of a screen on a server of this seed, and asks again without each tool."""
     script = Script(seed=seed, answer=answer_moved_by(MOVES, effect=15, noise=8))
     with scripted_server.serving(script) as address:
         options = {"rounds": 0, "tools": ",".join(TOOLS)}
@@ -53,8 +56,7 @@ def debate_and_attribute(workspace: Workspace, rows: str, seed: int, repeats: in
         run = launch.start(workspace, asked)
         assert run.status == "done"
         before = scripted_server.request_counts(address)["/v1/chat/completions"]
-        plan = attribution.plan_attribution(workspace, AttributionRequest(run.name, "", (), repeats, address))
-        saved = attribution.run_attribution(workspace, plan)
+        settings = ToolsSettings(run=run.name, repeats=repeats, endpoint=address)
+        saved = engine.run(workspace, engine.plan(workspace, "tools", settings))
         after = scripted_server.request_counts(address)["/v1/chat/completions"]
-    with workspace.store.read() as db:
-        return Asked(report_attribution(db, saved.spec, saved.runs), after - before)
+    return Asked(saved, engine.result_of(workspace, saved), after - before)

@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from core.actions import contamination, launch
-from core.actions.contamination import ContaminationRequest
+from core.actions import launch
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
-from core.experiments.contamination import Contamination, report_contamination
+from core.features.experiments import engine
+from core.features.experiments.kinds.names import NamesSettings
+from core.features.experiments.result import ExperimentResult
 from tests.cases import as_csv
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script, ScriptedPrompt, find_genes, write_reply
@@ -78,8 +79,8 @@ def _answering(label_of: Callable[[ScriptedPrompt], str]) -> Callable[[ScriptedP
 
 def asked_with_other_names(
     workspace: Workspace, answer: Callable[[ScriptedPrompt], str], rows: str, arms: tuple[str, ...] = ()
-) -> Contamination:
-    """What the experiment finds on a debate without advocates, judged by a model that answers so."""
+) -> ExperimentResult:
+    """What the experiment shows of a debate without advocates, judged by a model that answers so."""
     with scripted_server.serving(Script(answer=answer)) as address:
         options = {"rounds": 0, "judge": "numeric", "tools": "regulators"}
         asked = RunRequest(
@@ -87,7 +88,6 @@ def asked_with_other_names(
         )
         run = launch.start(workspace, asked)
         assert (run.status, run.failed) == ("done", 0)
-        plan = contamination.plan_contamination(workspace, ContaminationRequest(run.name, "", arms, address))
-        saved = contamination.run_contamination(workspace, plan)
-    with workspace.store.read() as db:
-        return report_contamination(db, saved)
+        settings = NamesSettings(run=run.name, arms=arms, endpoint=address)
+        saved = engine.run(workspace, engine.plan(workspace, "names", settings))
+    return engine.result_of(workspace, saved)

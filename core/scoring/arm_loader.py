@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from core.base.experiment import Runs
 from core.scoring.run_scores import RunRows, add_count_controls, scored_rows
 from core.store import datasets, pairs, predictions, runs
 from core.store.connection import Cursor
 from core.transfer.row_index import RowIndex
 
-Runs = Mapping[str, Mapping[tuple[int, int], str]]  # arm → (cut, seed) → run id
+_DERIVED = ("fusion", "knn")
 
 
 class ArmLoader:
@@ -40,8 +39,8 @@ class ArmLoader:
         return list(zip(self._frame["pert"], self._frame["gene"], labelled, self._frame["pair_id"], strict=True))
 
     def tokens(self, made: Runs) -> int | None:
-        """Return the tokens of all runs, each counted once; None if some are unknown."""
+        """Return the tokens of all runs that ask a model, each counted once; None if some are unknown."""
         every = {run for of_arm in made.values() for run in of_arm.values()}
         found = [self.rows_of(run).run for run in every]
-        counts = [run.tokens for run in found if not run.parents]  # runs made from other runs repeat their tokens
+        counts = [run.tokens for run in found if run.method not in _DERIVED]  # which repeat the tokens of their parents
         return None if any(count is None for count in counts) else sum(count or 0 for count in counts)

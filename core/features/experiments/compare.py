@@ -18,8 +18,9 @@ from core.base.result import Table
 from core.errors import InputError, StateError
 from core.features.experiments.moved import changes, moved_more, movement, movement_rows
 from core.features.experiments.result import ArmResult, Contrast, ExperimentResult, NoiseFloor, judge_arms, judge_contrasts
-from core.features.experiments.rows import Replicate, RowLoader, take_ids
+from core.features.experiments.rows import Replicate, take_ids
 from core.methods.base import method_named
+from core.scoring.arm_loader import ArmLoader
 from core.scoring.compare_runs import compare_runs
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
@@ -59,13 +60,12 @@ class PairedReplicates:
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
     """Arm b against arm a. rows: ids of those that both cover. values: DE and DIR of a and of b in each replicate, of shape
-    (n_replicates, 2 arms, 2 metrics); None of a single pair of runs."""
+    (n_replicates, 2 arms, 2 metrics)."""
 
     comparison: Comparison
     rows: tuple[str, ...]
     scored: str
-    replicates: tuple[Replicate, ...] = ()
-    values: Floats | None = None
+    values: Floats
 
     def change(self, metric: Metric) -> Estimate:
         """Return the change in a metric; in the only one that is defined if the mean is not."""
@@ -77,7 +77,7 @@ class Compared:
 class ArmRows:
     """The runs of every arm of an experiment, loaded."""
 
-    loader: RowLoader
+    loader: ArmLoader
     experiment: Experiment
     made: Runs
 
@@ -112,7 +112,9 @@ def compare_arms(a: Arms, b: Arms, rows: Sequence[str], k: int) -> Compared:
     common = set(first.frame["pair_id"]).intersection(second.frame["pair_id"])
     ids = _common_ids(rows, common)
     result = compare_runs(take_ids(first, ids), take_ids(second, ids))
-    return Compared(result.covered, tuple(result.pair.a.frame["pair_id"]), result.scored)
+    parts = (result.covered.de, result.covered.dir)
+    values = np.array([[[part.a.value for part in parts], [part.b.value for part in parts]]])
+    return Compared(result.covered, tuple(result.pair.a.frame["pair_id"]), result.scored, values)
 
 
 def pair_replicates(a: Arms, b: Arms, rows: Sequence[str], k: int) -> PairedReplicates:
@@ -171,7 +173,7 @@ def compare_replicates(pair: PairedReplicates) -> Compared:
     of_change = replicate_noise(values[:, 1] - values[:, 0], pair.replicates)
     widened = [_widen(part, *variances) for part, *variances in zip(parts, *noise, of_change, strict=True)]
     comparison = Comparison(*row_counts(outcome, len(outcome.labelled)), *widened)
-    return Compared(comparison, tuple(pair.a[0].frame["pair_id"]), pair.scored, pair.replicates, values)
+    return Compared(comparison, tuple(pair.a[0].frame["pair_id"]), pair.scored, values)
 
 
 def directed_scores(rows: RunRows) -> Scores:
@@ -205,7 +207,7 @@ def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Diff
 
 def result_of_runs(db: Cursor, kind: str, experiment: Experiment, made: Runs) -> ExperimentResult:
     """Return the result of an experiment whose runs are all done. Raise StateError if the run of an arm is missing."""
-    arms = ArmRows(RowLoader(db, experiment.dataset), experiment, made)
+    arms = ArmRows(ArmLoader(db, experiment.dataset), experiment, made)
     results, left, details = (_by_answers if experiment.measure == "answers" else _by_scores)(arms)
     n = len(experiment.rows) - left
     return ExperimentResult(
@@ -238,9 +240,9 @@ def _by_scores(arms: ArmRows) -> tuple[list[ArmResult], int, tuple[Table, ...]]:
     """Return the arms by their scores, and the number of rows without an answer in one of them."""
     base = arms.experiment.base
     own = arms.compare(base.name, base.name)
-    compared = {arm: arms.compare(base.name, arm.name) for arm in arms.experiment.arms}
-    common = set(own.rows).intersection(*(one.rows for one in compared.values()))
-    results = [_result(arms, base, own), *(_result(arms, arm, one) for arm, one in compared.items())]
+    compared = [(arm, arms.compare(base.name, arm.name)) for arm in arms.experiment.arms]
+    common = set(own.rows).intersection(*(one.rows for _, one in compared))
+    results = [_result(arms, base, own), *(_result(arms, arm, one) for arm, one in compared)]
     return results, len(arms.experiment.rows) - len(common), ()
 
 
@@ -249,12 +251,12 @@ def _by_answers(arms: ArmRows) -> tuple[list[ArmResult], int, tuple[Table, ...]]
     answers = _answers(arms)
     base, again = arms.experiment.base, answers.again
     read = ~np.isnan(changes(answers.first, again)[0])
-    moved = {arm: moved_more(answers.first, again, answers.of_arms[arm.name]) for arm in arms.experiment.arms}
+    moved = {name: moved_more(answers.first, again, asked) for name, asked in answers.of_arms.items()}
     results = [_result(arms, base, _compare_read(arms, again, again, read))]
-    for arm, one in moved.items():
+    for arm, one in zip(arms.experiment.arms, moved.values(), strict=True):
         scored = _result(arms, arm, _compare_read(arms, again, answers.of_arms[arm.name], one.read))
         results.append(replace(scored, moved=one.movement.both, floor=one.floor.both, test=one.test))
-    apart = Table("|Δ| of each answer", movement_rows({arm.name: one for arm, one in moved.items()}))
+    apart = Table("|Δ| of each answer", movement_rows(moved))
     return results, len(arms.experiment.rows) - int(read.sum()), (apart,)
 
 

@@ -38,7 +38,8 @@ _LONGEST_NAME = 100  # of an experiment in the names of its runs
 
 @dataclass(frozen=True, slots=True)
 class SavedExperiment:
-    """An experiment that was started here. key: of its kind, settings and rows. values: the settings of its kind, as plain data.
+    """An experiment that was started here. key: of its kind, settings and rows. values: the settings of its kind as plain data,
+    without its rows.
 
     runs: arm → (seed of the cut, seed of the calls, id of the run), "" where the id is not known yet.
     """
@@ -97,7 +98,7 @@ def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
     key = _key_of(kind, settings, experiment.rows)
     arms = ArmRuns(workspace, experiment, key, start=False)
     planned = tuple(arms.plan(arm, cut, seed) for arm, cut, seed in arms.replicates())
-    values = json.loads(json.dumps(values_of(settings), default=str))
+    values = json.loads(json.dumps(_without_rows(values_of(settings)), default=str))
     saved = SavedExperiment(kind, experiment.name, key, values, experiment.dataset, experiment.rows, _runs_of(planned))
     return ExperimentPlan(_with_known_ids(workspace, saved), experiment, planned, _cost_of(workspace, planned))
 
@@ -225,8 +226,13 @@ def _refuse_impossible(experiment: Experiment) -> None:
 
 
 def _key_of(kind: str, settings: Any, rows: tuple[str, ...]) -> str:
-    values = {name: value for name, value in values_with_effect(settings).items() if name != "rows"}
+    values = _without_rows(values_with_effect(settings))
     return sha256_of(json.dumps([kind, values, *rows], sort_keys=True, default=str))[:KEY_DIGITS]
+
+
+def _without_rows(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without that of the rows, whose ids are saved beside them."""
+    return {name: value for name, value in values.items() if name != "rows"}
 
 
 def _settings_of(saved: SavedExperiment) -> Any:

@@ -15,17 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from core.base.experiment import Experiment, Metric
+from core.base.experiment import Experiment, Metric, Runs
 from core.base.result import Table
-from core.experiments.paired_replicates import (
-    PairedReplicates,
-    ReplicateComparison,
-    compare_replicates,
-    mean_by_level,
-    pair_replicates,
-)
+from core.features.experiments.compare import PairedReplicates, compare_replicates, mean_by_level, pair_replicates
 from core.features.experiments.result import METRICS
-from core.scoring.arm_loader import ArmLoader, Runs
+from core.scoring.arm_loader import ArmLoader
 from core.scoring.compare_runs import pair_runs, scores_of_cuts
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Floats
@@ -161,8 +155,8 @@ def _find_variances(loader: ArmLoader, experiment: Experiment, arm: str, made: R
     ]
     if all({cut for cut, _ in runs} >= set(experiment.cuts) for runs in both):
         a, b = ({key: loader.rows_of(run) for key, run in runs.items()} for runs in both)
-        found = compare_replicates(pair_replicates(a, b, experiment.rows, experiment.k))
-        return f"the experiment's own runs, {found.pair.scored}", _components_of_arms(found, experiment.metric)
+        pair = pair_replicates(a, b, experiment.rows, experiment.k)
+        return f"the experiment's own runs, {pair.scored}", _components_of_arms(pair, experiment.metric)
     if experiment.like is not None:
         first, second = (loader.rows_named(name) for name in experiment.like)
         basis = f"{first.run.name} and {second.run.name}, which differ like the arms"
@@ -170,12 +164,14 @@ def _find_variances(loader: ArmLoader, experiment: Experiment, arm: str, made: R
     return "", None
 
 
-def _components_of_arms(found: ReplicateComparison, metric: Metric) -> VarianceComponents:
+def _components_of_arms(pair: PairedReplicates, metric: Metric) -> VarianceComponents:
     """Return the components of two arms under their common cuts and seeds."""
-    levels = [[replicate[axis] for replicate in found.pair.replicates] for axis in (0, 1)]
-    of_one = variance_between(found.changes, levels[0], metric), variance_between(found.changes, levels[1], metric)
+    compared = compare_replicates(pair)
+    changes = compared.values[:, 1] - compared.values[:, 0]
+    levels = [[replicate[axis] for replicate in pair.replicates] for axis in (0, 1)]
+    of_one = variance_between(changes, levels[0], metric), variance_between(changes, levels[1], metric)
     noise = float(np.nansum([variance / len(set(names)) for variance, names in zip(of_one, levels, strict=True)]))
-    return _split_variance(getattr(found.comparison, metric).change, of_one, _size_of(found.pair.a[0]), noise)
+    return _split_variance(getattr(compared.comparison, metric).change, of_one, _size_of(pair.a[0]), noise)
 
 
 def _components_of_runs(a: RunRows, b: RunRows, metric: Metric) -> VarianceComponents:
@@ -183,7 +179,7 @@ def _components_of_runs(a: RunRows, b: RunRows, metric: Metric) -> VarianceCompo
     cuts."""
     pair = pair_runs(a, b)
     covered = pair.a.covered & pair.b.covered
-    single = PairedReplicates(((0, 0),), (pair.a.take(covered),), (pair.b.take(covered),), 0, int((~covered).sum()))
+    single = PairedReplicates(((0, 0),), (pair.a.take(covered),), (pair.b.take(covered),), 0)
     change = getattr(compare_replicates(single).comparison, metric).change
     n_cuts = max(len(a.cuts), len(b.cuts))
     of_a, of_b = (scores_of_cuts(run, rows, n_cuts) for run, rows in ((a, pair.a), (b, pair.b)))

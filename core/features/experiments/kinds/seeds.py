@@ -13,7 +13,8 @@ from core.base.result import Table
 from core.features.experiments.kinds.asking import AskingSettings, ask_again, missing_run
 from core.features.experiments.moved import ANSWERS
 from core.features.experiments.result import ExperimentResult
-from core.features.experiments.rows import RowLoader, read_answers, take_ids
+from core.features.experiments.rows import read_answers, take_ids
+from core.scoring.arm_loader import ArmLoader
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Floats
 from core.stats.clustered_mean import means_within
@@ -50,7 +51,7 @@ def build(workspace: Workspace, settings: AskingSettings) -> Experiment:
 def complete(workspace: Workspace, experiment: Experiment, made: Runs, result: ExperimentResult) -> ExperimentResult:
     """Add the standard deviation of each answer, by asking again and between rows."""
     with workspace.store.read() as db:
-        loader = RowLoader(db, experiment.dataset)
+        loader = ArmLoader(db, experiment.dataset)
         askings = [loader.rows_of(run) for run in made[experiment.base.name].values()]
     common = set(experiment.rows).intersection(*(rows.frame["pair_id"] for rows in askings))
     lined = [take_ids(rows, [pair_id for pair_id in experiment.rows if pair_id in common]) for rows in askings]

@@ -1,0 +1,170 @@
+"""Which evidence moved a run: one tool that does is shown, arms are ordinary runs, and nothing is asked twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.actions import launch
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
+from core.engine.request import RunRequest
+from core.errors import InputError, StateError
+from core.features.experiments import engine
+from core.features.experiments.kinds.tools import ToolsSettings
+from core.features.experiments.result import ExperimentResult
+from core.scoring.arm_loader import ArmLoader
+from core.scoring.run_scores import RunRows
+from core.stats.sign_flips import sign_flip_test
+from core.store import runs
+from core.types import Flag
+from tests import worlds
+from tests.fakes import scripted as scripted_server
+from tests.moving_evidence import MOVES, TOOLS, Asked, leave_tools_out
+
+ROWS = 24
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Asked]:
+    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("asked"), author="tester"))
+    worlds.furnish(workspace)
+    return workspace, leave_tools_out(workspace, f"split=train;sample={ROWS}", seed=0, repeats=2)
+
+
+@pytest.mark.soak
+def test_the_tool_that_moves_the_answers_is_shown_alone(asked: tuple[Workspace, Asked]) -> None:
+    result = asked[1].result
+    base, *tested = result.arms
+    assert base.is_base
+    assert [arm.name for arm in tested] == [f"without {tool}" for tool in TOOLS]
+    assert [arm.name for arm in tested if arm.is_shown] == [f"without {MOVES}"]
+    [moving] = [arm for arm in tested if arm.is_shown]
+    apart = {row["arm"]: row for row in result.details[0].rows}[moving.name]
+    # both probabilities fall by 15 percent points, with noise of up to 8 either way
+    assert apart["|Δ| of P(DE)"].value == pytest.approx(0.15, abs=0.03)
+    assert apart["|Δ| of P(up | DE)"].value == pytest.approx(0.15, abs=0.03)
+    # two draws from ±8 lie 2/3 · 8 apart on average
+    assert result.noise_floor is not None
+    assert result.noise_floor.moved is not None
+    assert result.noise_floor.moved.value == pytest.approx(0.0533, abs=0.02)
+    assert (result.n, result.left_out) == (ROWS, 0)
+    assert f"without {MOVES} moves the answers more than asking again" in result.sentence
+
+
+@pytest.mark.soak
+def test_the_test_of_an_arm_is_that_of_its_answers(asked: tuple[Workspace, Asked]) -> None:
+    """p and |Δ| from the stored answers, by their definition."""
+    workspace, done = asked
+    with workspace.store.read() as db:
+        loader = ArmLoader(db, done.saved.dataset)
+        answers = {
+            (arm, seed): loader.rows_of(run).frame[["p_de", "p_up_given_de"]].to_numpy(dtype=float)
+            for arm, of_arm in done.saved.made.items()
+            for (_, seed), run in of_arm.items()
+        }
+        perts = loader.rows_of(done.saved.ids[0]).pert
+    first = answers["every tool", 0]
+    moved = {
+        arm: np.mean([np.abs(answers[arm, seed] - first) for seed in (1, 2)], axis=0).mean(axis=1) for arm in done.saved.runs
+    }
+    for arm in done.result.arms[1:]:
+        assert arm.moved is not None
+        assert arm.floor is not None
+        assert arm.moved.value == pytest.approx(moved[arm.name].mean(), abs=1e-12)
+        assert arm.floor.value == pytest.approx(moved["every tool"].mean(), abs=1e-12)
+        test = sign_flip_test(moved[arm.name] - moved["every tool"], perts, np.random.default_rng(0))
+        assert arm.p == pytest.approx(test.p, abs=1e-12)
+
+
+@pytest.mark.soak
+def test_arms_are_ordinary_runs_that_name_their_parent(asked: tuple[Workspace, Asked]) -> None:
+    workspace, done = asked
+    made = done.saved.made
+    assert len(done.saved.ids) == 1 + 2 * (1 + len(TOOLS))
+    with workspace.store.read() as db:
+        arms = {(arm, seed): runs.find(db, run) for arm, of_arm in made.items() for (_, seed), run in of_arm.items()}
+        [parent] = {run.parents for run in arms.values()}
+        original = runs.find(db, parent[0])
+    assert {run.total for run in arms.values()} == {ROWS}
+    first = arms["every tool", 0]
+    assert first.spec["options"] == original.spec["options"]
+    assert first.spec["rows_sha256"] == original.spec["rows_sha256"]
+    without = arms[f"without {MOVES}", 2].spec["options"]
+    assert without["tools"] == ",".join(name for name in TOOLS if name != MOVES)
+    assert without["seeds"] == arms["every tool", 2].spec["options"]["seeds"] == "2000"
+    # the first answers are those of the run, out of the cache; every other arm asks two judges a row
+    assert done.requests == 2 * ROWS * (len(arms) - 1)
+
+
+@pytest.mark.soak
+def test_what_is_done_is_not_asked_again(asked: tuple[Workspace, Asked]) -> None:
+    """No server listens any more: the second time every run is there; a third repeat would cost its calls."""
+    workspace, done = asked
+    plan = engine.plan(workspace, "tools", ToolsSettings(run="judged 0", repeats=2))
+    assert (plan.left, plan.cost.calls) == (0, 0)
+    assert engine.run(workspace, plan).runs == done.saved.runs
+    assert engine.find_saved(workspace, done.saved.name).key == done.saved.key
+    more = engine.plan(workspace, "tools", ToolsSettings(run="judged 0"))
+    assert (more.left, more.cost.calls) == (1 + len(TOOLS), 2 * ROWS * (1 + len(TOOLS)))
+    assert more.cost.prompt_tokens
+
+
+@pytest.mark.soak
+def test_an_arm_is_compared_on_the_rows_of_its_test(asked: tuple[Workspace, Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that could not be read takes its row out of an arm's movement and of the floor beside it."""
+    workspace, done = asked
+    again, without = done.saved.made["every tool"][0, 1], done.saved.made[f"without {MOVES}"][0, 2]
+    rows_of = ArmLoader.rows_of
+
+    def rows_unread(loader: ArmLoader, run: str) -> RunRows:
+        rows = rows_of(loader, run)
+        at = {again: 0, without: 1}.get(run)
+        flags = [[Flag.DE_FALLBACK] if i == at else [] for i in range(len(rows))]
+        return rows if at is None else replace(rows, frame=rows.frame.assign(flags=flags))
+
+    monkeypatch.setattr(ArmLoader, "rows_of", rows_unread)
+    result: ExperimentResult = engine.result_of(workspace, done.saved)
+    assert {arm.name: arm.n for arm in result.arms[1:]} == {
+        f"without {tool}": ROWS - (2 if tool == MOVES else 1) for tool in TOOLS
+    }
+    assert (result.n, result.left_out) == (ROWS - 1, 1)
+
+
+def test_one_that_is_killed_goes_on_and_asks_nothing_twice(workspace: Workspace) -> None:
+    worlds.furnish(workspace)
+    with scripted_server.serving() as address:
+        options = {"rounds": 0, "tools": "gene_class,base_rates"}
+        asking = RunRequest("debate", None, options, "split=train;sample=4", "r", "scripted", endpoint=address)
+        launch.start(workspace, asking)
+        settings = ToolsSettings(run="r", repeats=1, endpoint=address)
+        plan = engine.plan(workspace, "tools", settings)
+        assert (len(plan.runs), plan.left) == (4, 4)
+
+        def leave(_run: str, done: int, _total: int) -> None:
+            if done == 2:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            engine.run(workspace, plan, progress=leave)
+        saved = engine.find_saved(workspace, "evidence of r")
+        with pytest.raises(StateError, match="2 of 4 runs are missing"):
+            engine.result_of(workspace, saved)
+        again = engine.plan_again(workspace, saved)
+        assert again.left == 2
+        done = engine.run(workspace, again)
+        counts = scripted_server.request_counts(address)["/v1/chat/completions"]
+    assert done.runs == plan.saved.runs
+    assert counts == 4 * 2 * 4  # the first of four runs is answered by the cache, and the run itself was asked
+    assert len(engine.result_of(workspace, done).arms) == 3
+
+
+@pytest.mark.soak
+def test_what_cannot_be_asked_again_is_refused(asked: tuple[Workspace, Asked]) -> None:
+    workspace, _ = asked
+    with pytest.raises(StateError, match="questions are unknown"):
+        engine.plan(workspace, "tools", ToolsSettings(run="llm train"))
+    with pytest.raises(InputError, match="'literature' is not a tool of run judged 0"):
+        engine.plan(workspace, "tools", ToolsSettings(run="judged 0", tools=("literature",)))
