@@ -164,7 +164,7 @@ def test_one_that_is_killed_goes_on_and_asks_nothing_twice(workspace: Workspace)
 @pytest.mark.soak
 def test_what_cannot_be_asked_again_is_refused(asked: tuple[Workspace, Asked]) -> None:
     workspace, _ = asked
-    with pytest.raises(StateError, match="questions are unknown"):
+    with pytest.raises(StateError, match="cannot be asked again"):
         engine.plan(workspace, "tools", ToolsSettings(run="llm train"))
     with pytest.raises(InputError, match="'literature' is not a tool of run judged 0"):
         engine.plan(workspace, "tools", ToolsSettings(run="judged 0", tools=("literature",)))

@@ -10,19 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import contamination, launch
-from core.actions.contamination import ContaminationRequest
+from core.actions import launch
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
 from core.errors import InputError, MissingPackage, StateError
-from core.experiments.contamination import Contamination, list_finished
-from core.experiments.contamination_words import contamination_json, contamination_lines
+from core.features.experiments import engine
+from core.features.experiments.kinds.names import TITLES, NamesSettings
+from core.features.experiments.result import ExperimentResult
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED
 from core.store import calls, predictions, traces
-from core.ui.experiments.names_panel import table_of
 from tests import worlds
-from tests.commands import core, core_json
 from tests.fakes import scripted as scripted_server
 from tests.remembering import asked_with_other_names, furnish, reasons, remembers
 
@@ -87,67 +85,84 @@ def test_what_a_model_writes_in_codes_is_kept_in_names(asked: tuple[Workspace, s
     assert any("GENE0" in json.loads(call.reply)["choices"][0]["message"]["content"] for call in sent)
 
 
-def _told_apart(folder: Path, shape: tuple[int, int], rows: str) -> tuple[Contamination, Contamination]:
+def _told_apart(folder: Path, shape: tuple[int, int], rows: str) -> tuple[ExperimentResult, ExperimentResult]:
     workspace, labels = furnish(folder / "memory", *shape)
     reading, _ = furnish(folder / "reason", *shape)
     return asked_with_other_names(workspace, remembers(labels), rows), asked_with_other_names(reading, reasons(), rows)
 
 
+def _lower(result: ExperimentResult) -> list[str]:
+    return [arm.name for arm in result.arms if arm.is_shown and arm.delta_mean is not None and arm.delta_mean.value < 0]
+
+
 @pytest.mark.soak
 def test_memory_and_reasoning_are_told_apart_at_300_rows(tmp_path: Path) -> None:
     memory, reason = _told_apart(tmp_path, (20, 15), "")
-    assert [each.arm for each in memory.arms if each.falls] == [CODED, SWAPPED, HIDDEN]
-    assert [each.arm for each in reason.arms if each.falls] == [ALONE]
-    assert [each.leaks for each in memory.arms] == [0, None, 0, None]
-    assert contamination_lines(memory)[0].startswith("judged rests on remembered names")
-    assert contamination_lines(reason)[0].startswith("judged rests on its dossier")
-    shares = {each.arm: each.share for each in memory.arms}
-    assert shares[CODED] is not None
-    assert shares[CODED][0] == pytest.approx(1, abs=0.35)
+    assert _lower(memory) == [TITLES[CODED], TITLES[SWAPPED], TITLES[HIDDEN]]
+    assert _lower(reason) == [TITLES[ALONE]]
+    for result, is_lower in ((memory, True), (reason, False)):
+        assert [pair.b for pair in result.contrasts] == [TITLES[ALONE]] * 3
+        assert all(pair.p_holm <= 0.05 and (pair.change.value < 0) == is_lower for pair in result.contrasts)
+    notes = {arm.name: arm.note for arm in memory.arms if arm.note}
+    assert [*notes] == [TITLES[CODED], TITLES[HIDDEN]]
+    assert all("is in 0 of" in note for note in notes.values())
+    assert memory.noise_floor is not None
+    assert "aliases that no imported pack lists" in " ".join(memory.caveats)
+
+
+def test_one_that_is_killed_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
+    workspace, _ = furnish(tmp_path, 2, 2)
+    with scripted_server.serving() as address:
+        options = {"rounds": 0, "tools": "regulators"}
+        asking = RunRequest(
+            "debate", options=options, model="scripted", endpoint=address, name="r", labels="blinded", rows="split=train"
+        )
+        run = launch.start(workspace, asking)
+        settings = NamesSettings(run="r", arms=("coded", "alone"), endpoint=address)
+        plan = engine.plan(workspace, "names", settings)
+        assert [(one.arm, one.seed) for one in plan.runs] == [
+            ("as it is", 0),
+            ("as it is", 1),
+            (TITLES[CODED], 0),
+            (TITLES[ALONE], 0),
+        ]
+
+        def leave(_run: str, done: int, _total: int) -> None:
+            if done == 3:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            engine.run(workspace, plan, progress=leave)
+        [saved] = engine.list_saved(workspace)
+        assert engine.plan_again(workspace, saved).left == 1
+        with pytest.raises(StateError, match="1 of 4 runs are missing"):
+            engine.result_of(workspace, saved)
+        done = engine.run(workspace, engine.plan_again(workspace, saved))
+        counts = scripted_server.request_counts(address)["/v1/chat/completions"]
+        assert engine.run(workspace, engine.plan(workspace, "names", settings)).runs == done.runs
+        assert scripted_server.request_counts(address)["/v1/chat/completions"] == counts
+    assert counts == 2 * run.total * 4  # two judges a row: the run, asked again, coded and alone; as it is comes out of the cache
+    result = engine.result_of(workspace, done)
+    assert [arm.name for arm in result.arms] == ["as it is", TITLES[CODED], TITLES[ALONE]]
+    assert "of 8 requests" in result.arms[1].note
 
 
 @pytest.mark.soak
-def test_what_is_found_is_the_same_on_a_command_and_costs_nothing_again(tmp_path: Path) -> None:
-    workspace, labels = furnish(tmp_path / "w", 2, 3)
-    found = asked_with_other_names(workspace, remembers(labels), "", arms=(CODED, ALONE))
-    assert [each.arm for each in found.arms] == [CODED, ALONE]
-    assert contamination_json(found)["arms"][0]["requests_with_a_symbol"] == 0
-    again = core_json(workspace.settings.workspace, "contamination", "judged", "--arms", "coded,alone")
-    assert [arm["score"] for arm in again["arms"]] == [each.mean.b.value for each in found.arms]
-    assert again["runs"] == contamination_json(found)["runs"]
-    assert again["verdict"].startswith("judged: no change has an interval")  # on six rows
-    assert list(table_of(found)["score"]) == [arm["score"] for arm in again["arms"]]
-    assert "aliases that no imported pack lists" in again["limits"]
-    estimate = core(workspace.settings.workspace, "contamination", "judged", "--arms", "coded,alone", "--estimate")
-    assert "no new calls" in estimate.out
-    with workspace.store.read() as db:
-        [saved] = list_finished(db, found.spec.run)
-    assert saved.spec == found.spec
-    assert dict(saved.runs) == dict(found.runs)
-
-
-@pytest.mark.soak
-def test_what_cannot_be_asked_says_what_cannot_be_known(tmp_path: Path) -> None:
-    workspace = open_workspace(Settings(workspace=tmp_path, author="tester"))
-    worlds.furnish(workspace)
-    card = core(tmp_path, "contamination", "llm train")
-    assert card.status == 0
-    assert "is unknown" in card.out
-    with pytest.raises(StateError, match="is unknown"):
-        contamination.plan_contamination(workspace, ContaminationRequest("llm train"))
-
-
-@pytest.mark.soak
-def test_arms_that_a_method_lacks_are_refused(asked: tuple[Workspace, str]) -> None:
+def test_arms_that_a_method_lacks_are_refused(asked: tuple[Workspace, str], tmp_path: Path) -> None:
     workspace, address = asked
     options = {"seeds": "1", "shots": 2}
     run = launch.start(workspace, RunRequest("prompt_only", options=options, model="scripted", endpoint=address, name="prompted"))
-    plan = contamination.plan_contamination(workspace, ContaminationRequest(run.name, endpoint=address))
-    assert plan.spec.arms == (CODED, SWAPPED)
+    plan = engine.plan(workspace, "names", NamesSettings(run=run.name, endpoint=address))
+    assert [arm.name for arm in plan.experiment.arms] == [TITLES[CODED], TITLES[SWAPPED]]
+    assert plan.experiment.contrasts == ()
     with pytest.raises(InputError, match="alone"):
-        contamination.plan_contamination(workspace, ContaminationRequest(run.name, arms=("alone",), endpoint=address))
+        engine.plan(workspace, "names", NamesSettings(run=run.name, arms=("alone",), endpoint=address))
     with pytest.raises(InputError, match="sources = packs"):
         launch.start(
             workspace,
             RunRequest("debate", options={"names": CODED, "sources": "cache"}, model="scripted", endpoint=address, name="web"),
         )
+    other = open_workspace(Settings(workspace=tmp_path, author="tester"))
+    worlds.furnish(other)
+    with pytest.raises(StateError, match="cannot be asked again"):
+        engine.plan(other, "names", NamesSettings(run="llm train"))
