@@ -38,7 +38,8 @@ def figure(arms: Sequence[Any], measure: str, metric: str, smallest_effect: floa
 
 def _row(arm: Any, prefix: str, metric: str, decides: bool) -> Row:
     value, own, name = getattr(arm, prefix + metric), getattr(arm, metric), _METRICS[metric]
-    words = estimate_text(*value.ends, form="+.3f" if prefix else ".3f")
+    estimate, low, high = value.ends
+    words = estimate_text(estimate, low, high, "+.3f" if prefix else ".3f")
     tested = f"{words} · {_p(arm)}" if prefix and decides else words
     score = [f"{name} {estimate_text(*own.ends)}"] if prefix and own is not None else []
     hover = [arm.name, *score, tested, drawing.rows_text(value.n, name)]
