@@ -20,6 +20,8 @@ from core.engine.request import Expectation, expect, expected_calls
 from core.errors import DeskError, InputError, NotFound, StateError
 from core.features.experiments.arms import ArmRuns, PlannedRun, refuse_meeting_seeds
 from core.features.experiments.compare import result_of_runs
+from core.features.experiments.ledger import record_experiment, register_experiment
+from core.features.experiments.power import PowerOfRows, power_of_rows
 from core.features.experiments.registry import kind_named
 from core.features.experiments.result import ExperimentResult
 from core.fields.record import make, values_of, values_with_effect
@@ -74,12 +76,14 @@ class SavedExperiment:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPlan:
-    """What an experiment will make. runs: in the order of making. cost: of those that are not done yet."""
+    """What an experiment will make. runs: in the order of making. cost: of those that are not done yet. power: what its rows can
+    show; None where that was not asked, and of |Δ|."""
 
     saved: SavedExperiment
     experiment: Experiment
     runs: tuple[PlannedRun, ...]
     cost: Expectation
+    power: PowerOfRows | None = None
 
     @property
     def left(self) -> int:
@@ -87,10 +91,11 @@ class ExperimentPlan:
         return sum(not run.is_done for run in self.runs)
 
 
-def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
+def plan(workspace: Workspace, kind: str, settings: Any, *, power: bool = False) -> ExperimentPlan:
     """Return what an experiment will make and cost, without starting anything or contacting a server.
 
-    settings: of the kind's own record. Raise NotFound, InputError, and StateError where a run cannot be asked again.
+    settings: of the kind's own record. power: whether to say what its rows can show, which reads finished runs. Raise NotFound,
+    InputError, and StateError where a run cannot be asked again.
     """
     built = kind_named(kind)
     experiment = _build(built, workspace, settings)
@@ -100,7 +105,18 @@ def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
     planned = tuple(arms.plan(arm, cut, seed) for arm, cut, seed in arms.replicates())
     values = json.loads(json.dumps(_without_rows(values_of(settings)), default=str))
     saved = SavedExperiment(kind, experiment.name, key, values, experiment.dataset, experiment.rows, _runs_of(planned))
-    return ExperimentPlan(_with_known_ids(workspace, saved), experiment, planned, _cost_of(workspace, planned))
+    saved = _with_known_ids(workspace, saved)
+    shown = _power_of(workspace, experiment, planned) if power else None
+    return ExperimentPlan(saved, experiment, planned, _cost_of(workspace, planned), shown)
+
+
+def _power_of(workspace: Workspace, experiment: Experiment, planned: Iterable[PlannedRun]) -> PowerOfRows | None:
+    made: dict[str, dict[tuple[int, int], str]] = {}
+    for one in planned:
+        if one.is_done:
+            made.setdefault(one.arm, {})[one.cut, one.seed] = one.run
+    with workspace.store.read() as db:
+        return power_of_rows(db, experiment, made)
 
 
 def run(workspace: Workspace, planned: ExperimentPlan, progress: Progress | None = None) -> SavedExperiment:
@@ -108,7 +124,7 @@ def run(workspace: Workspace, planned: ExperimentPlan, progress: Progress | None
 
     Its entry in the ledger stands before its first run, and gets its result after the last.
     """
-    _save(workspace, planned.saved)
+    _begin(workspace, planned)
     with work_on(job_of(workspace, planned.saved), JOB) as reporter:
         return _make(workspace, planned, reporter, progress)
 
@@ -117,7 +133,7 @@ def start_apart(workspace: Workspace, planned: ExperimentPlan) -> None:
     """Make the missing runs in a process that outlives this one; one that is running is left alone."""
     from core.actions import job_control  # which knows the kinds of jobs, of features too
 
-    _save(workspace, planned.saved)
+    _begin(workspace, planned)
     job_control.start(workspace, JOB, planned.saved.job_name, {"key": planned.saved.key})
 
 
@@ -251,8 +267,14 @@ def _read_saved(values: Mapping[str, Any]) -> SavedExperiment:
     return SavedExperiment(**{**values, "rows": tuple(values["rows"]), "runs": made})
 
 
+def _begin(workspace: Workspace, planned: ExperimentPlan) -> None:
+    """Enter what an experiment claims in the ledger, and save it, before its first run."""
+    workspace.refuse_if_read_only(JOB, planned.saved.name)
+    register_experiment(workspace, planned.experiment)
+    _save(workspace, planned.saved)
+
+
 def _save(workspace: Workspace, saved: SavedExperiment) -> None:
-    workspace.refuse_if_read_only(JOB, saved.name)
     presets = _presets(workspace)
     if saved.key not in presets or _read_saved(presets[saved.key]) != saved:
         values = {each.name: getattr(saved, each.name) for each in fields(saved)}
@@ -292,6 +314,7 @@ def _make(workspace: Workspace, planned: ExperimentPlan, reporter: Reporter, pro
         done.append(replace(one, run=made.id, is_done=True))
     saved = replace(planned.saved, runs=_runs_of(done))
     _save(workspace, saved)
+    record_experiment(workspace, planned.experiment, result_of(workspace, saved))
     return saved
 
 
