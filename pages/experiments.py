@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from core.ui.experiments import ablations_tab, evidence_tab, ledger_tab
+from core.features.experiments.page import ledger
+from core.ui.experiments import ablations_tab, evidence_tab
 from core.ui.shared import shell, widgets
 
 context = shell.open_page(__file__)
@@ -10,7 +11,7 @@ st.markdown("## Experiments")
 widgets.show_tabs(
     "tab",
     {
-        "Ledger": lambda: ledger_tab.show(context),
+        "Ledger": lambda: ledger.show(context),
         "Evidence": lambda: evidence_tab.show(context),
         "Ablations": lambda: ablations_tab.show(context),
     },

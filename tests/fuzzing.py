@@ -17,8 +17,8 @@ from safetensors.numpy import save
 from core.cells.anndata_file import open_cells, summarise_counts
 from core.cells.predicted_changes import WantedPairs
 from core.cells.predicted_table import read_predicted_table
-from core.datasets.ledger_file import read_ledger_file
 from core.embeddings import load_space
+from core.features.experiments.ledger_file import read_published
 from core.importing.files import recognise_upload
 from core.types import Pair
 from tests import cases
@@ -118,7 +118,7 @@ KINDS = {
     "zip": FileKind(".zip", _zip, _recognise),
     "eval": FileKind(".eval", _log, _recognise),
     "csv": FileKind(".csv", lambda _: cases.DEBATES, _recognise),
-    "ledger": FileKind(".csv", _text(_LEDGER), lambda path: read_ledger_file(path.read_bytes(), path.name)),
+    "ledger": FileKind(".csv", _text(_LEDGER), lambda path: read_published(path.read_bytes(), path.name)),
     "pack": FileKind(".json", _text(_PACK), _recognise),
     "word2vec": FileKind(".txt", _text("2 2\nA 1 2\nB 3 4\n"), lambda path: load_space(path, "x")),
 }

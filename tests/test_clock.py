@@ -10,7 +10,7 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.clock import local_of, utc_of
-from core.experiments.measure import result_was_there
+from core.features.experiments.ledger import result_was_there
 from core.store import runs
 from tests import worlds
 
@@ -48,4 +48,4 @@ def test_a_store_that_is_there_shows_local_times(workspace: Workspace) -> None:
         assert runs.find(db, run).started_at == created
         assert db.execute("SELECT started_at FROM run WHERE id = ?", [run]).fetchone() == (datetime(2026, 3, 1, 19, 0),)
     for minutes, was_there in ((-1, False), (1, True)):
-        assert result_was_there(found, found, created + timedelta(hours=1, minutes=minutes)) is was_there
+        assert result_was_there(created + timedelta(hours=1, minutes=minutes), found, found) is was_there

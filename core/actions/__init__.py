@@ -38,7 +38,6 @@ contamination  asks a run again with gene names coded, swapped, hidden or alone
 studies        what attributions and contamination share: arms with a cost, saved, made here or apart, found, resumed
 ask_again      asks about a row of a debate again with another dossier, beside asking the same again
 benchmark_baselines  what simple methods score on a split with labels
-ledger         the ledger of hypotheses: registers, records results, imports what others published
 target_ranking  target rankings: trains, evaluates, finds and deletes them
 finetunes      plans, starts, stops and resumes fine-tunes, and finds those that are there
 lineage        a run, the runs that it was made from, and what they used

@@ -47,7 +47,7 @@ def look_at(workspace: Workspace, dataset: str, compared: Iterable[tuple[str, st
 
 
 def looked_by_dataset(workspace: Workspace) -> dict[str, dict[Pair, float]]:
-    """Return the comparisons made on each dataset, by name, for the correction in `ledger_lines`."""
+    """Return the comparisons made on each dataset, by name, for the correction of the ledger's p."""
     with workspace.store.read() as db:
         known = datasets.list_all(db)
     return {each.name: read_looked(workspace, each.id) for each in known}

@@ -102,7 +102,7 @@ def _predictions(workspace: Workspace, files: Files, options: Mapping[str, Any])
 
 
 def _ledger(workspace: Workspace, files: Files, _: Mapping[str, Any]) -> list[str]:
-    from core.actions.ledger import import_file
+    from core.features.experiments.ledger import import_file
 
     [(name, content)] = files
     return [entry.id for entry in import_file(workspace, content, name)]

@@ -27,7 +27,6 @@ ablation    ablation: list, run
 cells       cells: describe, labels, predictions
 embed       embed: gene spaces
 label       rubric label: draws texts to read, exports and imports answers
-ledger      ledger: list, add, result, import
 report      report: new, list, build, figure, fusion, site, walk, delete
 walk        report walk: list, export, delete
 transfer    knn, neighbours, fuse

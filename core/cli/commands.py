@@ -61,7 +61,6 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "attribute": Command("attribute", "Measure which evidence moved a run."),
         "contamination": Command("contamination", "Measure how much a run relies on remembered gene names."),
         "ablation": Group("Ready ablations: one idea changed, added or removed."),
-        "ledger": Group("The ledger of hypotheses: register, record, list."),
     },
     "Show": {
         "report": Group("Reports, walk-throughs and sites, as files for others."),

@@ -131,9 +131,10 @@ def _rubrics(workspace: Workspace) -> list[str]:
 
 
 def _hypotheses(workspace: Workspace) -> list[str]:
-    from core.actions import ledger
+    from core.store import hypotheses
 
-    return list(dict.fromkeys(line.entry.name for line in ledger.list_lines(workspace)))
+    with workspace.store.read() as db:
+        return list(dict.fromkeys(entry.name for entry in hypotheses.list_all(db)))
 
 
 def _rankings(workspace: Workspace) -> list[str]:

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from core.actions.comparison_log import LookedAt
 from core.audit.debate_audit import DebateAudit
-from core.experiments.ledger import LedgerLine, LookedAt, ledger_lines
 from core.explorer.component import ExplorerData
 from core.features.published.result import Reproduction
 from core.report.captioned import CaptionedFigure
@@ -128,11 +128,6 @@ class Material:
             return add_expression(found, rows, self.find.expression(self.dataset.id))
 
         return self._once(("controls", run), compute)
-
-    @property
-    def ledger_lines(self) -> list[LedgerLine]:
-        """The lines of the ledger, their p corrected for all tests and comparisons."""
-        return self._once(("ledger",), lambda: ledger_lines(self.ledger, self.find.looked()))
 
     def published_numbers(self) -> Reproduction:
         """Return the published numbers, computed again."""

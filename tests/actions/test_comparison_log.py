@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from core.actions.comparison_log import look_at, read_looked, write_looked
-from core.actions.ledger import list_lines
 from core.actions.workspace import Workspace
 from core.errors import ReadOnly
+from core.features.experiments.ledger import list_ledger
 from core.store import datasets, hypotheses
 from core.store.hypotheses import HERE, Entry
 
@@ -83,12 +83,11 @@ def test_results_of_the_ledger_are_of_the_same_family(small_workspace: Workspace
         hypotheses.add(db, replace(result, author="a", code_version="v", run_a="x", run_b="y", metric="mean"), "0" * 12)
     found = look_at(small_workspace, dataset.id, [("a", "b", 0.02), ("a", "c", 0.3)])
     assert [(one.n, round(one.holm, 4)) for one in found] == [(3, 0.04), (3, 0.3)]
-    [line] = list_lines(small_workspace)
-    assert line.adjusted is not None
-    assert (line.tests, round(line.adjusted.holm, 4)) == (3, 0.0081)
+    [line] = list_ledger(small_workspace).hypotheses
+    assert (line.tests, round(line.p.holm, 4)) == (3, 0.0081)
     [recorded] = look_at(small_workspace, dataset.id, [("x", "y", 0.0027)])  # the result itself counts once
     assert (recorded.n, round(recorded.holm, 4)) == (3, 0.0081)
     with small_workspace.store.write() as db:  # a second result of the same pair is a second test, here and in the ledger
         hypotheses.add(db, replace(result, author="a", code_version="v", run_a="x", run_b="y", metric="mean", note="2"), "1" * 12)
     [again] = look_at(small_workspace, dataset.id, [("x", "y", 0.0027)])
-    assert again.n == list_lines(small_workspace)[0].tests == 4
+    assert again.n == list_ledger(small_workspace).hypotheses[0].tests == 4

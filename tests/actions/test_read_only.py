@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 import pytest
 
-from core.actions import bundles, component_loader, contamination, finetunes, imports, ledger
+from core.actions import bundles, component_loader, contamination, finetunes, imports
 from core.actions.ask import Question
 from core.actions.ask_again import AgainPlan, AgainRequest
 from core.actions.attribution import AttributionPlan, AttributionRequest, SavedAttribution
@@ -108,7 +108,6 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "label_files": ("import_csv", "export_csv"),
     "labels": ("draw_sample give_labels take_back", ""),
     "launch": ("health start", "describe_not_asked estimate execution_settings price_of rate_of resolve settings_to_resume"),
-    "ledger": ("add_once import_file import_published_ladder record_result register", "list_entries list_lines"),
     "lineage": ("", "prompts_of"),
     "model_servers": (
         "check_each refuse_unfit",
@@ -235,7 +234,6 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "CallSettings": CallSettings(),
         "Question": Question("Pa", "Ga"),
         "Entry": Entry(kind="result", name="h", hypothesis="it helps", source="here"),
-        "Registration": ledger.Registration("h", "it helps", "it rises"),
         "PromptFile": PROMPTS,
         "PromptFile | None": PROMPTS,
         "Rubric": RUBRIC,

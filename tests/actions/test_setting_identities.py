@@ -24,7 +24,6 @@ from core.actions import (
     finetunes,
     labels,
     launch,
-    ledger,
     readings,
     spaces,
     target_ranking,
@@ -54,7 +53,8 @@ from core.cli.targets import training_of
 from core.config import Settings
 from core.engine.dependencies import load_pairs
 from core.engine.request import ModelRequest, RunRequest
-from core.experiments.decision import DecisionRule
+from core.features.experiments import ledger
+from core.features.experiments.decision import DecisionRule
 from core.fields.option import Option
 from core.fields.record import identity_of, make, option_of, options_of, without_effect
 from core.finetune.settings import OPTIONS as FINETUNE_OPTIONS
@@ -123,7 +123,7 @@ def _identify_question(world: World, question: Question) -> str:
 
 
 def _identify_rule(world: World, rule: DecisionRule) -> Any:
-    return ledger.register(world.workspace, ledger.Registration("r", "h", "p", rule, dataset=BASE)).id
+    return ledger.register(world.workspace, ledger.claim("r", "h", "p", BASE), rule).id
 
 
 def _identify_attribution(world: World, request: AttributionRequest) -> Any:

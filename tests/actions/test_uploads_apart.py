@@ -15,13 +15,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions import cell_predictions, imports, ledger, prompt_files, submissions, upload_process, uploads_apart
+from core.actions import cell_predictions, imports, prompt_files, submissions, upload_process, uploads_apart
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.upload_process import TASKS
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.errors import InputError, SettingError, SystemFailure, UnsafeFile
+from core.features.experiments import ledger
 from core.importing.import_target import Imported, ImportOptions
 from core.records import from_json, to_json
 from core.store import changes

@@ -33,7 +33,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "reliability": ("P(DE)",),
     "roc_curves": (),
     "score_histograms": ("P(DE)",),
-    "score_history": (),
     "slice_scores": (0.58, 0.62),
     "volcano": ("T", 0.05, 0.5),
     "weight_heatmap": ((0.2, 0.9), (0.5, 1.0), "text"),

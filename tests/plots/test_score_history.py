@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
-
 from core.plots import score_history, theme
 
-TABLE = pd.DataFrame(
-    [
-        (0, "base <b>", 0.569, 0.52, 0.62, None, True, 904),
-        (1, "kNN", 0.606, 0.56, 0.66, "confirmed", True, 904),
-        (2, "blend", 0.558, np.nan, np.nan, "undecided", False, np.nan),
-    ],
-    columns=list(score_history.COLUMNS),
-)
+STEPS = [
+    {"step": "base <b>", "score": 0.569, "half width": 0.05, "rows": 904, "verdict": None},
+    {"step": "kNN", "score": 0.606, "half width": 0.05, "rows": 904, "verdict": "confirmed"},
+    {"step": "blend", "score": 0.558, "half width": None, "rows": None, "verdict": "undecided"},
+]
 
 
 def test_steps_in_order_with_the_noise_of_one_score() -> None:
-    band, line, points = score_history.figure(TABLE).data
+    [line] = score_history.figure(STEPS).data
     assert list(line.y) == [0.569, 0.606, 0.558]
-    assert list(band.x) == [0, 1, 1, 0]  # there and back, without the step whose noise is unknown
-    assert list(band.y) == [0.62, 0.66, 0.56, 0.52]
-    assert list(points.marker.color) == [theme.CHOSEN, theme.CHOSEN, theme.BASELINE]
-    assert list(points.marker.symbol) == ["circle", "star", "circle"]
+    assert list(line.error_y.array) == [0.05, 0.05, None]
+    assert list(line.marker.color) == [theme.BASELINE, theme.CHOSEN, theme.BASELINE]
+    assert list(line.marker.symbol) == ["circle", "star", "circle"]
+    assert "<b>" not in "".join(line.hovertext)

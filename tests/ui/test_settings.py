@@ -35,7 +35,7 @@ from core.cli.base import app
 from core.cli.settings import NO_SETTINGS, Taken, taken_by
 from core.engine.request import RowSelection, RunRequest
 from core.errors import InputError
-from core.experiments.decision import DecisionRule
+from core.features.experiments.decision import DecisionRule
 from core.features.experiments.toml_file import KEYS, FileArm, FileFolds, FileHypothesis, FileRows, parse_experiment
 from core.fields.option import Option
 from core.fields.record import arguments_of, arguments_of_option, make, options_of, values_of

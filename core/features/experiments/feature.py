@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
-from core.base.feature import Feature
+from core.base.feature import Command, Feature
 
-FEATURE = Feature("experiments", "Runs that differ in one thing, compared, with a verdict; and the ledger of hypotheses.")
+FEATURE = Feature(
+    "experiments",
+    "Runs that differ in one thing, compared, with a verdict; and the ledger of hypotheses.",
+    commands={
+        "ledger": Command(
+            "core.features.experiments.ledger_commands:app",
+            "The ledger of hypotheses: register, record, list.",
+            "Score",
+        ),
+    },
+)

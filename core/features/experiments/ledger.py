@@ -138,7 +138,7 @@ def record(workspace: Workspace, name: str, pair: Pair = ("", "")) -> Entry:
         public_a=a.public_score,
         public_b=b.public_score,
         scored=compared.scored,
-        seen_before=_were_done(registration, a, b),
+        seen_before=_was_late(registration, a, b),
     )
     change = getattr(compared.covered, rule.metric)
     result = _result(entry, rule, change.a, change.b, change.change)
@@ -161,11 +161,15 @@ def _result(entry: Entry, rule: DecisionRule, a: Estimate, b: Estimate, change: 
     )
 
 
-def _were_done(registration: Entry, *made: Run) -> bool:
+def result_was_there(registered_at: datetime, *made: Run) -> bool:
     """Return whether runs had ended when a hypothesis was registered: its result could be seen."""
     ends = [run.finished_at or (run.status == "done" and run.created_at) for run in made]
+    return all(end and end <= registered_at for end in ends)
+
+
+def _was_late(registration: Entry, *made: Run) -> bool:
     assert registration.written_at is not None
-    return all(end and end <= registration.written_at for end in ends)
+    return result_was_there(registration.written_at, *made)
 
 
 def find_registration(db: Cursor, name: str, dataset: str | None = None) -> Entry:
@@ -271,7 +275,7 @@ def record_experiment(workspace: Workspace, experiment: Experiment, result: Expe
                 name_b=arm.name,
                 benchmark=experiment.name,
                 scored=arm.scored,
-                seen_before=len(first) > 1 and _were_done(registration, *first),
+                seen_before=len(first) > 1 and _was_late(registration, *first),
             )
             results += _arm_results(entry, base, arm, experiment)
     recorded = _add_once(workspace, "record result", results)

@@ -147,8 +147,10 @@ class LedgerResult:
         return tuple(table for table in tables if table.rows)
 
     def figure(self) -> Figure | None:
-        """Return no figure."""
-        return None
+        """Return the scores in order, with the noise of one score."""
+        steps = self.steps()
+        draw = "core.plots.score_history:figure"
+        return Figure(draw, {"steps": steps}, self.sentence) if steps else None
 
     def steps(self) -> tuple[dict[str, Any], ...]:
         """Return the scores of the longest series of results on the same rows, in order, after the

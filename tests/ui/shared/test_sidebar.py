@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions import ledger
 from core.actions.workspace import Workspace
+from core.features.experiments import ledger
 from core.ui.shared import sidebar
 from tests.ui.conftest import OpenTab, Visit, heading, settle, then
 from tests.ui.serving import Server

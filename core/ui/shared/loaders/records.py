@@ -8,10 +8,7 @@ Texts of all runs of a dataset that contain a phrase.
 from __future__ import annotations
 
 from core.actions import job_control, jobs
-from core.actions.comparison_log import looked_by_dataset
 from core.actions.job_kinds.base import Job, kinds
-from core.experiments.ledger import LedgerLine
-from core.experiments.ledger import ledger_lines as _ledger_lines
 from core.store import calls, changes, datasets, hypotheses, imports, notes, pairs, runs, text_search, walks
 from core.store.runs import Run
 from core.store.text_search import Found, TextQuery
@@ -63,11 +60,6 @@ def predicting_runs() -> list[Run]:
 def settle_runs() -> None:
     """Record runs whose worker has died in the store, in the background."""
     server_workspace.settle_runs(_recorded_runs())
-
-
-def ledger_lines() -> list[LedgerLine]:
-    """Return the lines of the ledger. The list of tested hypotheses, by which p-values are corrected, is read each time."""
-    return _ledger_lines(ledger_entries(), looked_by_dataset(read_workspace()))
 
 
 def other_jobs() -> list[Job]:

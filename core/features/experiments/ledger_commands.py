@@ -1,0 +1,120 @@
+"""The commands of the ledger: list, add, result, import. Nothing changes or deletes an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.actions.workspace import Workspace
+from core.base.result import plain
+from core.cli import names
+from core.cli.base import Json, say, show
+from core.cli.results import result_lines, show_result
+from core.cli.settings import takes
+from core.errors import InputError
+from core.features.experiments import ledger
+from core.features.experiments.decision import DecisionRule
+from core.features.experiments.ledger_result import LedgerResult
+from core.fields.option import split_names
+from core.fields.record import make
+from core.file_io import read_file
+from core.store.hypotheses import Entry
+
+app = typer.Typer()
+MAX_BYTES = 10_000_000  # of a file of hypotheses
+
+Name = Annotated[
+    str,
+    typer.Argument(help="The hypothesis's name.", autocompletion=names.complete_hypothesis),
+]
+Pair = Annotated[
+    str,
+    typer.Option(
+        "--runs",
+        metavar="A,B",
+        help="The baseline run and the run that should beat it, by name or id.",
+        autocompletion=names.complete_runs,
+    ),
+]
+
+
+@app.command("list")
+def list_(context: typer.Context, as_json: Json = False) -> None:
+    """List the hypotheses with verdict, p, and p corrected by Holm and by Benjamini and Hochberg."""
+    show_result(ledger.list_ledger(context.obj), as_json)
+
+
+@app.command()
+@takes(DecisionRule)
+def add(
+    context: typer.Context,
+    name: Name,
+    hypothesis: Annotated[str, typer.Option(help="What is claimed.")],
+    prediction: Annotated[str, typer.Option(help="The prediction if it is true.")],
+    chosen: dict[str, Any],
+    pair: Pair = "",
+    dataset: Annotated[
+        str,
+        typer.Option(help="By default that of the runs.", autocompletion=names.complete_dataset),
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Register a hypothesis with the rule that decides it, before its result is seen."""
+    rule, claim = make(DecisionRule, chosen), ledger.claim(name, hypothesis, prediction, dataset)
+    entry = ledger.register(context.obj, claim, rule, _split_pair(pair))
+    _show_entry(context.obj, entry, as_json)
+
+
+@app.command()
+def result(context: typer.Context, name: Name, pair: Pair = "", as_json: Json = False) -> None:
+    """Record the result of a registered hypothesis, computed from runs; it is never typed in."""
+    _show_entry(context.obj, ledger.record(context.obj, name, _split_pair(pair)), as_json)
+
+
+@app.command("import")
+def import_(
+    context: typer.Context,
+    file: Annotated[Path | None, typer.Argument(help="A CSV file of hypotheses with their results.")] = None,
+    published: Annotated[
+        bool,
+        typer.Option("--published", help="The published ladder of the challenge, instead of a file."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Import hypotheses that others published; every entry is marked "published elsewhere"."""
+    if (file is None) != published:
+        raise InputError("ledger import: expected either a file or --published")
+    if file is None:
+        added = ledger.import_published_ladder(context.obj)
+    else:
+        added = ledger.import_file(context.obj, read_file(file, MAX_BYTES), file.name)
+    if not added:
+        say("nothing new: every line is in the ledger already")
+    found = _with(context.obj, added)
+    text = "\n".join([f"{len(added)} entries imported", *result_lines(found)])
+    show({"imported": len(added), "hypotheses": plain(found.hypotheses)}, as_json, text)
+
+
+def _split_pair(text: str) -> tuple[str, str]:
+    """Return the baseline and the tested run; two empty texts if none is given."""
+    pair = split_names(text) if text else ("", "")
+    if len(pair) != 2:
+        raise InputError(f"ledger: got {text!r}, expected two runs as A,B")
+    return pair[0], pair[1]
+
+
+def _with(workspace: Workspace, entries: Sequence[Entry]) -> LedgerResult:
+    """Return the lines of the ledger about the hypotheses of these entries."""
+    lines = ledger.list_ledger(workspace).hypotheses
+    ids = {entry.id for entry in entries}
+    lines_of = [line for line in lines if line.entry.id in ids]
+    firsts = {entry.first for entry in entries} - {line.entry.first for line in lines_of}
+    return LedgerResult(tuple(line for line in lines if line in lines_of or line.entry.first in firsts))
+
+
+def _show_entry(workspace: Workspace, entry: Entry, as_json: bool) -> None:
+    found = _with(workspace, [entry])
+    show(plain(found.hypotheses[0]), as_json, "\n".join(result_lines(found)))
