@@ -45,7 +45,7 @@ def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, little_copy: Wo
     assert not app.error
     result = ledger.list_entries(little_copy)[-1]
     assert (result.kind, result.first) == ("result", entry.id)
-    assert "not a test of a prediction: arguing" in text_of(app)
+    assert "not a test of a prediction: arguing" in text_of(app).replace("\\", "")
     app = visit(little_copy, "experiments", tab="Ledger", hypothesis=result.id)
     assert "arguing helps" in text_of(app)
 
