@@ -11,11 +11,12 @@ import typer
 from core.actions import target_ranking
 from core.cli import names
 from core.cli.base import Json, say, say_progress, show
+from core.cli.results import show_result
 from core.cli.settings import takes
 from core.errors import InputError, NotFound
 from core.fields.record import make
 from core.target_ranking.candidates import read_candidates
-from core.target_ranking.ceilings import Ceilings, ceilings_of
+from core.target_ranking.ceilings import ceilings_of
 from core.target_ranking.models.base import REQUIREMENTS, ranking_models
 from core.target_ranking.request import (
     RankingEvaluationRequest,
@@ -25,16 +26,9 @@ from core.target_ranking.request import (
     missing_packages,
     request_of,
 )
-from core.target_ranking.results import ALL_GENES, RankingFolder, SavedEvaluation
-from core.target_ranking.splits import PARTS, Split, read_split
-from core.target_ranking.tables import (
-    NOT_COMPARABLE,
-    ceilings_text,
-    published_table,
-    published_text,
-    table_records,
-    table_text,
-)
+from core.target_ranking.results import RankingFolder
+from core.target_ranking.splits import Split, read_split
+from core.target_ranking.tables import TargetTable, table_of
 
 app = typer.Typer()
 
@@ -50,7 +44,7 @@ def train(
 ) -> None:
     """Train ranking models on the cells of a screen, and evaluate them on its test conditions."""
     folder = target_ranking.train(context.obj, training_of(make(TrainingOptions, chosen), file), say, replace=replace)
-    _show_evaluation(folder, folder.evaluations()[-1], as_json)
+    show_result(table_of(folder, folder.evaluations()[-1]), as_json)
 
 
 @app.command()
@@ -69,15 +63,14 @@ def evaluate(
     if choice.split_file is not None:
         published = read_split(choice.split_file)
         if choice.ranking is None and choice.ceilings and not target_ranking.list_all(context.obj):
-            ceilings = _ceilings(published, asked.evaluation.candidates)
-            show({"rows": [], "ceilings": ceilings.steps()}, as_json, ceilings_text(ceilings))
+            show_result(_ceilings(published, asked.evaluation.candidates), as_json)
             return
         _refuse_other_split(target_ranking.find(context.obj, choice.ranking), published)
     folder = target_ranking.find(context.obj, choice.ranking)
     saved = target_ranking.evaluate_saved(
         context.obj, folder.name, asked.evaluation, lambda share, what: say_progress(f"{100 * share:3.0f}% {what}")
     )
-    _show_evaluation(folder, saved, as_json)
+    show_result(table_of(folder, saved), as_json)
 
 
 @app.command()
@@ -91,20 +84,18 @@ def table(
     asked = make(RankingTableRequest, chosen)
     choice = asked.choice
     if choice.split_file is not None:
-        ceilings = _ceilings(read_split(choice.split_file), asked.candidates)
-        text = "\n\n".join([ceilings_text(ceilings), published_text()])
-        show({"ceilings": ceilings.steps(), **_published_json()}, as_json, text)
+        show_result(_ceilings(read_split(choice.split_file), asked.candidates), as_json)
         return
     if choice.ranking is None and not target_ranking.list_all(context.obj):
         if choice.ceilings:
             raise InputError("targets table --ceilings: no training to take the split from, expected --split FILE")
-        show({"rows": [], **_published_json()}, as_json, published_text())
+        show_result(TargetTable(), as_json)
         return
     folder = target_ranking.find(context.obj, choice.ranking)
     evaluations = folder.evaluations()
     if not evaluations:
         raise NotFound(f"target ranking {folder.name}: has no evaluation; try: perturbdesk targets evaluate")
-    _show_evaluation(folder, evaluations[-1], as_json)
+    show_result(table_of(folder, evaluations[-1]), as_json)
 
 
 @app.command("list")
@@ -176,12 +167,9 @@ def _refuse_other_split(folder: RankingFolder, split: Split) -> None:
         )
 
 
-def _ceilings(split: Split, candidates: Path | None) -> Ceilings:
-    return ceilings_of(split, None if candidates is None else read_candidates(candidates, split.test))
-
-
-def _published_json() -> Mapping[str, Any]:
-    return {"published": table_records(published_table()), "not_comparable": list(NOT_COMPARABLE)}
+def _ceilings(split: Split, candidates: Path | None) -> TargetTable:
+    pools = None if candidates is None else read_candidates(candidates, split.test)
+    return TargetTable(ceilings_of(split, pools).steps())
 
 
 def _record(folder: RankingFolder) -> dict[str, Any]:
@@ -193,18 +181,3 @@ def _record(folder: RankingFolder) -> dict[str, Any]:
         "models": list(folder.saved_models()),
         "cells": folder.request().source.name,
     }
-
-
-def _show_evaluation(folder: RankingFolder, saved: SavedEvaluation, as_json: bool) -> None:
-    split = folder.split()
-    result = {
-        **_record(folder),
-        "split": {"name": split.name, "kind": split.kind, **{part: len(getattr(split, part)) for part in PARTS}},
-        **saved.facts,
-        "rows": table_records(saved.table),
-        **_published_json(),
-        "notes": folder.notes(),
-    }
-    ceilings = [ceilings_text(ceilings_of(split))] if saved.facts["pool"] == ALL_GENES else []
-    text = [folder.name, table_text(saved, split.name), *ceilings, *NOT_COMPARABLE]
-    show(result, as_json, "\n\n".join(text))

@@ -218,10 +218,3 @@ def _first_genes(model: str, ranker: _Ranker, averages: PerturbedCells) -> Itera
                 }
             )
             yield table.sort_values("rank", kind="stable")
-
-
-def by_model(table: pd.DataFrame, metric: str, k: int | None, stratum: str = "all") -> pd.DataFrame:
-    """Return one row for each model, for a metric at one k."""
-    at_k = table["k"].isna() if k is None else table["k"] == k
-    chosen = (table["metric"] == metric) & at_k & (table["stratum"] == stratum)
-    return table[chosen].reset_index(drop=True)

@@ -1,45 +1,25 @@
-"""Tables of target rankings for people and for programs: ours, the published one, and what prevents a comparison."""
+"""The table of a target ranking: every model on the same rows, a random ranking, the ceiling, and the published values."""
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
+from core.base.result import Figure, Table, hidden
 from core.fields.record import option_of
-from core.target_ranking.ceilings import Ceilings
-from core.target_ranking.evaluate import STRATA, EvaluationRequest, by_model
+from core.target_ranking.evaluate import STRATA, EvaluationRequest
 from core.target_ranking.metrics import MRR
-from core.target_ranking.results import ALL_GENES, SavedEvaluation
+from core.target_ranking.results import ALL_GENES, RankingFolder, SavedEvaluation
+from core.target_ranking.splits import PARTS
 from core.texts import estimate_text, number_text
 
-MODELS: Final = ("scGPT", "pca_knn", "random_forest", "xgboost")
+Record = Mapping[str, Any]
 SOURCE: Final = "the published comparison of target rankings on the screen of Norman et al. 2019"
-_AT_K: Final = {
-    "exact_hit": {
-        1: (0, 0, 0, 0),
-        5: (0.0526, 0.1053, 0.0789, 0.0789),
-        10: (0.0963, 0.1053, 0.1316, 0.1053),
-        20: (0.2123, 0.1053, 0.1842, 0.1842),
-        40: (0.3476, 0.1053, 0.1842, 0.1842),
-    },
-    "relevant_hit": {
-        1: (0.1039, 0.3158, 0.2105, 0.2368),
-        5: (0.2922, 0.4211, 0.4737, 0.4211),
-        10: (0.4155, 0.4211, 0.5, 0.5),
-        20: (0.5731, 0.4211, 0.5, 0.5526),
-        40: (0.6828, 0.4211, 0.5263, 0.5526),
-    },
-    "recall": {
-        1: (0.052, 0.1579, 0.1053, 0.1184),
-        5: (0.1631, 0.2632, 0.2763, 0.25),
-        10: (0.2492, 0.2632, 0.3158, 0.3026),
-        20: (0.3927, 0.2632, 0.3421, 0.3684),
-        40: (0.5152, 0.2632, 0.3553, 0.3684),
-    },
-}
-_MRR: Final = (0.1975, 0.3602, 0.3232, 0.3323)
-_SCORED: Final = ("5,369 cells, compositional split, no mask", *["38 conditions, hard split, masked"] * 3)
 NOT_COMPARABLE: Final = (
     "The transformer (scGPT) was scored on 5,369 single cells of the compositional split, without a mask; the three others on 38 "
     "averaged conditions of the hard split, with a mask. So the columns answer different questions.",
@@ -51,111 +31,168 @@ NOT_COMPARABLE: Final = (
 )
 
 
+PUBLISHED: Final[tuple[Record, ...]] = tuple(
+    {**row, "k": int(row["k"]) if row["k"] else None, "value": float(row["value"])}
+    for row in csv.DictReader(Path(__file__).with_name("published_targets.csv").read_text("utf-8").splitlines())
+)
 REFERENCES: Final = {"random": "random ranking", "ceiling": "ceiling, trained genes only"}
 METRICS: Final = {"relevant_hit": "relevant hit", "exact_hit": "exact hit", "recall": "recall", MRR: "MRR"}
 MASK_WORDS, UNIT_WORDS = (option_of(EvaluationRequest, name).titles for name in ("mask", "unit"))
 WHAT_A_TIE_IS: Final = "Where genes tie, a metric is its expectation over their orders."
+SHOWN_K: Final = 10  # of the table by stratum
 
 
-def metric_text(metric: str, k: float | None) -> str:
-    """Return the name of a metric, such as "recall@5" or "MRR"."""
-    return METRICS[metric] if k is None or k != k else f"{METRICS[metric]}@{k:.0f}"
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetTable:
+    """One evaluation of a target ranking; without one, what was published and perhaps the ceilings of a split.
+
+    ceilings: of models that rank only trained genes, metric → k from which it holds → value. split: its name, kind and parts.
+    rows: one for each model, stratum, metric and k, which is None for MRR. metric: the one to show, None for all.
+    """
+
+    ceilings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    name: str = ""
+    state: str = ""
+    models: tuple[str, ...] = ()
+    cells: str = ""
+    split: Mapping[str, Any] = field(default_factory=dict)
+    mask: str = ""
+    unit: str = ""
+    pool: str = ""
+    rows: tuple[Record, ...] = ()
+    notes: tuple[str, ...] = ()
+    metric: str | None = hidden(default=None)
+    published = PUBLISHED
+    not_comparable = NOT_COMPARABLE
+    json_properties = ("published", "not_comparable")
+
+    @property
+    def title(self) -> str:
+        """What is shown, and of which ranking."""
+        return f"{self.name or 'Published'}: {METRICS[self.metric] if self.metric else 'target ranking'}"
+
+    @property
+    def sentence(self) -> str:
+        """The model with the highest value of the metric, beside a random ranking and the ceiling."""
+        if not self.rows:
+            return "No model is evaluated here: the published values stand alone."
+        metric, k = self._metric_and_k
+        best = max(self._rows_of(metric, k), key=lambda row: row["estimate"])
+        references = ", ".join(f"{words} {number_text(best[column])}" for column, words in REFERENCES.items())
+        return f"{best['model']} has the highest {metric_text(metric, k)}, {_interval_text(best)} ({references})."
+
+    @property
+    def scope(self) -> str:
+        """What the evaluation scored."""
+        if not self.rows:
+            return ""
+        how = evaluation_title({"unit": self.unit, "mask": self.mask, "pool": self.pool})
+        counts = f"{self.rows[0]['n']:,} rankings of {self.rows[0]['conditions']:,} conditions"
+        return f"Split {self.split['name']} · {how} · {counts} · 95% intervals by condition. {WHAT_A_TIE_IS}"
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """The ceilings, why the published values are no reference, and notes on the cells."""
+        steps = [f"{name} {', '.join(f'{v} from k = {k}' for k, v in by_k.items())}" for name, by_k in self.ceilings.items()]
+        ceilings = f"Ceilings of models that rank only trained genes, over conditions: {'; '.join(steps)}." if steps else ""
+        return tuple(filter(None, (ceilings, *NOT_COMPARABLE, *self.notes)))
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return a table for each metric, one by trained targets, and the published values."""
+        return tuple(self._tables())
+
+    def _tables(self) -> Iterator[Table]:
+        metrics = [self.metric] if self.metric else [*METRICS]
+        if self.rows:
+            metric, k = self._metric_and_k
+            yield from (Table(f"{METRICS[each]} of every model", tuple(self._by_model(each))) for each in metrics)
+            yield Table(f"{metric_text(metric, k)} by trained targets", tuple(self._by_stratum(metric, k)))
+        for each in metrics:
+            values = ((row["model"], row["k"], row["value"]) for row in PUBLISHED if row["metric"] == each)
+            yield Table(f"Published: {METRICS[each]}, from {SOURCE}, without intervals", tuple(_by_k(each, values)))
+
+    def _rows_of(self, metric: str, k: int | None, stratum: str = "all") -> list[Record]:
+        return [row for row in self.rows if (row["metric"], row["k"], row["stratum"]) == (metric, k, stratum)]
+
+    def _by_model(self, metric: str) -> Iterable[Record]:
+        """Return one row for each model, a column for each k; last the random level and the ceiling."""
+        rows = [row for row in self.rows if (row["metric"], row["stratum"]) == (metric, "all")]
+        levels = [(words, row["k"], row[column]) for column, words in REFERENCES.items() for row in rows]
+        return _by_k(metric, [*((row["model"], row["k"], _interval_text(row)) for row in rows), *levels])
+
+    def _by_stratum(self, metric: str, k: int | None) -> Iterator[Record]:
+        for stratum, words in STRATA.items():
+            if rows := self._rows_of(metric, k, stratum):
+                values = {row["model"]: _interval_text(row) for row in rows}
+                level = {REFERENCES["random"]: rows[0]["random"]}
+                yield {"test conditions": words, "conditions": rows[0]["conditions"], **values, **level}
+
+    def _curves(self, metric: str) -> Iterator[Record]:
+        """Yield curve, x (k as text), y, low, high: of each model, the best at SHOWN_K first, then of each reference."""
+        best = {row["model"]: row["estimate"] for row in self._rows_of(metric, SHOWN_K)}
+        rows = [row for row in self.rows if (row["metric"], row["stratum"]) == (metric, "all")]
+        for row in sorted(rows, key=lambda row: -best[row["model"]]):
+            yield {"curve": row["model"], "x": str(row["k"]), "y": row["estimate"], "low": row["low"], "high": row["high"]}
+        for column, words in REFERENCES.items():
+            first = (row for row in rows if row["model"] == rows[0]["model"])
+            yield from ({"curve": words, "x": str(row["k"]), "y": row[column]} for row in first)
+
+    @property
+    def _metric_and_k(self) -> tuple[str, int | None]:
+        metric = self.metric or MRR
+        return metric, None if metric == MRR else SHOWN_K
+
+    def figure(self) -> Figure | None:
+        """Return the curves of the metric by k; MRR has none."""
+        if not self.rows or self.metric in (None, MRR):
+            return None
+        values = {
+            "table": pd.DataFrame([*self._curves(str(self.metric))]),
+            "x_title": "k, number of genes at the top of a ranking",
+            "y_title": f"{METRICS[str(self.metric)]} in the first k",
+            "references": [*REFERENCES.values()],
+        }
+        return Figure("core.plots.curves:figure", values, self.sentence)
 
 
-def table_records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return one JSON record for each row; k is a whole number, None for mrr."""
-    rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-    return [row | {"k": None if row["k"] != row["k"] else int(row["k"])} for row in rows]
+def table_of(folder: RankingFolder, saved: SavedEvaluation, metric: str | None = None) -> TargetTable:
+    """Return the table of a saved evaluation. Raise NotFound before the cells are read."""
+    split, facts = folder.split(), saved.facts
+    rows = (dict(zip(map(str, saved.table), row, strict=True)) for row in saved.table.itertuples(index=False))
+    return TargetTable(
+        facts["ceilings"],
+        folder.name,
+        folder.status().state,
+        folder.saved_models(),
+        folder.request().source.name,
+        {"name": split.name, "kind": split.kind, **{part: len(getattr(split, part)) for part in PARTS}},
+        facts["mask"],
+        facts["unit"],
+        facts["pool"],
+        tuple({**row, "k": None if row["k"] != row["k"] else int(row["k"])} for row in rows),
+        tuple(folder.notes()),
+        metric,
+    )
 
 
-def _wide(rows: pd.DataFrame, texts: Any, metric: str) -> pd.DataFrame:
-    """Return texts in one row for each model, with a column for each k."""
-    names = [metric_text(metric, k) for k in rows["k"]]
-    long = pd.DataFrame({"model": rows["model"], "name": names, "text": texts})
-    wide = long.pivot(index="model", columns="name", values="text")
-    return wide.loc[[*dict.fromkeys(long["model"])], [*dict.fromkeys(names)]].rename_axis(columns=None).reset_index()
-
-
-def wide_table(table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return one row for each model, a column of text for each k (for mrr one, MRR); last the random level and the ceiling."""
-    rows = table[(table["metric"] == metric) & (table["stratum"] == "all")]
-    parts = [_wide(rows, rows.apply(_interval_text, axis=1), metric)]
-    first = rows.drop_duplicates("k")
-    for column, words in REFERENCES.items():
-        parts.append(_wide(first.assign(model=words), first[column].map(number_text), metric))
-    return pd.concat(parts, ignore_index=True)
-
-
-def strata_table(table: pd.DataFrame, metric: str, k: int | None) -> pd.DataFrame:
-    """Return one row for each stratum with conditions: their number, each model's value, and the random level, as text."""
-    lines = []
-    for stratum, words in STRATA.items():
-        rows = by_model(table, metric, k, stratum)
-        if len(rows):
-            values = dict(zip(rows["model"], rows.apply(_interval_text, axis=1), strict=True))
-            first = rows.iloc[0]
-            level = {REFERENCES["random"]: number_text(first["random"])}
-            lines.append({"test conditions": words, "conditions": int(first["conditions"]), **values, **level})
-    return pd.DataFrame(lines)
-
-
-def _interval_text(row: Any) -> str:
-    return estimate_text(row.estimate, row.low, row.high)
-
-
-def wide_published_table(metric: str) -> pd.DataFrame:
-    """Return the published values of a metric: model, a column of text for each k, and what was scored."""
-    table = published_table()
-    rows = table[table["metric"] == metric]
-    wide = _wide(rows, rows["value"].map(lambda value: number_text(value, ".4f")), metric)
-    return wide.assign(scored=wide["model"].map(dict(zip(MODELS, _SCORED, strict=True))))
-
-
-def published_table() -> pd.DataFrame:
-    """Return one row for each metric, k and model; columns: model, metric, k (NaN for mrr), value, scored."""
-    by_k = [(metric, k, row) for metric, rows in _AT_K.items() for k, row in rows.items()]
-    lines = [
-        (model, metric, k, float(value), scored)
-        for metric, k, row in [*by_k, (MRR, float("nan"), _MRR)]
-        for model, value, scored in zip(MODELS, row, _SCORED, strict=True)
-    ]
-    return pd.DataFrame(lines, columns=["model", "metric", "k", "value", "scored"])
-
-
-def evaluation_title(saved: SavedEvaluation) -> str:
-    """Return a title that distinguishes an evaluation from others of the same ranking."""
-    facts = saved.facts
+def evaluation_title(facts: Mapping[str, Any]) -> str:
+    """Return a title that distinguishes an evaluation from others of the same ranking. facts: as of `SavedEvaluation`."""
     pool = "" if facts["pool"] == ALL_GENES else f", within {facts['pool']}"
     return f"{UNIT_WORDS[facts['unit']]}, {MASK_WORDS[facts['mask']]}{pool}"
 
 
-def evaluation_text(saved: SavedEvaluation, split_name: str) -> str:
-    """Describe what an evaluation scored."""
-    first = saved.table[saved.table["stratum"] == "all"].iloc[0]
-    counts = f"{first['n']:,} rankings of {first['conditions']:,} conditions"
-    return f"Split {split_name} · {evaluation_title(saved)} · {counts} · 95% intervals by condition. {WHAT_A_TIE_IS}"
+def metric_text(metric: str, k: int | None) -> str:
+    """Return the name of a metric, such as "recall@5" or "MRR"."""
+    return METRICS[metric] if k is None else f"{METRICS[metric]}@{k}"
 
 
-def table_text(saved: SavedEvaluation, split_name: str) -> str:
-    """Return an evaluation as text for a terminal, with intervals, the random level and ceilings."""
-    tables = [wide_table(saved.table, metric) for metric in METRICS]
-    parts = [_align(table) for table in (*tables, strata_table(saved.table, MRR, None))]
-    return "\n\n".join([evaluation_text(saved, split_name), *parts])
+def _by_k(metric: str, values: Iterable[tuple[str, int | None, Any]]) -> Iterable[Record]:
+    """Return a row for each model, with a column for each k. values: model, k, and what stands there."""
+    rows: dict[str, dict[str, Any]] = {}
+    for model, k, value in values:
+        rows.setdefault(model, {"model": model})[metric_text(metric, k)] = value
+    return rows.values()
 
 
-def published_text() -> str:
-    """Return the published table as text for a terminal, with notes on comparability."""
-    return "\n\n".join(["published", *(_align(wide_published_table(metric)) for metric in METRICS), *NOT_COMPARABLE])
-
-
-def ceilings_text(ceilings: Ceilings) -> str:
-    """Return ceilings in words; each value holds from its k on."""
-    parts = [
-        f"{metric} {', '.join(f'{value} from k = {k}' for k, value in steps.items())}"
-        for metric, steps in ceilings.steps().items()
-    ]
-    return f"Ceilings of models that rank only trained genes, over conditions: {'; '.join(parts)}."
-
-
-def _align(table: pd.DataFrame) -> str:
-    return str(table.to_string(index=False, justify="left"))
+def _interval_text(row: Record) -> str:
+    return estimate_text(row["estimate"], row["low"], row["high"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.target_ranking.evaluate import EvaluationRequest, by_model, evaluate
+from core.target_ranking.evaluate import EvaluationRequest, evaluate
 from core.target_ranking.expression import ExpressionSet
 from core.target_ranking.metrics import random_level
 from core.target_ranking.splits import Split
@@ -46,7 +46,7 @@ def _models() -> Iterator[None]:
 
 
 def value(found: Any, metric: str, k: int | None, model: str = "fallen", stratum: str = "all") -> float:
-    rows = by_model(found.table, metric, k, stratum).set_index("model")
+    rows = cases.by_model(found.table, metric, k, stratum).set_index("model")
     return float(rows.loc[model, "estimate"])
 
 
@@ -58,21 +58,21 @@ def test_conditions_are_averaged_first() -> None:
     assert value(found, "relevant_hit", 1) == pytest.approx((1 + 0 + 1 / 5) / 3)
     assert value(found, "recall", 1) == pytest.approx((1 / 2 + 0 + 1 / 5) / 3)
     assert [value(found, "exact_hit", k) for k in (1, 5)] == pytest.approx([1 / 15, 1.0])
-    assert by_model(found.table, "mrr", None)["n"].tolist() == [3]
+    assert cases.by_model(found.table, "mrr", None)["n"].tolist() == [3]
 
 
 def test_cells_are_ranked_each_with_the_controls_of_its_batch() -> None:
     found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest(unit="cell"))
     # the two cells of A+B: A first, B first; C: second; D: all five tie
     assert value(found, "mrr", None) == pytest.approx((1 + 1 + 1 / 2 + FIVE_TIE) / 4)
-    rows = by_model(found.table, "mrr", None).iloc[0]
+    rows = cases.by_model(found.table, "mrr", None).iloc[0]
     assert (rows["n"], rows["conditions"]) == (4, 3)
 
 
 @pytest.mark.soak
 def test_a_model_of_trained_genes_stands_at_its_ceiling() -> None:
     found = evaluate({"trained": TRAINED}, CELLS, SPLIT, EvaluationRequest())
-    rows = by_model(found.table, "recall", 1).iloc[0]
+    rows = cases.by_model(found.table, "recall", 1).iloc[0]
     # A of A+B is first; of the other conditions nothing was trained: they tie with the rest behind A
     assert (rows["estimate"], rows["ceiling"]) == (pytest.approx(1 / 6), pytest.approx(1 / 6))
 
@@ -81,7 +81,7 @@ def test_the_random_level_is_the_expected_one_of_the_same_rows() -> None:
     found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest())
     random = random_level(["A+B", "C", "D"], None, 5)
     for metric, k in (("mrr", None), ("recall", 1)):
-        rows = by_model(found.table, metric, k).iloc[0]
+        rows = cases.by_model(found.table, metric, k).iloc[0]
         assert rows["random"] == pytest.approx(random[metric, k].mean())
 
 
@@ -89,11 +89,11 @@ def test_the_random_level_is_the_expected_one_of_the_same_rows() -> None:
 def test_conditions_are_told_apart_by_what_was_trained() -> None:
     found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationRequest())
     counts = (
-        by_model(found.table, "mrr", None, "unseen")["n"].tolist(),
-        by_model(found.table, "mrr", None, "part seen")["n"].tolist(),
+        cases.by_model(found.table, "mrr", None, "unseen")["n"].tolist(),
+        cases.by_model(found.table, "mrr", None, "part seen")["n"].tolist(),
     )
     assert counts == ([2], [1])
-    assert not len(by_model(found.table, "mrr", None, "seen"))
+    assert not len(cases.by_model(found.table, "mrr", None, "seen"))
     assert value(found, "mrr", None, stratum="part seen") == 1.0
 
 
@@ -110,7 +110,7 @@ def test_masked_targets_tie_and_candidates_narrow() -> None:
     # A before C; C before D; D is no candidate
     assert value(narrowed, "mrr", None) == pytest.approx(2 / 3)
     assert value(narrowed, "exact_hit", 40) == pytest.approx(1 / 3)
-    assert by_model(narrowed.table, "relevant_hit", 1)["random"].tolist() == pytest.approx([(1 / 2 + 1 / 2 + 0) / 3])
+    assert cases.by_model(narrowed.table, "relevant_hit", 1)["random"].tolist() == pytest.approx([(1 / 2 + 1 / 2 + 0) / 3])
 
 
 @pytest.mark.soak

@@ -8,26 +8,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from core.base.result import to_json
 from core.errors import InputError, MissingPackage, NotFound
 from core.target_ranking import results
-from core.target_ranking.evaluate import EvaluationRequest, by_model, evaluate
+from core.target_ranking.evaluate import EvaluationRequest, evaluate
 from core.target_ranking.metrics import AT_K, KS
 from core.target_ranking.reading import ReadCells
 from core.target_ranking.request import check_request, request_of
 from core.target_ranking.results import ALL_GENES, RankingFolder, list_folders, prepare, train
 from core.target_ranking.splits import Split
-from core.target_ranking.tables import (
-    MODELS,
-    evaluation_text,
-    published_table,
-    strata_table,
-    table_records,
-    table_text,
-    wide_published_table,
-    wide_table,
-)
+from core.target_ranking.tables import PUBLISHED, TargetTable, table_of
 from tests.target_ranking import cases
 
 
@@ -71,12 +64,12 @@ def test_every_model_is_fitted_saved_and_evaluated(tmp_path: Path, prepared: tup
 def test_knocked_down_genes_fall_so_they_are_found(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
     """The simulator lets a perturbed gene fall: ranking by that beats chance; unseen genes are out of the other's reach."""
     [saved] = trained(tmp_path, prepared).evaluations()
-    rows = by_model(saved.table, "mrr", None).set_index("model")
+    rows = cases.by_model(saved.table, "mrr", None).set_index("model")
     assert rows.loc["fallen", "low"] - rows.loc["fallen", "random"] > 0.3
-    unseen = by_model(saved.table, "relevant_hit", 5, "unseen").set_index("model")
+    unseen = cases.by_model(saved.table, "relevant_hit", 5, "unseen").set_index("model")
     assert unseen["estimate"].to_dict() == {"fallen": 1.0, "fallen_trained": 0.0}
     for metric, k in (("relevant_hit", 1), ("recall", 5), ("exact_hit", 40)):
-        of_trained = by_model(saved.table, metric, k).set_index("model").loc["fallen_trained"]
+        of_trained = cases.by_model(saved.table, metric, k).set_index("model").loc["fallen_trained"]
         assert of_trained["estimate"] <= of_trained["ceiling"]
 
 
@@ -148,18 +141,20 @@ def test_a_published_split_leaves_no_kind_to_draw() -> None:
 @pytest.mark.soak
 def test_tables_for_people_and_programs(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
     [saved] = trained(tmp_path, prepared).evaluations()
-    wide = wide_table(saved.table, "recall")
-    assert wide["model"].tolist() == ["fallen", "fallen_trained", "random ranking", "ceiling, trained genes only"]
-    assert list(wide)[1:] == [f"recall@{k}" for k in (1, 5, 10, 20, 40)]
-    assert list(wide_table(saved.table, "mrr")) == ["model", "MRR"]
-    records = table_records(saved.table)
-    assert json.loads(json.dumps(records, allow_nan=True))[0]["k"] is None
-    assert {record["k"] for record in records} == {None, 1, 5, 10, 20, 40}
-    assert evaluation_text(saved, "hard, seed 0") in table_text(saved, "hard, seed 0")
-    strata = strata_table(saved.table, "mrr", None)
-    assert strata["test conditions"].tolist()[0] == "all test conditions"
-    assert list(strata) == ["test conditions", "conditions", "fallen", "fallen_trained", "random ranking"]
-    assert list(wide_published_table("recall")) == ["model", *[f"recall@{k}" for k in (1, 5, 10, 20, 40)], "scored"]
+    folder = trained(tmp_path / "again", prepared)
+    found = table_of(folder, saved, "recall")
+    wide, strata, published = found.tables()
+    assert [row["model"] for row in wide.rows] == ["fallen", "fallen_trained", "random ranking", "ceiling, trained genes only"]
+    assert list(wide.rows[0])[1:] == list(published.rows[0])[1:] == [f"recall@{k}" for k in (1, 5, 10, 20, 40)]
+    assert strata.rows[0]["test conditions"] == "all test conditions"
+    assert list(strata.rows[0]) == ["test conditions", "conditions", "fallen", "fallen_trained", "random ranking"]
+    record = to_json(found)
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+    assert {row["k"] for row in record["rows"]} == {None, 1, 5, 10, 20, 40}
+    every = table_of(folder, saved)
+    assert list(every.tables()[3].rows[0]) == ["model", "MRR"]
+    assert every.sentence.startswith("fallen has the highest MRR, ")
+    assert TargetTable().sentence.startswith("No model is evaluated here")
 
 
 def test_what_is_wrong_with_a_request_is_said() -> None:
@@ -179,8 +174,8 @@ def test_what_is_wrong_with_a_request_is_said() -> None:
 
 
 def test_the_published_table_is_whole() -> None:
-    table = published_table()
-    assert len(table) == len(MODELS) * (len(AT_K) * len(KS) + 1)
+    table = pd.DataFrame(PUBLISHED)
+    assert len(table) == table["model"].nunique() * (len(AT_K) * len(KS) + 1)
     xgboost = table[(table["model"] == "xgboost") & (table["k"] == 40)].set_index("metric")["value"].to_dict()
     assert xgboost == {"exact_hit": 0.1842, "relevant_hit": 0.5526, "recall": 0.3684}
     # shares of 38 conditions, as they were published with four digits

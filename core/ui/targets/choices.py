@@ -40,7 +40,7 @@ def choose(workspace: Workspace) -> tuple[RankingFolder | None, ShownRanking | N
     evaluations = {saved.key: saved for saved in reversed(folder.evaluations())}
     if not evaluations:
         return folder, None
-    titles = {key: evaluation_title(saved) for key, saved in evaluations.items()}
+    titles = {key: evaluation_title(saved.facts) for key, saved in evaluations.items()}
     key = choose_one(middle.selectbox, "evaluation", "Evaluation", titles, next(iter(titles))) or next(iter(titles))
     metric = choose_one(right.selectbox, "metric", "Metric", METRICS, "recall") or "recall"
     return folder, ShownRanking(folder, folder.split(), evaluations[key], metric)

@@ -11,8 +11,8 @@ from core.actions import target_ranking
 from core.actions.workspace import Workspace
 from core.jobs.state import record_ending
 from core.target_ranking.evaluate import EvaluationRequest
+from core.target_ranking.tables import TargetTable
 from core.ui.targets.conditions_tab import first_genes, target_ranks
-from core.ui.targets.table_tab import curves_by_k
 from tests.target_ranking import cases
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
@@ -113,9 +113,11 @@ def test_tables_of_a_condition() -> None:
 
 def test_curves_start_with_the_best_model_and_end_with_the_references() -> None:
     values = [("knn", 0.2, 0.3), ("trees", 0.1, 0.4)]
+    names = ("model", "stratum", "metric", "k", "estimate", "low", "high", "random", "ceiling")
     rows = [(model, "all", "recall", k, y, y, y, 0.0, 0.5) for model, *by_k in values for k, y in zip((1, 10), by_k, strict=True)]
-    table = pd.DataFrame(rows, columns=["model", "stratum", "metric", "k", "estimate", "low", "high", "random", "ceiling"])
-    curves = curves_by_k(table, "recall")
+    figure = TargetTable(rows=tuple(dict(zip(names, row, strict=True)) for row in rows), metric="recall").figure()
+    assert figure is not None
+    curves = figure.values["table"]
     assert curves["curve"].unique().tolist() == ["trees", "knn", "random ranking", "ceiling, trained genes only"]
     assert curves["x"].tolist() == ["1", "10"] * 4
     assert curves[curves["curve"] == "trees"]["y"].tolist() == [0.1, 0.4]
