@@ -1,4 +1,4 @@
-"""Results of a target ranking: an evaluation in one metric and in all, the ceilings of a split, and the published values alone."""
+"""Results of a target ranking: an evaluation in one metric and in all, ceilings of a split, the published values alone."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ def test_the_table_stands_beside_random_and_ceiling(visit: Visit, trained: Works
     table, strata, published = (each.value for each in app.dataframe if "curve" not in each.value)  # without the figure's
     assert table["model"].tolist() == ["fallen", "fallen_trained", "random ranking", "ceiling, trained genes only"]
     values = table["relevant hit@10"].str.partition(" ")[0].tolist()
-    assert values[0] == "1.000"
-    assert values[1] == values[3] == "0.625"
+    assert [float(value) for value in values[:2]] == [1.0, 0.625]
+    assert float(values[3]) == 0.625
     assert strata["test conditions"].tolist()[0] == "all test conditions"
     assert published["model"].tolist() == ["scGPT", "pca_knn", "random_forest", "xgboost"]
     text = text_of(app).replace("\\", "")
