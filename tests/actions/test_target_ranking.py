@@ -16,7 +16,7 @@ from core.config import Settings
 from core.errors import InputError, NotFound, StateError
 from core.jobs.state import beat, record_ending
 from core.store import changes
-from core.target_ranking.evaluate import EvaluationRequest, by_model
+from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.reading import CellSource, read_source
 from core.target_ranking.results import RankingFolder
 from tests.target_ranking import cases
@@ -75,8 +75,8 @@ def test_models_are_evaluated_again_with_another_mask_unit_and_pool(workspace: W
     found = target_ranking.evaluate_saved(workspace, "small", EvaluationRequest("strongest", "cell", candidates=pool))
     assert (found.facts["mask"], found.facts["unit"], found.facts["pool"]) == ("strongest", "cell", "pool.txt")
     # within 40 genes a random ranking has half of those that are inside among the first 20
-    inside = by_model(found.table, "recall", 40)["random"].iloc[0]
-    assert by_model(found.table, "recall", 20)["random"].iloc[0] == pytest.approx(inside / 2)
+    inside = cases.by_model(found.table, "recall", 40)["random"].iloc[0]
+    assert cases.by_model(found.table, "recall", 20)["random"].iloc[0] == pytest.approx(inside / 2)
     assert len(folder.evaluations()) == 2
 
 
