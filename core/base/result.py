@@ -40,8 +40,12 @@ class Table:
     changes: tuple[str, ...] = ()
 
     def texts(self) -> list[dict[str, str]]:
-        """Return the rows as every place writes them: an interval as "0.621 [0.604, 0.638]", an en dash for what is unknown."""
-        return [{name: _text(value, name in self.changes) for name, value in row.items()} for row in self.rows]
+        """Return the rows as every place writes them: an interval as "0.621 [0.604, 0.638]", an en dash for what is unknown.
+
+        A column of which nothing is known is left out.
+        """
+        known = {name for row in self.rows for name, value in row.items() if value is not None}
+        return [{name: _text(value, name in self.changes) for name, value in row.items() if name in known} for row in self.rows]
 
 
 def _text(value: Any, is_change: bool) -> str:

@@ -8,9 +8,9 @@ import typer
 
 from core.actions.benchmark_baselines import BaselineRequest, compute_baselines
 from core.cli import names
-from core.cli.base import Json, show_scores
+from core.cli.base import Json
+from core.cli.results import show_result
 from core.experiments.benchmark_baselines.attention_settings import read_grid
-from core.experiments.benchmark_baselines.split_words import split_json, split_lines
 
 app = typer.Typer()
 
@@ -40,5 +40,4 @@ def baselines(
 ) -> None:
     """Show what simple methods score on a split: mean AUROC over genes first, then over all rows."""
     grid = None if attention is None else read_grid(attention)
-    found = compute_baselines(context.obj, BaselineRequest(dataset, split, train_on, grid))
-    show_scores(found.marks, split_json(found), as_json, "\n".join(split_lines(found)))
+    show_result(compute_baselines(context.obj, BaselineRequest(dataset, split, train_on, grid)), as_json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -12,21 +13,23 @@ from core.plots import drawing, forest_plot, theme
 from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text, number_text
 
-COLUMNS = ("name", "about", "estimate", "low", "high", "genes", "reads", "published")
+COLUMNS = ("question", "name", "about", "estimate", "low", "high", "genes", "reads", "published")
 _PUBLISHED_SYMBOL = "diamond-open"
 
 
-def figure(table: pd.DataFrame, title: str) -> go.Figure:
-    """Draw one row of the forest plot for each baseline, in the given order, with the line of chance; diamonds are published
-    numbers.
+def figure(table: pd.DataFrame) -> go.Figure:
+    """Draw one row of the forest plot for each baseline, a block for each question, in the given order, with the line of chance;
+    diamonds are published numbers.
 
-    table: name, about, estimate, low, high of the macro AUROC, genes (with both classes), reads (whether it reads knowledge),
-    published (NaN without a published number). title: of the value axis. Raise InputError for missing columns.
+    table: question, name, about, estimate, low, high of the macro AUROC, genes (with both classes), reads (whether it reads
+    knowledge), published (NaN without a published number). Raise InputError for missing columns.
     """
     drawing.require_columns("baseline_scores", table, COLUMNS)
-    rows = [_row(row) for row in table.itertuples()]
-    published = table["published"].reset_index(drop=True)
+    rows = forest_plot.rows_in_blocks(table, "question", _row)
+    headings = pd.factorize(table["question"])[0] + 1
+    published = table["published"].set_axis(np.arange(len(table)) + headings)
     known = published[published.notna()]
+    title = "macro AUROC by gene" + ("; ◇ as published" if len(known) else "")
     figure = forest_plot.draw_forest(rows, drawing.reference_lines({}), title, reach=known.tolist())
     figure.add_scatter(
         x=known,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -41,13 +41,19 @@ class BaselineScore:
     micro: Estimate
     genes: int
 
+    @property
+    def json_value(self) -> dict[str, Any]:
+        """Both AUROCs, with their intervals beside; a macro AUROC is null where no gene has both classes."""
+        intervals = {"macro": self.macro, "micro": self.micro}
+        return {"macro": self.macro.value, "micro": self.micro.value, "genes": self.genes, "intervals": intervals}
+
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """A baseline's score on a split. de, dir: None for a question without both classes, or one that it does not answer.
 
     note: how to read it. on_covered: its score on the rows that it covers, None if these are all. lacks: why it was not computed,
-    else "".
+    None if it was.
     """
 
     name: str
@@ -55,7 +61,7 @@ class Baseline:
     dir: BaselineScore | None
     note: str | None = None
     on_covered: OnCovered | None = None
-    lacks: str = ""
+    lacks: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from core.errors import InputError
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "asked_again": (),
     "attribution": ((0.05, 0.04, 0.06),),
-    "baseline_scores": ("AUROC",),
+    "baseline_scores": (),
     "contamination": (),
     "control_scores": ("AUROC",),
     "cumulative_share": ("prior", "gene"),

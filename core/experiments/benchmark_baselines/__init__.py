@@ -2,7 +2,7 @@
 
 base                the interface of a baseline, and the list of the baselines in this package
 material            the inputs of a baseline: training rows, rows to predict, a network of genes, gene spaces
-split               all baselines of one split; split_words: in words, as tables and as JSON
+split               all baselines of one split, as a result
 table               scores of all baselines of a split, also by distance in the network
 retrieval_vote      labels of training rows that SUMMER would retrieve
 gene_neighbours     kNN over descriptions and over the network; the edge between perturbation and gene

@@ -14,14 +14,14 @@ FILE = Path(__file__).with_name("published_scores.toml")
 class PublishedScore:
     """A published method on one cell line.
 
-    de, dir: macro AUROCs by gene, None if not published. beside: the name of the most similar baseline here, "" for none.
+    de, dir: macro AUROCs by gene, None if not published. beside: the name of the most similar baseline here, None for none.
     differs: a description of how the two differ.
     """
 
     method: str
     de: float | None
     dir: float | None
-    beside: str
+    beside: str | None
     differs: str
 
 
@@ -49,7 +49,9 @@ def load_published_scores() -> PublishedTable:
     return PublishedTable(
         {
             name: tuple(
-                PublishedScore(each["name"], score(each, "de", at), score(each, "dir", at), each["beside"], each["differs"])
+                PublishedScore(
+                    each["name"], score(each, "de", at), score(each, "dir", at), each["beside"] or None, each["differs"]
+                )
                 for each in methods
             )
             for at, name in enumerate(names)

@@ -2,45 +2,144 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import pandas as pd
 
+from core.base.result import Figure, Table, hidden
 from core.evidence.packs import Packs
 from core.experiments.benchmark_baselines.attention_settings import AttentionGrid
+from core.experiments.benchmark_baselines.base import knowledge_baselines
 from core.experiments.benchmark_baselines.material import make_material, read_gene_knowledge
 from core.experiments.benchmark_baselines.published_scores import PublishedScore, load_published_scores
-from core.experiments.benchmark_baselines.table import BaselineTable, score_baselines
+from core.experiments.benchmark_baselines.table import BaselineTable, HopScore, Reach, score_baselines
 from core.label_marks import UNMARKED, LabelMarks
-from core.scoring.baselines import Baseline, dataset_baselines
+from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
+from core.scoring.sentences import TWO_WAY, interval_text
+from core.stats.delong import Estimate
+from core.texts import number_text
 from core.transfer.row_index import RowIndex
 from core.types import TRAIN
+
+_COLUMNS = ["question", "name", "about", "estimate", "low", "high", "genes", "reads", "published"]  # of the figure
+QUESTIONS: Mapping[str, Literal["de", "dir"]] = {"DE": "de", "DIR": "dir"}
 
 
 @dataclass(frozen=True, slots=True)
 class SplitBaselines:
-    """All baselines of a split.
+    """All baselines of a split, those without biology first.
 
-    training: the name of the training rows' dataset. rows: of the split. without_biology: baselines that read no knowledge.
-    table: baselines that read knowledge; None for the training split, whose rows would be predicted from their own labels.
-    sources: of the knowledge. published: published scores on the cell line. marks: of the labels.
+    training: the name of the training rows' dataset. rows: of the split. hops: scores by distance in the network; coverage: by
+    kinds of knowledge; none of both for the training split, whose rows would be predicted from their own labels. sources: of the
+    knowledge. published: published scores on the cell line. marks: of the labels.
     """
 
     dataset: str
     split: str
     training: str
     rows: int
-    without_biology: tuple[Baseline, ...]
-    table: BaselineTable | None
+    baselines: tuple[Baseline, ...]
+    hops: tuple[HopScore, ...]
+    coverage: tuple[Reach, ...]
     sources: tuple[str, ...]
     published: tuple[PublishedScore, ...]
-    marks: LabelMarks = UNMARKED
+    marks: LabelMarks = hidden(default=UNMARKED)
+    json_properties = ("label_marks",)
 
     @property
-    def all(self) -> tuple[Baseline, ...]:
-        """Every baseline, those without biology first."""
-        return (*self.without_biology, *(() if self.table is None else self.table.baselines))
+    def label_marks(self) -> dict[str, Any]:
+        """How far the labels can be trusted."""
+        return self.marks.record()
+
+    @property
+    def title(self) -> str:
+        """What simple methods score."""
+        return f"Baselines of {self.dataset}"
+
+    @property
+    def scope(self) -> str:
+        """Which rows are scored, from which they are predicted, and how."""
+        whose = "" if self.training == self.dataset else f", from the training rows of {self.training}"
+        rows = f"{self.dataset}, split {self.split}, {self.rows:,} labelled rows{whose}"
+        return f"{rows}; macro AUROC by gene, 95% intervals {TWO_WAY}"
+
+    @property
+    def sentence(self) -> str:
+        """The baseline with the highest score, for each question."""
+        best = [f"{name} {text}" for name, question in QUESTIONS.items() if (text := self._highest(question))]
+        if not best:
+            return "No gene has labels of both classes."
+        return f"Highest AUROC by gene: {', '.join(best)}; the highest of several is optimistic."
+
+    def _highest(self, question: Literal["de", "dir"]) -> str:
+        scores = [(each.name, score) for each in self.baselines if (score := getattr(each, question)) and score.genes]
+        name, score = max(scores, key=lambda pair: pair[1].macro.value, default=("", None))
+        return "" if score is None else f"{interval_text(score.macro.shown)} ({name})"
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the labels, the knowledge packs and the published numbers leave open."""
+        covered = "; ".join(each.words for each in self.coverage)
+        known = f"Covered by the knowledge packs: {covered}. A row that a baseline does not cover gets the base rate."
+        none = "This workspace has no knowledge pack with a network or descriptions."
+        common = load_published_scores().common if self.published else ""
+        return tuple(filter(None, (self.marks.sentence, known if covered else none, common)))
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return a line for each baseline, for each at each distance in the network, and for each published method."""
+        hops = tuple({"baseline": each.baseline, "distance": each.hops, "rows": each.rows, **_scores(each)} for each in self.hops)
+        tables = (
+            Table("Baselines", tuple(map(_line, self.baselines))),
+            Table("By distance between perturbation and gene in the network", hops),
+            Table("Published, macro AUROC by gene", tuple(map(_published_line, self.published))),
+        )
+        return tuple(table for table in tables if table.rows)
+
+    def figure(self) -> Figure | None:
+        """Return the scores by gene, beside published ones of similar methods."""
+        reading, lines = knowledge_baselines(), []
+        for name, question in QUESTIONS.items():
+            published = {each.beside: getattr(each, question) for each in self.published if getattr(each, question) is not None}
+            for each in self.baselines:
+                score: BaselineScore | None = getattr(each, question)
+                if score is not None and score.genes:
+                    shown, beside = score.macro.shown.ends, published.get(each.name, math.nan)
+                    lines.append((name, each.name, each.note or "", *shown, score.genes, each.name in reading, beside))
+        table = pd.DataFrame(lines, columns=_COLUMNS)
+        return Figure("core.plots.baseline_scores:figure", {"table": table}, self.sentence) if lines else None
+
+
+def _scores(each: Baseline | HopScore) -> dict[str, Any]:
+    line: dict[str, Any] = {}
+    for name, key in QUESTIONS.items():
+        score: BaselineScore | None = getattr(each, key)
+        line |= {f"{name} by gene": _macro(score), f"{name} pooled": None if score is None else score.micro}
+        line[f"genes, {name}"] = None if score is None else score.genes
+    return line
+
+
+def _macro(score: BaselineScore | None) -> Estimate | None:
+    return None if score is None or not score.genes else score.macro
+
+
+def _line(each: Baseline) -> dict[str, Any]:
+    some = each.on_covered
+    return {
+        "name": each.name,
+        **_scores(each),
+        "rows covered": None if some is None else f"{some.rows:,} of {some.of:,}",
+        **{f"{name} on these": None if some is None else _macro(getattr(some, key)) for name, key in QUESTIONS.items()},
+        "how to read it": f"not computed: {each.lacks}" if each.lacks else each.note,
+    }
+
+
+def _published_line(each: PublishedScore) -> dict[str, str | None]:
+    scores = {f"{name} by gene": getattr(each, key) for name, key in QUESTIONS.items()}
+    texts = {name: None if score is None else number_text(score, ".2f") for name, score in scores.items()}
+    return {"method": each.method, **texts, "beside": each.beside, "difference": each.differs}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,14 +162,23 @@ class SplitInputs:
 def find_split_baselines(inputs: SplitInputs, split: str, progress: Callable[[float], object] = lambda _: None) -> SplitBaselines:
     """Return the baselines of the labelled rows of a split. Raise InputError if it has none."""
     frame = inputs.frame
-    without_biology = dataset_baselines(frame, split, inputs.expression)
-    table: BaselineTable | None = None
+    baselines = dataset_baselines(frame, split, inputs.expression)
+    table = BaselineTable((), (), ())
     sources: tuple[str, ...] = ()
     if split != TRAIN:
         index = RowIndex.of_frame(frame)
         genes = read_gene_knowledge(inputs.packs, index.symbols)
         material = make_material(index, frame["split"].to_numpy(dtype=object), split, genes, inputs.attention)
         table, sources = score_baselines(material, progress), genes.sources
-    rows = int(((frame["split"] == split) & frame["label"].notna()).sum())
-    published = load_published_scores().of(inputs.dataset)
-    return SplitBaselines(inputs.dataset, split, inputs.training, rows, without_biology, table, sources, published, inputs.marks)
+    return SplitBaselines(
+        inputs.dataset,
+        split,
+        inputs.training,
+        int(((frame["split"] == split) & frame["label"].notna()).sum()),
+        (*baselines, *table.baselines),
+        table.hops,
+        table.coverage,
+        sources,
+        load_published_scores().of(inputs.dataset),
+        inputs.marks,
+    )

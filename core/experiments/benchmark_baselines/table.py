@@ -33,22 +33,36 @@ class HopScore:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """How many of all are covered."""
+
+    covered: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reach:
-    """The coverage of the rows to predict by a kind of knowledge: (covered, all) of perturbations, genes, and rows by both."""
+    """The coverage of the rows to predict by a kind of knowledge: of perturbations, genes, and rows by both."""
 
     knowledge: str
-    perts: tuple[int, int]
-    genes: tuple[int, int]
-    rows: tuple[int, int]
+    perts: Share
+    genes: Share
+    rows: Share
+
+    @property
+    def words(self) -> str:
+        """The coverage, as in "network: 5 of 6 perturbations"."""
+        counts = {"perturbations": self.perts, "genes": self.genes, "rows": self.rows}
+        return f"{self.knowledge}: " + ", ".join(f"{share.covered:,} of {share.of:,} {what}" for what, share in counts.items())
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineTable:
-    """The baselines that read knowledge, on one split. hops: by distance, the nearest first; reach: of each kind of knowledge."""
+    """The baselines that read knowledge, on a split. hops: by distance, the nearest first; coverage: by kinds of knowledge."""
 
     baselines: tuple[Baseline, ...]
     hops: tuple[HopScore, ...]
-    reach: tuple[Reach, ...]
+    coverage: tuple[Reach, ...]
 
 
 def score_baselines(material: Material, progress: Progress = lambda _: None) -> BaselineTable:
@@ -79,12 +93,12 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
     return BaselineTable(tuple(baselines), tuple(hops), _reach(material))
 
 
-def _predict(baseline: KnowledgeBaseline, material: Material) -> tuple[Prediction | None, str]:
+def _predict(baseline: KnowledgeBaseline, material: Material) -> tuple[Prediction | None, str | None]:
     """Return a baseline's prediction, or a description of its missing inputs."""
     if lacks := baseline.find_lacking(material):
         return None, lacks
     try:
-        return baseline.make(material), ""
+        return baseline.make(material), None
     except MissingPackage as error:
         return None, str(error)
 
@@ -121,6 +135,6 @@ def _reach(material: Material) -> tuple[Reach, ...]:
     found = []
     for name, covered in material.genes.pack_coverage().items():
         both = covered[material.rows.pert] & covered[material.rows.gene]
-        of_perts, of_genes, of_rows = ((int(flags.sum()), len(flags)) for flags in (covered[perts], covered[genes], both))
-        found.append(Reach(name, of_perts, of_genes, of_rows))
+        shares = (Share(int(flags.sum()), len(flags)) for flags in (covered[perts], covered[genes], both))
+        found.append(Reach(name, *shares))
     return tuple(found)

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import Literal
 
-import pandas as pd
 import streamlit as st
 
 from core.actions.benchmark_baselines import BaselineRequest, compute_baselines
 from core.experiments.benchmark_baselines.base import knowledge_baselines
 from core.experiments.benchmark_baselines.material import predictable_splits
-from core.experiments.benchmark_baselines.published_scores import PublishedScore, load_published_scores
 from core.experiments.benchmark_baselines.split import SplitBaselines
-from core.experiments.benchmark_baselines.split_words import (
-    QUESTIONS,
-    baselines_table,
-    coverage_sentence,
-    hops_table,
-    published_table,
-)
-from core.plots import baseline_scores
-from core.scoring.baselines import BaselineScore
-from core.scoring.sentences import TWO_WAY
 from core.store.datasets import Dataset
-from core.ui.shared import loaders, tables
+from core.ui.shared import loaders
 from core.ui.shared.background import Result, background
 from core.ui.shared.linked import choose_one
+from core.ui.shared.results import show_result
 from core.ui.shared.server_workspace import read_workspace
 from core.ui.shared.shell import PageContext, draw_until_ready
-from core.ui.shared.widgets import as_text, show_figure
+from core.ui.shared.widgets import as_text
 
 _ABOUT = (
     "Simple methods on the labelled rows of a split, from the training rows and the knowledge packs of this workspace. The first "
@@ -89,49 +76,6 @@ def _draw(request: BaselineRequest) -> None:
 
 
 def _show(found: SplitBaselines) -> None:
-    whose = "" if found.training == found.dataset else f" · from the training rows of {found.training}"
-    rows = f"{found.rows:,} labelled rows of the split {found.split}{whose}"
-    caption = f"{found.dataset} · {rows} · macro AUROC by gene · 95% intervals {TWO_WAY}"
-    st.markdown(as_text(coverage_sentence(found)))
-    for name, question in QUESTIONS.items():
-        table = _figure_table(found, question)
-        if len(table):
-            title = f"Baselines, {name}"
-            marked = " · ◇ as published" if table["published"].notna().any() else ""
-            chart = baseline_scores.figure(table, f"macro AUROC by gene, {name}")
-            show_figure(chart, table, f"baselines-{question}", title, f"{caption}{marked}")
-    tables.show_table(pd.DataFrame(baselines_table(found)).dropna(axis="columns", how="all"), "baselines of a split")
+    show_result(found, found.dataset, "split-baselines")
     with st.expander("Descriptions"):
         st.markdown("\n".join(f"- **{as_text(name)}**: {as_text(each.about)}" for name, each in knowledge_baselines().items()))
-    _show_hops(found)
-    _show_published(found)
-
-
-def _figure_table(found: SplitBaselines, question: Literal["de", "dir"]) -> pd.DataFrame:
-    """Return the baselines that answer a question, with the columns of the figure."""
-    reading, lines = knowledge_baselines(), []
-    for each in found.all:
-        score: BaselineScore | None = getattr(each, question)
-        if score is not None and score.genes:
-            shown, about = score.macro.shown, each.note or ""
-            published = _published_score(found.published, each.name, question)
-            lines.append((each.name, about, *shown.ends, score.genes, each.name in reading, published))
-    return pd.DataFrame(lines, columns=list(baseline_scores.COLUMNS))
-
-
-def _published_score(published: tuple[PublishedScore, ...], name: str, question: Literal["de", "dir"]) -> float:
-    values = [getattr(each, question) for each in published if each.beside == name]
-    return next((value for value in values if value is not None), math.nan)
-
-
-def _show_hops(found: SplitBaselines) -> None:
-    if lines := hops_table(found):
-        st.caption("By distance between perturbation and gene in the network:")
-        columns = {"rows": st.column_config.NumberColumn(format="localized")}
-        tables.show_table(pd.DataFrame(lines).dropna(axis="columns", how="all"), "baselines by distance", columns)
-
-
-def _show_published(found: SplitBaselines) -> None:
-    if found.published:
-        st.caption(f"As published: {as_text(load_published_scores().common)}")
-        tables.show_table(pd.DataFrame(published_table(found)), "published baselines")

@@ -16,7 +16,7 @@ from core.evidence.packs import Packs
 from core.experiments.benchmark_baselines.base import Prediction, knowledge_baselines
 from core.experiments.benchmark_baselines.material import Material, benchmark_of_lines, make_material
 from core.experiments.benchmark_baselines.published_scores import load_published_scores
-from core.experiments.benchmark_baselines.table import score_baselines
+from core.experiments.benchmark_baselines.table import Share, score_baselines
 from core.scoring.baselines import BaselineScore
 from core.transfer.row_index import RowIndex
 from tests.experiments.benchmark_baselines import cases
@@ -127,10 +127,10 @@ def test_rows_by_distance_are_all_rows() -> None:
         rows = {each.hops: each.rows for each in table.hops if each.baseline == name}
         assert sum(rows.values()) == len(TEST)
         assert rows["1 hop"] == 2
-    [network, descriptions] = table.reach
-    assert (network.perts, descriptions.perts) == ((5, 6), (5, 6))
-    assert (network.genes, descriptions.genes) == ((2, 10), (0, 10))
-    assert (network.rows, descriptions.rows) == ((10, 60), (0, 60))
+    [network, descriptions] = table.coverage
+    assert (network.perts, descriptions.perts) == (Share(5, 6), Share(5, 6))
+    assert (network.genes, descriptions.genes) == (Share(2, 10), Share(0, 10))
+    assert (network.rows, descriptions.rows) == (Share(10, 60), Share(0, 60))
 
 
 def test_what_is_lacking_is_said_and_the_others_are_computed() -> None:
@@ -138,7 +138,7 @@ def test_what_is_lacking_is_said_and_the_others_are_computed() -> None:
     found = {each.name: each for each in score_baselines(cases.material(FRAME, only_text)).baselines}
     assert "string_edges.json" in found["network kNN"].lacks
     assert "string_edges.json" in found["retrieval vote"].lacks
-    assert found["text kNN"].lacks == ""
+    assert found["text kNN"].lacks is None
     assert found["text kNN"].de is not None
     assert "--attention" in found["graph attention network"].lacks
 
@@ -164,5 +164,5 @@ def test_published_scores_name_baselines_that_exist() -> None:
     assert list(published.lines) == ["k562", "rpe1", "hepg2", "jurkat", "k562_set"]
     of_k562 = {each.method: each for each in published.of("K562")}
     assert (of_k562["SUMMER"].de, of_k562["retrieval without LLM"].dir, of_k562["GAT"].dir) == (0.62, 0.69, None)
-    assert {each.beside for each in of_k562.values()} - {""} <= set(knowledge_baselines())
+    assert {each.beside for each in of_k562.values()} - {None} <= set(knowledge_baselines())
     assert published.of("bmdm") == ()

@@ -44,7 +44,7 @@ def test_the_tables_show_what_the_command_prints(visit: Visit, cell_lines: Works
     assert shown["name"].tolist() == [each["name"] for each in printed["baselines"]]
     for text, each in zip(shown["DE by gene"], printed["baselines"], strict=True):
         assert each["de"] is None or text.startswith(f"{each['de']['macro']:.3f} [")
-    assert hops["rows"].tolist() == [each["rows"] for each in printed["hops"]]
+    assert hops["rows"].tolist() == [str(each["rows"]) for each in printed["hops"]]
     assert published["method"].tolist() == [each["method"] for each in printed["published"]]
     assert "5 of 6 perturbations, 2 of 10 genes, 10 of 60 rows" in text_of(app)
     assert "not computed: networks are trained only on request" in shown["how to read it"].iloc[-1]
