@@ -18,24 +18,29 @@ from core.errors import InputError
 from core.hashes import sha256_of
 from core.store import Cursor, changes, rubrics, runs
 from core.store.rubrics import Sample, SampledText, TextLabel
+from core.store.runs import Run
 from core.texts import check_name
 
 
 def draw_sample(workspace: Workspace, rubric: Rubric, run: str, size: int, design: Design = "simple", seed: int = 0) -> Sample:
     """Return texts of a run to read for a rubric, drawn now or, if the same ones were drawn before, then.
 
-    seed: the same draws the same again. Strata are the answers of the rubric's rule, else of the newest reading by a model. Raise
-    InputError if the run has no text that the rubric asks about, NotFound if nothing answered it; ReadOnly.
+    seed: the same draws the same again. Strata are the answers of the newest reading by a model. Raise InputError if the run has
+    no text that the rubric asks about, and for a rubric that takes no labels; NotFound if no model answered it; ReadOnly.
     """
     workspace.refuse_if_read_only("draw sample", rubric.name)
     with workspace.store.read() as db:
         found = runs.find(db, run)
         texts = rubrics.texts(db, found.id, rubric)
+        if not takes_labels(rubric, readings.list_readings(db, rubric, found.id)):
+            raise InputError(
+                f"sample for {rubric.name}: a rule answers it, which has no error rate; expected a rubric that a model has read"
+            )
     if texts.empty:
         raise InputError(f"sample for {rubric.name}: {found.name} has no text that it asks about, expected a run with briefs")
     strata, reading = [""] * len(texts), ""
     if design == "stratified":
-        answers, reading = readings.answers(workspace, rubric, found.id)
+        answers, reading = readings.answers(workspace, rubric, found.id, "model")
         by_text = texts[["pair_id", "seq"]].merge(answers[["pair_id", "seq", "answer"]], "left", ["pair_id", "seq"])
         strata = by_text["answer"].fillna("").tolist()
     drawn = text_sampling.draw(strata, size, np.random.default_rng(seed))
@@ -52,6 +57,15 @@ def draw_sample(workspace: Workspace, rubric: Rubric, run: str, size: int, desig
             rubrics.add_sample(db, sample)
             changes.bump(db, "labels")
     return known.get(sample.id, sample)
+
+
+def takes_labels(rubric: Rubric, of_run: Sequence[Run]) -> bool:
+    """Return whether people's labels say anything about a rubric's answers: not where only a rule answers.
+
+    of_run: the readings of the run.
+    """
+    is_by_model = rubric.unit == "claim" or not rubric.is_answered_by_rule
+    return is_by_model or any(readings.rubric_of(each).sha256 == rubric.sha256 for each in of_run)
 
 
 def give_labels(workspace: Workspace, rubric: Rubric, run: str, given: Sequence[TextLabel]) -> None:

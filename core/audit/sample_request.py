@@ -17,7 +17,7 @@ class SampleRequest:
     size: int | None = setting(None, "Draw N texts to read.", name="sample", metavar="N", title="Texts", key="size", least=1)
     design: Design = setting(
         "simple",
-        "At random, or by the judge's answers, which needs answers.",
+        "At random, or by a model's answers, which needs a reading.",
         name="by",
         title="How they are drawn",
         words={"simple": "at random", "stratified": "equal numbers of each of the judge's answers"},

@@ -128,7 +128,7 @@ class Sample:
     """Texts of a run drawn for a rubric, in the order in which they are read, which is random.
 
     id: a hash of what was drawn. rubric_sha256: of the rubric's content. reading: the run of `judge_rubric` whose answers are the
-    strata, "rule" for those of the rubric's rule, "" for none.
+    strata, "" for none.
     """
 
     id: str

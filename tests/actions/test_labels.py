@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from core.actions import label_files, labels
+from core.actions import label_files, labels, readings
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.errors import InputError, NotFound
@@ -39,16 +39,23 @@ def test_a_sample_is_drawn_once(small_workspace: Workspace) -> None:
     assert [each.id for each in samples(small_workspace)] == [sample.id, other.id]
 
 
-def test_the_judges_answers_are_the_strata(small_workspace: Workspace) -> None:
-    sample = labels.draw_sample(small_workspace, BY_PATTERN, "debate", 4, "stratified")
+def test_a_models_answers_are_the_strata_and_a_rule_takes_no_labels(
+    small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match="a rule answers it, which has no error rate"):
+        labels.draw_sample(small_workspace, BY_PATTERN, "debate", 4)
+    by_pattern = readings.answers(small_workspace, BY_PATTERN, "debate")[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(readings, "answers", lambda *_: (by_pattern, "a reading"))
+        sample = labels.draw_sample(small_workspace, RUBRIC, "debate", 4, "stratified")
     # One no, which is certain, and three of 11 yes.
     assert sorted(text.probability for text in sample.texts) == pytest.approx([3 / 11, 3 / 11, 3 / 11, 1])
-    assert sample.reading == "rule"
+    assert sample.reading == "a reading"
     with pytest.raises(NotFound, match="no finished reading"):
         labels.draw_sample(small_workspace, RUBRIC, "debate", 4, "stratified")
     with pytest.raises(InputError, match="has no text that it asks about"):
         labels.draw_sample(small_workspace, replace(RUBRIC, roles=("CRITIC",)), "debate", 4)
-    assert samples(small_workspace) == []
+    assert samples(small_workspace) == [sample]
 
 
 @pytest.mark.soak

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.actions import readings, rubrics
+from core.actions import labels, readings, rubrics
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.features.arguments.rates import RULE
@@ -29,9 +29,15 @@ def asks_about(run: Run, rubric: Rubric) -> bool:
     return any(not rubric.roles or role in rubric.roles for role in roles)
 
 
-def choose_rubric(workspace: Workspace, run: Run, place: Any = st) -> Rubric | None:
-    """Show the choice of a rubric, by default the first that asks about texts of the run; None if there is none."""
+def choose_rubric(workspace: Workspace, run: Run, place: Any = st, *, to_label: bool = False) -> Rubric | None:
+    """Show the choice of a rubric, by default the first that asks about texts of the run; None if there is none.
+
+    to_label: whether only those that take people's labels are offered.
+    """
     known = {rubric.name: rubric for rubric in all_rubrics(workspace)}
+    if to_label:
+        of_run = [each for each in loaders.all_runs() if each.is_reading and each.parents == (run.id,)]
+        known = {name: rubric for name, rubric in known.items() if labels.takes_labels(rubric, of_run)}
     if not known:
         return None
     first = next((name for name, rubric in known.items() if asks_about(run, rubric)), next(iter(known)))

@@ -32,9 +32,9 @@ def show(context: PageContext, run: Run) -> None:
         show_empty("This workspace is read-only: you cannot label texts here. The tab Rubrics shows the results of labels.")
         return
     rubric_place, sample_place, person_place, new_place = st.columns([0.38, 0.3, 0.17, 0.15], vertical_alignment="bottom")
-    rubric = choices.choose_rubric(context.workspace, run, rubric_place)
+    rubric = choices.choose_rubric(context.workspace, run, rubric_place, to_label=True)
     if rubric is None:
-        show_empty("No rubric yet: add one in the tab Rubrics.")
+        show_empty("No rubric takes labels yet: add one without a pattern in the tab Rubrics.")
         return
     if rubric.unit == "claim":
         finished = choices.finished_readings(run, CLAIMS.rubric)
@@ -90,11 +90,11 @@ def _title(place: int, sample: Sample) -> str:
 def _show_form(context: PageContext, run: Run, rubric: Rubric, n_samples: int) -> None:
     """Show the form that draws texts. A sample's seed is the number of earlier samples, so each sample has different texts."""
     chosen = show_settings(SampleRequest, "sample_", names_of_rest(SampleRequest, ["by"]), defaults={"sample": DEFAULT_SIZE})
-    is_answered = bool(choices.judges_of(run, rubric))
+    is_answered = bool(choices.finished_readings(run, rubric))
     designs = DESIGN_WORDS if is_answered else {"simple": DESIGN_WORDS["simple"]}
     design: Design = "stratified" if choose_setting(st.radio, _HOW, "sample_", designs, "simple") == "stratified" else "simple"
     if not is_answered:
-        st.caption("Drawing by the judge's answers needs answers of a rule or a model.")
+        st.caption("Drawing by the judge's answers needs a finished reading by a model.")
     if st.button("Draw texts", type="primary", key="draw-sample"):
         with explain_errors(), st.spinner("Drawing …"):
             sample = labels.draw_sample(context.workspace, rubric, run.id, chosen["sample"], design, n_samples)

@@ -12,7 +12,7 @@ from core.store.rubrics import TextLabel
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-RUBRIC = Rubric("names-a-program", "Does the text name a program?", pattern="program")
+RUBRIC = Rubric("names-a-program", "Does the text name a program?")
 # Notes the milliseconds from each key that changed the text to the moment after the next one was drawn.
 STOPWATCH = """
   window.waits = [];
