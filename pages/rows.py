@@ -36,4 +36,4 @@ def rows() -> None:
     browse()
 
 
-widgets.show_tabs("tab", {"Rows": rows, "Audit": lambda: audit_tab.show(run, *loaders.debate_audit(run.id))})
+widgets.show_tabs("tab", {"Rows": rows, "Audit": lambda: audit_tab.show(run, loaders.debate_audit(run.id))})

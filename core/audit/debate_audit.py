@@ -6,17 +6,20 @@ each brief, so the audit counts them without reading the brief again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from core.audit.brief_checks import FINDINGS, SHORT
+from core.audit.rubric import ALL
+from core.base.result import Figure, Table
 from core.stats.ranks import round_for_ranks
 from core.types import Flag
+
+BriefCounts = Mapping[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +41,16 @@ class DebateFacts:
 class DebateAudit:
     """The audit of a run.
 
-    roles: one row per role that wrote briefs; columns: role, n (briefs), and for each of `brief_checks.FINDINGS` the number of
-    briefs whose rule of that name answers yes; NaN for cites unless has_dossier. rows_by_arguing: the answers of the rule
-    `advocates_arguing`: the number of rows in which 0, 1, 2, … advocates wrote a brief of `brief_checks.SHORT` characters or
-    more. collapsed, de_fallbacks, dir_fallbacks: number of rows with yes for `role_collapse` (a role did not argue its side),
-    `de_fallback` and `dir_fallback` (the verdict was unreadable). distinct_p_de: distinct values of P(DE), rounded as for
-    ranks, among `rows` rows.
+    roles: of each role that wrote briefs n (briefs), and of each of `brief_checks.FINDINGS` the number of briefs whose rule of
+    that name answers yes; None for cites without a dossier. rows_by_arguing: the answers of the rule `advocates_arguing`: the
+    number of rows in which 0, 1, 2, … advocates wrote a brief of `brief_checks.SHORT` characters or more. collapsed,
+    de_fallbacks, dir_fallbacks: number of rows with yes for `role_collapse` (a role did not argue its side), `de_fallback` and
+    `dir_fallback` (the verdict was unreadable). distinct_p_de: distinct values of P(DE), rounded as for ranks, among `rows` rows.
     """
 
-    roles: pd.DataFrame
-    has_dossier: bool
-    rows_by_arguing: list[int]
+    run: str
+    roles: Mapping[str, BriefCounts]
+    rows_by_arguing: tuple[int, ...]
     rows: int
     collapsed: int
     de_fallbacks: int
@@ -56,23 +58,41 @@ class DebateAudit:
     distinct_p_de: int
 
     @property
-    def totals(self) -> dict[str, Any]:
-        """The sums over roles of all columns of `roles` except the first."""
-        return {column: self.roles[column].sum(min_count=1) for column in ("n", *FINDINGS)}
+    def totals(self) -> dict[str, int]:
+        """The sums over roles, without what is unknown."""
+        columns = ("n", *FINDINGS) if self.has_dossier else ("n", *(name for name in FINDINGS if name != "cites"))
+        return {column: sum(of_role[column] or 0 for of_role in self.roles.values()) for column in columns}
 
-    def with_total(self) -> pd.DataFrame:
-        """Return the rows of `roles`, followed by their sums as a role named "all"."""
-        return pd.concat([self.roles, pd.DataFrame([{"role": "all", **self.totals}])], ignore_index=True)
+    @property
+    def has_dossier(self) -> bool:
+        """Whether the run saved its advocates' dossiers."""
+        return all(of_role["cites"] is not None for of_role in self.roles.values())
 
-    def summarize(self) -> str:
-        """Return a sentence on whether the advocates argued."""
+    @property
+    def with_total(self) -> dict[str, BriefCounts]:
+        """The counts of each role, and their sums under "all"."""
+        return {**self.roles, ALL: {"cites": None, **self.totals}}
+
+    @property
+    def title(self) -> str:
+        """The question."""
+        return "Did the advocates argue?"
+
+    @property
+    def scope(self) -> str:
+        """The briefs and rows."""
+        return f"{self.run}: {self.totals['n']:,} briefs over {self.rows:,} rows; all are counted, so there is no interval"
+
+    @property
+    def sentence(self) -> str:
+        """Whether the advocates argued."""
         total = self.totals
         briefs, answers, short = total["n"], total["answers"], total["short"]
         nobody = f"in {self.rows_by_arguing[0]:,} of {sum(self.rows_by_arguing):,} rows no advocate wrote {SHORT} characters"
         if answers:
             return (
-                f"{answers:,} of {briefs:,} briefs ({100 * answers / briefs:.0f}%) answer the multiple-choice question instead "
-                f"of arguing, {total['answers_against']:,} of them against their own side; {nobody}."
+                f"{answers:,} of {briefs:,} briefs answer the multiple-choice question instead of arguing, "
+                f"{total['answers_against']:,} of them against their own side; {nobody}."
             )
         if short:
             return f"No brief of {briefs:,} answers the multiple-choice question, but {short:,} are short; {nobody}."
@@ -81,29 +101,57 @@ class DebateAudit:
             f"The advocates argued: all {briefs:,} briefs have {SHORT} characters or more, and none answers a question{turned}."
         )
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the values that `audit debate --json` prints."""
-        counts = self.roles.set_index("role")[["n", *FINDINGS]].to_dict("index")
-        return {
-            "roles": {str(role): {key: None if n != n else int(n) for key, n in of.items()} for role, of in counts.items()},
-            "rows_by_arguing": self.rows_by_arguing,
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What could not be checked, and the rows that count with a constant."""
+        missing = {"DE": self.de_fallbacks, "DIR": self.dir_fallbacks}
+        rows = ", ".join(f"{name} in {n:,} rows" for name, n in missing.items() if n)
+        return (
+            *([] if self.has_dossier else ["This run kept no dossier, so citations cannot be checked."]),
+            *([f"Verdicts that could not be read, which count as a constant: {rows}."] if rows else []),
+        )
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the lengths of the briefs, the findings in them, and the counts of rows."""
+        titles = {"n": "briefs", **FINDINGS}
+        by_role = self.with_total.items()
+        findings = [{"": words, **{role: of[name] for role, of in by_role}} for name, words in titles.items()]
+        arguing = {f"{n} advocates": rows for n, rows in enumerate(self.rows_by_arguing)}
+        rows = {
             "rows": self.rows,
-            "collapsed": self.collapsed,
-            "de_fallbacks": self.de_fallbacks,
-            "dir_fallbacks": self.dir_fallbacks,
-            "distinct_p_de": self.distinct_p_de,
+            "with a role that did not argue its side": self.collapsed,
+            "DE verdict unreadable": self.de_fallbacks,
+            "DIR verdict unreadable": self.dir_fallbacks,
+            "distinct values of P(DE)": self.distinct_p_de,
         }
+        return (
+            Table("Lengths of the briefs", tuple(self._lengths())),
+            Table("Findings in the briefs", tuple(findings)),
+            Table(f"Rows by how many of their advocates wrote {SHORT} characters or more", (arguing,)),
+            Table("Rows", (rows,)),
+        )
+
+    def _lengths(self) -> list[dict[str, str | int]]:
+        lengths: list[dict[str, str | int]] = []
+        for role, of_role in self.roles.items():
+            n, bare, short = (of_role[name] or 0 for name in ("n", "bare", "short"))
+            lengths.append({"role": role, "a letter": bare, "one line": short - bare, "a paragraph": n - short})
+        return lengths
+
+    def figure(self) -> Figure | None:
+        """Return the lengths of each role's briefs; None without briefs."""
+        return Figure("core.plots.brief_lengths:figure", {"lengths": self._lengths()}, self.sentence) if self.roles else None
 
 
-def audit_debate(facts: DebateFacts) -> DebateAudit:
-    """Return the audit of a run."""
-    roles = facts.briefs.reindex(columns=["role", "n", *FINDINGS], fill_value=0)
-    if not facts.has_dossier:
-        roles["cites"] = np.nan
+def audit_debate(facts: DebateFacts, run: str) -> DebateAudit:
+    """Return the audit of a run. run: its name."""
+    counts = facts.briefs.reindex(columns=["role", "n", *FINDINGS], fill_value=0)
+    unknown = {} if facts.has_dossier else {"cites": None}
+    roles = {each["role"]: {name: int(each[name]) for name in ("n", *FINDINGS)} | unknown for each in counts.to_dict("records")}
     return DebateAudit(
+        run=run,
         roles=roles,
-        has_dossier=facts.has_dossier,
-        rows_by_arguing=[facts.rows_by_arguing.get(n, 0) for n in range(len(roles) + 1)],
+        rows_by_arguing=tuple(facts.rows_by_arguing.get(n, 0) for n in range(len(roles) + 1)),
         rows=len(facts.p_de),
         collapsed=facts.flags.get(Flag.ROLE_COLLAPSE, 0),
         de_fallbacks=facts.flags.get(Flag.DE_FALLBACK, 0),
@@ -112,9 +160,9 @@ def audit_debate(facts: DebateFacts) -> DebateAudit:
     )
 
 
-def debates_sentence(audits: Mapping[str, DebateAudit]) -> str:
-    """Return a sentence on the number of debates in which most advocates argued; empty without debates. audits: by run name."""
-    shares = {run: each.totals["answers"] / each.totals["n"] for run, each in audits.items() if each.totals["n"]}
+def debates_sentence(audits: Iterable[DebateAudit]) -> str:
+    """Return a sentence on the number of debates in which most advocates argued; empty without debates."""
+    shares = {each.run: each.totals["answers"] / each.totals["n"] for each in audits if each.totals["n"]}
     if not shares:
         return ""
     most = max(shares, key=lambda run: shares[run])

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import typer
 from numpy.typing import NDArray
 
 from core.actions import component_loader, pack_texts, packs
 from core.actions.workspace import Workspace
-from core.audit.brief_checks import FINDINGS, SHORT
-from core.audit.debate_audit import DebateAudit, audit_debate
+from core.audit.debate_audit import audit_debate
 from core.audit.shared_symbols import compare_splits
-from core.cli.base import Json, show
+from core.cli.base import Json
 from core.cli.names import DatasetName, RunName
 from core.cli.results import show_result
 from core.errors import InputError
@@ -35,30 +33,10 @@ def debate(context: typer.Context, run: RunName, as_json: Json = False) -> None:
     """Find out whether a run was a debate: briefs that answer instead of arguing, rows without an argument, no verdict."""
     with context.obj.store.read() as db:
         found = runs.find(db, run)
-        result = audit_debate(findings.debate_facts(db, found.id))
-    if result.roles.empty:
+        result = audit_debate(findings.debate_facts(db, found.id), found.name)
+    if not result.roles:
         raise InputError(f"audit debate {run}: method {found.method}, which writes no briefs; expected a debate")
-    show(result.as_json(), as_json, _describe_debate(result))
-
-
-def _describe_debate(result: DebateAudit) -> str:
-    """Return the audit for people: a sentence, the counts of briefs by role, and the rows by how many advocates argued."""
-    titles = {"n": "Briefs", **{key: f"{words[0].upper()}{words[1:]}" for key, words in FINDINGS.items()}}
-    counts = result.with_total().set_index("role").rename(columns=titles).dropna(axis="columns").T
-    rows = pd.DataFrame([[f"{n:,}" for n in result.rows_by_arguing]], index=["rows"])
-    lines = [
-        result.summarize(),
-        "",
-        counts.map("{:,.0f}".format).rename_axis(columns=None).to_string(),
-        *([] if result.has_dossier else ["This file has no dossier, so citations cannot be checked."]),
-        "",
-        f"Rows by how many of their advocates wrote {SHORT} characters or more:",
-        rows.to_string(),
-        "",
-        f"unreadable verdicts: DE {result.de_fallbacks:,}, DIR {result.dir_fallbacks:,}",
-        f"distinct values of P(DE): {result.distinct_p_de:,}",
-    ]
-    return "\n".join(lines)
+    show_result(result, as_json)
 
 
 @app.command()

@@ -75,7 +75,7 @@ class Material:
     counts: pd.DataFrame
     dataset_rows: pd.DataFrame
     rows: Mapping[str, RunRows]
-    audits: Mapping[str, tuple[DebateAudit, pd.DataFrame]]
+    audits: Mapping[str, DebateAudit]
     chosen_rows: Mapping[str, Sequence[ChosenRow]]
     files: Sequence[Import]
     ledger: Sequence[Entry]

@@ -47,7 +47,7 @@ def load_material(db: Cursor, selection: ReportSelection, find: Finders = NOTHIN
         counts=counts[counts["dataset"] == selection.dataset].reset_index(drop=True),
         dataset_rows=pairs.frame(db, selection.dataset),
         rows=rows,
-        audits={run.id: (audit_debate(findings.debate_facts(db, run.id)), traces.brief_lengths(db, run.id)) for run in chosen},
+        audits={run.id: audit_debate(findings.debate_facts(db, run.id), run.name) for run in chosen},
         chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
         ledger=hypotheses.list_all(db),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from core.audit.debate_audit import DebateAudit
 from core.report.captioned import CaptionedFigure
 from core.report.debates import pair_name, show_row
 from core.report.document import Document, chart_place, explorer_place, theme_switch
@@ -168,23 +169,10 @@ def _debates(material: Material) -> list[Part]:
 
 def _audit(material: Material) -> Html:
     """Return whether the advocates of each debate argued, in a sentence and by role."""
-    found = [(run, material.audits[run.id][0]) for run in material.runs]
-    blocks = [
-        join([element("p", f"{run.name}: {audit.summarize()}"), _roles(audit.with_total())])
-        for run, audit in found
-        if not audit.roles.empty
-    ]
-    return join(blocks)
+    audits = [audit for audit in (material.audits[run.id] for run in material.runs) if audit.roles]
+    return join([join([element("p", f"{audit.run}: {audit.sentence}", *audit.caveats), _findings(audit)]) for audit in audits])
 
 
-def _roles(frame: pd.DataFrame) -> Html:
-    titles = {
-        "role": "role",
-        "n": "briefs",
-        "argues": "argue",
-        "answers": "answer the question",
-        "answers_against": "… against their side",
-        "bare": "a bare letter",
-        "short": "one line",
-    }
-    return element("details", element("summary", "Counts by role"), table(frame[list(titles)].rename(columns=titles)))
+def _findings(audit: DebateAudit) -> Html:
+    counts = table(pd.DataFrame(audit.tables()[1].texts()))
+    return element("details", element("summary", "Counts by role"), counts)

@@ -171,7 +171,7 @@ def _score_lines(db: Cursor, run: Run, dataset: Dataset) -> list[str]:
 def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
     dataset = datasets.find(db, run.dataset)
     facts = findings.debate_facts(db, run.id)
-    audited = "" if facts.briefs.empty else audit_debate(facts).summarize()
+    audited = "" if facts.briefs.empty else audit_debate(facts, run.name).sentence
     return {
         "name": run.name,
         "dataset": dataset.name,

@@ -122,11 +122,6 @@ def rows_by_arguing(cursor: Cursor, run: str) -> dict[int, int]:
     return dict(rows.fetchall())
 
 
-def brief_lengths(cursor: Cursor, run: str) -> pd.DataFrame:
-    """Return one row per brief: role, length in characters."""
-    return cursor.execute("SELECT role, length(content) AS length FROM trace_event WHERE run = ? AND kind = 'brief'", [run]).df()
-
-
 def verdicts_by_seed(cursor: Cursor, run: str) -> pd.DataFrame:
     """Return the answers of judges by the seed of their debate.
 

@@ -8,19 +8,23 @@ import pytest
 
 from core.audit.brief_checks import FINDINGS
 from core.audit.debate_audit import DebateAudit, DebateFacts, audit_debate
+from core.base.result import fields_of
 
 
 def audit(has_dossier: bool = True, rows: dict[int, int] | None = None, **findings: list[int]) -> DebateAudit:
     """Of five rows with briefs by EFFECT and NULL; findings: one number for each."""
     briefs = pd.DataFrame({"role": ["EFFECT", "NULL"], "n": [5, 5], **findings})
     p_de = np.array([0.1 + 0.2, 0.3, 0.5, np.nan, 0.5])
-    return audit_debate(DebateFacts(briefs, rows or {0: 1, 2: 4}, {"role_collapse": 3, "dir_fallback": 1}, p_de, has_dossier))
+    return audit_debate(
+        DebateFacts(briefs, rows or {0: 1, 2: 4}, {"role_collapse": 3, "dir_fallback": 1}, p_de, has_dossier), "a run"
+    )
 
 
 def test_as_json_by_hand() -> None:
-    found = audit(answers=[2, 1], cites=[4, 0]).as_json()
+    found = fields_of(audit(answers=[2, 1], cites=[4, 0]))
     zeros = dict.fromkeys(FINDINGS, 0)
     assert found == {
+        "run": "a run",
         "roles": {"EFFECT": {"n": 5, **zeros, "answers": 2, "cites": 4}, "NULL": {"n": 5, **zeros, "answers": 1}},
         "rows_by_arguing": [1, 0, 4],  # nobody, one, both
         "rows": 5,
@@ -33,16 +37,17 @@ def test_as_json_by_hand() -> None:
 
 def test_citations_are_unknown_without_a_dossier() -> None:
     found = audit(has_dossier=False, answers=[2, 1])
-    assert [counts["cites"] for counts in found.as_json()["roles"].values()] == [None, None]
-    total = found.with_total().iloc[-1]
-    assert (total["role"], total["n"], total["answers"]) == ("all", 10, 3)
-    assert np.isnan(total["cites"])
+    assert [counts["cites"] for counts in found.roles.values()] == [None, None]
+    total = found.with_total["all"]
+    assert (total["n"], total["answers"], total["cites"]) == (10, 3, None)
+    assert "no dossier" in " ".join(found.caveats)
 
 
 def test_no_briefs() -> None:
-    found = audit_debate(DebateFacts(pd.DataFrame({"role": [], "n": []}), {}, {}, np.array([0.5]), False))
-    assert found.roles.empty
-    assert found.rows_by_arguing == [0]
+    found = audit_debate(DebateFacts(pd.DataFrame({"role": [], "n": []}), {}, {}, np.array([0.5]), False), "a run")
+    assert not found.roles
+    assert found.rows_by_arguing == (0,)
+    assert found.figure() is None
 
 
 @pytest.mark.parametrize(
@@ -50,7 +55,7 @@ def test_no_briefs() -> None:
     [
         (
             {"answers": [2, 1], "answers_against": [1, 0], "short": [1, 1]},
-            "3 of 10 briefs (30%) answer the multiple-choice question instead of arguing, 1 of them against their own side; "
+            "3 of 10 briefs answer the multiple-choice question instead of arguing, 1 of them against their own side; "
             "in 1 of 5 rows no advocate wrote 120 characters.",
         ),
         (
@@ -67,4 +72,9 @@ def test_no_briefs() -> None:
     ],
 )
 def test_the_advocates_argued_only_if_all_did(findings: dict[str, list[int]], expected: str) -> None:
-    assert audit(**findings).summarize() == expected
+    assert audit(**findings).sentence == expected
+
+
+def test_briefs_are_letters_lines_or_paragraphs() -> None:
+    lengths = audit(bare=[2, 0], short=[2, 3]).tables()[0].rows
+    assert [[*line.values()] for line in lengths] == [["EFFECT", 2, 0, 3], ["NULL", 0, 3, 2]]

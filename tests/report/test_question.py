@@ -29,9 +29,7 @@ def material(little_demo: Workspace, selection: ReportSelection) -> Material:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(
-    "kind", ["baselines", "slices", "macro_scores", "roc_curves", "reliability", "score_spread", "brief_lengths"]
-)
+@pytest.mark.parametrize("kind", ["baselines", "slices", "macro_scores", "roc_curves", "reliability", "score_spread"])
 def test_several_runs_are_in_one_figure_with_the_numbers_of_each(little_demo: Workspace, material: Material, kind: str) -> None:
     """What is drawn of a run beside others is what is drawn of it alone."""
     drawn = [one for one in KINDS[kind].make(material) if one.chart is not None]

@@ -127,7 +127,9 @@ def test_figures_hold_the_numbers_of_the_commands(little_demo: Workspace) -> Non
     assert means["score"].iloc[0] == pytest.approx(core_json(place, "score", LABELLED)["de"]["estimate"], abs=1e-12)
     lengths = KINDS["brief_lengths"].make(alone[COLLAPSED])[0].table
     roles = core_json(place, "audit", "debate", COLLAPSED)["roles"]
-    assert dict(zip(lengths["role"], lengths["a letter"], strict=True)) == {role: each["bare"] for role, each in roles.items()}
+    assert dict(zip(lengths["role"], lengths["a letter"].astype(int), strict=True)) == {
+        role: each["bare"] for role, each in roles.items()
+    }
 
 
 @pytest.mark.few(3)

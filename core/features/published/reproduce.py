@@ -315,11 +315,11 @@ def _recover(files: Files, name: str) -> fusion.RecoveredComponent:
 
 def debate(files: Files, wanted: Wanted) -> Computed:
     """Return ROLE.FINDING of the briefs (all: of all roles), arguing.N, or a field of `DebateAudit`."""
-    audit = audit_debate(load(files, "sharp", findings.debate_facts))
+    audit = audit_debate(load(files, "sharp", findings.debate_facts), "sharp")
     what, _, which = wanted["name"].partition(".")
     if what == "arguing":
         return float(audit.rows_by_arguing[int(which)])
-    return float(audit.with_total().set_index("role")[which].to_dict()[what] if which else getattr(audit, what))
+    return float(audit.with_total[what][which] or 0 if which else getattr(audit, what))
 
 
 def no_biology(files: Files, wanted: Wanted) -> Computed:

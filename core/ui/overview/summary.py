@@ -43,8 +43,8 @@ def show_first_screen(context: PageContext) -> None:
         _show_picture(context, standings)
     with side:
         concerns.show_first(context)
-    audits = {run.name: loaders.debate_audit(run.id)[0] for run in context.runs if run.method == "debate"}
-    if sentence := debates_sentence({name: audit for name, audit in audits.items() if len(audit.roles)}):
+    audits = [loaders.debate_audit(run.id) for run in context.runs if run.method == "debate"]
+    if sentence := debates_sentence(audit for audit in audits if audit.roles):
         verdict.markdown(as_text(sentence), help=terms.explain(sentence) or None)
 
 

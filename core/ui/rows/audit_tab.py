@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pandas as pd
 import streamlit as st
 
 from core.audit.brief_checks import SHORT
 from core.audit.debate_audit import DebateAudit
 from core.audit.rules.registry import rule_named
-from core.report.figures import brief_lengths
+from core.report.results import captioned
 from core.scoring.row_numbers import FLAG_HELP
 from core.store.runs import Run
 from core.types import FLAG_NAMES
@@ -43,21 +42,21 @@ _HELP = {
 }
 
 
-def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame) -> None:
+def show(run: Run, audit: DebateAudit) -> None:
     """Show a sentence on whether the advocates argued, the counts by role with links, and the lengths of briefs."""
-    if audit.roles.empty:
+    if not audit.roles:
         show_empty(f"This run's method is {method_text(run.method)}, which writes no briefs, so there is no debate to audit.")
         return
-    st.markdown(f"**{audit.summarize()}**")
+    st.markdown(f"**{audit.sentence}**")
+    for caveat in audit.caveats:
+        st.caption(f":orange[⚠] {caveat}")
     flush()
     _show_counts(audit, _ANSWERS)
     _show_rows_by_arguing(audit)
     st.markdown("### The briefs")
     _show_counts(audit, _ARGUMENTS)
-    if not audit.has_dossier:
-        st.caption("This file has no dossier, so citations cannot be checked.")
     _show_rows_with_flags(audit)
-    show_captioned(brief_lengths.of_runs([(run, audit, lengths)]), "brief-lengths")
+    show_captioned(captioned(audit, run.name), "brief-lengths")
 
 
 def _show_counts(audit: DebateAudit, titles: Mapping[str, str]) -> None:
@@ -68,13 +67,13 @@ def _show_counts(audit: DebateAudit, titles: Mapping[str, str]) -> None:
     head[1].caption("**briefs**")
     for place, (finding, title) in zip(head[2:], titles.items(), strict=True):
         place.caption(f"**{title}**", help=_help(finding))
-    for line in audit.with_total().to_dict("records"):
+    for role, counts in audit.with_total.items():
         cells = st.columns(widths, vertical_alignment="center")
-        cells[0].markdown(f"**{line['role']}**")
-        cells[1].markdown(f"{line['n']:,}")
+        cells[0].markdown(f"**{role}**")
+        cells[1].markdown(f"{counts['n']:,}")
         for cell, finding in zip(cells[2:], titles, strict=True):
             with cell:
-                _show_count(line["role"], finding, line[finding], line["n"])
+                _show_count(role, finding, counts[finding], counts["n"] or 0)
 
 
 def _help(finding: str) -> str:
@@ -82,11 +81,11 @@ def _help(finding: str) -> str:
     return f"{rule_named(finding).question} {_HELP.get(finding, '')} Rubric: {as_text(finding)}."
 
 
-def _show_count(role: str, finding: str, n: float, briefs: int) -> None:
+def _show_count(role: str, finding: str, n: int | None, briefs: int) -> None:
     """Show a number of briefs with its share, as a link if possible; a dash if unknown."""
     choice = filters.ANY if role == "all" else role, finding
-    text = "–" if n != n else f"{int(n):,} ({100 * n / briefs:.0f}%)"
-    if n > 0 and choice in filters.BRIEF_CHOICES.values():
+    text = "–" if n is None else f"{n:,} ({100 * n / briefs:.0f}%)"
+    if n and choice in filters.BRIEF_CHOICES.values():
         filters.show_rows_button(text, brief=filters.brief_choice(*choice))
     else:
         st.markdown(text)

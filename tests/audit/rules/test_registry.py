@@ -46,7 +46,7 @@ def audited_by_rubrics(db: Cursor, run: str) -> tuple[DebateAudit, dict[str, dic
     by_rubric = {}
     for rubric in built_in_rubrics():
         by_rubric[rubric.name] = count_answers(rubric, answer_by_rule(rubric, rubrics.texts(db, run, rubric)))
-    return audit_debate(findings.debate_facts(db, run)), by_rubric
+    return audit_debate(findings.debate_facts(db, run), "a run"), by_rubric
 
 
 @pytest.mark.soak
@@ -54,13 +54,13 @@ def audited_by_rubrics(db: Cursor, run: str) -> tuple[DebateAudit, dict[str, dic
 def test_the_audit_is_what_the_rubrics_answer(demo_workspace: Workspace, name: str) -> None:
     with demo_workspace.store.read() as db:
         audit, by_rubric = audited_by_rubrics(db, runs.find(db, name).id)
-    for line in audit.with_total().to_dict("records"):
+    for role, of_role in audit.with_total.items():
         for finding in FINDINGS:
-            counts = by_rubric[finding][line["role"]]
-            assert (counts["n"], counts["yes"], counts["unanswered"]) == (line["n"], line[finding], 0), (finding, line["role"])
+            counts = by_rubric[finding][role]
+            assert (counts["n"], counts["yes"], counts["unanswered"]) == (of_role["n"], of_role[finding], 0), (finding, role)
     assert by_rubric["answers"][ALL]["yes"] == audit.totals["answers"]
     arguing = by_rubric["advocates_arguing"][ALL]["answers"]
-    assert list(arguing.values()) == audit.rows_by_arguing  # type: ignore[attr-defined]
+    assert tuple(arguing.values()) == audit.rows_by_arguing  # type: ignore[attr-defined]
     flagged = [by_rubric[name][ALL]["yes"] for name in ("role_collapse", "de_fallback", "dir_fallback")]
     assert flagged == [audit.collapsed, audit.de_fallbacks, audit.dir_fallbacks]
 

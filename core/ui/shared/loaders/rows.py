@@ -14,7 +14,7 @@ import pandas as pd
 from core.audit.clash import Point
 from core.audit.debate_audit import DebateAudit, audit_debate
 from core.scoring.clash_counts import points_of_row
-from core.store import calls, evidence, findings, notes, pairs, predictions, rubrics, traces
+from core.store import calls, evidence, findings, notes, pairs, predictions, rubrics, runs, traces
 from core.store.rubrics import MarkedPassage
 from core.types import Call
 from core.ui.shared.loaders.cache import cache_by, from_store, reading
@@ -90,11 +90,10 @@ def says_all_or_nothing(run: str) -> bool:
 
 
 @cache_by("run:{0}")
-def debate_audit(run: str) -> tuple[DebateAudit, pd.DataFrame]:
-    """Return a run's audit, and the lengths of its briefs."""
+def debate_audit(run: str) -> DebateAudit:
+    """Return a run's audit."""
     with reading() as db:
-        facts, lengths = findings.debate_facts(db, run), traces.brief_lengths(db, run)
-    return audit_debate(facts), lengths
+        return audit_debate(findings.debate_facts(db, run), runs.find(db, run).name)
 
 
 @cache_by("datasets", entries=4, shared=True)
