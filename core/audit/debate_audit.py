@@ -75,8 +75,8 @@ class DebateAudit:
 
     @property
     def title(self) -> str:
-        """The question."""
-        return "Did the advocates argue?"
+        """What is drawn."""
+        return "Lengths of the briefs"
 
     @property
     def scope(self) -> str:

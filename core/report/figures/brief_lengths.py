@@ -9,7 +9,7 @@ from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.report.results import captioned
 
-_TITLE = "Did the advocates argue?"
+_TITLE = "Lengths of the briefs"
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
@@ -21,4 +21,4 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     ]
 
 
-FIGURE = FigureKind("brief_lengths", _TITLE, "Lengths of the briefs of each role.", 100, _make)
+FIGURE = FigureKind("brief_lengths", "Did the advocates argue?", "Lengths of the briefs of each role.", 100, _make)
