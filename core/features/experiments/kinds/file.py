@@ -12,6 +12,7 @@ from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment, Fused, Kind, Metric
 from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, choose_rows
+from core.engine.shared_settings import calls_at_once, several_servers
 from core.errors import InputError
 from core.features.experiments.toml_file import FileArm, FileExperiment, FileRows, parse_experiment
 from core.fields.record import setting
@@ -25,11 +26,13 @@ _QUESTION = "What does one change of an arm do to the scores, on rows whose labe
 
 @dataclass(frozen=True, slots=True)
 class FileSettings:
-    """The content of a file, and what errors call it. rows: of those that the file says; all if it is empty."""
+    """The content of a file, and what errors call it. endpoint, concurrency: how all of its arms are asked."""
 
     text: str = setting(MISSING, "The content of a TOML file: rows, folds, arms, and what decides.", title="File")
     file: str = setting("specification", "The file's name, for errors.", changes_result=False, not_on_form="the page has a text")
     rows: str | tuple[str, ...] = setting("", "Which of the file's rows; by default all.", kind="text")
+    endpoint: str | None = several_servers("A model server's address ending in /v1; by default as each arm says.")
+    concurrency: int = calls_at_once()
 
 
 def build(workspace: Workspace, settings: FileSettings) -> Experiment:
@@ -43,7 +46,7 @@ def build(workspace: Workspace, settings: FileSettings) -> Experiment:
             of_run = predictions.frame(db, runs.find_predicting(db, spec.rows.run).id)["pair_id"].tolist()
     wanted = set(choose_labelled_rows(pairs, spec.rows, of_run))
     rows = choose_rows([pair for pair in pairs if pair.pair_id in wanted], settings.rows)
-    arms = [_arm(spec, arm, dataset, rows) for arm in spec.arms]
+    arms = [_arm(spec, arm, settings, dataset, rows) for arm in spec.arms]
     base = next(arm for arm in arms if arm.name == spec.base)
     calls = _calls_model(spec, spec.arm(spec.base))
     again = (max(spec.seeds) + 1,) if spec.noise_seeds is None else spec.noise_seeds
@@ -67,7 +70,7 @@ def build(workspace: Workspace, settings: FileSettings) -> Experiment:
     )
 
 
-def _arm(spec: FileExperiment, arm: FileArm, dataset: str, rows: tuple[str, ...]) -> Arm:
+def _arm(spec: FileExperiment, arm: FileArm, settings: FileSettings, dataset: str, rows: tuple[str, ...]) -> Arm:
     change = "" if arm.name == spec.base else spec.changes[arm.name] or "another run"
     if arm.run is not None:
         return Arm(arm.name, change, run=arm.run, note=arm.note)
@@ -81,7 +84,8 @@ def _arm(spec: FileExperiment, arm: FileArm, dataset: str, rows: tuple[str, ...]
         rows,
         model=arm.model,
         calls=arm.calls,
-        endpoint=arm.endpoint,
+        endpoint=settings.endpoint or arm.endpoint,
+        concurrency=settings.concurrency,
         token_budget=arm.token_budget,
     )
     return Arm(arm.name, change, request, note=arm.note)
