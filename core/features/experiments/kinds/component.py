@@ -1,0 +1,93 @@
+"""A run fused with another run, or with a kNN that is made under each cut, at given weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field
+from typing import Any
+
+from core.actions.component_loader import default_dataset
+from core.actions.workspace import Workspace
+from core.base.experiment import Arm, Experiment, Fused, Kind, Metric
+from core.errors import InputError
+from core.features.experiments.arms import answered_rows
+from core.features.experiments.result import METRICS
+from core.fields.record import setting, values_of
+from core.methods.fusion_settings import ONE_WEIGHT, less_in_disagreement
+from core.store import runs
+from core.store.runs import Run
+from core.transfer.protocols import SimilaritySettings
+
+QUESTION = "What does a fused component add to a run?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentSettings:
+    """A run, what is fused with it, the weights, and the folds under which a kNN is made."""
+
+    run: str = setting(MISSING, "The run that is fused.", kind="run", title="Run", not_on_command="is the argument RUN")
+    rows: str | tuple[str, ...] = setting("", "Which of the run's rows; by default all.", kind="text", title="Rows")
+    others: tuple[str, ...] = setting((), "Runs, each fused alone.", name="with", kind="runs", title="Fused with")
+    spaces: tuple[str, ...] = setting((), "Gene spaces of a kNN that is fused.", kind="spaces", title="Gene spaces")
+    similarity: SimilaritySettings = field(default_factory=SimilaritySettings)
+    w_de: float = setting(0.5, "The weight of the component for DE.", title="Weight for DE", **ONE_WEIGHT)
+    w_dir: float = setting(0.5, "The weight of the component for DIR.", title="Weight for DIR", **ONE_WEIGHT)
+    by_agreement: bool = less_in_disagreement()
+    folds: int = setting(5, "Parts into which a kNN's folds cut perturbations and genes.", title="Folds", least=2)
+    cuts: tuple[int, ...] = setting((0,), "The seeds of the cuts.", title="Seeds of the cuts", least=0)
+    metric: Metric = setting("mean", "The score that decides.", title="Score that decides", words=METRICS)
+    smallest_effect: float = setting(
+        0.01, "The smallest change of it that matters.", title="Smallest effect that matters", above=0, below=1
+    )
+
+
+def build(workspace: Workspace, settings: ComponentSettings) -> Experiment:
+    """Return the experiment. Raise NotFound for an unknown run, InputError without a component."""
+    with workspace.store.read() as db:
+        run = runs.find_predicting(db, settings.run)
+    arms = tuple(_arms(run, settings))
+    if not arms:
+        raise InputError("component: has nothing to fuse, expected runs (with) or gene spaces (spaces)")
+    k, cuts = _folds(run, settings)
+    return Experiment(
+        f"component of {run.name}",
+        QUESTION,
+        run.dataset,
+        Arm(run.name, run=run.id),
+        arms,
+        answered_rows(workspace, run, settings.rows),
+        k,
+        cuts,
+        metric=settings.metric,
+        smallest_effect=settings.smallest_effect,
+        remarks=("A fusion is computed from answers that are there, so no model is asked again.",),
+    )
+
+
+def _arms(run: Run, settings: ComponentSettings) -> Iterator[Arm]:
+    others: list[tuple[str, str | Mapping[str, Any]]] = [(name, name) for name in settings.others]
+    if settings.spaces:
+        knn = {**values_of(settings.similarity), "spaces": ",".join(settings.spaces)}
+        others.append((f"kNN over {', '.join(settings.spaces)}", knn))
+    weights = settings.w_de, settings.w_dir
+    for name, other in others:
+        change = f"fused with {name}, weights {weights[0]:g} (DE) and {weights[1]:g} (DIR)"
+        yield Arm(f"{run.name} + {name}", change, fused=Fused(run.name, other, weights, settings.by_agreement))
+
+
+def _folds(run: Run, settings: ComponentSettings) -> tuple[int, tuple[int, ...]]:
+    """Return the folds: those under which the run was made, else the chosen ones of a kNN; k 0 if runs alone are fused."""
+    view = run.spec.get("view", {})
+    if not settings.spaces:
+        return 0, (0,)
+    return (int(view["k"]), (int(view["seed"]),)) if view.get("kind") == "folds" else (settings.folds, settings.cuts)
+
+
+def missing(workspace: Workspace, dataset: str | None) -> list[str]:
+    """Return what a dataset lacks for fusing a run, in words."""
+    with workspace.store.read() as db:
+        here = runs.list_predicting(db, default_dataset(workspace, dataset).id)
+    return [] if here else ["a run"]
+
+
+KIND = Kind("component", "A fused component", QUESTION, ComponentSettings, build, missing=missing)

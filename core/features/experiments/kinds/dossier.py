@@ -1,0 +1,63 @@
+"""A run asked again with another dossier: another list of tools, tools added one at a time, or another place where they look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from core.actions.workspace import Workspace
+from core.base.experiment import Arm, Experiment, Kind
+from core.errors import InputError
+from core.features.experiments.kinds.asking import Asking, ask_again, missing_run
+from core.features.experiments.kinds.changed import ChangedSettings, compare_changed
+from core.features.experiments.kinds.tools import tools_given
+from core.fields.record import setting
+from core.methods.prompts import tools_of
+
+QUESTION = "What does another dossier do to the predictions?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DossierSettings(ChangedSettings):
+    """A run, and what is changed of its dossier."""
+
+    tools: tuple[str, ...] = setting((), "Another list of tools, in this order.", title="Other tools")
+    add: tuple[str, ...] = setting((), "Tools to add to the run's, one at a time.", title="Tools to add")
+    sources: Literal["", "packs", "web", "cache"] = setting(
+        "",
+        "Where tools look: in packs, in public sources, or in what those answered before.",
+        title="Where tools look",
+        words={"": "as in the run"},
+    )
+
+
+def build(workspace: Workspace, settings: DossierSettings) -> Experiment:
+    """Return the experiment. Raise StateError for a run without tools, InputError for unknown tools, or if nothing changes."""
+    asking = ask_again(workspace, settings)
+    return compare_changed(asking, settings, "dossier", QUESTION, _arms(asking, settings))
+
+
+def _arms(asking: Asking, settings: DossierSettings) -> Iterator[Arm]:
+    given = tools_given(asking.run)
+    if settings.tools and settings.tools != given:
+        change = f"tools: {', '.join(given)} → {', '.join(settings.tools)}"
+        yield _with_option(asking, "other tools", change, "tools", settings.tools)
+    for tool in settings.add:
+        if tool in given:
+            raise InputError(f"add: {tool} is a tool of run {asking.run.name} already, expected another")
+        yield _with_option(asking, f"with {tool}", f"with {tool}", "tools", (*given, tool))
+    before = asking.run.spec["options"].get("sources")
+    if settings.sources not in ("", before):
+        change = f"sources: {before} → {settings.sources}"
+        yield _with_option(asking, f"sources {settings.sources}", change, "sources", (settings.sources,))
+
+
+def _with_option(asking: Asking, name: str, change: str, option: str, value: tuple[str, ...]) -> Arm:
+    if option == "tools":
+        tools_of(",".join(value))  # refuses an unknown tool
+    base = asking.request(None)
+    return Arm(name, change, replace(base, options={**base.options, option: ",".join(value)}))
+
+
+KIND = Kind("dossier", "Another dossier", QUESTION, DossierSettings, build, missing=missing_run)

@@ -1,0 +1,65 @@
+"""A run asked again by another method or model, or with other options, each of them changed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core.actions.workspace import Workspace
+from core.base.experiment import Arm, Experiment, Kind
+from core.errors import InputError
+from core.features.experiments.kinds.asking import Asking, ask_again, missing_run
+from core.features.experiments.kinds.changed import ChangedSettings, compare_changed
+from core.fields.record import setting
+from core.methods.base import DerivedMethod, method_named, read_options
+
+QUESTION = "What does another method, model, prompt or option do to the predictions?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodSettings(ChangedSettings):
+    """A run, and what is changed of how it is asked."""
+
+    method: str = setting("", "Another method.", title="Method", missing="the run's")
+    model: str | None = setting(None, "Another model.", title="Model", missing="the run's")
+    options: Mapping[str, Any] = setting(
+        {},
+        "Options of the method, each changed alone; those of another method count together.",
+        title="Options",
+        metavar="NAME=VALUE",
+    )
+
+
+def build(workspace: Workspace, settings: MethodSettings) -> Experiment:
+    """Return the experiment. Raise NotFound for an unknown method, InputError for impossible options, or if nothing changes."""
+    asking = ask_again(workspace, settings)
+    return compare_changed(asking, settings, "method", QUESTION, _arms(asking, settings))
+
+
+def _arms(asking: Asking, settings: MethodSettings) -> Iterator[Arm]:
+    base = asking.request(None)
+    own = method_named(base.method)
+    if settings.method not in ("", own.name):
+        yield _by_method(asking, settings)
+    else:
+        before = read_options(own.options, base.options)
+        after = read_options(own.options, {**base.options, **settings.options})
+        for name in (name for name in settings.options if after[name] != before[name]):
+            change = f"{name}: {before[name]} → {after[name]}"
+            yield Arm(f"{name} {after[name]}", change, replace(base, options={**base.options, name: after[name]}))
+    if own.needs_model and settings.model not in (None, base.model):
+        yield Arm(str(settings.model), f"model: {base.model} → {settings.model}", replace(base, model=settings.model))
+
+
+def _by_method(asking: Asking, settings: MethodSettings) -> Arm:
+    base, other = asking.request(None), method_named(settings.method)
+    if isinstance(other, DerivedMethod):
+        raise InputError(f"method {other.name}: asks no rows, expected another; `experiment plan component` fuses with a kNN")
+    options = read_options(other.options, settings.options)
+    model = base.model if method_named(base.method).needs_model else settings.model
+    request = replace(base, method=other.name, options=options, model=model if other.needs_model else None)
+    return Arm(other.name, f"method: {base.method} → {other.name}", request)
+
+
+KIND = Kind("method", "Another method, model or option", QUESTION, MethodSettings, build, missing=missing_run)
