@@ -1,0 +1,209 @@
+"""The runs of experiments that a file or settings describe: resumed after a kill, under folds, fused as `fuse` does."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from core.actions import launch
+from core.actions.workspace import Workspace
+from core.base.result import to_json
+from core.engine.request import RunRequest
+from core.errors import InputError
+from core.features.experiments import engine
+from core.features.experiments.engine import SavedExperiment
+from core.features.experiments.power import power_of_rows
+from core.features.experiments.registry import kind_named
+from core.features.experiments.result import ExperimentResult
+from core.fields.record import make
+from core.store import predictions, runs
+from core.store.runs import Run
+from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply
+
+ASKED = """\
+name = "asked"
+primary = "mean"
+smallest_effect = 0.01
+[rows]
+sample = 12
+[folds]
+k = 2
+[[arms]]
+name = "judge alone"
+method = "debate"
+model = "scripted"
+options = { rounds = 0 }
+[[arms]]
+name = "briefs"
+method = "debate"
+model = "scripted"
+options = { rounds = 1 }
+"""
+FUSED = """\
+name = "fused"
+primary = "mean"
+smallest_effect = 0.01
+[rows]
+run = "llm train"
+[folds]
+k = 2
+cuts = [0, 1]
+[[arms]]
+name = "LLM"
+run = "llm train"
+[[arms]]
+name = "LLM + kNN"
+base = "LLM"
+knn = { spaces = ["near"] }
+w_de = 0.5
+w_dir = 0.25
+[[arms]]
+name = "less"
+base = "LLM"
+knn = { spaces = ["near"] }
+against = "LLM + kNN"
+w_de = 0.25
+w_dir = 0.25
+several = true
+"""
+
+
+@dataclass
+class Asked:
+    """Answers as the scripted server does; counts each prompt. stop_at: at which answer a signal ends it."""
+
+    stop_at: int | None = None
+    prompts: Counter[str] = field(default_factory=Counter)
+
+    def __call__(self, prompt: ScriptedPrompt) -> str:
+        self.prompts[prompt.identity] += 1
+        if sum(self.prompts.values()) == self.stop_at:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return write_reply(prompt)
+
+
+def run_kind(workspace: Workspace, kind: str, **values: Any) -> SavedExperiment:
+    return engine.run(workspace, engine.plan(workspace, kind, make(kind_named(kind).settings, values)))
+
+
+def run_file(workspace: Workspace, text: str, **values: Any) -> SavedExperiment:
+    return run_kind(workspace, "file", text=text, **values)
+
+
+def run_named(workspace: Workspace, name: str) -> Run:
+    with workspace.store.read() as db:
+        return runs.find(db, name)
+
+
+def frame_of(workspace: Workspace, run: str) -> Mapping[str, list[Any]]:
+    with workspace.store.read() as db:
+        frame = predictions.frame(db, run).sort_values("pair_id")
+    return frame[["pair_id", "p_de", "p_up_given_de"]].to_dict("list")
+
+
+def result_of(workspace: Workspace, saved: SavedExperiment) -> ExperimentResult:
+    found = engine.result_of(workspace, saved)
+    assert to_json(found)["verdict"] == found.sentence
+    return found
+
+
+@pytest.fixture
+def debate(screen: Workspace) -> Iterator[tuple[Workspace, str]]:
+    """A small debate over labelled rows, made here, and the server that answered."""
+    with serving() as url:
+        request = RunRequest("debate", None, {"rounds": 0}, "split=train;sample=16,seed=0", "argued", "scripted", endpoint=url)
+        assert launch.start(screen, request).status == "done"
+        yield screen, url
+
+
+def test_a_killed_experiment_goes_on_and_asks_nothing_twice(screen: Workspace) -> None:
+    asked = Asked(stop_at=20)
+    with serving(Script(answer=asked)) as url:
+        with pytest.raises(KeyboardInterrupt):
+            run_file(screen, ASKED, endpoint=url, concurrency=1)
+        first, asked.stop_at = sum(asked.prompts.values()), None
+        assert first < 24
+        saved = run_file(screen, ASKED, endpoint=url, concurrency=1)
+        assert {arm: [seed for _, seed, _ in made] for arm, made in saved.runs.items()} == {"judge alone": [0, 1], "briefs": [0]}
+        assert sum(asked.prompts.values()) - len(asked.prompts) <= 2  # what was under way as it was killed
+        n = sum(asked.prompts.values())
+        assert run_file(screen, ASKED, endpoint=url).runs == saved.runs
+        assert sum(asked.prompts.values()) == n
+    found = result_of(screen, saved)
+    assert [arm.name for arm in found.arms] == ["judge alone", "briefs"]
+    assert found.noise_floor is not None
+    assert found.noise_floor.seeds == 2
+    assert found.arms[1].change == "rounds: 0 → 1"
+
+
+def test_a_fused_arm_scores_as_fuse_does_with_its_weights(screen: Workspace) -> None:
+    saved = run_file(screen, FUSED)
+    [(_, _, of_cut), _] = saved.runs["LLM + kNN"]
+    options = {"spaces": "near", "protocol": "folds", "folds": 2, "seed": 0}
+    with screen.store.read() as db:
+        rows = tuple(predictions.frame(db, runs.find(db, of_cut).id)["pair_id"])
+    knn = launch.start(screen, RunRequest("knn", None, options, rows, "by hand"))
+    fusion = {"base": "llm train", "with": knn.id, "w_de": "0.5", "w_dir": "0.25"}
+    by_hand = launch.start(screen, RunRequest("fusion", None, fusion, rows, "fused by hand"))
+    assert frame_of(screen, by_hand.id) == frame_of(screen, of_cut)
+    found = result_of(screen, saved)
+    assert {arm.scored for arm in found.arms} == {"inside 2×2 cells, mean of 2 cuts"}
+    assert [(pair.a, pair.b) for pair in found.contrasts] == [("less", "LLM + kNN")]
+    assert found.noise_floor is None
+
+
+def test_rows_power_comes_from_own_runs_or_from_two_that_differ_alike(screen: Workspace) -> None:
+    planned = engine.plan(screen, "file", make(kind_named("file").settings, {"text": FUSED}))
+    with screen.store.read() as db:
+        unknown = power_of_rows(db, planned.experiment, planned.saved.made)
+    assert unknown is not None
+    assert [arm.detectable for arm in unknown.arms] == [None, None]
+    assert "unknown" in unknown.sentence
+    saved = run_file(screen, FUSED)
+    with screen.store.read() as db:
+        own = power_of_rows(db, planned.experiment, saved.made)
+        name = runs.find(db, saved.runs["less"][0][2]).name
+    assert own is not None
+    assert all(arm.detectable is not None and arm.basis.startswith("the experiment's own runs") for arm in own.arms)
+    assert own.arms[0].unknown_noise == ()
+    other = FUSED.replace("cuts = [0, 1]", "cuts = [5]").replace("[rows]", f'like = ["llm train", "{name}"]\n[rows]', 1)
+    planned = engine.plan(screen, "file", make(kind_named("file").settings, {"text": other}))
+    with screen.store.read() as db:
+        like = power_of_rows(db, planned.experiment, planned.saved.made)
+    assert like is not None
+    assert all(arm.basis.endswith("which differ like the arms") and arm.detectable for arm in like.arms)
+
+
+def test_a_component_is_a_run_or_a_knn_under_folds(screen: Workspace) -> None:
+    saved = run_kind(screen, "component", run="llm train", spaces=("near",), w_de=0.5, w_dir=0.25, folds=2, cuts=(0,))
+    of_file = run_file(screen, FUSED)
+    arm = saved.runs["llm train + kNN over near"]
+    assert frame_of(screen, arm[0][2]) == frame_of(screen, of_file.runs["LLM + kNN"][0][2])
+    assert any("no model is asked again" in caveat for caveat in result_of(screen, saved).caveats)
+    with pytest.raises(InputError, match="nothing to fuse"):
+        run_kind(screen, "component", run="llm train")
+
+
+def test_a_method_an_option_and_a_dossier_are_changed_alone(debate: tuple[Workspace, str]) -> None:
+    workspace, url = debate
+    saved = run_kind(workspace, "method", run="argued", options={"rounds": "1"}, endpoint=url)
+    found = result_of(workspace, saved)
+    assert [arm.change for arm in found.arms] == ["", "rounds: 0 → 1"]
+    assert found.noise_floor is not None
+    other = run_kind(workspace, "method", run="argued", method="evidence_rules")
+    assert [arm.change for arm in result_of(workspace, other).arms] == ["", "method: debate → evidence_rules"]
+    given = run_named(workspace, "argued").spec["options"]["tools"].split(",")
+    fewer = run_kind(workspace, "dossier", run="argued", tools=tuple(given[:2]), endpoint=url, measure="answers")
+    found = result_of(workspace, fewer)
+    assert found.arms[1].change.startswith("tools: ")
+    assert found.arms[1].moved is not None
+    with pytest.raises(InputError, match="nothing would be changed"):
+        run_kind(workspace, "method", run="argued", options={"rounds": 0})
+    with pytest.raises(InputError, match="is a tool of run argued already"):
+        run_kind(workspace, "dossier", run="argued", add=(given[0],))
