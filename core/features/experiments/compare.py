@@ -97,11 +97,15 @@ class ArmRows:
                 loaded[cut, seed] = self.loader.rows_of(run)
         return loaded
 
-    def compare(self, a: str, b: str) -> Compared:
-        """Return arm b against arm a, over the seeds under which either was asked."""
+    def pair(self, a: str, b: str) -> tuple[Arms, Arms]:
+        """Return two arms under the seeds under which either was asked. Raise StateError if a run is missing."""
         asked = {seed for arm in (a, b) for _, seed in self.made.get(arm, {})}
         seeds = [seed for seed in self.experiment.seeds if seed in asked] or list(self.experiment.seeds[:1])
-        return compare_arms(self.under(a, seeds), self.under(b, seeds), self.experiment.rows, self.experiment.k)
+        return self.under(a, seeds), self.under(b, seeds)
+
+    def compare(self, a: str, b: str) -> Compared:
+        """Return arm b against arm a, over the seeds under which either was asked."""
+        return compare_arms(*self.pair(a, b), self.experiment.rows, self.experiment.k)
 
 
 def compare_arms(a: Arms, b: Arms, rows: Sequence[str], k: int) -> Compared:

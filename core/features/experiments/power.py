@@ -17,7 +17,7 @@ import numpy as np
 
 from core.base.experiment import Experiment, Metric, Runs
 from core.base.result import Table
-from core.features.experiments.compare import PairedReplicates, compare_replicates, mean_by_level, pair_replicates
+from core.features.experiments.compare import ArmRows, PairedReplicates, compare_replicates, mean_by_level, pair_replicates
 from core.features.experiments.result import METRICS
 from core.scoring.arm_loader import ArmLoader
 from core.scoring.compare_runs import pair_runs, scores_of_cuts
@@ -81,10 +81,11 @@ class ArmPower:
 
 @dataclass(frozen=True, slots=True)
 class PowerOfRows:
-    """What the rows of an experiment can show. size: of its rows; available: of the labelled rows of its dataset."""
+    """What the rows of an experiment can show, with a power. size: of its rows; available: of its dataset's labelled rows."""
 
     metric: Metric
     smallest_effect: float
+    power: float
     size: Size
     available: Size
     arms: tuple[ArmPower, ...]
@@ -116,7 +117,7 @@ class PowerOfRows:
             return f"{arm.arm}: which change the rows detect is unknown before there are runs that differ alike."
         what = f"{arm.arm}: {self.size.rows:,} rows detect a change of the {METRICS[self.metric]} of {arm.detectable:.3f}"
         enough = "enough" if arm.detectable <= self.smallest_effect else "too few"
-        here = f"{what} or more with {POWER:.0%} power, {enough} for the {self.smallest_effect:g} that matters"
+        here = f"{what} or more with {self.power:.0%} power, {enough} for the {self.smallest_effect:g} that matters"
         if arm.rows_needed is None:
             return f"{here}; no number of rows would decide, since cuts and seeds alone vary more. Use more of them."
         few = f"; the dataset has {self.available.rows:,} labelled rows" if arm.rows_needed > self.available.rows else ""
@@ -134,7 +135,9 @@ def power_of_rows(db: Cursor, experiment: Experiment, made: Runs) -> PowerOfRows
     rows = loader.pairs()
     size = _size([row[:2] for row in rows if row[3] in wanted])
     arms = tuple(_power_of_arm(loader, experiment, arm.name, made, size) for arm in experiment.arms)
-    return PowerOfRows(experiment.metric, experiment.smallest_effect, size, _size([row[:2] for row in rows if row[2]]), arms)
+    return PowerOfRows(
+        experiment.metric, experiment.smallest_effect, POWER, size, _size([row[:2] for row in rows if row[2]]), arms
+    )
 
 
 def _power_of_arm(loader: ArmLoader, experiment: Experiment, arm: str, made: Runs, size: Size) -> ArmPower:
@@ -149,13 +152,10 @@ def _power_of_arm(loader: ArmLoader, experiment: Experiment, arm: str, made: Run
 
 
 def _find_variances(loader: ArmLoader, experiment: Experiment, arm: str, made: Runs) -> tuple[str, VarianceComponents | None]:
-    both = [
-        {key: run for key, run in made.get(name, {}).items() if key[1] in experiment.seeds}
-        for name in (experiment.base.name, arm)
-    ]
-    if all({cut for cut, _ in runs} >= set(experiment.cuts) for runs in both):
-        a, b = ({key: loader.rows_of(run) for key, run in runs.items()} for runs in both)
-        pair = pair_replicates(a, b, experiment.rows, experiment.k)
+    base = experiment.base.name
+    if all({cut for cut, _ in made.get(name, {})} >= set(experiment.cuts) for name in (base, arm)):
+        own = ArmRows(loader, experiment, made).pair(base, arm)
+        pair = pair_replicates(*own, experiment.rows, experiment.k)
         return f"the experiment's own runs, {pair.scored}", _components_of_arms(pair, experiment.metric)
     if experiment.like is not None:
         first, second = (loader.rows_named(name) for name in experiment.like)
