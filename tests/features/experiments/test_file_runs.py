@@ -18,6 +18,7 @@ from core.engine.request import RunRequest
 from core.errors import InputError
 from core.features.experiments import engine
 from core.features.experiments.engine import SavedExperiment
+from core.features.experiments.plan_result import describe_plan
 from core.features.experiments.power import power_of_rows
 from core.features.experiments.registry import kind_named
 from core.features.experiments.result import ExperimentResult
@@ -165,6 +166,9 @@ def test_rows_power_comes_from_own_runs_or_from_two_that_differ_alike(screen: Wo
     assert unknown is not None
     assert [arm.detectable for arm in unknown.arms] == [None, None]
     assert "unknown" in unknown.sentence
+    plan = describe_plan(screen, planned)
+    assert (plan.runs, plan.left, plan.calls) == (6, 4, 0)
+    assert unknown.sentence in plan.sentence
     saved = run_file(screen, FUSED)
     with screen.store.read() as db:
         own = power_of_rows(db, planned.experiment, saved.made)
@@ -183,7 +187,7 @@ def test_rows_power_comes_from_own_runs_or_from_two_that_differ_alike(screen: Wo
 def test_a_component_is_a_run_or_a_knn_under_folds(screen: Workspace) -> None:
     saved = run_kind(screen, "component", run="llm train", spaces=("near",), w_de=0.5, w_dir=0.25, folds=2, cuts=(0,))
     of_file = run_file(screen, FUSED)
-    arm = saved.runs["llm train + kNN over near"]
+    arm = saved.runs["llm train + kNN over near, weights 0.5 and 0.25"]
     assert frame_of(screen, arm[0][2]) == frame_of(screen, of_file.runs["LLM + kNN"][0][2])
     assert any("no model is asked again" in caveat for caveat in result_of(screen, saved).caveats)
     with pytest.raises(InputError, match="nothing to fuse"):

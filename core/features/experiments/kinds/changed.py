@@ -26,7 +26,7 @@ class ChangedSettings(AskingSettings):
     )
 
 
-def compare_changed(asking: Asking, settings: ChangedSettings, name: str, question: str, arms: Iterable[Arm]) -> Experiment:
+def compare_changed(asking: Asking, settings: ChangedSettings, question: str, arms: Iterable[Arm]) -> Experiment:
     """Return the experiment that compares arms with the run as it is, asked again under other seeds.
 
     Raise InputError without an arm.
@@ -40,7 +40,7 @@ def compare_changed(asking: Asking, settings: ChangedSettings, name: str, questi
         raise InputError(f"run {run.name}: calls no model, so answers cannot be compared with asking again; expected scores")
     remark = f"{run.method} calls no model: asked again, it would answer the same."
     return Experiment(
-        f"{name} of {run.name}",
+        f"{run.name}: {', '.join(arm.name for arm in listed)}",
         question,
         run.dataset,
         Arm("as it is", request=asking.request(None)),

@@ -50,7 +50,7 @@ def build(workspace: Workspace, settings: ComponentSettings) -> Experiment:
         raise InputError("component: has nothing to fuse, expected runs (with) or gene spaces (spaces)")
     k, cuts = _folds(run, settings)
     return Experiment(
-        f"component of {run.name}",
+        ", ".join(arm.name for arm in arms),
         QUESTION,
         run.dataset,
         Arm(run.name, run=run.id),
@@ -70,9 +70,10 @@ def _arms(run: Run, settings: ComponentSettings) -> Iterator[Arm]:
         knn = {**values_of(settings.similarity), "spaces": ",".join(settings.spaces)}
         others.append((f"kNN over {', '.join(settings.spaces)}", knn))
     weights = settings.w_de, settings.w_dir
+    words = f"weights {weights[0]:g} and {weights[1]:g}{' by agreement' if settings.by_agreement else ''}"
     for name, other in others:
-        change = f"fused with {name}, weights {weights[0]:g} (DE) and {weights[1]:g} (DIR)"
-        yield Arm(f"{run.name} + {name}", change, fused=Fused(run.name, other, weights, settings.by_agreement))
+        fused = Fused(run.name, other, weights, settings.by_agreement)
+        yield Arm(f"{run.name} + {name}, {words}", f"fused with {name}, {words}", fused=fused)
 
 
 def _folds(run: Run, settings: ComponentSettings) -> tuple[int, tuple[int, ...]]:

@@ -35,7 +35,7 @@ class DossierSettings(ChangedSettings):
 def build(workspace: Workspace, settings: DossierSettings) -> Experiment:
     """Return the experiment. Raise StateError for a run without tools, InputError for unknown tools, or if nothing changes."""
     asking = ask_again(workspace, settings)
-    return compare_changed(asking, settings, "dossier", QUESTION, _arms(asking, settings))
+    return compare_changed(asking, settings, QUESTION, _arms(asking, settings))
 
 
 def _arms(asking: Asking, settings: DossierSettings) -> Iterator[Arm]:

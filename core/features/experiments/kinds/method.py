@@ -34,7 +34,7 @@ class MethodSettings(ChangedSettings):
 def build(workspace: Workspace, settings: MethodSettings) -> Experiment:
     """Return the experiment. Raise NotFound for an unknown method, InputError for impossible options, or if nothing changes."""
     asking = ask_again(workspace, settings)
-    return compare_changed(asking, settings, "method", QUESTION, _arms(asking, settings))
+    return compare_changed(asking, settings, QUESTION, _arms(asking, settings))
 
 
 def _arms(asking: Asking, settings: MethodSettings) -> Iterator[Arm]:
