@@ -95,18 +95,3 @@ def distinct_tools(cursor: Cursor, run: str) -> Mapping[str, int]:
         [run],
     )
     return dict(found.fetchall())
-
-
-def count_differing_rows(cursor: Cursor, a: str, b: str) -> tuple[int, int] | None:
-    """Return the number of rows where two runs asked the same tools the same questions, and the number with different answers.
-
-    None without such rows.
-    """
-    seen = "SELECT s.pair_id, e.tool, e.key, e.id FROM row_evidence s JOIN evidence e ON e.id = s.evidence WHERE s.run = ?"
-    found = one(
-        cursor,
-        f"""SELECT count(DISTINCT a.pair_id), count(DISTINCT a.pair_id) FILTER (WHERE a.id <> b.id)
-            FROM ({seen}) a JOIN ({seen}) b ON a.pair_id = b.pair_id AND a.tool = b.tool AND a.key = b.key""",
-        [a, b],
-    )
-    return None if found is None or not found[0] else (int(found[0]), int(found[1]))

@@ -12,6 +12,8 @@ import pytest
 
 from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
+from core.features.experiments import engine
+from core.features.experiments.kinds.file import FileSettings
 from core.store import pairs, predictions, runs, traces
 from tests import test_cli
 from tests.commands import core_json
@@ -169,15 +171,16 @@ def test_in_a_process_of_its_own(place: Path) -> None:
 
 
 @pytest.mark.soak
-def test_the_paired_benchmark_of_the_llm_with_and_without_a_knn(place: Path, tmp_path: Path) -> None:
+def test_the_paired_comparison_of_the_llm_with_and_without_a_knn(workspace: Workspace) -> None:
     """The example, on one cut: both arms inside the same cells, where the LLM has .577 and .580 by the mean of cuts."""
     example = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8")
-    file = tmp_path / "benchmark.toml"
-    file.write_text(example.replace("cuts = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]", "cuts = [0]"))
-    found = core_json(place, "benchmark", str(file))
-    [comparison] = found["comparisons"]
-    assert (comparison["n"], comparison["left_out"], comparison["scored"]) == (2_499, 0, "inside 5×5 cells, cut 0")
-    assert comparison["control"]["de"]["estimate"] == pytest.approx(0.577, abs=0.01)
-    assert comparison["control"]["dir"]["estimate"] == pytest.approx(0.580, abs=0.028)  # by which cuts alone vary
-    assert comparison["delta_mean"]["estimate"] > 0
-    assert [one["moved"] for one in comparison["placebo"]] == [False, False]
+    settings = FileSettings(example.replace("cuts = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]", "cuts = [0]"))
+    found = engine.result_of(workspace, engine.run(workspace, engine.plan(workspace, "file", settings)))
+    base, fused = found.arms
+    assert (found.n, found.left_out, fused.scored) == (2_499, 0, "inside 5×5 cells, cut 0")
+    assert base.de is not None
+    assert base.dir is not None
+    assert fused.delta_mean is not None
+    assert base.de.value == pytest.approx(0.577, abs=0.01)
+    assert base.dir.value == pytest.approx(0.580, abs=0.028)  # by which cuts alone vary
+    assert fused.delta_mean.value > 0
