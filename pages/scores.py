@@ -16,7 +16,8 @@ if run is None:
     st.stop()
 
 with st.spinner(f"Scoring {widgets.as_text(run.name)} …"):
-    score, rows = loaders.run_score(run.id), loaders.scored_rows(run.id)
+    result, rows = loaders.score_result(run.id), loaders.scored_rows(run.id)
+score = result.score
 if score.whole.n_labelled == 0:
     score_box.show_no_labels(score.whole.n)
     run_browser.offer_labelled_run(context, links.SCORES)
@@ -30,8 +31,7 @@ def show_baselines() -> None:
     split_baselines.show_where_possible(context)
 
 
-score_box.show_run_score(score)
-score_box.show_same_runs(run)
+score_box.show_run_score(result)
 score_box.show_protocols(run.id)
 widgets.show_tabs(
     "part",

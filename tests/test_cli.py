@@ -159,17 +159,18 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
     score = core_json(place, "score", "simulated debate")
     assert {"n", "n_labelled", "n_de", "de", "dir", "mean", "unit"} <= set(score)
     assert score["de"]["low"] < score["de"]["estimate"] < score["de"]["high"]
-    plain = score["units"]["two_way"]["mean"]
+    plain = score["mean"]["two_way"]
     assert score["mean"]["se"] >= plain["se"]
     assert score["mean"]["high"] - score["mean"]["low"] > plain["high"] - plain["low"]
     assert score["mean"]["clusters"] > 1
     assert score["macro"]["gene"]["de"]["groups"] > 1
     assert [one["k"] for one in score["at_k"]["dir"]] == [20, 50, 100, 200]
-    product = score["units"]["product"]["mean"]
+    product = score["product"]
     assert product["low"] < score["mean"]["estimate"] < product["high"]
-    assert core_json(place, "score", "simulated debate", "--no-bootstrap")["units"]["product"] == {"mean": None}
+    assert core_json(place, "score", "simulated debate", "--no-bootstrap")["product"] is None
     asked = core(place, "score", "simulated debate", "--bootstrap").out
-    assert f"[{product['low']:.3f}, {product['high']:.3f}]  product bootstrap of perturbations and genes, 4,000" in asked
+    assert f"[{product['low']:.3f}, {product['high']:.3f}]" in asked
+    assert "product bootstrap of perturbations and genes, 4,000" in asked
     slices = core_json(place, "score", "simulated debate", "--by", "gene's rows")["slices"]
     assert sum(part["n"] for part in slices) == score["n"]
     genes = core_json(place, "score", "simulated debate", "--by", "gene")

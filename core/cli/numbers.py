@@ -11,19 +11,17 @@ import typer
 from core.actions import comparison_log
 from core.actions.workspace import Workspace
 from core.cli import names
-from core.cli.base import Json, show, show_scores
+from core.cli.base import Json, show
 from core.cli.names import RunName
 from core.cli.results import show_result
 from core.errors import InputError, MissingPackage
 from core.fields.option import split_names
-from core.scoring import json_shapes, run_scores, sentences
+from core.scoring import run_scores
 from core.scoring.compare_runs import SeveralComparisons, compare_runs
-from core.scoring.other_scores import constant_parents, other_scores_of_run
+from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows
-from core.scoring.sentences import interval_text
-from core.scoring.slices import SHORT_NAMES, SLICES, available_slices, macro_means, score_slices
-from core.store import runs
-from core.texts import table_lines
+from core.scoring.score_result import score_result
+from core.scoring.slices import SHORT_NAMES, SLICES, SlicesResult, available_slices
 
 app = typer.Typer()
 
@@ -66,40 +64,16 @@ def score(
             raise InputError(f"score --by {by}: expected one of gene, pert, {', '.join(known)}")
         if bootstrap:
             raise InputError(f"score --by {by} --bootstrap: slices are not resampled, expected one of the two")
-        _show_slices(rows, slices, as_json)
+        show_result(SlicesResult.of(rows, slices), as_json)
         return
-    found = run_scores.score_run(rows)
     why = run_scores.why_not_resampled(rows)
     if bootstrap and why:
         raise InputError(f"score {rows.run.name} --bootstrap: {why}, expected a run with labels that is scored over all rows")
     is_unasked = bootstrap is None and as_json and len(rows) <= UNASKED_ROWS and not why
     product = run_scores.resample_mean(rows, seed) if bootstrap or is_unasked else None
-    others = other_scores_of_run(rows, found)
-    resampled = [] if product is None else [sentences.resampled_line(product)]
     with context.obj.store.read() as db:
-        same = [other.name for other in runs.list_same(db, rows.run)]
-        constant = constant_parents(db, rows.run) if rows.run.method == "fusion" else []
-    lines = [*sentences.score_sentences(found), *resampled, *sentences.other_score_sentences(others)]
-    lines += [*filter(None, [sentences.same_runs_sentence(rows.run.name, same)]), *constant]
-    shape = json_shapes.score(found, product) | json_shapes.other_scores(others)
-    shape |= {"same_predictions": same, "constant": constant}
-    show_scores(rows.marks, shape, as_json, "\n".join(lines))
-
-
-def _show_slices(rows: RunRows, by: str, as_json: bool) -> None:
-    parts, means = score_slices(rows, by), macro_means(rows, by)
-    table = [
-        {
-            "slice": each.name,
-            "labelled rows": each.n_labelled,
-            **{name: interval_text(part.score.shown) for name, part in each.parts.items()},
-            "cost": each.mean.cost,
-        }
-        for each in json_shapes.costliest_first(parts)
-    ]
-    lines = [f"{rows.scored}:", *([] if means is None else [sentences.macro_sentence(means)]), *table_lines(table)]
-    shape = json_shapes.slices(parts, rows.scored) | ({} if means is None else {"macro": json_shapes.macro(means)})
-    show_scores(rows.marks, shape, as_json, "\n".join(lines))
+        result = score_result(db, rows, run_scores.score_run(rows))
+    show_result(replace(result, product=product, others=other_scores_of_run(rows, result.score)), as_json)
 
 
 def _load_rows(workspace: Workspace, run: str) -> RunRows:

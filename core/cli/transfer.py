@@ -14,17 +14,18 @@ from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.workspace import Workspace
 from core.cli import names
-from core.cli.base import Json, say_if_named_otherwise, show, show_scores
+from core.cli.base import Json, say_if_named_otherwise, show
 from core.cli.names import DatasetName
 from core.cli.progress import working
+from core.cli.results import show_result
 from core.cli.settings import takes
 from core.engine.request import RunRequest
 from core.errors import InputError, SettingError
 from core.fields.record import make, options_of
 from core.methods.recovered import RecoveredSettings
-from core.scoring import json_shapes, sentences
-from core.scoring.other_scores import constant_parents
+from core.scoring.knn_result import KnnResult, NeighboursResult
 from core.scoring.run_scores import MACRO_HEADLINE
+from core.scoring.score_result import constant_parents
 from core.store import predictions, runs
 from core.store.datasets import Dataset
 from core.transfer.knn_settings import KnnSettings, refuse_cut_without_effect, with_power_of_effects
@@ -36,7 +37,6 @@ app = typer.Typer()
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")]
 PROGRESS_EVERY_S = 3.0
 _WITH_FROM = ("name", "base", "w_de", "w_dir")  # settings of a fusion that --from takes too
-MOST_LISTED = 20  # neighbours printed for people; --json has all
 _NOT_OF_ONE_ROW = {
     "protocol": "an option of its own, whose default follows from the row's label",
     "strength": "one row has no support to compare with",
@@ -57,17 +57,14 @@ def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False
     with working("finding the similar genes of every row") as step:
         predicted = loader.predict_knn(settings, None)
         numbers = knn_numbers.numbers_of(context.obj, predicted, settings.protocol, asked.permutations, _share_of(step))
-    result = json_shapes.knn(numbers, predicted.seconds)
-    lines = [settings.describe(), *sentences.knn_sentences(numbers)]
-    if target.headline == "macro":
-        lines += _pooled_lines(target.name, settings)
+    remarks = tuple(_pooled_lines(target.name, settings)) if target.headline == "macro" else ()
+    result = replaced(KnnResult.of(numbers, settings.describe(), predicted.seconds, target.marks), remarks=remarks)
     if name:
         request = derived_runs.knn_request(target, settings, name)
         saved = launch.start(context.obj, request, replace=replace, components=loader)
         say_if_named_otherwise(saved, name)
-        result |= {"run": saved.name}
-        lines.append(f"saved as {saved.name}")
-    show_scores(target.marks, result, as_json, "\n".join(lines))
+        result = replaced(result, run=saved.name)
+    show_result(result, as_json)
 
 
 def _predict_file(workspace: Workspace, target: Dataset, asked: KnnRequest, as_json: bool) -> None:
@@ -91,9 +88,9 @@ def _predict_file(workspace: Workspace, target: Dataset, asked: KnnRequest, as_j
 
 def _pooled_lines(dataset: str, settings: KnnSettings) -> list[str]:
     """Return how to read the pooled scores of a kNN on a dataset that is judged by averages over genes."""
-    lines = [f"over all pairs of rows; {dataset} is judged by the {MACRO_HEADLINE}, which `score` gives of a saved run"]
+    lines = [f"Over all pairs of rows; {dataset} is judged by the {MACRO_HEADLINE}, which `score` gives of a saved run."]
     if settings.similarity.weighting.axis == "gene" and settings.protocol.kind == "test":
-        lines.append("by target gene all rows of a gene have one prior, so there it is 0.5; --axis pert compares perturbations")
+        lines.append("By target gene all rows of a gene have one prior, so there it is 0.5; --axis pert compares perturbations.")
     return lines
 
 
@@ -131,13 +128,7 @@ def neighbours(
         protocol_chosen=protocol is not None,
         without=without or (),
     )
-    result = json_shapes.neighbours(found.why, found.pair_ids, found.labels)
-    lines = [f"prior of an effect {found.why.prior_de:.3f}, of up {found.why.prior_up:.3f}; {found.settings.describe()}"]
-    lines += [
-        f"{n['pair_id']:32} {n['label']:5} weight {n['weight']:.4f}  share {n['share']:.2%}"
-        for n in result["neighbours"][:MOST_LISTED]
-    ]
-    show(result, as_json, "\n".join(lines))
+    show_result(NeighboursResult.of(pair, found.settings.describe(), found.why, found.pair_ids, found.labels), as_json)
 
 
 @app.command()

@@ -27,7 +27,7 @@ from core.importing.import_target import (
     record_import,
     refuse_empty_import,
 )
-from core.scoring.sentences import same_runs_sentence
+from core.scoring.score_result import same_runs_sentence
 from core.store import Cursor, file_rows, imports, pairs, runs
 from core.store.datasets import Dataset
 from core.texts import NO_LABEL

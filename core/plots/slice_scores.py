@@ -14,22 +14,27 @@ from core.texts import NO_BIOLOGY, estimate_text, number_text
 COLUMNS = ("slice", "n", "n_labelled", "estimate", "low", "high", "cost")
 
 
-def figure(table: pd.DataFrame, overall: float, control: float, title: str = "AUROC inside the slice") -> go.Figure:
+def figure(
+    table: pd.DataFrame,
+    overall: float | None,
+    control: float | None,
+    title: str = "AUROC inside the slice",
+    most: int | None = None,
+) -> go.Figure:
     """Draw one row of the forest plot for each slice, in the given order, the costliest in bold, with lines at chance and at
     the run's score over all rows.
 
     table: slice, n, n_labelled, estimate, low, high, cost (see `core.stats.slices`), NaN if unknown; a slice without an
-    estimate shows the reason. overall: the run's value in the same metric; control: the no-biology baseline's value, NaN for no
-    line. title: of the value axis.
+    estimate shows the reason. overall: the run's value in the same metric; control: the no-biology baseline's value; None or
+    NaN for no line. title: of the value axis, or DE, DIR, mean. most: how many are drawn; None: all.
     """
     drawing.require_columns("slice_scores", table, COLUMNS)
-    most = table["cost"].astype(float).max()
-    rows = [_row(row, is_costliest=bool(row.cost == most)) for row in table.itertuples()]
-    lines = [
-        *drawing.reference_lines({NO_BIOLOGY: control}),
-        drawing.Line(overall, f"all rows {overall:.3f}", theme.CHOSEN),
-    ]
-    return forest_plot.draw_forest(rows, lines, title)
+    costliest = table["cost"].astype(float).max()
+    rows = [_row(row, is_costliest=bool(row.cost == costliest)) for row in table.head(most or len(table)).itertuples()]
+    lines = [*drawing.reference_lines({} if control is None else {NO_BIOLOGY: control})]
+    if overall is not None:
+        lines.append(drawing.Line(overall, f"all rows {overall:.3f}", theme.CHOSEN))
+    return forest_plot.draw_forest(rows, lines, drawing.METRICS.get(title, title))
 
 
 def _row(row: Any, *, is_costliest: bool) -> Row:

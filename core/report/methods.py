@@ -8,7 +8,6 @@ from core.audit.brief_checks import BARE, SHORT
 from core.report.markup import Html, element, join
 from core.report.material import Material
 from core.report.tables import lines
-from core.scoring import sentences
 from core.scoring.controls import PERMUTATIONS, SEED
 from core.scoring.terms import FOLDS, LEAVE_ONE_OUT, PROBABILITY_HELP, RANK_HELP, SCORE_HELP
 from core.texts import NO_BIOLOGY
@@ -57,16 +56,14 @@ _WITHIN = (
 
 def show_methods(material: Material) -> Html:
     """Return how each run was scored, then the definitions."""
-    scored = [(run.name, " ".join(f"{text}." for text in _describe_scoring(material, run.id))) for run in material.runs]
+    scored = [(run.name, " ".join(_describe_scoring(material, run.id))) for run in material.runs]
     return join(
         [element("h3", "How the runs were scored"), lines(scored), element("h3", "Definitions"), lines(_definitions(material))]
     )
 
 
 def _describe_scoring(material: Material, run: str) -> Sequence[str]:
-    if material.score(run).whole.n_labelled == 0:
-        return ["No labels here, so no score"]
-    return sentences.scoring_sentences(material.score(run))
+    return material.score(run).caveats or ("No labels here, so no score.",)
 
 
 def _definitions(material: Material) -> list[tuple[str, object]]:

@@ -12,20 +12,22 @@ claim_counts   claims of a run's texts, by role and by what is known of them: cl
 row_claims     claims of the briefs of one row
 clash_counts   points of a run's debates, by side: answered, ignored, taken up by the judge
 run_texts       the texts of one kind of a run, and what became of their rows
-slices        the ways to cut a run's rows into slices
+slices        the score of each slice of a run's rows
 leakage       what a dataset's splits share, and all that gives labels away
 row_leaks     names of copies, orders and ids that give labels away
 text_leaks    texts that state labels, or whose words go along with them
 space_leaks   gene spaces that have seen labels
 run_leaks     runs that have seen labels, or copy row counts
 leak_power    how weak a leak of a space is still found
-sentences     scores in words
+score_result  the score of a run as a result; knn_result: of a kNN, and of the neighbours of a row
+fusion_caveats  what has to be known of a fusion beside its score
+sentences     phrases that several results share
 standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once
 other_scores  means over genes and perturbations, and the top of the list
 row_reason    why a row was predicted so, in a sentence that somebody wrote
 row_numbers   the numbers of a row: its flags, and how its verdicts led to them
 row_trace     the trace of a row as people read it
-json_shapes   the JSON of the command line's numbers
+json_shapes   the JSON of an interval and an estimate
 control_words  controls in words, as tables and as JSON
 """

@@ -1,33 +1,25 @@
 """What a run scores besides its score: the means of the AUROCs of genes and of perturbations, and the top of the list.
 
 Each is computed inside the cells that the run is scored inside.
-
-Which runs that a fusion was made of are constant inside its cells, in words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-import numpy as np
-
-from core.scoring.run_scores import RunRows, RunScore, load_scored_rows
-from core.stats.arrays import Floats
-from core.stats.delong import Estimate
+from core.base.result import Table, hidden
+from core.scoring.run_scores import RunRows, RunScore
 from core.stats.official_score import ScoreIntervals
 from core.stats.scored_rows import ScoredRows
 from core.stats.top_k import TopK, precision_at
-from core.stats.within_axis import WithinAxis, WithinTask, score_within
-from core.store import runs
-from core.store.connection import Cursor
-from core.store.runs import Run
+from core.stats.within_axis import Axis, WithinAxis, score_within
 from core.texts import rows_behind
-from core.transfer.constant_components import constant_sentences, find_constant_components
 
 Metric = Literal["de", "dir"]
 METRICS: Final[dict[str, Metric]] = {"DE": "de", "DIR": "dir"}  # as they are called on screen
+GROUPS: Final[dict[Axis, str]] = {"gene": "genes", "pert": "perturbations"}
 TOP = (20, 50, 100, 200)  # rows at the top of the list
 
 
@@ -35,66 +27,43 @@ TOP = (20, 50, 100, 200)  # rows at the top of the list
 class OtherScores:
     """A run's other scores.
 
-    whole: the score itself. within_gene, within_pert: over pairs of rows that share the gene, or the perturbation. top: of DE and
-    of DIR.
+    macro: over pairs of rows that share the gene, or the perturbation. at_k: the top of DE and of DIR. whole: the score itself.
     """
 
-    whole: ScoreIntervals
-    within_gene: WithinAxis
-    within_pert: WithinAxis
-    top: dict[Metric, tuple[TopK, ...]]
+    macro: dict[Axis, WithinAxis]
+    at_k: dict[Metric, tuple[TopK, ...]]
+    whole: ScoreIntervals = hidden()
 
+    def means(self, question: str) -> list[dict[str, Any]]:
+        """Return the AUROC of DE or DIR over all rows, and its means over genes and over perturbations, with what each counts."""
+        metric = METRICS[question]
+        whole = getattr(self.whole, metric)
+        rows = [{"over": "all rows", "question": question, "AUROC": whole, "counted": rows_behind(metric, whole.n)}]
+        for axis, groups in GROUPS.items():
+            task = getattr(self.macro[axis], metric)
+            counted = f"{task.groups:,} {groups}"
+            rows.append({"over": f"mean over {groups}", "question": question, "AUROC": task.macro, "counted": counted})
+        return rows
 
-@dataclass(frozen=True, slots=True)
-class MacroScore:
-    """The mean of the AUROCs of groups, or the AUROC over all rows, with the number of counted units ("336 genes")."""
+    def top(self, question: str) -> list[dict[str, Any]]:
+        """Return the precision at each k of DE or DIR, and what a random order has."""
+        return [
+            {"top": each.k, "question": question, "precision": each.precision, "base rate": each.base_rate}
+            for each in self.at_k[METRICS[question]]
+        ]
 
-    name: str
-    counted: str
-    estimate: Estimate
+    def tables(self) -> tuple[Table, ...]:
+        """Return the means and the top of the list."""
+        means, top = ([row for name in METRICS for row in rows(name)] for rows in (self.means, self.top))
+        return Table("AUROC, and its means over genes and perturbations", tuple(means)), Table("Top of the list", tuple(top))
 
 
 def other_scores(whole: ScoreIntervals, rows: ScoredRows, top: Sequence[int] = TOP) -> OtherScores:
     """Return all of them, NaN where one class is missing. whole: the run's score."""
     top_de, top_dir = precision_at(rows, top)
-    return OtherScores(
-        whole,
-        score_within(rows, "gene"),
-        score_within(rows, "pert"),
-        {"de": top_de, "dir": top_dir},
-    )
+    return OtherScores({axis: score_within(rows, axis) for axis in GROUPS}, {"de": top_de, "dir": top_dir}, whole)
 
 
-def other_scores_of_run(rows: RunRows, found: RunScore) -> OtherScores:
+def other_scores_of_run(rows: RunRows, score: RunScore) -> OtherScores:
     """Return the other scores of a run."""
-    return other_scores(found.whole, rows.arrays)
-
-
-def macro_scores(found: OtherScores, metric: Metric) -> list[MacroScore]:
-    """Return the AUROC of one metric over all rows, and its means over genes and over perturbations."""
-    whole: Estimate = getattr(found.whole, metric)
-    gene: WithinTask = getattr(found.within_gene, metric)
-    pert: WithinTask = getattr(found.within_pert, metric)
-    return [
-        MacroScore("all rows", rows_behind(metric, whole.n), whole),
-        MacroScore("mean over genes", f"{gene.groups:,} genes", gene.macro),
-        MacroScore("mean over perturbations", f"{pert.groups:,} perturbations", pert.macro),
-    ]
-
-
-def constant_parents(db: Cursor, fused: Run) -> list[str]:
-    """Return one sentence for each number of a component that changes no order in a cell of the fusion.
-
-    Components that were deleted since are left out.
-    """
-    rows, here = load_scored_rows(db, fused.id), runs.statuses(db)
-    parts = [load_scored_rows(db, parent) for parent in fused.parents if parent in here]
-    de, up = ([_on_rows(part, column, rows) for part in parts] for column in ("p_de", "p_up"))
-    return constant_sentences(find_constant_components(de, up, rows.cells), [part.run.name for part in parts])
-
-
-def _on_rows(part: RunRows, column: str, rows: RunRows) -> Floats:
-    """Return the numbers of a run on the rows of another, NaN for rows that it does not cover."""
-    everywhere = np.full(len(rows.index.pair_ids), np.nan)
-    everywhere[part.positions] = np.where(part.covered, getattr(part.scores, column), np.nan)
-    return everywhere[rows.positions]
+    return other_scores(score.whole, rows.arrays)

@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.base.result import inline
 from core.label_marks import UNMARKED, LabelMarks
+from core.scoring.sentences import describe_scored, interval_text
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.bootstrap import ResamplingPlan, bootstrap_score
 from core.stats.count_controls import count_only, rarer_gene
@@ -25,6 +27,7 @@ from core.store import datasets, pairs, predictions, runs
 from core.store.connection import Cursor
 from core.store.datasets import Dataset
 from core.store.runs import Run
+from core.texts import number_text
 from core.transfer.cuts import variances_between
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
@@ -122,10 +125,25 @@ class Headline:
     """
 
     name: str
-    value: Interval
     de: Interval
     dir: Interval
     genes: tuple[int, int] | None
+    value: Interval = inline()
+
+    @property
+    def counted(self) -> str:
+        """How many genes each question counts of an average: "3,912 genes for DE, 598 for DIR"."""
+        counts = zip(("DE", "DIR"), (self.de, self.dir), self.genes or (0, 0), strict=True)
+        known = [(name, n) for name, value, n in counts if not math.isnan(value.estimate)]
+        return ", ".join(f"{n:,}{' genes' if i == 0 else ''} for {name}" for i, (name, n) in enumerate(known)) or "no genes"
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """DE, DIR and the number itself with their intervals, by name; of an average those that are defined."""
+        parts = {"DE": self.de, "DIR": self.dir, "mean": self.value}
+        if self.genes is not None and any(math.isnan(part.estimate) for part in (self.de, self.dir)):
+            parts = {self.name.rpartition(" ")[2]: self.value}
+        return {name: interval_text(part) for name, part in parts.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,15 +154,49 @@ class RunScore:
     their variance is part of the shown intervals. headline: over all rows.
     """
 
-    whole: ScoreIntervals
     covered: ScoreIntervals | None
     cuts: Floats
     headline: Headline
+    whole: ScoreIntervals = inline()
+    json_properties = ("n_uncovered",)
 
     @property
     def n_uncovered(self) -> int:
         """The number of stand-ins."""
         return 0 if self.covered is None else self.whole.n - self.covered.n
+
+    @property
+    def sentence(self) -> str:
+        """The headline with its parts, and on which rows."""
+        whole, headline = self.whole, self.headline
+        rows = f"{whole.n:,} rows, {whole.n_labelled:,} labelled, {whole.n_de:,} with an effect"
+        if whole.n_labelled == 0:
+            return f"{rows}: no labels here, so no score."
+        over = "" if headline.genes is None else f"{headline.name}, over {headline.counted}: "
+        return f"{over}{', '.join(f'{name} {text}' for name, text in headline.texts.items())}; {rows}."
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """How it was scored, the scores of other cuts of its folds, and its score without stand-ins."""
+        if self.whole.n_labelled == 0:
+            return ()
+        of_cuts = "; the scores of other cuts of the folds are not recorded, so the intervals do not include them"
+        if len(self.cuts):
+            low, high = self.cuts.min(axis=0), self.cuts.max(axis=0)
+            of_cuts = (
+                f"; {len(self.cuts)} cuts of the folds score DE {low[0]:.3f} to {high[0]:.3f}, DIR {low[1]:.3f} to "
+                f"{high[1]:.3f}, which is part of the intervals"
+            )
+        elif "cut" not in self.whole.scored:
+            of_cuts = ""
+        scored = f"Scored {describe_scored(self.whole.scored)}{of_cuts}."
+        if self.covered is None:
+            return (scored,)
+        values = ", ".join(f"{name} {number_text(part.value)}" for name, part in self.covered.parts.items())
+        return scored, (
+            f"{self.n_uncovered:,} of {self.whole.n:,} rows have the base rate; on the {self.covered.n_labelled:,} labelled "
+            f"rows among the others {values}."
+        )
 
 
 def load_scored_rows(db: Cursor, name: str) -> RunRows:
@@ -262,7 +314,7 @@ def headline_name(kind: HeadlineKind) -> str:
 def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
     """Return the mean of DE and DIR, or of their macro AUROCs by gene; of only one question if the other lacks a class."""
     if rows.headline == "mean":
-        return Headline(MEAN_HEADLINE, whole.mean.shown, whole.de.shown, whole.dir.shown, None)
+        return Headline(MEAN_HEADLINE, whole.de.shown, whole.dir.shown, None, whole.mean.shown)
     within = score_within(rows.arrays, "gene")
     de, direction = within.de.macro, within.dir.macro
     name, value = headline_name(rows.headline), within.mean
@@ -270,7 +322,7 @@ def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
         name, value = f"{MACRO_HEADLINE}, DE", de
     elif math.isnan(de.value):
         name, value = f"{MACRO_HEADLINE}, DIR", direction
-    return Headline(name, value.shown, de.shown, direction.shown, (within.de.groups, within.dir.groups))
+    return Headline(name, de.shown, direction.shown, (within.de.groups, within.dir.groups), value.shown)
 
 
 def without_stand_ins(rows: RunRows) -> RunRows:

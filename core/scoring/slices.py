@@ -1,22 +1,148 @@
-"""The ways to cut a run's rows into slices."""
+"""The score of each slice of a run's rows, and the ways to cut them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from core.scoring.run_scores import RunRows
+from core.base.result import Figure, Table, hidden
+from core.label_marks import UNMARKED, LabelMarks
+from core.scoring.run_scores import RunRows, RunScore
+from core.scoring.sentences import TWO_WAY, interval_text, scored_text
 from core.stats.ranks import equal_groups
 from core.stats.slices import Slice, by_slice
 from core.stats.within_axis import Axis, WithinAxis, score_within
 from core.store.predictions import GENE_ROWS
-from core.texts import symbol_kind
+from core.texts import number_text, symbol_kind
 from core.types import Flag
 
 P_BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))  # low included, high excluded unless it is 1
 QUARTERS = ("least quarter", "second quarter", "third quarter", "most quarter")
+
+
+SHOWN = 15  # slices in the figure; the table has them all
+GENE_ROWS_KIND = "gene's rows"  # the kind of slice by how often the gene was measured
+KINDS = {GENE_ROWS_KIND: "how often the gene was measured"}  # on screen, where the kind's name does not do
+# A slice of one cluster has the other axis alone.
+INTERVALS = {"perturbation": "allowing for shared genes", "target gene": "allowing for shared perturbations"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlicesResult:
+    """One kind of slice of a run's rows, the costliest first, each scored as the run is.
+
+    by: one of `SLICES`; metric: mean, DE or DIR, which the sentence and the figure are about. macro: the unweighted means of
+    the AUROCs of the slices by gene or perturbation; None for other slices. overall, control: the metric over all rows, of
+    the run and of row counts alone; None if they were not computed.
+    """
+
+    by: str
+    scored: str
+    slices: tuple[Slice, ...]
+    macro: WithinAxis | None
+    metric: str = "mean"
+    overall: float | None = None
+    control: float | None = None
+    run: str = hidden(default="")
+    marks: LabelMarks = hidden(default=UNMARKED)
+    json_properties = ("label_marks",)
+
+    @classmethod
+    def of(
+        cls, rows: RunRows, by: str, metric: str = "mean", score: RunScore | None = None, counts: RunScore | None = None
+    ) -> Self:
+        """Return one kind of slice of a run. score: the run's; counts: of row counts alone on its rows."""
+        slices = sorted(score_slices(rows, by), key=lambda part: (math.isnan(part.mean.cost), -part.mean.cost))
+        overall, control = (None if each is None else each.whole.parts[metric].value for each in (score, counts))
+        macro = macro_means(rows, by)
+        return cls(by, rows.scored, tuple(slices), macro, metric, overall, control, rows.run.name, rows.marks)
+
+    @property
+    def label_marks(self) -> dict[str, Any]:
+        """How far the labels can be trusted."""
+        return self.marks.record()
+
+    @property
+    def title(self) -> str:
+        """What the score is cut by."""
+        return f"{self.metric} by {KINDS.get(self.by, self.by)}"
+
+    @property
+    def sentence(self) -> str:
+        """The slice that costs most."""
+        costs = [(part.parts[self.metric].cost, part) for part in self.slices]
+        known = [each for each in costs if not math.isnan(each[0])]
+        if not known:
+            return f"No slice has both classes, so none has a {self.metric}."
+        cost, most = max(known, key=lambda each: each[0])
+        score = interval_text(most.parts[self.metric].score.shown)
+        name = describe_slice(self.by, most.name)
+        rows = f"{most.n_labelled:,} labelled rows"
+        return f"“{name}” costs the {self.metric} most, {number_text(cost, '+.4f')}: {score} on its {rows}."
+
+    @property
+    def scope(self) -> str:
+        """The rows, and how the slices are scored."""
+        n = len(self.slices)
+        drawn = f", drawn: the {SHOWN} that cost most" if n > SHOWN else ""
+        rows = f"{n:,} slices of {sum(part.n for part in self.slices):,} rows{drawn}"
+        how = f"{self.metric} inside each slice, {scored_text(self.scored)}, interval {INTERVALS.get(self.by, TWO_WAY)}"
+        return f"{self.run} · {rows} · {how}"
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What is known of the labels."""
+        return (self.marks.sentence,) if self.marks.sentence else ()
+
+    @property
+    def in_order(self) -> list[Slice]:
+        """The slices in the order of their kind; those that cost the metric most first where it has none."""
+        order = ORDERS.get(self.by)
+        if order is not None:
+            return sorted(self.slices, key=lambda part: order.index(part.name))
+        costs = {part.name: part.parts[self.metric].cost for part in self.slices}
+        return sorted(self.slices, key=lambda part: (math.isnan(costs[part.name]), -costs[part.name]))
+
+    def frame(self) -> pd.DataFrame:
+        """Return the slices in their order: slice, n, n_labelled, estimate, low, high, clusters and cost of the metric."""
+        scored = [(part, part.parts[self.metric]) for part in self.in_order]
+        return pd.DataFrame(
+            {"slice": describe_slice(self.by, part.name), "n": part.n, "n_labelled": part.n_labelled}
+            | {**found.score.shown.columns, "clusters": found.score.shown.clusters, "cost": found.cost}
+            for part, found in scored
+        )
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the unweighted means over the slices if they are genes or perturbations, and the slices."""
+        slices = [
+            {"slice": describe_slice(self.by, part.name), "rows": part.n, "labelled rows": part.n_labelled}
+            | {name: one.score for name, one in part.parts.items()}
+            | {"clusters": part.parts[self.metric].score.shown.clusters, "cost": part.parts[self.metric].cost}
+            for part in self.slices
+        ]
+        tables = (Table("Slices, the costliest first", tuple(slices), ("cost",)),)
+        if self.macro is None:
+            return tables
+        of_tasks = {"DE": self.macro.de, "DIR": self.macro.dir}
+        means = [{"unweighted mean of": name, "AUROC": task.macro, "slices": task.groups} for name, task in of_tasks.items()]
+        return (*tables, Table("Over slices with both classes", tuple(means)))
+
+    def figure(self) -> Figure:
+        """Return the slices beside the score of all rows."""
+        lines = {"overall": self.overall, "control": self.control, "title": self.metric, "most": SHOWN}
+        return Figure("core.plots.slice_scores:figure", {"table": self.frame(), **lines}, self.sentence)
+
+
+def describe_slice(by: str, name: str) -> str:
+    """Return the name of a slice on screen."""
+    if by != GENE_ROWS_KIND:
+        return name
+    return "measured once" if name == "1" else f"measured {name} times"
 
 
 def score_slices(rows: RunRows, by: str) -> tuple[Slice, ...]:

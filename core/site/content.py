@@ -15,7 +15,6 @@ from core.plots import theme
 from core.scoring import row_numbers, row_trace
 from core.scoring.row_trace import Event, Stage, Step, has_argued, stages_of, why_no_dossier
 from core.scoring.run_scores import load_scored_rows, score_run
-from core.scoring.sentences import score_sentences
 from core.store import datasets, evidence, findings, predictions, traces
 from core.store.connection import Cursor
 from core.store.datasets import Dataset
@@ -165,7 +164,8 @@ def _columns(rows: Sequence[Row], argued: Sequence[tuple[int, int | None]]) -> d
 
 def _score_lines(db: Cursor, run: Run, dataset: Dataset) -> list[str]:
     """Return the score of a run, after how far the labels can be trusted that it rests on."""
-    return [*filter(None, [dataset.marks.sentence]), *score_sentences(score_run(load_scored_rows(db, run.id)))]
+    score = score_run(load_scored_rows(db, run.id))
+    return [*filter(None, [dataset.marks.sentence]), score.sentence, *score.caveats]
 
 
 def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:

@@ -37,6 +37,13 @@ class Slice(Metrics[SliceScore]):
 
     name: str
 
+    @property
+    def json_value(self) -> dict[str, object]:
+        """The slice as every command prints it."""
+        scores = {name.lower(): part.score for name, part in self.parts.items()}
+        counts = {"n": self.n, "n_labelled": self.n_labelled, "n_de": self.n_de}
+        return {"name": self.name, **counts, **scores, "cost": self.mean.cost}
+
 
 def by_slice(
     labels: ArrayLike,

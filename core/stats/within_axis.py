@@ -37,6 +37,12 @@ class WithinTask:
     groups: int
     one_class: int
 
+    @property
+    def json_value(self) -> dict[str, object] | None:
+        """The mean as every command prints it, with the numbers of groups; None without a group with both classes."""
+        mean = self.macro.json_value
+        return None if mean is None else {**mean, "groups": self.groups, "one_class": self.one_class}
+
 
 @dataclass(frozen=True, slots=True)
 class WithinAxis:

@@ -13,9 +13,9 @@ from core.actions.workspace import Workspace
 from core.datasets import ScoreTable, SubmissionTable, read
 from core.errors import InputError
 from core.importing.external_scores import MOST_RUNS, choose_columns, run_of
-from core.scoring import sentences
 from core.scoring.compare_runs import compare_runs
 from core.scoring.run_scores import RunRows, load_scored_rows, score_run
+from core.scoring.score_result import score_result
 from core.types import Flag, RowResult
 from tests import cases, worlds
 from tests.datasets.test_external_scores import table
@@ -72,7 +72,11 @@ def test_a_question_that_is_not_answered_has_no_score(here: Workspace) -> None:
     effect, direction = score_run(loaded(here, "by effect")).whole, score_run(loaded(here, "by direction")).whole
     assert (effect.de.value, direction.dir.value) == (1.0, 1.0)
     assert all(math.isnan(part.value) for part in (effect.dir, effect.mean, direction.de, direction.mean))
-    assert "no score: the run does not rank rows by it" in sentences.score_sentences(score_run(loaded(here, "by effect")))[2]
+    with here.store.read() as db:
+        rows = loaded(here, "by effect")
+        de, direction, _ = score_result(db, rows, score_run(rows)).tables()[0].rows
+    assert "no score: the run does not rank rows by it" in direction["interval"]
+    assert "no score" not in de["interval"]
 
 
 def test_they_are_compared_in_the_question_that_both_answer(here: Workspace) -> None:

@@ -10,7 +10,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from core.actions.workspace import Workspace
-from core.scoring import control_words, json_shapes
+from core.base.result import fields_of
+from core.scoring import control_words
 from core.scoring.compare_runs import compare_runs
 from core.scoring.controls import NO_SKILL, Control, RunControls, Verdict, control_run, judge_run
 from core.scoring.run_scores import RunRows, count_rows, score_run
@@ -150,7 +151,7 @@ def test_the_headline_of_a_challenge_is_the_mean(demo_workspace: Workspace) -> N
     found = score_run(loaded(demo_workspace, "simulated debate"))
     assert (found.headline.name, found.headline.genes) == ("mean of DE and DIR", None)
     assert found.headline.value == found.whole.mean.shown
-    shape = json_shapes.score(found, None)
+    shape = fields_of(found)
     assert {key: shape["headline"][key] for key in ("estimate", "low", "high")} == {
         key: shape["mean"][key] for key in ("estimate", "low", "high")
     }

@@ -23,7 +23,7 @@ def standing(
     controls = (("count-only", de), ("rarer gene", direction))
     verdicts = Verdicts(*(Verdict(name, interval(sum(ends) / 2, *ends)) for name, ends in controls))
     value = interval(mean, mean - 0.02, mean + 0.02)
-    score = SimpleNamespace(headline=Headline("mean", value, value, value, genes))
+    score = SimpleNamespace(headline=Headline("mean", value, value, genes, value))
     return Standing(score, verdicts, 0.55, "rows")
 
 

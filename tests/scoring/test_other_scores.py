@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from core.actions.workspace import Workspace
-from core.scoring import json_shapes
-from core.scoring.other_scores import macro_scores, other_scores, other_scores_of_run
+from core.base.result import fields_of
+from core.scoring.other_scores import other_scores, other_scores_of_run
 from core.scoring.run_scores import count_rows, load_scored_rows, score_run
-from core.scoring.sentences import other_score_sentences
 from core.stats.official_score import score_of_rows
 from core.stats.scored_rows import scored_rows
 from core.stats.scores_and_labels import scores_from_probabilities
@@ -30,31 +29,31 @@ def test_every_mean_counts_what_it_says(cells: np.ndarray | None) -> None:
     rows = scored_rows(LABELS, SCORES, PERT, GENE, cells)
     whole = score_of_rows(rows)
     found = other_scores(whole, rows)
-    every, genes, perts = macro_scores(found, "de")
-    assert (every.estimate, every.counted) == (whole.de, "300 labelled rows")
+    every, genes, perts = ((mean["AUROC"], mean["counted"]) for mean in found.means("DE"))
+    assert every == (whole.de, "300 labelled rows")
     gene, pert = score_within(rows, "gene"), score_within(rows, "pert")
-    assert (genes.estimate, genes.counted) == (gene.de.macro, f"{gene.de.groups} genes")
-    assert (perts.estimate, perts.counted) == (pert.de.macro, f"{pert.de.groups} perturbations")
+    assert genes == (gene.de.macro, f"{gene.de.groups} genes")
+    assert perts == (pert.de.macro, f"{pert.de.groups} perturbations")
 
 
 def test_json_has_every_number_once_with_its_interval() -> None:
     rows = scored_rows(LABELS, SCORES, PERT, GENE)
     found = other_scores(score_of_rows(rows), rows, top=(10, 1000))
-    shape = json.loads(json.dumps(json_shapes.other_scores(found)))
+    shape = json.loads(json.dumps(fields_of(found)))
     assert set(shape) == {"macro", "at_k"}
     macro = shape["macro"]["gene"]["de"]
-    assert macro["estimate"] == found.within_gene.de.macro.value
-    assert (macro["groups"], macro["one_class"]) == (found.within_gene.de.groups, found.within_gene.de.one_class)
+    assert macro["estimate"] == found.macro["gene"].de.macro.value
+    assert (macro["groups"], macro["one_class"]) == (found.macro["gene"].de.groups, found.macro["gene"].de.one_class)
     assert {"estimate", "low", "high", "se", "clusters"} <= set(macro)
-    assert shape["macro"]["pert"]["mean"]["estimate"] == found.within_pert.mean.value
+    assert shape["macro"]["pert"]["mean"]["estimate"] == found.macro["pert"].mean.value
     first, more_than_there_are = shape["at_k"]["de"]
-    assert (first["k"], first["precision"]["estimate"]) == (10, found.top["de"][0].precision.value)
+    assert (first["k"], first["precision"]["estimate"]) == (10, found.at_k["de"][0].precision.value)
     assert (more_than_there_are["k"], more_than_there_are["precision"]) == (1000, None)
 
 
 def test_without_labels_there_are_nulls() -> None:
     rows = scored_rows([None] * N, SCORES, PERT, GENE)
-    shape = json_shapes.other_scores(other_scores(score_of_rows(rows), rows))
+    shape = fields_of(other_scores(score_of_rows(rows), rows))
     assert shape["macro"]["gene"]["de"] is None
     assert shape["at_k"]["de"][0]["precision"] is None
     json.dumps(shape, allow_nan=False)
@@ -66,15 +65,9 @@ def test_the_rows_of_a_run_are_asked_as_they_are_scored(demo_workspace: Workspac
     score = score_run(rows)
     found, counts = other_scores_of_run(rows, score), other_scores_of_run(count_rows(rows), score_run(count_rows(rows)))
     assert found.whole == score.whole
-    assert found.within_gene.de.groups == counts.within_gene.de.groups
+    assert found.macro["gene"].de.groups == counts.macro["gene"].de.groups
     # every row of a gene has the same number of rows, which is all that the control knows of a direction
-    assert counts.within_gene.dir.macro.value == pytest.approx(0.5)
-    lines = other_score_sentences(found)
-    assert f"{found.within_gene.de.groups:,} genes" in lines[0]
-    assert [line.partition(":")[0] for line in lines] == ["mean over genes", "mean over perturbations"]
-
-
-def test_without_labels_nothing_is_said(demo_workspace: Workspace) -> None:
-    with demo_workspace.store.read() as db:
-        rows = load_scored_rows(db, "simulated debate test")
-    assert other_score_sentences(other_scores_of_run(rows, score_run(rows))) == []
+    assert counts.macro["gene"].dir.macro.value == pytest.approx(0.5)
+    means, _ = found.tables()
+    assert f"{found.macro['gene'].de.groups:,} genes" in [row["counted"] for row in means.rows]
+    assert {row["over"] for row in means.rows} == {"all rows", "mean over genes", "mean over perturbations"}

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from core.actions.workspace import Workspace
-from core.scoring import json_shapes, run_scores, sentences
+from core.base.result import fields_of
+from core.scoring import run_scores
 from core.scoring.run_scores import NO_CUTS, RunRows
 from core.stats.official_score import official_score
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
@@ -128,10 +129,10 @@ def test_log_probabilities_near_0_and_1_stay_apart(demo_workspace: Workspace) ->
 
 def test_without_labels_there_are_nulls_and_words(demo_workspace: Workspace) -> None:
     found = run_scores.score_run(loaded(demo_workspace, "simulated debate test"))
-    shape = json_shapes.score(found, None)
+    shape = fields_of(found)
     assert (shape["n_labelled"], shape["de"], shape["dir"], shape["mean"]) == (0, None, None, None)
-    [line] = sentences.score_sentences(found)
-    assert line.endswith("no labels here, so no score")
+    assert found.sentence.endswith("no labels here, so no score.")
+    assert found.caveats == ()
 
 
 def test_a_run_without_folds_is_scored_over_all_rows() -> None:
@@ -173,7 +174,7 @@ def test_stand_ins_count_in_the_score_and_not_in_the_second_one() -> None:
     assert found.covered.de.value == pytest.approx(roc_auc_score(changed[kept], P_DE[kept]))
     directed = [5, 6]  # row 0 is a stand-in, row 4 has no direction of its own
     assert found.covered.dir.value == roc_auc_score([LABELS[i] == "up" for i in directed], P_UP[directed])
-    assert "1 of 8 rows have the base rate" in sentences.scoring_sentences(found)[1]
+    assert "1 of 8 rows have the base rate" in found.caveats[1]
 
 
 def test_row_counts_are_scored_like_the_run(demo_workspace: Workspace) -> None:

@@ -13,7 +13,7 @@ from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.run_scores import RunScore
-from core.scoring.sentences import TWO_WAY, genes_text
+from core.scoring.sentences import TWO_WAY
 from core.scoring.standing import Standing, headline
 from core.store.runs import Run
 from core.texts import NO_BIOLOGY
@@ -68,7 +68,7 @@ def of_all(
             baseline = counts[group[0].id].headline.value
             of_group.append({"run": NO_BIOLOGY, "kind": "baseline", "chosen": False, **ladder.numbers(baseline)})
         else:
-            name += f", over {genes_text(first.score.headline)}"
+            name += f", over {first.score.headline.counted}"
         some = f", {len(drawn)} of {len(group)} runs" if len(drawn) < len(group) else ""
         ordered = sorted(of_group, key=lambda line: -float(str(line["score"])))
         lines += [{"group": f"{name}{some}", **line} for line in ordered]

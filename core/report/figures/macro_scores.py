@@ -10,7 +10,7 @@ from core.plots import ladder
 from core.report.captioned import CaptionedFigure, of_each_run, subject_of
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
-from core.scoring.other_scores import METRICS, OtherScores, macro_scores
+from core.scoring.other_scores import METRICS, OtherScores
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import TWO_WAY, scored_text
 from core.texts import NO_BIOLOGY, estimate_text
@@ -48,12 +48,12 @@ def of_runs(runs: Sequence[RunRows], scores: Sequence[tuple[OtherScores, OtherSc
     return CaptionedFigure(title, subject, f"{name}, {shown}: {said}.", caption, ladder.grouped_figure(table, name), table)
 
 
-def _lines(run: str, kind: str, chosen: bool, found: OtherScores, name: str) -> list[dict[str, object]]:
+def _lines(run: str, kind: str, chosen: bool, scores: OtherScores, name: str) -> list[dict[str, object]]:
     """Return a line for each mean, as `ladder.grouped_figure` draws it. counted: what the mean is over."""
+    about = {"run": run, "kind": kind, "chosen": chosen}
     return [
-        {"group": mean.name, "run": run, "kind": kind, "chosen": chosen, "counted": mean.counted}
-        | ladder.numbers(mean.estimate.shown)
-        for mean in macro_scores(found, METRICS[name])
+        {"group": mean["over"], **about, "counted": mean["counted"], **ladder.numbers(mean["AUROC"].shown)}
+        for mean in scores.means(name)
     ]
 
 

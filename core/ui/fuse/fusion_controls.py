@@ -18,7 +18,7 @@ from core.explorer.prepare import prepare_fusion as prepare
 from core.fields.record import make, options_of
 from core.methods.cut_scores import fusion_protocols
 from core.methods.fusion_settings import FusionSettings
-from core.scoring import sentences
+from core.scoring.knn_result import knn_sentence
 from core.scoring.run_scores import RunRows
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -219,7 +219,7 @@ def live_knn_sentence(choice: FusionChoice) -> str:
         return ""
     ids = tuple(loaders.run_rows(choice.base.id)["pair_id"])
     evaluation = neighbour_controls.evaluate_neighbours(neighbour_controls.find_neighbours(choice.dataset, choice.knn, ids))
-    return sentences.knn_sentence(KnnNumbers(choice.knn.protocol, evaluation))
+    return knn_sentence(KnnNumbers(choice.knn.protocol, evaluation))
 
 
 def live_knn_task(choice: FusionChoice) -> SpaceTask | None:

@@ -8,8 +8,9 @@ import streamlit as st
 
 from core.errors import NothingCovered
 from core.scoring import terms
+from core.scoring.fusion_caveats import RANK_SCORES, RANKED
 from core.scoring.run_scores import score_run
-from core.scoring.sentences import UNSEEN, genes_text, interval_text
+from core.scoring.sentences import UNSEEN
 from core.store.runs import Run
 from core.transfer.constant_components import constant_sentences, find_constant_components
 from core.transfer.live_fusion import FusionComparison, LiveFusion
@@ -70,12 +71,7 @@ def show_remarks(choice: FusionChoice, prepared: LiveFusion, found: FusionCompar
         parts.append(f"Neighbours: {choice.knn.describe()}")
     if uncovered:
         parts.append(f"Rows without a component, scored by the others: {uncovered:,}")
-    parts.append(
-        "Ranked among these rows: a row's number depends on which other rows there are"
-        if choice.how.reference == "population"
-        else "Ranked against labelled rows: a row's number does not depend on the other rows"
-    )
-    parts.append("A fusion's numbers are rank scores, not probabilities")
+    parts += [RANKED[choice.how.reference], RANK_SCORES]
     st.caption(as_text(". ".join(parts) + "."))
 
 
@@ -85,8 +81,8 @@ def show_headline(choice: FusionChoice, found: FusionComparison) -> None:
         return
     rows = replace(loaders.scored_rows(choice.base.id), scores=found.fused.scores())
     headline = score_run(rows.under(fusion_controls.protocols_of(choice))).headline
-    parts = ", ".join(f"{name} {interval_text(part)}" for name, part in (("DE", headline.de), ("DIR", headline.dir)))
+    parts = ", ".join(f"{name} {text}" for name, text in headline.texts.items())
     st.markdown(
-        f"{as_text(choice.dataset.name)} is judged by the {headline.name}: {interval_text(headline.value)} ({parts}), over "
-        f"{genes_text(headline)}. The other numbers of this page are over all pairs of rows."
+        f"{as_text(choice.dataset.name)} is judged by the {headline.name}: {parts}, over {headline.counted}. The other numbers "
+        "of this page are over all pairs of rows."
     )

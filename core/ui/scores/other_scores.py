@@ -29,20 +29,18 @@ def show_macro(run: Run, rows: RunRows) -> None:
 
 def show_top(run: Run, rows: RunRows) -> None:
     """Show how good the top of the list is: precision at k."""
-    found, _ = loaders.other_scores(run.id)
-    for column, (name, metric) in zip(st.columns(2, gap="medium"), METRICS.items(), strict=True):
+    scores, _ = loaders.other_scores(run.id)
+    number = st.column_config.NumberColumn
+    for column, name in zip(st.columns(2, gap="medium"), METRICS, strict=True):
         with column:
-            table = pd.DataFrame(
-                [(one.k, interval_text(one.precision.shown), one.base_rate) for one in found.top[metric]],
-                columns=["top", "precision", "base rate"],
-            )
+            table = pd.DataFrame(scores.top(name)).drop(columns="question")
             tables.show_table(
-                table,
+                table.assign(precision=[interval_text(value.shown) for value in table["precision"]]),
                 f"top of {name}",
                 {
-                    "top": st.column_config.NumberColumn(f"top rows by {name}", format="localized"),
+                    "top": number(f"top rows by {name}", format="localized"),
                     "precision": st.column_config.TextColumn(help="Rows tied at the end of the list count in part."),
-                    "base rate": st.column_config.NumberColumn(format="%.3f", help="What a random order has."),
+                    "base rate": number(format="%.3f", help="What a random order has."),
                 },
             )
     ranked = "" if rows.cells is None else "; a row's rank is its percentile inside its cell"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pandas as pd
 import streamlit as st
 
 from core.report.figures import roc_curves, score_spread
-from core.report.figures import slices as slices_figure
-from core.report.figures.slices import GENE_ROWS
+from core.report.results import captioned
 from core.scoring import slices
 from core.scoring.run_scores import RunRows, RunScore
 from core.store.runs import Run
@@ -19,7 +16,7 @@ from core.ui.shared.widgets import as_text, show_captioned
 
 # Kind of slice → the query parameter of Rows that shows its rows.
 PARAMETERS = {
-    GENE_ROWS: "gene_rows",
+    slices.GENE_ROWS_KIND: "gene_rows",
     "gene's symbol": "symbol",
     "P(DE)": "p_de",
     "P(up | DE)": "p_up",
@@ -33,23 +30,23 @@ def show_slices(run: Run, rows: RunRows, score: RunScore) -> None:
     """Show one kind of slice, the costliest first, as figure and table; each slice links to its rows."""
     left, right = st.columns([0.42, 0.58], vertical_alignment="bottom")
     kinds = slices.available_slices(rows.frame)
-    titles = {kind: slices_figure.KINDS.get(kind, kind) for kind in kinds}
+    titles = {kind: slices.KINDS.get(kind, kind) for kind in kinds}
     by = choose_one(left.selectbox, "by", "Slice by", titles, kinds[0]) or kinds[0]
     metric = right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", **bind("metric")) or "mean"
     counts = loaders.count_score(run.id)
-    found = slices_figure.of_run(rows, score, counts, by, metric)
-    show_captioned(replace(found, table=found.table.drop(columns="value")), f"slices-{by}")
-    _show_slice_table(_with_links(run, by, found.table), metric)
+    result = slices.SlicesResult.of(rows, by, metric, score, counts)
+    show_captioned(captioned(result, run.name), f"slices-{by}")
+    _show_slice_table(_with_links(run, result), metric)
 
 
-def _with_links(run: Run, by: str, table: pd.DataFrame) -> pd.DataFrame:
+def _with_links(run: Run, result: slices.SlicesResult) -> pd.DataFrame:
     """Return the slices, each with the address of its rows in Rows if a filter exists."""
-    address = {"dataset": run.dataset, "run": run.id}
+    address, by, table = {"dataset": run.dataset, "run": run.id}, result.by, result.frame()
     rows = [
-        links.page_address("rows", **address, **{PARAMETERS[by]: _filter_value(by, name)}) if by in PARAMETERS else None
-        for name in table["value"]
+        links.page_address("rows", **address, **{PARAMETERS[by]: _filter_value(by, part.name)}) if by in PARAMETERS else None
+        for part in result.in_order
     ]
-    return table.drop(columns="value").assign(rows=pd.Series(rows, table.index, dtype=object))
+    return table.assign(rows=pd.Series(rows, table.index, dtype=object))
 
 
 def _show_slice_table(table: pd.DataFrame, metric: str) -> None:

@@ -6,25 +6,17 @@ import streamlit as st
 
 from core.label_marks import LabelMarks
 from core.scoring import terms
+from core.scoring.knn_result import BIASED
 from core.scoring.run_scores import RunScore
-from core.scoring.sentences import TWO_WAY, axes_text, interval_text, limits_text, same_runs_sentence, scoring_sentences
-from core.stats.delong import Estimate
+from core.scoring.score_result import ScoreResult
+from core.scoring.sentences import TWO_WAY, axes_text, interval_text, limits_text
 from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
-from core.store.runs import Run
 from core.texts import number_text, rows_behind
 from core.ui.shared import links, loaders
 from core.ui.shared.widgets import Number, as_text, show_numbers
 
 _INTERVALS = f"{TWO_WAY}, by rows alone"  # the caption of every score
-
-
-def score_text(value: Estimate) -> str:
-    """Return a score with its interval over shared perturbations and genes, "0.621 [0.604, 0.638]".
-
-    The reason without an estimate.
-    """
-    return shown_text(value.shown)
 
 
 def shown_text(value: Interval) -> str:
@@ -34,29 +26,23 @@ def shown_text(value: Interval) -> str:
     return interval_text(value)
 
 
-def show_run_score(found: RunScore) -> None:
-    """Show a run's scores side by side, and below them how they were computed."""
-    if found.headline.genes is None:
-        show_score(found.whole)
+def show_run_score(result: ScoreResult) -> None:
+    """Show a run's scores side by side, and below them what to know before trusting them."""
+    if result.score.headline.genes is None:
+        show_score(result.score.whole)
     else:
-        _show_headline(found)
-    said = ". ".join(scoring_sentences(found))
-    st.caption(as_text(f"{said}."), help=terms.explain(said))
+        _show_headline(result.score)
+    caveats = " ".join(caveat for caveat in result.caveats if caveat != result.marks.sentence)
+    st.caption(as_text(caveats), help=terms.explain(caveats))
+    for other in loaders.all_runs() if result.same_predictions else []:
+        if other.dataset == result.run.dataset and other.name in result.same_predictions:
+            links.to_page(links.SCORES, f"Scores of {as_text(other.name)}", dataset=other.dataset, run=other.id)
 
 
 def show_marks(marks: LabelMarks) -> None:
     """Show the caveats about the labels beside scores on them, if there are any."""
     if marks.sentence:
         (st.warning if marks.marked else st.caption)(as_text(marks.sentence))
-
-
-def show_same_runs(run: Run) -> None:
-    """Show and link the runs with the same predictions under another name."""
-    others = loaders.same_runs(run.id)
-    if others:
-        st.caption(as_text(same_runs_sentence(run.name, [other.name for other in others])))
-        for other in others:
-            links.to_page(links.SCORES, f"Scores of {as_text(other.name)}", dataset=other.dataset, run=other.id)
 
 
 def show_score(score: ScoreIntervals, key: str = "score") -> None:
@@ -109,5 +95,5 @@ def show_no_labels(n: int) -> None:
 def show_protocols(run: str) -> None:
     """Show the score of each kNN in a run; under leave-one-out, beside the score without gene information."""
     for kind, sentence in loaders.protocol_sentences(run):
-        biased = " Leave-one-out is biased if all genes are about equally similar. Base claims on folds." if kind == "loo" else ""
+        biased = f" {BIASED}" if kind == "loo" else ""
         st.caption(as_text(f"{sentence}.{biased}"), help=terms.explain(sentence))

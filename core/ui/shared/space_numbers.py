@@ -9,7 +9,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core.actions import knn_numbers
-from core.scoring import sentences, terms
+from core.scoring import terms
+from core.scoring.knn_result import space_sentence
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.knn_settings import KnnSettings
@@ -75,7 +76,7 @@ def show_sentence(task: SpaceTask, whose: str) -> None:
             told = f"the {cuts.NAME} could not be computed: the log says why"
         else:
             null = ask_null(task)
-            told = sentences.space_sentence(found.value, null.value)
+            told = space_sentence(found.value, null.value)
             told += "" if null.ready else "; the same with permuted vectors is being computed"
         with st.container(key="space-sentence"):
             st.caption(as_text(f"{whose}: {told}"), help=terms.explain(told))

@@ -9,12 +9,16 @@ from core.actions.cells import control_expression_of
 from core.actions.component_loader import WorkspaceComponents
 from core.actions.knn_numbers import kept_vectors, space_to_scramble
 from core.errors import NotFound, StateError
-from core.scoring import run_scores, sentences
+from core.scoring import run_scores
 from core.scoring.baselines import add_expression
 from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.controls import Control, RunControls, control_run
+from core.scoring.knn_result import knn_sentence
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
+from core.scoring.score_result import ScoreResult
+from core.scoring.score_result import score_result as score_result_of
+from core.scoring.sentences import scored_text
 from core.scoring.space_controls import control_spaces
 from core.scoring.standing import Standing, standing_of
 from core.stats.row_changes import rank_movement
@@ -39,13 +43,6 @@ def run_rows(run: str) -> pd.DataFrame:
         found = runs.find(db, run)
         rows, dataset = predictions.frame(db, run), pairs.frame(db, found.dataset, asked=found.is_asked)
     return run_scores.add_count_controls(rows, dataset)
-
-
-@cache_by("runs", entries=200)
-def same_runs(run: str) -> list[Run]:
-    """Return the other runs with the same predictions."""
-    with reading() as db:
-        return runs.list_same(db, runs.find(db, run))
 
 
 @cache_by("run:{0}", "datasets", entries=12, shared=True)
@@ -74,6 +71,14 @@ def comparison(baseline: str, run: str) -> RunComparison:
 def run_score(run: str) -> RunScore:
     """Return a run's score."""
     return run_scores.score_run(scored_rows(run))
+
+
+@cache_by("run:{0}", "runs", "datasets", entries=50)
+def score_result(run: str) -> ScoreResult:
+    """Return a run's score with its caveats."""
+    rows, score = scored_rows(run), run_score(run)
+    with reading() as db:
+        return score_result_of(db, rows, score)
 
 
 @cache_by("run:{0}", "datasets", entries=50)
@@ -124,7 +129,8 @@ def protocol_sentences(run: str) -> list[tuple[str, str]]:
     for each, dataset in knn_runs:
         protocol = read_knn_settings(each.spec).protocol.kind
         if protocol == "folds" and each.id != run:
-            found.append((protocol, f"{each.name} {sentences.alone_sentence(run_score(each.id))}"))
+            score = run_score(each.id)
+            found.append((protocol, f"{each.name} alone, {scored_text(score.whole.scored)}: {score.sentence.removesuffix('.')}"))
         elif protocol == "loo":
             found.append((protocol, f"{each.name}: {_knn_sentence(dataset, each)}"))
     return found
@@ -149,7 +155,7 @@ def _knn_sentence(dataset: Dataset, run: Run) -> str:
         predicted = WorkspaceComponents(read_workspace(), dataset).predict_knn(settings, None)
     except (NotFound, StateError) as error:  # a space that was deleted
         return f"cannot be evaluated again: {error}"
-    return sentences.knn_sentence(KnnNumbers(settings.protocol, predicted.evaluation()))
+    return knn_sentence(KnnNumbers(settings.protocol, predicted.evaluation()))
 
 
 @cache_by("run:{0}", "run:{1}", "datasets", "notes", entries=20, shared=True)
