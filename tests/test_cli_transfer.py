@@ -121,12 +121,12 @@ def test_knn_prints_numbers_or_null_without_labels(place: Path, protocol: str) -
     if protocol == "test":
         assert numbers == [None] * 6
         assert set(found["intervals"].values()) == {None}
-        assert "no labels here, so no score" in told.out
+        assert "No labels here, so no score" in told.out
         return
     assert all(0 <= number <= 1 for number in numbers)
-    assert set(found["intervals"]["de"]) == {"estimate", "low", "high", "se", "clusters"}
+    assert {"estimate", "low", "high", "se", "clusters"} < set(found["intervals"]["de"])
     assert found["intervals"]["de"]["estimate"] == found["de"]
-    assert (told.status, told.out.count("with no gene information it would be")) == (0, 2)
+    assert (told.status, told.out.count("with no gene information")) == (0, 2)
 
 
 @pytest.mark.soak
@@ -149,12 +149,13 @@ def test_under_folds_knn_prints_the_mean_of_ten_cuts_and_its_null(place: Path) -
     assert (found["cuts"]["n"], found["permuted"]["n"]) == (10, 19)
     assert (found["null_de"], found["null_dir"]) == pytest.approx((0.5, 0.5))
     told = core(place, *command)
-    assert (told.status, told.out.count("permuted vectors 0.")) == (0, 3)
+    assert (told.status, told.out.count("permuted vectors 0.")) == (0, 5)  # the sentence and the table
     assert "mean of ten cuts (seeds 0–9), inside 2×2 cells" in told.out
     assert "no gene information" not in told.out
     without = core_json(place, "knn", "--space", "near", "--folds", "2", "--permutations", "0")
     assert without["permuted"] is None
-    assert {**without, "seconds": 0} == {**core_json(place, *command), "permuted": None, "seconds": 0}
+    words = dict.fromkeys(("permuted", "seconds", "sentence", "caveats"))
+    assert without | words == core_json(place, *command) | words
 
 
 @pytest.mark.soak
@@ -186,7 +187,7 @@ def test_a_run_is_named_once(place: Path) -> None:
 
 def test_neighbours_print_shares_and_what_is_left_without_some(place: Path) -> None:
     found = core_json(place, "neighbours", "Q0_H0", "--space", "near")
-    assert set(found) == NEIGHBOURS
+    assert set(found) > NEIGHBOURS
     rows = found["neighbours"]
     assert all(set(row) >= NEIGHBOUR for row in rows)
     assert sum(row["share"] for row in rows) == pytest.approx(1, abs=1e-9)
@@ -201,13 +202,10 @@ def test_neighbours_print_shares_and_what_is_left_without_some(place: Path) -> N
     expected = sum(row["weight"] for row in left if row["label"] != "none") / total
     assert less["prior_de"] == pytest.approx(expected, abs=1e-9)
     assert [row["pair_id"] for row in less["neighbours"]] == [row["pair_id"] for row in left]
-    assert core_json(place, "neighbours", "Q0_H2", "--space", "near") == {
-        "prior_de": None,
-        "prior_up": None,
-        "neighbours": [],
-    }
+    nothing = core_json(place, "neighbours", "Q0_H2", "--space", "near")
+    assert (nothing["prior_de"], nothing["prior_up"], nothing["neighbours"]) == (None, None, [])
     told = core(place, "neighbours", "Q0_H0", "--space", "near").out
-    assert len(told.splitlines()) == 1 + min(20, len(rows))
+    assert all((row["pair_id"] in told) == (i < 20) for i, row in enumerate(rows))
 
 
 def made(place: Path, *arguments: str) -> dict[str, Any]:

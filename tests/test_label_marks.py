@@ -57,7 +57,7 @@ def test_it_stands_beside_every_score_that_a_command_prints(marked: Workspace) -
     place = marked.settings.workspace
     for command in SCORED:
         assert core_json(place, *command)["label_marks"] == MARKED.record(), command
-        assert core(place, *command).out.startswith(MARKED.sentence), command
+        assert MARKED.sentence in core(place, *command).out, command
 
 
 @pytest.mark.soak

@@ -373,6 +373,12 @@ class SeveralComparisons:
     """The result of comparing runs with several others, p-values corrected for their number."""
 
     comparisons: tuple[ComparedRun, ...]
+    json_properties = ("label_marks",)
+
+    @property
+    def label_marks(self) -> dict[str, Any]:
+        """How far the labels can be trusted."""
+        return self.comparisons[0].comparison.label_marks
 
     @classmethod
     def of(cls, comparisons: Sequence[RunComparison]) -> Self:

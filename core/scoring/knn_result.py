@@ -137,7 +137,7 @@ class KnnResult:
             "AUROC": shown,
             "interval": axes_text(shown),
             "over covered rows": self.intervals.get(f"{axis}_covered"),
-            "no gene information": self.points.get(f"null_{axis}"),
+            "no gene information": None if self.cuts else self.points.get(f"null_{axis}"),
             "permuted": null,
             "single cuts": single,
         }
