@@ -53,7 +53,6 @@ labels         draws texts of a run to read for a rubric; stores what people ans
 label_files    labels as CSV: export, import
 prompt_files   files of prompts that runs ask: read, check, keep
 rubrics        questions about texts of runs: finds them, adds one's own
-ablations      ready ablations: what each needs and has, and running one
 gene_sets      gene sets summarised by a model, a phrase for each
 demo           makes the simulated workspace
 backups        the whole workspace as one file, and a workspace made from such a file

@@ -2,81 +2,52 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
-import pandas as pd
 import typer
 
-from core.actions import ablations
 from core.actions.launch import read_key_values
 from core.cli import names
 from core.cli.base import Json, show
-from core.experiments.ablations.arms import change_of, score_of
+from core.cli.results import show_result
+from core.errors import NotFound
+from core.features.experiments.registry import kind_named, kinds
+from core.fields.record import make, options_of
 
 app = typer.Typer()
 
-Dataset = Annotated[
-    str | None, typer.Option(help="The dataset whose labelled rows are scored.", autocompletion=names.complete_dataset)
-]
-
 
 @app.command("list")
-def list_(context: typer.Context, dataset: Dataset = None, as_json: Json = False) -> None:
-    """List the ready ablations: their questions, settings, and missing inputs."""
-    found = ablations.list_ablations(ablations.load_material(context.obj, dataset))
+def list_(context: typer.Context, as_json: Json = False) -> None:
+    """List the computed experiments: their questions, settings, and missing inputs."""
     records = [
         {
-            "name": each.name,
-            "title": each.title,
-            "question": each.question,
-            "settings": {option.name: option.default for option in each.options},
-            "missing": missing,
+            "name": kind.name,
+            "title": kind.title,
+            "question": kind.question,
+            "settings": {option.name: option.default for option in options_of(kind.settings)},
+            "missing": kind.missing(context.obj, None),
         }
-        for each, missing in found
+        for kind in kinds().values()
+        if kind.compute is not None
     ]
-    width = max(len(each.name) for each, _ in found)
-    lines = [f"{each.name:{width}}  {each.question}" for each, _ in found]
-    lines = [
-        line + "".join(f"\n{'':{width}}  lacks {one}" for one in missing) for line, (_, missing) in zip(lines, found, strict=True)
-    ]
+    lines = [line for each in records for line in (f"{each['name']}  {each['question']}", *map(_lacks, each["missing"]))]
     show({"ablations": records}, as_json, "\n".join(lines))
+
+
+def _lacks(missing: str) -> str:
+    return f"  lacks {missing}"
 
 
 @app.command()
 def run(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="One of `ablation list`.", autocompletion=names.complete_ablation)],
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the ablation.")] = None,
-    dataset: Dataset = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the experiment.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Run an ablation. Every arm is scored alike, with its paired change from the baseline; a sentence says what came out."""
-    found = ablations.run_ablation(context.obj, name, dict(read_key_values(settings or [])), dataset)
-    outcome = found.outcome
-    result = {
-        "name": name,
-        "dataset": found.dataset,
-        "table": _records(outcome.table),
-        "sentence": outcome.sentence,
-        "remarks": list(outcome.remarks),
-        "details": _records(outcome.details),
-        "seconds": round(found.seconds, 2),
-    }
-    show(result, as_json, "\n".join([*_lines(outcome.table), outcome.sentence, *outcome.remarks]))
-
-
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    plain = table.astype(object).where(table.notna(), None)
-    return [{str(name): value for name, value in record.items()} for record in plain.to_dict("records")]
-
-
-def _lines(table: pd.DataFrame) -> Iterator[str]:
-    width = max((len(str(arm)) for arm in table["arm"]), default=0)
-    for arm, metric in zip(table["arm"], table["metric"], strict=True):
-        change = change_of(table, arm, metric)
-        moved = "" if math.isnan(change.estimate) else f"  {change.change_text}"
-        yield f"{metric:5} {arm:{width}}  {score_of(table, arm, metric).text}{moved}"
-    if len(table):
-        yield f"Scored {table['scored'].iloc[0]}, intervals allowing for shared perturbations and genes."
+    """Compute an experiment. Every arm is scored alike, with its paired change from the base."""
+    kind = kind_named(name)
+    if kind.compute is None:
+        raise NotFound(f"ablation {name!r}: not computed, expected one of `ablation list`")
+    show_result(kind.compute(context.obj, make(kind.settings, dict(read_key_values(settings or [])))), as_json)

@@ -100,9 +100,9 @@ def _methods(_: Workspace) -> Iterable[str]:
 
 
 def _ablations(_: Workspace) -> Iterable[str]:
-    from core.experiments.ablations.base import ablations
+    from core.features.experiments.registry import kinds
 
-    return ablations()
+    return [kind.name for kind in kinds().values() if kind.compute is not None]
 
 
 def _jobs(workspace: Workspace) -> list[str]:

@@ -94,7 +94,7 @@ def _gene_class(body: Body, _: Symbols) -> str:
     kind = f"uncharacterised ({body['naming']})" if body["uncharacterised"] else "a named gene"
     if body["program"] is None:
         return f"{kind}, in no curated program."
-    # The direction is named where it holds: genes of programs that were expected to go down do not (ablation program_priors).
+    # The direction is named where it holds: genes of programs that were expected to go down do not (experiment program_priors).
     direction = ", expected to go up" if body["expected"] == "up" else ""
     return f"{kind}, of the program {body['program']}{direction}."
 

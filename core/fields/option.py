@@ -1,5 +1,5 @@
-"""Options that a person may set: what each may be, and how it is read from a text. Methods, ablations, fine-tunes, ranking models
-and requests have them."""
+"""Options that a person may set: what each may be, and how it is read from a text. Methods, experiments, fine-tunes, ranking
+models and requests have them."""
 
 from __future__ import annotations
 

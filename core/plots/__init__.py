@@ -14,11 +14,11 @@ score_medians     the middle half of a score by label, in several runs
 paired_changes    paired differences of two runs             rank_scatter      ranks in two runs
 score_history     scores of all trials, in order             curves            losses or hits by step, epoch or k
 weight_heatmap    the mean over all pairs of weights         rank_movers       rows that move most between two runs
-ablation_scores   scores of an ablation's arms
+experiment_arms   arms of an experiment against its base
 published_differences  published numbers and ours            baseline_scores   simple methods on a benchmark
 volcano           effects of a perturbation on genes         effect_counts     number of genes that perturbations change
 rubric_rates      rates of an answer by role                 rubric_worth      rows with and without an answer
-knockdown         a target's remaining expression    experiment_arms   arms of an experiment against its base
+knockdown         a target's remaining expression
 asked_again       answers about one row, asked again
 attribution       change of answers without each tool
 contamination     scores with hidden or changed gene names

@@ -75,7 +75,6 @@ PROMPTS = PromptFile("p.csv", b"id,prompt\na,b\n")
 ACTIONS = REPOSITORY / "core" / "actions"
 # Module → the actions that change something, which have to refuse; and those that read, and are called with what they can read.
 KINDS: Mapping[str, tuple[str, str]] = {
-    "ablations": ("", "load_material run_ablation"),
     "ask": ("ask resume watch", "answer_of list_ad_hoc_runs pair_of question_again"),
     "ask_again": ("ask_again start_apart", "plan_again"),
     "attribution": ("resume run_attribution save_attribution start_apart", "plan_attribution"),

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 import pytest
 
-from core.actions import ablations, bundles, export, launch, readings, run_control
+from core.actions import bundles, export, launch, readings, run_control
 from core.actions.imports import import_upload
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace, open_workspace
@@ -22,6 +22,7 @@ from core.config import Settings
 from core.engine.dependencies import Dependencies, build_context, load_pairs, load_texts
 from core.engine.request import RunRequest
 from core.errors import InputError, NotFound, StateError
+from core.features.experiments.ideas.material import load_material
 from core.methods.base import method_named
 from core.methods.judge_rubric import JudgeRubric, dossier_of, messages_of, reading_options
 from core.store import evidence, predictions, rubrics, runs, text_search
@@ -238,7 +239,7 @@ def test_a_reading_is_among_runs_and_not_among_predictions(read: Workspace) -> N
         assert reading.id not in predictions.shared_row_counts(db, debate.id)
         assert set(predictions.rows_of_symbol(db, debate.dataset, "pert", "Pa")["run"]) == {debate.id}
         assert text_search.search(db, debate.dataset, TextQuery("answer")).texts == 0
-    assert [run.name for run in ablations.load_material(read).runs] == ["debate"]
+    assert [run.name for run in load_material(read, None).runs] == ["debate"]
     listed = {run["name"]: run["method"] for run in commands.core_json(read.settings.workspace, "runs")["runs"]}
     assert listed["reading"] == READING_METHODS[0]
     leakage = commands.core_json(read.settings.workspace, "audit", "leakage")

@@ -51,7 +51,7 @@ class Program:
     """A program; expected: the direction in which a perturbation that engages the program is thought to move its genes.
 
     On the challenge's training labels "up" holds (stress 50 up, 3 down; p53 8 up) and "down" does not (cell cycle 19 up, 11 down;
-    ribosome biogenesis 4 up, 2 down), so texts and rules name "up" alone; the ablation program_priors counts again.
+    ribosome biogenesis 4 up, 2 down), so texts and rules name "up" alone; the experiment program_priors counts again.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A control for each option of a method or an ablation."""
+"""A control for each option of a method or an experiment."""
 
 from __future__ import annotations
 

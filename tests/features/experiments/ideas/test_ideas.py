@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.base.result import to_json
 from core.cli.results import result_lines
-from core.config import Settings
+from core.config import REPOSITORY, Settings
 from core.errors import InputError, NotFound, StateError
 from core.features.experiments.registry import kinds
 from core.features.experiments.result import ExperimentResult
@@ -114,3 +115,9 @@ def test_what_a_workspace_lacks_is_said_with_how_to_get_it(workspace: Workspace)
     with pytest.raises(StateError, match="experiment embedding_ladder: needs a gene space"):
         compute(workspace, "embedding_ladder")
     assert kinds()["program_priors"].missing(workspace, None) == []
+
+
+def test_the_documents_list_every_idea() -> None:
+    text = (REPOSITORY / "docs" / "statistics.md").read_text("utf-8")
+    section = text.partition("## Ideas of the published entry")[2].partition("\n## ")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == sorted(IDEAS)
