@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from core.ui.arguments import claims_tab, clash_tab, label_tab, rubrics_tab, worth_tab
+from core.features.arguments import findings_tab
+from core.ui.arguments import label_tab, rubrics_tab, worth_tab
 from core.ui.shared import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
@@ -15,7 +16,7 @@ if run is None:
 
 st.caption(
     "Rubrics: a question about every text · Label: answer it yourself · Worth: whether answers predict correct rows · "
-    "Claims: statements about genes, checked · Clash: points, answered or ignored"
+    "Findings: claims about genes, checked; points of debates, answered or ignored"
 )
 widgets.show_tabs(
     "tab",
@@ -23,7 +24,6 @@ widgets.show_tabs(
         "Rubrics": lambda: rubrics_tab.show(context, run),
         "Label": lambda: label_tab.show(context, run),
         "Worth": lambda: worth_tab.show(context, run),
-        "Claims": lambda: claims_tab.show(context, run),
-        "Clash": lambda: clash_tab.show(context, run),
+        "Findings": lambda: findings_tab.show(context, run),
     },
 )

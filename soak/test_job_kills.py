@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from core.actions.clash import clash_of_run
+from core.audit.clash import SPEECHES
 
 from core.actions import (
     attribution,
@@ -35,14 +37,12 @@ from core.actions import (
     target_ranking,
 )
 from core.actions.attribution import AttributionRequest
-from core.actions.clash import clash_of_run
 from core.actions.contamination import ContaminationRequest
 from core.actions.finetunes import FinetuneRequest
 from core.actions.job_kinds.base import Job, kinds
 from core.actions.label_request import LabelRequest
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace, open_workspace
-from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric
 from core.cells.screen import LabelSettings
 from core.config import Settings

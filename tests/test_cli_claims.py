@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from core.audit.rules.claims import RIGHT_CLAIM, RULE
 
 from core.actions import labels, readings
 from core.actions.imports import import_upload
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
-from core.audit.rules.claims import RIGHT_CLAIM, RULE
 from core.features.arguments import rates as rubric_rates
 from core.store.rubrics import TextLabel
 from tests.commands import core, core_json

@@ -16,8 +16,6 @@ reading_settings  how a model is asked to read texts
 readings       readings of a run's texts by a model: plans, estimates, starts and finds them, and their answers
 reports        what reports show, saved under a name
 report_finders what a report reads besides the store
-claims         the claims of a run's texts, checked against the knowledge packs: claim_knowledge reads these
-clash          the clash of a run's debates, as a reading has it
 walks          walk-throughs: stops are added, worded, moved, taken out
 runs           renames and deletes runs, records public scores, writes notes; saves presets
 export         writes a run's rows as files for other programs

@@ -10,22 +10,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.actions import jobs, launch, model_servers, run_control
-from core.actions.claim_knowledge import load_knowledge
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
-from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric
-from core.audit.rules.claims import RULE as CLAIMS
 from core.audit.rules.registry import answer_by_rule
 from core.engine.dependencies import load_pairs, load_texts
 from core.engine.request import Expectation, RunRequest
 from core.engine.spec import RunSpec
 from core.errors import InputError, NotFound, StateError, Unreachable
+from core.features.arguments.finding_kinds import kind_of
 from core.llm.client import Client
 from core.llm.kept_answer import TokenCount, TokenCounter
-from core.methods.claims import Claims
-from core.methods.clash import Clash
 from core.methods.judge_rubric import JudgeRubric, reading_options
+from core.methods.read_findings import ReadFindings
 from core.store import Cursor, calls, evidence, rubrics, runs
 from core.store.runs import Run
 
@@ -34,9 +31,7 @@ if TYPE_CHECKING:
 
 Judge = Literal["rule", "model"]
 RULE = "rule"  # what made the answers of a rule
-_METHOD = JudgeRubric()
-# Rubrics, by their hash, for which a model lists what texts say instead of answering by a letter.
-_QUOTING: Mapping[str, Claims | Clash] = {SPEECHES.sha256: Clash(), CLAIMS.rubric.sha256: Claims()}
+_METHODS: Mapping[str, JudgeRubric | ReadFindings] = {each.name: each for each in (JudgeRubric(), ReadFindings())}
 _MOST_COUNTED = 64  # prompts that are counted beforehand; the others are as long as these by their characters
 
 
@@ -68,14 +63,15 @@ class ReadingEstimate:
 def plan_reading(workspace: Workspace, rubric: Rubric, run_name: str, settings: ReadingSettings | None = None) -> ReadingPlan:
     """Return the reading of a finished run by a model; this contacts the server.
 
-    rubric: `core.audit.clash.SPEECHES` for the clash of its debates; of that of claims the claims themselves are read.
+    If the rubric has a schema, the model lists findings by it instead of answering by a letter.
 
     Raise StateError if the run is not finished, InputError for a run without texts or, if the rubric asks for them, dossiers, for
     a reading in the run's place, and for a passage of a rubric that `reads_quotations`; Unreachable if no model answers.
     """
     workspace.refuse_if_read_only("read", run_name)
     settings = settings or ReadingSettings()
-    if settings.passage and reads_quotations(rubric):
+    kind = kind_of(rubric)
+    if settings.passage and kind is not None:
         raise InputError(f"rubric {rubric.name}: got the option passage, expected none, since its reading already has quotations")
     run = _finished_run(workspace, run_name)
     _refuse_missing_dossiers(workspace, rubric, run)
@@ -84,12 +80,16 @@ def plan_reading(workspace: Workspace, rubric: Rubric, run_name: str, settings: 
         raise Unreachable(health.problem)
     chosen = settings.model or health.models[0]
     answers = "logprobs" if health.logprobs else "letters"
+    if kind is not None:
+        method = "read_findings"
+        options: dict[str, object] = {"schema": kind.schema.text, "run": run.id, "effort": settings.effort}
+    else:
+        method = "judge_rubric"
+        options = reading_options(rubric, run.id, answers=answers, passage=settings.passage, effort=settings.effort)
     request = RunRequest(
-        _QUOTING.get(rubric.sha256, _METHOD).name,
+        method,
         run.dataset,
-        {"run": run.id, "effort": settings.effort}
-        if reads_quotations(rubric)
-        else reading_options(rubric, run.id, answers=answers, passage=settings.passage, effort=settings.effort),
+        options,
         name=settings.name or f"{rubric.name} of {run.name} by {chosen}{' with passages' * settings.passage}",
         model=chosen,
         seed=settings.seed,
@@ -120,7 +120,7 @@ def start_reading(
     workspace.refuse_if_read_only("read", run_name)
     plan = plan or plan_reading(workspace, rubric, run_name, settings)
     name = launch.name_of(plan.request)
-    method = _method_named(plan.spec.method)
+    method = _METHODS[plan.spec.method]
     existing = run_control.find_same(workspace, plan.spec, name, replace=replace)
     if existing is not None:
         [present] = jobs.with_present_states(workspace, [existing])
@@ -161,12 +161,20 @@ def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
 def list_readings(db: Cursor, rubric: Rubric, run_id: str) -> list[Run]:
     """Return the readings of a run (id) for the present wording of a rubric, newest first, in any state."""
     found = [run for run in runs.list_all(db) if run.is_reading and run.parents == (run_id,)]
-    return [run for run in reversed(found) if rubric_of(run).sha256 == rubric.sha256]
+    return [run for run in reversed(found) if answers_rubric(run, rubric)]
+
+
+def answers_rubric(reading: Run, rubric: Rubric) -> bool:
+    """Return whether a reading answers a rubric in its present wording, and by its present schema if it has one."""
+    kind, options = kind_of(rubric), reading.spec.get("options", {})
+    if kind is not None:
+        return bool(options.get("schema") == kind.schema.text)
+    return rubric_of(reading).sha256 == rubric.sha256
 
 
 def rubric_of(reading: Run) -> Rubric:
     """Return the rubric that a reading answers. Raise InputError for another run."""
-    return _method_named(reading.method).rubric({"rubric": "", **reading.spec.get("options", {})})
+    return _METHODS[reading.method].rubric({"rubric": "", **reading.spec.get("options", {})})
 
 
 def answers(
@@ -189,17 +197,31 @@ def answers(
         return answer_by_rule_of(workspace, rubric, found), RULE
     with workspace.store.read() as db:
         chosen = find_reading(workspace, db, rubric, found, reading)
-        return rubrics.readings(db, chosen.id), chosen.id
+        if (kind := kind_of(rubric)) is None:
+            return rubrics.readings(db, chosen.id), chosen.id
+    from core.features.arguments.schema_reading import by_model, knowledge_for
+
+    knowledge = knowledge_for(workspace, kind, found.dataset)
+    with workspace.store.read() as db:
+        return by_model(db, kind, chosen.id, knowledge)[0], chosen.id
 
 
 def answer_by_rule_of(workspace: Workspace, rubric: Rubric, run: Run) -> pd.DataFrame:
     """Return `answer_by_rule` of all texts of a run, which are read some at a time; raises what that and `load_knowledge` do."""
     import pandas as pd
 
-    symbols = load_knowledge(workspace, run.dataset).symbols if rubric.rule == CLAIMS.name else None
-    begun = time.monotonic()
+    from core.features.arguments.schema_reading import by_rule, knowledge_for
+
+    kind, begun = kind_of(rubric), time.monotonic()
+    knowledge = None if kind is None else knowledge_for(workspace, kind, run.dataset)
+
+    def answer(texts: pd.DataFrame) -> pd.DataFrame:
+        if kind is None or knowledge is None:
+            return answer_by_rule(rubric, texts, begun)
+        return by_rule(kind, texts, texts["content"], knowledge)[0]
+
     with workspace.store.read() as db:
-        found = [answer_by_rule(rubric, texts, begun, symbols) for texts in rubrics.text_batches(db, run.id, rubric)]
+        found = [answer(texts) for texts in rubrics.text_batches(db, run.id, rubric)]
     return pd.concat(found, ignore_index=True)
 
 
@@ -247,21 +269,12 @@ def _refuse_missing_dossiers(workspace: Workspace, rubric: Rubric, run: Run) -> 
 
 def _prompts(workspace: Workspace, plan: ReadingPlan) -> Iterator[tuple[list[str], int]]:
     """Yield the distinct prompts of each row, and its number of texts."""
-    method = _method_named(plan.spec.method)
+    method = _METHODS[plan.spec.method]
     texts = load_texts(workspace.store, plan.spec, method)
     pairs = load_pairs(workspace.store, plan.spec.dataset)
     for row, of_row in texts.of_row.items():
         made = set(method.row_prompts(texts, pairs[row], plan.spec.options))
         yield ["\n".join(message.content for message in messages) for messages in made], len(of_row)
-
-
-def reads_quotations(rubric: Rubric) -> bool:
-    """Return whether a rubric's model lists statements with quotations instead of answering by a letter."""
-    return rubric.sha256 in _QUOTING
-
-
-def _method_named(name: str) -> Claims | Clash | JudgeRubric:
-    return next((method for method in _QUOTING.values() if method.name == name), _METHOD)
 
 
 async def _count_tokens(
@@ -271,7 +284,7 @@ async def _count_tokens(
     by_length = sorted(prompts, key=len)
     step = max(len(by_length) / _MOST_COUNTED, 1.0)
     chosen = [by_length[int((i + 0.5) * step)] for i in range(min(len(by_length), _MOST_COUNTED))]
-    answer = _method_named(plan.spec.method).answer_form(plan.spec.options)
+    answer = _METHODS[plan.spec.method].answer_form(plan.spec.options)
     address = plan.request.endpoint or workspace.settings.endpoint
     endpoint = model_servers.endpoint_of(workspace, address, plan.spec.model, plan.request.calls)
     async with Client(endpoint, concurrency=plan.request.concurrency) as client:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric, read_rubric
-from core.audit.rules.registry import built_in_rubrics, rules
+from core.audit.rules.registry import built_in_rubrics
 from core.errors import InputError, NotFound, StateError
+from core.features.arguments.finding_kinds import kinds
 from core.fields.toml_table import read_toml
 from core.store import changes, rubrics
 from core.texts import list_choices
@@ -15,16 +16,20 @@ from core.texts import list_choices
 _ACTION = "add rubric"
 
 
+def built_in() -> list[Rubric]:
+    """Return the rubrics of all rules by name, also of those that list findings."""
+    listing = (kind.schema.rubric for kind in kinds().values() if kind.rule is not None)
+    return sorted([*built_in_rubrics(), *listing], key=lambda rubric: rubric.name)
+
+
 def list_all(workspace: Workspace) -> list[Rubric]:
     """Return the built-in rubrics by name, then those that people added, in the order in which they did."""
     with workspace.store.read() as db:
-        return [*built_in_rubrics(), *rubrics.list_own(db)]
+        return [*built_in(), *rubrics.list_own(db)]
 
 
 def find(workspace: Workspace, name: str) -> Rubric:
     """Return the rubric of a name. Raise NotFound, with the known names, if there is none."""
-    if name in rules():
-        return rules()[name].rubric
     known = {rubric.name: rubric for rubric in list_all(workspace)}
     if name not in known:
         raise NotFound(f"rubric {name!r}: not known, {list_choices(name, [*known])}")
@@ -39,7 +44,7 @@ def add(workspace: Workspace, rubric: Rubric) -> bool:
     workspace.refuse_if_read_only(_ACTION, rubric.name)
     if rubric.rule:
         raise InputError(f"rubric {rubric.name}: rule is {rubric.rule!r}, expected none; rules have built-in rubrics")
-    if rubric.name in rules():
+    if rubric.name in {*kinds(), *(each.name for each in built_in())}:
         raise StateError(f"rubric {rubric.name!r}: a rule has that name; choose another name, since labels store it")
     if rubric in list_all(workspace):
         return False

@@ -8,10 +8,7 @@ sample_request     the settings of such a draw
 rubric             a question with a fixed set of answers about texts of a run
 pattern            regular expressions that people write
 debate_audit       the briefs of a run, role by role
-claims             claims of a text about two genes, found by rules
 text_symbols       the gene symbols to search for in texts
-claim_checks       claims checked against knowledge packs
-clash              a point of a debate, and whether it was answered
 shared_symbols     perturbations and target genes that two splits share
 label_statements   labels stated in texts about genes
 concerns           what to check before trusting a number

@@ -6,10 +6,6 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from core.audit.text_symbols import Symbols
 
 SHORT = 120  # in characters; a shorter text is one line of a chat window
 BARE = 12  # in characters; too few for a sentence
@@ -36,8 +32,7 @@ class RuleText:
 
     findings: from the audit of a brief at the time of storing, keys of `core.audit.brief_checks.FINDINGS`. flags: of the row's
     prediction. briefs: of a whole row, role and findings of each brief in order. has_dossier: whether the run saved its
-    advocates' dossiers. citable: lower-case terms of the row's dossier, None if not loaded. symbols: the genes in claims, None
-    if not loaded.
+    advocates' dossiers. citable: lower-case terms of the row's dossier, None if not loaded.
     """
 
     content: str
@@ -51,7 +46,6 @@ class RuleText:
     briefs: tuple[tuple[str, tuple[str, ...]], ...] = ()
     has_dossier: bool = False
     citable: Collection[str] | None = None
-    symbols: Symbols | None = None
 
     @cached_property
     def answer(self) -> str:

@@ -10,9 +10,7 @@ import typer
 
 from core.actions import rubrics
 from core.actions.reading_settings import ReadingSettings
-from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric, count_answers
-from core.audit.rules.claims import RULE as CLAIMS
 from core.cli import names
 from core.cli.base import Detach, Json, say_progress, show
 from core.cli.label import label
@@ -24,7 +22,7 @@ from core.features.arguments.counts import AnswerCounts
 from core.fields.record import make
 
 if TYPE_CHECKING:
-    from core.actions.workspace import Workspace
+    pass
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -94,8 +92,10 @@ def run_(
     ignored, or decide the judge.
     """
     from core.actions import readings
+    from core.features.arguments.finding_kinds import kinds
 
-    rubric = SPEECHES if name == SPEECHES.name else rubrics.find(context.obj, name)
+    kind = kinds().get(name)
+    rubric = rubrics.find(context.obj, name) if kind is None else kind.schema.rubric
     by_rule = reading is None and (judge or (Judge.RULE if rubric.is_answered_by_rule else Judge.MODEL)) is Judge.RULE
     what: dict[str, Any] = {"rubric": rubric.name, "run": run, "judge": Judge.RULE if by_rule else Judge.MODEL}
     if by_rule:
@@ -112,9 +112,10 @@ def run_(
 
             show({**what, "roles": {}}, as_json, progress_line(record))
             return
-    if rubric in (SPEECHES, CLAIMS.rubric):
-        lines, shape = _statements_of(context.obj, rubric, run, what.get("reading"))
-        show({**what, **shape}, as_json, "\n".join(lines))
+    if kind is not None:
+        from core.features.arguments.schema_reading import reading_of_run
+
+        show_result(reading_of_run(context.obj, kind, run, what.get("reading")), as_json)
         return
     answers, _ = readings.answers(context.obj, rubric, run, "rule" if by_rule else "model", what.get("reading"))
     made_by = (what["judge"].value, what.get("reading"), "done")
@@ -136,19 +137,6 @@ def _read_by_model(context: typer.Context, rubric: Rubric, run: str, settings: R
     with context.obj.store.read() as db:
         [record] = list_records(context.obj, [runs.find(db, started.id)])
     return record
-
-
-def _statements_of(workspace: Workspace, rubric: Rubric, run: str, reading: str | None) -> tuple[list[str], dict[str, Any]]:
-    """Return the claims or the clash of a run, by rule or of a finished reading, as lines and as JSON."""
-    from core.actions import claims, clash
-    from core.scoring import claim_words, clash_counts
-
-    if rubric == SPEECHES:
-        found = clash.clash_of_run(workspace, run, reading)
-        return clash_counts.describe_points(found), clash_counts.as_json(found)
-    made = claims.claims_of_run(workspace, run, "model" if reading else "rule", reading)
-    answers = {"question": rubric.question, "roles": count_answers(rubric, made.answers)}
-    return claim_words.list_claims(made), {**answers, **claim_words.as_json(made)}
 
 
 app.command()(label)

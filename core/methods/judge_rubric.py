@@ -78,7 +78,7 @@ class JudgeRubric(TextReading[RowText, RubricAnswer]):
         """Return a text about as long as an answer, reasoning left out."""
         return _FORM_WITH_PASSAGE if asks_for_passage(options) else _FORM
 
-    def items(self, texts: Sequence[RowText]) -> Sequence[RowText]:
+    def items(self, texts: Sequence[RowText], _options: Mapping[str, Any]) -> Sequence[RowText]:
         """Return the texts of a row."""
         return texts
 
@@ -94,7 +94,9 @@ class JudgeRubric(TextReading[RowText, RubricAnswer]):
         """Return the second request for a letter."""
         return ask_letter_again(problem, list(letters_of(self.rubric(options))))
 
-    def events(self, _pair: Pair, item: RowText, spec: CallSpec, found: ReadAnswer[RubricAnswer]) -> tuple[TraceEvent, ...]:
+    def events(
+        self, item: RowText, spec: CallSpec, found: ReadAnswer[RubricAnswer], _options: Mapping[str, Any]
+    ) -> tuple[TraceEvent, ...]:
         """Return the reading of a text."""
         value = found.value
         said: dict[str, object] = {"unread": value.reason} if isinstance(value, Unparsed) else {"answer": value.answer}

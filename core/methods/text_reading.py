@@ -21,7 +21,6 @@ from core.methods.conversation import (
     RowConversation,
     gather_all,
 )
-from core.methods.prompts import fill, prompt_text
 from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
 
 
@@ -40,15 +39,10 @@ ValueT = TypeVar("ValueT")
 
 
 class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
-    """One question about each item of a row; items that make the same prompt are asked about once.
-
-    reask: the name of the prompt that asks again.
-    """
-
-    reask: str
+    """One question about each item of a row; items that make the same prompt are asked about once."""
 
     @abstractmethod
-    def items(self, texts: Sequence[RowText]) -> Sequence[ItemT]:
+    def items(self, texts: Sequence[RowText], options: Mapping[str, Any]) -> Sequence[ItemT]:
         """Return what is asked about, out of the texts of a row."""
 
     def parent(self, options: Mapping[str, Any]) -> str:
@@ -63,24 +57,24 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
     def read_reply(self, reply: Reply, pair: Pair, item: ItemT, options: Mapping[str, Any]) -> ValueT | Unparsed:
         """Return what a reply says about an item."""
 
-    def ask_again(self, problem: Unparsed, _options: Mapping[str, Any]) -> str:
+    @abstractmethod
+    def ask_again(self, problem: Unparsed, options: Mapping[str, Any]) -> str:
         """Return the second request, with the reason why the first answer was rejected."""
-        return fill(prompt_text(self.reask), reason=problem.reason)
 
     @abstractmethod
-    def events(self, pair: Pair, item: ItemT, spec: CallSpec, found: ReadAnswer[ValueT]) -> Iterable[TraceEvent]:
+    def events(self, item: ItemT, spec: CallSpec, found: ReadAnswer[ValueT], options: Mapping[str, Any]) -> Iterable[TraceEvent]:
         """Return the events of an item, but for a rejected answer."""
 
     def row_prompts(self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]) -> list[Messages]:
         """Return the questions about a row's items."""
-        return [self.question(texts, pair, item, options) for item in self.items(texts.of_row[pair.pair_id])]
+        return [self.question(texts, pair, item, options) for item in self.items(texts.of_row[pair.pair_id], options)]
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
         """Ask about every item of the row. One whose answer cannot be read has an event that says so, and flags the row."""
         if context.texts is None:
             raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
         options = context.options
-        items, prompts = self.items(context.texts.of_row[pair.pair_id]), self.row_prompts(context.texts, pair, options)
+        items, prompts = self.items(context.texts.of_row[pair.pair_id], options), self.row_prompts(context.texts, pair, options)
         distinct = dict(zip(prompts, items, strict=True))
 
         async def ask(prompt: Messages, item: ItemT) -> ReadAnswer[ValueT]:
@@ -97,7 +91,7 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
         for item, prompt in zip(items, prompts, strict=True):
             spec, answer = _call_of(item, context), answers[prompt]
             events += (event._replace(stage=spec.stage, role=spec.role) for event in answer.rejected)
-            events += self.events(pair, item, spec, answer)
+            events += self.events(item, spec, answer, options)
         unread = any(isinstance(answer.value, Unparsed) for answer in found)
         row = row_of_reading(pair.pair_id, (Flag.UNREAD,) if unread else (), conversation.tokens)
         return RowResult(row, tuple(events), (), conversation.calls)

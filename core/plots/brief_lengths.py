@@ -12,8 +12,8 @@ from core.plots import theme
 _STRENGTHS = (1.0, 0.55, 0.2)  # opacity of each role's colour, from a letter to a paragraph
 
 
-def figure(lengths: Sequence[Mapping[str, str | int]]) -> go.Figure:
-    """Draw one stacked bar for each role with the shares of its briefs in each class.
+def figure(lengths: Sequence[Mapping[str, str | int]], what: str = "briefs") -> go.Figure:
+    """Draw one stacked bar for each role with the shares of its briefs, or whatever is counted, in each class.
 
     lengths: of each role the role, and the number of briefs of up to three classes by their names, the shortest first.
     """
@@ -32,9 +32,9 @@ def figure(lengths: Sequence[Mapping[str, str | int]]) -> go.Figure:
             textposition="inside",
             insidetextanchor="middle",
             customdata=counts[name],
-            hovertemplate=f"%{{y}}: {name}, %{{customdata:,}} briefs, %{{x:.1f}}%<extra></extra>",
+            hovertemplate=f"%{{y}}: {name}, %{{customdata:,}} {what}, %{{x:.1f}}%<extra></extra>",
         )
     figure.update_layout(barmode="stack", height=70 + int(1.4 * theme.ROW_PX) * len(table))
-    figure.update_xaxes(title="share of briefs, %", range=[0, 100])
+    figure.update_xaxes(title=f"share of {what}, %", range=[0, 100])
     figure.update_yaxes(autorange="reversed")
     return figure

@@ -8,9 +8,6 @@ controls      controls without biology of a run, and whether the run beats it
 space_controls  kNN without biology beside a run: equal weights, random embeddings, scrambled symbols
 label_means   means of labels over rows that share a gene or a perturbation
 public_noise  how far a leaderboard's score can be from the truth
-claim_counts   claims of a run's texts, by role and by what is known of them: claim_words in words
-row_claims     claims of the briefs of one row
-clash_counts   points of a run's debates, by side: answered, ignored, taken up by the judge
 run_texts       the texts of one kind of a run, and what became of their rows
 slices        the score of each slice of a run's rows
 leakage       what a dataset's splits share, and all that gives labels away

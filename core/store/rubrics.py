@@ -23,6 +23,7 @@ from core.store.connection import Cursor
 from core.store.evidence import has_evidence
 from core.store.queries import insert, records
 from core.store.traces import OF_PAIRS, TEXT_KINDS, split_events
+from core.types import READING_METHODS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +34,7 @@ KINDS: Mapping[Unit, tuple[str, ...]] = {
     "speech": ("brief", "rebuttal", "verdict"),
     "verdict": ("verdict",),
     "row": TEXT_KINDS,
-    "claim": ("claim",),
+    "claim": ("finding",),
 }  # of events, by unit
 _ROLES_IN_ORDER = "coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN', 'JUDGE'], role), 9), role"
 
@@ -225,7 +226,7 @@ def labels(cursor: Cursor, rubric: Rubric, run: str) -> list[TextLabel]:
 
 
 def readings(cursor: Cursor, reading: str) -> pd.DataFrame:
-    """Return the answers of a run of `judge_rubric`.
+    """Return the answers of a reading.
 
     Columns: pair_id, seq, role, stage, answer ("" if it could not be read), p (of the rubric's first answer; NaN without
     log-probabilities), passage (which decided it; "" if none was asked for or found in the text).
@@ -239,46 +240,23 @@ def readings(cursor: Cursor, reading: str) -> pd.DataFrame:
     ).df()
 
 
-def clash_events(cursor: Cursor, reading: str) -> list[tuple[str, str, str]]:
-    """Return the results of a run of `clash` for each debate, rows in file order: pair id, stage, meta as JSON."""
-    return cursor.execute(
-        f"""SELECT e.pair_id, e.stage, e.meta FROM {OF_PAIRS} WHERE e.run = ? AND e.kind = 'clash' ORDER BY p.position, e.seq""",
-        [reading],
-    ).fetchall()
+def findings(cursor: Cursor, reading: str, pair_id: str | None = None) -> list[dict[str, Any]]:
+    """Return the events of a run of `read_findings`, rows in file order: pair_id, pert, gene, stage, role, kind ("reading" of a
+    text or debate, "finding" in it), and what its meta holds. pair_id: of one row alone."""
+    found = records(
+        cursor,
+        f"""SELECT e.pair_id, p.pert, p.gene, e.stage, e.role, e.kind, e.meta FROM {OF_PAIRS}
+            WHERE e.run = ? AND e.kind IN ('reading', 'finding') AND (? IS NULL OR e.pair_id = ?) ORDER BY p.position, e.seq""",
+        [reading, pair_id, pair_id],
+    )
+    return [{**json.loads(event.pop("meta")), **event} for event in found]
 
 
-def clash_of_row(cursor: Cursor, run: str, pair_id: str) -> list[tuple[str, str]]:
-    """Return the results of a run's (id) newest finished `clash` for each debate of a row: stage, meta as JSON."""
-    found = _of_newest_reading(cursor, "clash", run, pair_id)
-    return [(stage, meta) for stage, kind, meta in found if kind == "clash"]
-
-
-def claims_of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
-    """Return the results of a run's (id) newest finished `claims` for the briefs of a row: the meta of each claim."""
-    return [json.loads(meta) for _, kind, meta in _of_newest_reading(cursor, "claims", run, pair_id) if kind == "claim"]
-
-
-def _of_newest_reading(cursor: Cursor, method: str, run: str, pair_id: str) -> list[tuple[str, str, str]]:
-    """Return the events of a row: stage, kind, meta as JSON."""
-    newest = cursor.execute(
-        """SELECT id FROM run WHERE method = ? AND status = 'done' AND list_contains(parents, ?)
-           ORDER BY created_at DESC, name LIMIT 1""",
-        [method, run],
-    ).fetchone()
-    if newest is None:  # most runs were never read: nothing is looked for among all events
-        return []
-    return cursor.execute(
-        "SELECT stage, kind, meta FROM trace_event WHERE run = ? AND pair_id = ? ORDER BY seq", [newest[0], pair_id]
-    ).fetchall()
-
-
-def claim_events(cursor: Cursor, reading: str) -> list[tuple[str, str, str]]:
-    """Return results of a run of `claims`, rows in file order: pair id, kind ("reading" of a brief, "claim"), meta as JSON."""
-    return cursor.execute(
-        f"""SELECT e.pair_id, e.kind, e.meta FROM {OF_PAIRS} WHERE e.run = ? AND e.kind IN ('reading', 'claim')
-            ORDER BY p.position, e.seq""",
-        [reading],
-    ).fetchall()
+def finished_readings(cursor: Cursor, run: str) -> list[str]:
+    """Return the ids of the finished readings of a run (id), newest first."""
+    query = """SELECT id FROM run WHERE list_contains(?, method) AND status = 'done' AND list_contains(parents, ?)
+               ORDER BY created_at DESC, name"""
+    return [key for (key,) in cursor.execute(query, [list(READING_METHODS), run]).fetchall()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from core.actions.clash import clash_of_run
+from core.audit.clash import SPEECHES
 
 from core.actions import readings, run_control
-from core.actions.clash import clash_of_run
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
-from core.audit.clash import SPEECHES
 from core.store import predictions
 from core.types import Flag
 from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 
 import pytest
-
 from core.audit.claims import Claim
+from core.methods.claims import METHOD, QuotedClaim, read_claims
+
 from core.llm.parsing import Unparsed
 from core.methods.base import RowText, TextsOfRun
-from core.methods.claims import METHOD, QuotedClaim, read_claims
 from core.types import Flag, RowResult
 from tests.evidence.world import TEST
 from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply

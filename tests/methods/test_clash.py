@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
 from core.audit.clash import Point
+from core.methods.clash import METHOD, messages_of, read_points, split_debates
+
 from core.llm.parsing import Unparsed
 from core.methods.base import RowText, TextsOfRun
-from core.methods.clash import METHOD, messages_of, read_points, split_debates
 from core.types import Flag, RowResult
 from tests.evidence.world import TEST
 from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from core.audit.claim_checks import Knowledge, narrow_pathways
 from core.audit.claims import Claim
+
 from core.datasets.knowledge_packs import Pathways, read_knowledge_path
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from core.audit.claim_checks import Knowledge
-from core.audit.text_symbols import Symbols
 from core.scoring.row_claims import claims_of_row
+
+from core.audit.text_symbols import Symbols
 from core.types import Pair
 
 PAIR = Pair("Stat1_Irf1", "Stat1", "Irf1", None, "train")

@@ -14,7 +14,6 @@ import core.audit.rules as room
 from core.audit.pattern import search_pattern
 from core.audit.rubric import YES_NO, Rubric, Unit
 from core.audit.rule_text import RuleText as RuleText
-from core.audit.text_symbols import Symbols
 from core.errors import InputError, NotFound
 from core.texts import list_choices
 
@@ -74,20 +73,18 @@ def built_in_rubrics() -> list[Rubric]:
     return [rule.rubric for rule in rules().values()]
 
 
-def answer_by_rule(
-    rubric: Rubric, texts: pd.DataFrame, begun: float | None = None, symbols: Symbols | None = None
-) -> pd.DataFrame:
+def answer_by_rule(rubric: Rubric, texts: pd.DataFrame, begun: float | None = None) -> pd.DataFrame:
     """Answer a rubric by its rule or pattern: pair_id, seq, role, stage, answer, p, one row per text, in order.
 
     texts: from `core.store.rubrics.texts`. answer is "" if the rule has none; p is NaN. begun: as in
-    `core.audit.pattern.search_pattern`. symbols: as in `RuleText`. Raise InputError for a rubric without a rule and without a
-    pattern, for a pattern that takes too long, and for an answer that the rubric does not list.
+    `core.audit.pattern.search_pattern`. Raise InputError for a rubric without a rule and without a pattern, for a pattern that
+    takes too long, and for an answer that the rubric does not list.
     """
     if not rubric.is_answered_by_rule:
         raise InputError(f"rubric {rubric.name}: has no rule and no pattern, expected one; a model can answer it")
     if rubric.rule:
         answer = rule_named(rubric.rule).answer
-        answers = [answer(text) for text in _rule_texts(texts, symbols)]
+        answers = [answer(text) for text in _rule_texts(texts)]
     else:
         found = search_pattern(rubric.pattern, texts["content"].tolist(), f"rubric {rubric.name}", begun)
         answers = [yes_if(each) for each in found]
@@ -98,7 +95,7 @@ def answer_by_rule(
     return asked.assign(answer=answers, p=float("nan"))
 
 
-def _rule_texts(texts: pd.DataFrame, symbols: Symbols | None) -> Iterator[RuleText]:
+def _rule_texts(texts: pd.DataFrame) -> Iterator[RuleText]:
     """Yield the rows of `core.store.rubrics.texts`; the columns after `findings` may be missing."""
     names = ["content", "role", "stage", "pair_id", "pert", "gene", "findings"]
     more = [name for name in ("flags", "briefs", "has_dossier") if name in texts]
@@ -109,4 +106,4 @@ def _rule_texts(texts: pd.DataFrame, symbols: Symbols | None) -> Iterator[RuleTe
             row["flags"] = tuple(row["flags"])
         if "briefs" in row:
             row["briefs"] = tuple((each["role"], tuple(each["findings"])) for each in row["briefs"])
-        yield RuleText(**row, symbols=symbols)
+        yield RuleText(**row)

@@ -2,4 +2,8 @@
 
 counts   how many texts have each answer        rates    the rate of an answer, corrected by labels
 worth    rows with an answer against the others
+
+finding_kinds   answers with a schema, which list findings: claims, clash   schema_reading  what they find, as a result
+claim_rules     claims of a text, found by rules         claim_checks, claim_knowledge  claims checked against packs
+findings_tab    on the page Arguments                    row_panel  on a row
 """

@@ -4,4 +4,8 @@ from __future__ import annotations
 
 from core.base.feature import Feature
 
-FEATURE = Feature("arguments", "Questions asked of every text of a run, answered by rules, models and people.")
+FEATURE = Feature(
+    "arguments",
+    "Questions asked of every text of a run, answered by rules, models and people.",
+    row_panels=("core.features.arguments.row_panel:show",),
+)

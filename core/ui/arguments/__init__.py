@@ -5,6 +5,4 @@ numbers       what is computed of a rubric, cached
 rubrics_tab   rates by role and the texts behind them; rubric_forms adds a rubric and starts a model's reading
 label_tab     draws texts; reader shows one after the other and stores what a person answers; revealed says what else is known
 worth_tab     rows with an answer against rows without it
-claims_tab    statements about genes, checked against knowledge packs
-clash_tab     which points of debates are answered, ignored or decisive
 """

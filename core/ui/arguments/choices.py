@@ -54,7 +54,7 @@ def finished_readings(run: Run, rubric: Rubric) -> list[Run]:
 def unfinished_readings(run: Run, rubric: Rubric) -> list[Run]:
     """Return this run's unfinished readings for a rubric in its present wording, oldest first."""
     of_run = [each for each in loaders.all_runs() if each.is_reading and each.parents == (run.id,) and each.status != "done"]
-    return [each for each in of_run if readings.rubric_of(each).sha256 == rubric.sha256]
+    return [each for each in of_run if readings.answers_rubric(each, rubric)]
 
 
 def judges_of(run: Run, rubric: Rubric) -> dict[str, str]:

@@ -8,8 +8,8 @@ import streamlit as st
 
 from core.actions import labels
 from core.audit.rubric import Rubric
-from core.audit.rules.claims import RULE as CLAIMS
 from core.audit.sample_request import Design, SampleRequest
+from core.features.arguments.finding_kinds import kinds
 from core.fields.record import option_of
 from core.store.rubrics import Sample
 from core.store.runs import Run
@@ -37,9 +37,9 @@ def show(context: PageContext, run: Run) -> None:
         show_empty("No rubric takes labels yet: add one without a pattern in the tab Rubrics.")
         return
     if rubric.unit == "claim":
-        finished = choices.finished_readings(run, CLAIMS.rubric)
+        finished = choices.finished_readings(run, kinds()["claims"].schema.rubric)
         if not finished:
-            show_empty("No model has read this run's claims yet: the tab Claims starts a reading.")
+            show_empty("No model has read this run's claims yet: the tab Findings starts a reading.")
             return
         run = finished[0]
         st.caption(as_text(f"Listed by {run.name}"))

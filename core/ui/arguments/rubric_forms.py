@@ -7,11 +7,10 @@ import streamlit as st
 from core.actions import readings, rubrics
 from core.actions.job_kinds.reading import KIND as READING
 from core.actions.reading_settings import ReadingSettings
-from core.audit.clash import SPEECHES
 from core.audit.rubric import Rubric
-from core.audit.rules.claims import RULE as CLAIMS
 from core.engine.request import money_text
 from core.errors import InputError
+from core.features.arguments.finding_kinds import kind_of
 from core.fields.record import make, option_of
 from core.methods.judge_rubric import asks_for_passage
 from core.store.runs import Run
@@ -74,7 +73,7 @@ def _choose(name: str, known: list[str]) -> tuple[str, ...]:
 
 
 def show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
-    """Show the unfinished readings for a rubric, or for the clash of debates, and, folded, the form that starts another."""
+    """Show the unfinished readings for a rubric, and, folded, the form that starts another."""
     for reading in choices.unfinished_readings(run, rubric):
         watch_job(context.workspace, READING.name, reading.id)
     if not context.workspace.settings.read_only:
@@ -86,7 +85,7 @@ def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
     chosen = show_settings(
         ReadingSettings, _OWNER, ["endpoint", "model"], columns=2, defaults={"endpoint": context.workspace.settings.endpoint}
     )
-    if not readings.reads_quotations(rubric):
+    if kind_of(rubric) is None:
         chosen |= show_settings(ReadingSettings, _OWNER, ["passage"])
     chosen |= show_more(ReadingSettings, _OWNER, ("passage", *chosen))
     try:
@@ -124,7 +123,8 @@ def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) ->
         f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens",
     ]
     if not estimate.measured:
-        counted = {SPEECHES.name: "six points", CLAIMS.name: "four claims"}.get(plan.rubric.name, "a letter")
+        kind = kind_of(plan.rubric)
+        counted = "a letter" if kind is None else f"five {kind.schema.listed}"
         with_sentence = " and a sentence" if asks_for_passage(plan.spec.options) else ""
         parts[-1] += f", answers counted as {counted}{with_sentence} each"
     if expected.seconds is not None:

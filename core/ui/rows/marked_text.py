@@ -8,10 +8,9 @@ PubMed, which a browser opens only on a click.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from core.scoring.row_claims import RowClaim
 from core.scoring.row_trace import TAG, TAG_MEANINGS
 from core.store.text_search import pattern_of
 from core.ui.shared import links
@@ -34,14 +33,12 @@ _LINE_BREAK = "\\\n"
 class Marks:
     """The marks in the texts of a row: searched words, passages, and symbols with links. sought: "" for nothing.
 
-    pages: symbol in capitals → address of its page. passages: text → the parts to mark, verbatim. claims: text → its claims about
-    genes.
+    pages: symbol in capitals → address of its page. passages: text → the parts to mark, verbatim.
     """
 
     sought: str = ""
     pages: Mapping[str, str] = field(default_factory=dict)
     passages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    claims: Mapping[str, Sequence[RowClaim]] = field(default_factory=dict)
 
     def count_hits(self, text: str) -> int:
         """Return how often the words occur in a text, without regard to case."""

@@ -9,19 +9,18 @@ import pandas as pd
 import streamlit as st
 
 from core.actions import runs as run_actions
-from core.plots import theme
+from core.features import hooks
 from core.scoring.row_numbers import MODEL_FREE, arithmetic
 from core.scoring.row_reason import passages_in
-from core.scoring.row_trace import stage_title
 from core.store.runs import Run
 from core.types import ASKED, FLAG_NAMES, MADE_ELSEWHERE
-from core.ui.rows import calls, claims, dossier, made_from, row_header, trace
+from core.ui.rows import calls, dossier, made_from, row_header, trace
 from core.ui.rows.marked_text import Marks
 from core.ui.shared import further, gene_cards, links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, flush, heading_text, symbol_text
+from core.ui.shared.widgets import as_text, flush, symbol_text
 
 COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
 
@@ -42,28 +41,26 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
         if not row["error"]:
             with st.expander("How these numbers were computed"):
                 st.text("\n".join(arithmetic(run, row, details.events)))
-        if not compare and details.clash:
-            _show_clash(details)
+        if not compare:
+            for show_panel in hooks("row_panels"):
+                show_panel(context.workspace, run, row["pair_id"], details.readings)
         if not compare and not row["error"]:
             further.show_again(run, row["pair_id"], workspace=context.workspace)
         _show_genes(context, run, row)
         _show_notes(context, run, row["pair_id"], details.notes)
     if context.dataset is not None:
         gene_cards.show(context.dataset, marks.pages)
-    claims.wait(details)
 
 
 def marks_of(context: PageContext, details: RowDetails) -> Marks:
-    """Return the marks in the texts of a row: search words, passages that decided a reading, the dataset's genes, and claims
-    about genes.
-    """
+    """Return the marks in the texts of a row: search words, passages that decided a reading, and the dataset's genes."""
     dataset, row, events = context.dataset, details.numbers, details.events
     assert dataset is not None  # of the run that is on screen
     run = context.run.id if context.run else None
     texts = (event["content"] for event in events)
     pages = gene_cards.pages_of(dataset, run, (row["pert"], row["gene"]), texts)
     passages = {event["content"]: found for event in events if (found := passages_in(event, details.passages))}
-    return Marks(str(st.session_state.get("q") or ""), pages, passages, claims.find(details))
+    return Marks(str(st.session_state.get("q") or ""), pages, passages)
 
 
 def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:
@@ -85,23 +82,6 @@ def _show_sources(context: PageContext, run: Run, details: RowDetails, marks: Ma
     is_beside = context.run is not None and run.id != context.run.id
     dossier.show(details.dossier, details.events, marks, f"card-{run.id}" if is_beside else "card")
     calls.show(run, details.numbers["pair_id"], details.calls, details.events)
-
-
-def _show_clash(details: RowDetails) -> None:
-    """Show the outcome of each point of the row's debates in an expander."""
-    with st.expander(f"Clash ({len(details.clash)})"):
-        for stage in dict.fromkeys(stage for stage, _ in details.clash):
-            st.markdown(f"**{as_text(stage_title(stage))}**")
-            for point in (each for of_stage, each in details.clash if of_stage == stage):
-                role = heading_text(point.side, theme.ROLE_COLOURS.get(point.side, theme.NONE))
-                became = f"{point.answered_by} answers: “{point.answer}”" if point.answer else _BECAME[point.status]
-                judge = f" The judge takes it up: “{point.verdict}”" if point.verdict else ""
-                st.markdown(
-                    f"{role} “{as_text(' '.join(point.point.split()))}” :gray[{as_text(' '.join(f'{became}{judge}'.split()))}]"
-                )
-
-
-_BECAME = {"ignored": "No side answers.", "unclear": "The quoted answer is in no text."}
 
 
 def _show_genes(context: PageContext, run: Run, row: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from core.audit.brief_checks import SHORT
 from core.plots import theme
 from core.scoring.row_trace import NO_TRACE, Stage, Step, stages_of
 from core.store.runs import Run
-from core.ui.rows import claims, trace_tree
+from core.ui.rows import trace_tree
 from core.ui.rows.marked_text import Marks, to_markdown
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.widgets import as_text, heading_text, percent_text
@@ -64,7 +64,6 @@ def _length(steps: Sequence[Step]) -> int:
 def _show_speech(step: Step, marks: Marks) -> None:
     stated = "" if step.p is None else f": {percent_text(step.p)}"
     _show_text(f"{step.title}{stated}", step, marks, step.warning)
-    claims.show(marks.claims.get(step.event["content"], ()))
 
 
 def _show_step(step: Step, marks: Marks) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from core.audit.rules.claims import RULE
 
 from core.actions import readings
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
-from core.audit.rules.claims import RULE
 from core.ui.arguments import claims_tab
 from tests.fakes.scripted import serving
 from tests.test_cli_claims import import_regulation

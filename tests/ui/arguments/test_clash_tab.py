@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from core.audit.clash import SPEECHES
 
 from core.actions import readings
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
-from core.audit.clash import SPEECHES
 from tests.fakes.scripted import serving
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from core.audit.clash import SPEECHES
 
 from core.actions import readings
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
-from core.audit.clash import SPEECHES
 from tests import cases, worlds
 from tests.fakes.scripted import serving
 from tests.ui.conftest import Visit

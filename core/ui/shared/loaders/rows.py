@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.audit.clash import Point
 from core.audit.debate_audit import DebateAudit, audit_debate
-from core.scoring.clash_counts import points_of_row
 from core.store import calls, evidence, findings, notes, pairs, predictions, rubrics, runs, traces
 from core.store.rubrics import MarkedPassage
 from core.types import Call
@@ -41,7 +39,7 @@ class RowDetails:
 
     numbers: `predictions.row`. events: `traces.of_row`. dossier: `evidence.of_row`. calls: requests to a language model and its
     answers. notes: people's remarks. runs: ids of the runs that predict the row, this one included. passages: `rubrics.passages`.
-    clash: `points_of_row`. claims: of its texts, `rubrics.claims_of_row`.
+    readings: ids of the run's finished readings, newest first.
     """
 
     numbers: dict[str, Any]
@@ -51,8 +49,7 @@ class RowDetails:
     notes: pd.DataFrame
     runs: list[str]
     passages: list[MarkedPassage]
-    clash: list[tuple[str, Point]]
-    claims: list[dict[str, Any]]
+    readings: list[str]
 
 
 @cache_by("run:{0}", "runs", "datasets", "notes", "spaces", entries=50, shared=True)
@@ -68,8 +65,7 @@ def row_details(run: str, pair_id: str) -> RowDetails:
             notes.of_row(db, run, pair_id),
             runs,
             rubrics.passages(db, run, pair_id),
-            points_of_row(db, run, pair_id),
-            rubrics.claims_of_row(db, run, pair_id),
+            rubrics.finished_readings(db, run),
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from core.audit.claims import Claim, Relation
+from core.features.arguments.claim_rules import Claim, Relation
 
 Status = Literal["supported", "contradicted", "not known"]
 STATUSES: Final[tuple[Status, ...]] = ("supported", "contradicted", "not known")

@@ -88,6 +88,11 @@ def find_claims(text: str, symbols: Symbols) -> list[Claim]:
     return list(found)
 
 
+def list_claims(text: str, symbols: Symbols) -> list[dict[str, str]]:
+    """Return the claims of a text as the fields of their schema, without quotations."""
+    return [{**claim._asdict(), "quote": ""} for claim in find_claims(text, symbols)]
+
+
 def _tokens(sentence: str, symbols: Symbols) -> Iterator[_Token]:
     """Yield the words of a sentence. X-dependent, X/Y and X's are split into words."""
     for place, match in enumerate(_TOKEN.finditer(sentence)):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from core.actions import packs
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
-from core.audit.claim_checks import DECIDES, Knowledge, narrow_pathways
 from core.audit.text_symbols import Symbols
 from core.datasets.knowledge_packs import Descriptions, Network, Pack, Pathways, Regulation, Signalling
+from core.features.arguments.claim_checks import DECIDES, Knowledge, Verdict, narrow_pathways
+from core.features.arguments.claim_rules import SYMMETRIC, Claim, is_answer
 from core.importing import pack_files
 from core.store import pairs
 
@@ -20,6 +23,9 @@ class ClaimKnowledge(NamedTuple):
 
     symbols: Symbols
     knowledge: Knowledge
+
+
+NOTHING = ClaimKnowledge(Symbols([]), Knowledge())
 
 
 def load_knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge:
@@ -70,3 +76,18 @@ def _knowledge(found: Mapping[str, Pack]) -> Knowledge:
         {name: narrow_pathways(pack.names) for name, pack in found.items() if isinstance(pack, Pathways)},
         {name: pack.kind for name, pack in found.items() if pack.kind in DECIDES},
     )
+
+
+def settle(claims: pd.DataFrame, knowledge: ClaimKnowledge) -> pd.DataFrame:
+    """Return claims about two genes with these in the dataset's spelling, whether they only answer the question of their row,
+    and the verdict of the packs: status, pack, entry."""
+    rows: list[dict[Any, Any]] = []
+    for row in claims.to_dict("records"):
+        genes = [knowledge.symbols.spell(row["subject"]), knowledge.symbols.spell(row["object"])]
+        claim = Claim(genes[0], row["relation"], genes[1])
+        if claim.relation in SYMMETRIC:
+            claim = Claim(min(genes), claim.relation, max(genes))
+        own = {"is_answer": is_answer(claim, row["pert"], row["gene"])}
+        rows.append(row | claim._asdict() | knowledge.knowledge.check(claim)._asdict() | own)
+    settled = pd.DataFrame(rows, columns=[*claims, *Verdict._fields]).astype({"is_answer": bool})
+    return settled[settled["subject"] != settled["object"]]

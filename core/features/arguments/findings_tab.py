@@ -1,0 +1,63 @@
+"""Arguments, tab Findings: what a model, or a rule, lists in a run's texts: claims, the clash of debates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from core.features.arguments.finding_kinds import FindingKind, kinds
+from core.features.arguments.rates import RULE
+from core.features.arguments.schema_reading import SchemaReading, reading_of_run
+from core.store.runs import Run
+from core.ui.arguments import choices, rubric_forms
+from core.ui.shared import links, loaders, tables
+from core.ui.shared.background import Result, background
+from core.ui.shared.linked import choose_one
+from core.ui.shared.results import show_result
+from core.ui.shared.server_workspace import read_workspace
+from core.ui.shared.shell import PageContext, draw_until_ready
+from core.ui.shared.widgets import show_empty
+
+_MOST_SHOWN = 1_000  # findings in the table; the command lists all
+
+
+def show(context: PageContext, run: Run) -> None:
+    """Show the choice of what is listed and by whom, its numbers, and each finding with its row."""
+    titles = {name: f"{name}: {kind.schema.rubric.question}" for name, kind in kinds().items()}
+    first = next(iter(titles))
+    kind = kinds()[choose_one(st.selectbox, "findings", "What is listed", titles, first) or first]
+    rubric = kind.schema.rubric
+    readers = choices.judges_of(run, rubric)
+    if not choices.asks_about(run, rubric) or (kind.schema.of == "debate" and "verdict" not in loaders.text_counts(run.id)):
+        show_empty(f"This run has no {kind.texts} to read.")
+        return
+    if not readers:
+        show_empty(f"No model has read the {kind.texts} of this run yet.")
+    elif reader := choose_one(st.selectbox, "findings_reader", "Listed by", readers, next(iter(readers))):
+        draw_until_ready(lambda: _draw(run, kind, reader), lambda: _ask(run, kind, reader).ready)
+    rubric_forms.show_reading(context, run, rubric)
+
+
+def _ask(run: Run, kind: FindingKind, reader: str) -> Result:
+    def compute(_progress: Callable[[float], object]) -> SchemaReading:
+        return reading_of_run(read_workspace(), kind, run.id, None if reader == RULE else reader)
+
+    return background().ask(("findings", kind.name, run.id, reader, *loaders.versions_of([run.id])), compute)
+
+
+def _draw(run: Run, kind: FindingKind, reader: str) -> None:
+    asked = _ask(run, kind, reader)
+    if not asked.ready:
+        st.caption("Reading the texts. Some thousand texts take some seconds.")
+        return
+    if asked.value is None:
+        st.error("The texts could not be read: the log says why.")
+        return
+    show_result(asked.value, run.name, f"findings-{kind.name}")
+    rows = [kind.row(finding) for finding in asked.value.others[:_MOST_SHOWN]]
+    with st.expander(f"{len(rows):,} of {asked.value.n_findings:,} {kind.schema.listed}, with links to their rows"):
+        addresses = [links.page_address("rows", dataset=run.dataset, run=run.id, row=row["row"]) for row in rows]
+        column = st.column_config.LinkColumn("row", display_text=r"row=([^&]+)")
+        tables.show_table(pd.DataFrame(rows).assign(row=addresses), kind.schema.listed, {"row": column})

@@ -1,0 +1,249 @@
+"""A reading with a schema as a result: the findings in a run's texts, counted by role and outcome, and their worth.
+
+A model's reading lists them, or a rule where the kind of finding has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.actions import readings
+from core.actions.workspace import Workspace
+from core.audit.rubric import Rubric, count_answers
+from core.base.result import HIDDEN, Figure, Table
+from core.features.arguments.claim_checks import DECIDES
+from core.features.arguments.claim_knowledge import NOTHING, ClaimKnowledge, load_knowledge
+from core.features.arguments.finding_kinds import FindingKind
+from core.features.arguments.worth import RubricWorth, load_outcomes, rubric_worth
+from core.scoring.run_scores import load_scored_rows
+from core.scoring.run_texts import load_texts
+from core.store import Cursor, predictions, rubrics, runs, traces
+from core.store.runs import Run
+
+MOST_LISTED = 20  # findings in the table; the JSON has all
+OUTCOMES: Mapping[str | None, str] = {"hit": "right", "miss": "wrong", None: "not known"}
+OF_TEXT = ("pair_id", "pert", "gene", "seq", "stage", "role")
+Findings = tuple[pd.DataFrame, pd.DataFrame]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SchemaReading:
+    """The findings in a run's texts. reading: a model's, None for the rule.
+
+    n: texts (or debates) that were read; unread: those of which the model's answer could not be; judged:
+    debates whose judge gives reasons. n_findings: without `answers`, which only answer the question of
+    their own row. quotes, invented: quotations that stand in the text, and that do not. replies: whether
+    the sides of a debate reply to each other. packs: that check findings. roles: the rubric's answers by
+    role. counts: by role (or side) and outcome of the row. worth: where rows have labels.
+    """
+
+    kind: FindingKind = field(metadata=HIDDEN)
+    rubric: str
+    question: str
+    run: str
+    reading: str | None
+    model: str | None
+    n: int
+    unread: int
+    judged: int
+    n_findings: int
+    answers: int
+    statuses: Mapping[str, int]
+    quotes: int
+    invented: int
+    replies: bool
+    packs: tuple[Mapping[str, str], ...]
+    roles: Mapping[str, Any]
+    counts: tuple[Mapping[str, Any], ...]
+    worth: RubricWorth | None
+    findings: tuple[Mapping[Any, Any], ...]
+    status: str = "done"
+    json_properties = ("judge",)
+
+    @property
+    def judge(self) -> str:
+        """Who lists the findings."""
+        return "rule" if self.reading is None else "model"
+
+    @property
+    def title(self) -> str:
+        """What is counted."""
+        return f"{self.rubric.capitalize()} of {self.run}"
+
+    @property
+    def scope(self) -> str:
+        """What was read, and by what findings are checked."""
+        packs = " and ".join(pack["pack"] for pack in self.packs)
+        missing = "no pack: import one of regulation, signalling, a network or pathways"
+        return f"{self.n:,} {self.kind.texts}" + (f", checked by {packs or missing}" if self.kind.checks else "")
+
+    @property
+    def sentence(self) -> str:
+        """How many findings there are, and what became of them."""
+        reader = "rules find" if self.reading is None else f"{self.model} finds"
+        statuses = ", ".join(f"{n:,} {status}" for status, n in self.statuses.items())
+        return f"{self.run}: {reader} {self.n_findings:,} {self.kind.schema.listed} in {self.n:,} {self.kind.texts}: {statuses}."
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What to know before trusting it."""
+        given, silent = self.quotes + self.invented, self.n - self.judged
+        told = {
+            f"{self.unread:,} more {self.kind.texts} could not be read.": self.unread,
+            f"{self.invented:,} of {given:,} quotations are not in the text; they do not count.": self.invented,
+            f"All {given:,} quotations are in the text word for word.": given and not self.invented,
+            f"{self.answers:,} more only answer the question of their own row.": self.answers,
+            "A pair that no pack lists is not evidence against a claim.": self.kind.checks,
+            "The sides wrote without seeing each other: an answer only happens to match.": not (self.kind.checks or self.replies),
+            f"In {silent:,} the judge gives no reason, so what decided is unknown.": silent and not self.kind.checks,
+            "How often the reader is wrong, `rubric rate` says once people have labelled texts.": self.reading is not None,
+        }
+        return tuple(text for text, holds in told.items() if holds)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the counts, the worth, and the first findings."""
+        counts = Table("By role", tuple({name.replace("_", " "): n for name, n in row.items()} for row in self.counts))
+        first = tuple(map(self.kind.row, self.others[:MOST_LISTED]))
+        listed = Table(f"{len(first):,} of {self.n_findings:,} {self.kind.schema.listed}", first)
+        return (counts, *(self.worth.tables() if self.worth else ()), *([listed] if first else []))
+
+    def figure(self) -> Figure | None:
+        """Return the shares of the statuses by role."""
+        rows = [row for row in self.counts if row["outcome"] == "all" and row["findings"]]
+        shares = [{"role": row["role"], **{status: row[_key(status)] for status in self.statuses}} for row in rows]
+        values = {"table": pd.DataFrame(shares), "what": self.kind.schema.listed}
+        return Figure("core.plots.brief_lengths:figure", values, self.sentence) if rows else None
+
+    @property
+    def others(self) -> list[Mapping[Any, Any]]:
+        """The findings that do more than answer the question of their own row."""
+        return [finding for finding in self.findings if not finding["is_answer"]]
+
+
+def _key(name: str) -> str:
+    return name.replace(" ", "_")
+
+
+def by_rule(kind: FindingKind, texts: pd.DataFrame, contents: Iterable[str], knowledge: ClaimKnowledge) -> Findings:
+    """Return texts (`OF_TEXT`) with the rule's answer, and its findings, a line each."""
+    assert kind.rule is not None
+    places = texts[[*OF_TEXT]].to_dict("records")
+    found = [
+        {**place, **finding}
+        for place, content in zip(places, contents, strict=True)
+        for finding in kind.rule(content, knowledge.symbols)
+    ]
+    return _settle(kind, [{**place, "roles": [place["role"]], "answer": ""} for place in places], found, knowledge)
+
+
+def by_model(db: Cursor, kind: FindingKind, reading: str, knowledge: ClaimKnowledge, pair_id: str | None = None) -> Findings:
+    """Return the same of a finished reading (id). The answer about a text that it could not read is ""."""
+    events = [{"seq": event.pop("of_seq"), **event} for event in rubrics.findings(db, reading, pair_id)]
+    asked, found = ([event for event in events if event["kind"] == of] for of in ("reading", "finding"))
+    judged = {(event["pair_id"], event["seq"]): event["has_verdict"] for event in asked}
+    found = [{**event, "has_verdict": judged[event["pair_id"], event["seq"]]} for event in found]
+    return _settle(kind, asked, found, knowledge)
+
+
+def _settle(kind: FindingKind, asked: list[Any], found: list[Any], knowledge: ClaimKnowledge) -> Findings:
+    """Return the texts with whether one has a finding beside the question, and the findings with what became of each."""
+    texts = pd.DataFrame(asked, columns=[*OF_TEXT, "roles", "answer", "has_verdict", "invented"])
+    findings = pd.DataFrame(found, columns=[*OF_TEXT, "has_verdict", *kind.schema.columns])
+    findings = kind.settle(findings.assign(is_answer=False), knowledge).drop_duplicates(["pair_id", "seq", *kind.schema.key])
+    having = pd.MultiIndex.from_frame(findings.loc[~findings["is_answer"], ["pair_id", "seq"]])
+    answer = np.where(pd.MultiIndex.from_frame(texts[["pair_id", "seq"]]).isin(having), "yes", "no")
+    return texts.assign(answer=np.where(texts["answer"].isna(), "", answer), p=np.nan, passage=""), findings
+
+
+def knowledge_for(workspace: Workspace, kind: FindingKind, dataset: str) -> ClaimKnowledge:
+    """Return what checks the findings of a kind."""
+    return load_knowledge(workspace, dataset) if kind.checks else NOTHING
+
+
+def reading_of_run(workspace: Workspace, kind: FindingKind, run: str, by: str | None = None) -> SchemaReading:
+    """Return the findings in a run's texts, by the rule, or by a finished reading (name or id).
+
+    Raise what `load_texts`, `load_knowledge` and `readings.find_reading` do.
+    """
+    with workspace.store.read() as db:
+        found = runs.find_predicting(db, run)
+        reading = readings.find_reading(workspace, db, kind.schema.rubric, found, by) if by else None
+    knowledge = knowledge_for(workspace, kind, found.dataset)
+    with workspace.store.read() as db:
+        if reading is not None:
+            return count(db, kind, found, reading, by_model(db, kind, reading.id, knowledge), knowledge)
+        texts = load_texts(db, found.id)
+        return count(db, kind, found, None, by_rule(kind, texts.frame, texts.content, knowledge), knowledge)
+
+
+def count(
+    db: Cursor, kind: FindingKind, run: Run, reading: Run | None, read: Findings, knowledge: ClaimKnowledge
+) -> SchemaReading:
+    """Return findings counted by role and outcome, with their worth."""
+    asked, findings = (_with_outcome(db, run, frame) for frame in read)
+    texts = asked[asked["answer"] != ""]
+    others = findings[~findings["is_answer"]]
+    quotes = kind.schema.names("quote") if reading else []
+    return SchemaReading(
+        kind,
+        kind.name,
+        kind.schema.rubric.question,
+        run.name,
+        reading.id if reading else None,
+        reading.model if reading else None,
+        n=len(texts),
+        unread=len(asked) - len(texts),
+        judged=int(texts["has_verdict"].sum()),
+        n_findings=len(others),
+        answers=len(findings) - len(others),
+        statuses={status: int((others["status"] == status).sum()) for status in kind.statuses},
+        quotes=int((findings[quotes] != "").sum().sum()),
+        invented=int(asked["invented"].sum()),
+        replies="rebuttal" in traces.text_counts(db, run.id),
+        packs=tuple({"pack": name, "kind": of, "decides": DECIDES[of]} for name, of in knowledge.knowledge.kinds.items()),
+        roles=count_answers(kind.schema.rubric, asked),
+        counts=tuple(_counts(kind, texts, findings)),
+        worth=_worth(db, kind, run, texts, others),
+        findings=tuple(findings.astype(object).where(findings.notna(), None).to_dict("records")),
+    )
+
+
+def _with_outcome(db: Cursor, run: Run, frame: pd.DataFrame) -> pd.DataFrame:
+    rows = predictions.list_rows(db, run.id, list(dict.fromkeys(frame["pair_id"]))).set_index("pair_id")["outcome"]
+    outcome = {key: OUTCOMES[value if isinstance(value, str) else None] for key, value in rows.items()}
+    return frame.assign(outcome=frame["pair_id"].map(outcome))
+
+
+def _counts(kind: FindingKind, texts: pd.DataFrame, findings: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the counts of each role; all outcomes together come first."""
+    texts = texts.drop(columns="role").explode("roles").rename(columns={"roles": "role"})
+    rows = []
+    for role in dict.fromkeys(texts["role"]):
+        for outcome in ("all", *OUTCOMES.values()):
+            held, own = (
+                frame[(frame["role"] == role) & ((outcome == "all") | (frame["outcome"] == outcome))]
+                for frame in (texts, findings)
+            )
+            others, having = own[~own["is_answer"]], own[["pair_id", "seq"]].drop_duplicates()
+            row = {"role": role, "outcome": outcome, "texts": len(held), "having": len(having)}
+            row |= {"answers": len(own) - len(others), "findings": len(others)}
+            rows.append(row | {_key(name): int(which(others).sum()) for name, which in kind.which.items()})
+    return [row for row in rows if row["texts"]]
+
+
+def _worth(db: Cursor, kind: FindingKind, run: Run, texts: pd.DataFrame, others: pd.DataFrame) -> RubricWorth | None:
+    """Compare rows with and without a finding of each sort; None without labels, and where all or no rows have one."""
+    rows, read = load_scored_rows(db, run.id), texts["pair_id"].drop_duplicates()
+    tried = []
+    for name in kind.worth if rows.arrays.outcome.labelled.any() else ():
+        having = read.isin(others.loc[kind.which[name](others), "pair_id"])
+        if having.any() and not having.all():
+            what = f"{kind.schema.listed.removesuffix('s')} that is {name}"
+            answers = pd.DataFrame({"pair_id": read, "answer": np.where(having, "yes", "no")})
+            tried.append((Rubric(what, f"Has a text of the row a {what}?", unit="row"), answers))
+    return rubric_worth(rows, load_outcomes(db, rows), tried) if tried else None

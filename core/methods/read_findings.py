@@ -1,0 +1,118 @@
+"""Lists the findings of a schema in the texts of another run: one question for each text or debate.
+
+It predicts nothing. Each text or debate has one event of kind "reading", as of `judge_rubric`. Its
+meta holds `of_seq` (its first text), `roles` (of its sides), `has_verdict`, `answer` (whether there is
+a finding) and `invented` (quotations that stand nowhere). Behind it comes an event of kind "finding"
+for each finding, with the role in whose words it stands; its meta holds `of_seq` and the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from core.audit.rubric import Rubric
+from core.audit.rules.registry import yes_if
+from core.hashes import sha256_of
+from core.llm.messages import Message, Reply
+from core.llm.parsing import Unparsed
+from core.methods.base import Option, RowMethod, RowText, TextsOfRun
+from core.methods.conversation import CallSpec, Messages, ReadAnswer, event_of
+from core.methods.prompts import EFFORT, LONGEST_ANSWER, fill, prompt_text
+from core.methods.schema import Findings, Passage, Schema, passages_of, read_findings
+from core.methods.text_reading import TextReading
+from core.records import parse
+from core.types import Pair, TraceEvent
+
+_PROMPTS = ("findings", "findings_task", "reask_findings")
+_USUAL = 5  # findings of a passage, for estimates
+
+
+class ReadFindings(TextReading[Passage, Findings]):
+    """One question about each passage of a row, all asked concurrently. A row without one has no event."""
+
+    name = "read_findings"
+    version = 1
+    about = "A model lists what another run's texts say, by a schema, with quotations; it predicts nothing."
+    options: tuple[Option, ...] = (
+        Option("schema", "text", "", "The schema as JSON, as the command `rubric run` writes it."),
+        Option("run", "run", "", "The run whose texts are read."),
+        EFFORT,
+        LONGEST_ANSWER,
+    )
+
+    def calls(self, _options: Mapping[str, Any]) -> float:
+        """Return the calls for a row of four briefs; the run decides how many it has."""
+        return 4
+
+    def prompts(self, _options: Mapping[str, Any]) -> str:
+        """Return every text of a prompt, apart from the pair, the schema and the passage."""
+        return "\n\n".join(map(prompt_text, _PROMPTS))
+
+    def rubric(self, options: Mapping[str, Any]) -> Rubric:
+        """Return the rubric of the schema, which says which texts are read."""
+        return _schema(options).rubric
+
+    def answer_form(self, options: Mapping[str, Any]) -> str:
+        """Return a text about as long as an answer, reasoning left out."""
+        return _schema(options).form(" ".join(["words"] * 15), _USUAL)
+
+    def items(self, texts: Sequence[RowText], options: Mapping[str, Any]) -> list[Passage]:
+        """Return the texts or debates of a row."""
+        return passages_of(_schema(options), texts)
+
+    def question(self, _texts: TextsOfRun, pair: Pair, item: Passage, options: Mapping[str, Any]) -> Messages:
+        """Return the question about a passage, which stands between marks made from a hash of it: it cannot end itself."""
+        schema, sides = _schema(options), ", ".join(item.sides)
+        one_of = {field.name: ", ".join(field.values) or sides for field in schema.fields if field.kind in ("choice", "side")}
+        allowed = {name: f"one of {values}. " for name, values in one_of.items()}
+        task = fill(
+            prompt_text("findings_task"),
+            pert=pair.pert,
+            gene=pair.gene,
+            sides=f"\nSides: {sides}" if schema.of == "debate" else "",
+            mark=sha256_of(item.content)[:8],
+            content=item.content,
+            request=schema.request,
+            fields="\n".join(f"- {field.name}: {allowed.get(field.name, '')}{field.about}" for field in schema.fields),
+            note=schema.note,
+            form=schema.form(),
+        )
+        return Message("system", fill(prompt_text("findings"), role=schema.role)), Message("user", task)
+
+    def read_reply(self, reply: Reply, _pair: Pair, item: Passage, options: Mapping[str, Any]) -> Findings | Unparsed:
+        """Return the findings of a reply."""
+        return read_findings(_schema(options), reply.content, item)
+
+    def ask_again(self, problem: Unparsed, options: Mapping[str, Any]) -> str:
+        """Return the second request, with the reason why the first answer was rejected."""
+        schema = _schema(options)
+        return fill(prompt_text("reask_findings"), listed=schema.listed, reason=problem.reason, form=schema.form())
+
+    def events(
+        self, item: Passage, spec: CallSpec, found: ReadAnswer[Findings], options: Mapping[str, Any]
+    ) -> Iterator[TraceEvent]:
+        """Yield the reading of a passage, and its findings."""
+        value, about = found.value, {"of_seq": item.seq, "roles": [*item.sides], "has_verdict": bool(item.verdict)}
+        if isinstance(value, Unparsed):
+            yield event_of(spec, "reading", found.reply, **about, unread=value.reason)
+            return
+        answer = yes_if(bool(value.findings))
+        yield event_of(spec, "reading", found.reply, **about, answer=answer, invented=value.invented)
+        for finding in value.findings:
+            role, content = str(finding.get("side", item.role)), _describe(_schema(options), finding)
+            yield TraceEvent(item.stage, role, "finding", content, meta={"of_seq": item.seq, **finding})
+
+
+METHOD: RowMethod = ReadFindings()
+
+
+def _schema(options: Mapping[str, Any]) -> Schema:
+    return parse(Schema, str(options["schema"]), "schema")
+
+
+def _describe(schema: Schema, finding: Mapping[str, Any]) -> str:
+    """Return a finding in one line: its words, then its quotations."""
+    words = " ".join(finding[name] for name in schema.names("side", "word", "choice"))
+    quotes = (f"“{' '.join(finding[name].split())}”" for name in schema.names("quote") if finding[name])
+    return f"{words}: {' '.join(quotes)}"

@@ -1,0 +1,186 @@
+"""A schema: an answer to a rubric that lists findings with fields, instead of one of the rubric's answers.
+
+A quotation has to stand in the text verbatim, white space and the quotation marks around it aside.
+One that does not stand there is invented: it is counted, and never shown.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from core.audit.rubric import Rubric
+from core.fields.record import identity_of
+from core.llm.json_objects import find_list
+from core.llm.parsing import Unparsed
+from core.methods.base import RowText
+from core.methods.marked_passage import QUOTES, find_passage
+
+JUDGE = "JUDGE"
+_WORDLESS = 20  # characters of a verdict that is a number or a letter alone
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a finding. about: its line in the prompt.
+
+    kind: one of `values`; a side of the debate; a word of the text, such as a gene; or a quotation.
+    of: in whose words it stands: of the finding's side (of the text if it has none), of the others, or of
+    the judge. optional: whether it may be "", and a finding counts without it.
+    """
+
+    name: str
+    about: str
+    kind: Literal["choice", "side", "word", "quote"] = "quote"
+    values: tuple[str, ...] = ()
+    of: Literal["side", "others", "judge"] = "side"
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a model lists about each text, or each debate, of a run.
+
+    rubric: says which texts are read. listed: the plural of a finding. role: what the model does; request:
+    what it lists; note: further rules. key: the fields that tell findings apart.
+    """
+
+    rubric: Rubric
+    listed: str
+    of: Literal["text", "debate"]
+    role: str
+    request: str
+    fields: tuple[Field, ...]
+    key: tuple[str, ...]
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """The schema as JSON, always the same: a part of a reading's identity."""
+        return json.dumps(identity_of(self), sort_keys=True)
+
+    @property
+    def columns(self) -> list[str]:
+        """What a finding holds: its fields, `NAME_by`, the side whose words are quoted of others, and what is invented."""
+        by = [f"{field.name}_by" for field in self.fields if field.of == "others"]
+        return [*self.names("choice", "side", "word", "quote"), *by, "invented"]
+
+    def names(self, *kinds: str) -> list[str]:
+        """Return the names of the fields of some kinds."""
+        return [field.name for field in self.fields if field.kind in kinds]
+
+    def form(self, filler: str = "…", length: int = 1) -> str:
+        """Return the JSON of an answer."""
+        finding = dict.fromkeys((field.name for field in self.fields), filler)
+        return json.dumps({self.listed: [finding] * length}, ensure_ascii=False)
+
+
+class Passage(NamedTuple):
+    """What one question is about: a text, or a debate. sides: role → its speeches, joined.
+
+    verdict: the judge's first with a reason, else "". seq: of its first text. role: of the call.
+    """
+
+    stage: str
+    role: str
+    seq: int
+    sides: Mapping[str, str]
+    content: str
+    verdict: str = ""
+
+
+def passages_of(schema: Schema, texts: Sequence[RowText]) -> list[Passage]:
+    """Return what is asked about, out of the texts of a row: each text, or each debate of two sides.
+
+    A speech after a verdict begins another debate of its stage.
+    """
+    if schema.of == "text":
+        return [Passage(text.stage, text.role, text.seq, {text.role: text.content}, text.content) for text in texts]
+    stages = dict.fromkeys(text.stage for text in texts)
+    debates = [_debate(part) for stage in stages for part in _split([text for text in texts if text.stage == stage])]
+    return [debate for debate in debates if len(debate.sides) > 1]
+
+
+def _split(texts: Sequence[RowText]) -> Iterator[list[RowText]]:
+    current: list[RowText] = []
+    for text in texts:
+        if text.role != JUDGE and current and current[-1].role == JUDGE:
+            yield current
+            current = []
+        current.append(text)
+    yield current
+
+
+def _debate(texts: Sequence[RowText]) -> Passage:
+    speeches = [text for text in texts if text.role != JUDGE]
+    reasons = [text for text in texts if text.role == JUDGE][:1]
+    reasons = [text for text in reasons if len(text.content) > _WORDLESS]
+    sides: dict[str, list[str]] = {}
+    for text in speeches:
+        sides.setdefault(text.role, []).append(text.content)
+    joined = {role: "\n\n".join(of_role) for role, of_role in sides.items()}
+    content = "\n\n".join(f"{text.role}:\n{text.content}" for text in (*speeches, *reasons))
+    return Passage(texts[0].stage, "READER", texts[0].seq, joined, content, "".join(text.content for text in reasons))
+
+
+class Findings(NamedTuple):
+    """The findings in a passage, each with the `columns` of its schema, and the number of invented quotations."""
+
+    findings: tuple[Mapping[str, Any], ...]
+    invented: int
+
+
+def read_findings(schema: Schema, content: str, passage: Passage) -> Findings | Unparsed:
+    """Return the findings of a reply, each once."""
+    listed = find_list(content, schema.listed)
+    if listed is None:
+        return Unparsed(f'no JSON object with a list "{schema.listed}", expected one')
+    found: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    invented = 0
+    for each in listed:
+        given = _given(schema, each, passage)
+        if isinstance(given, Unparsed):
+            return given
+        finding = _stand(schema, given, passage)
+        lost = any(not finding[field.name] for field in schema.fields if not field.optional)
+        invented += 1 if lost else len(finding["invented"])
+        if not lost:
+            found.setdefault(tuple(finding[name] for name in schema.key), finding)
+    return Findings(tuple(found.values()), invented)
+
+
+def _given(schema: Schema, each: object, passage: Passage) -> dict[str, str] | Unparsed:
+    """Return the fields of a finding as the reply gives them, without quotation marks around them."""
+    values = each if isinstance(each, Mapping) else {}
+    given = {field.name: values.get(field.name, "" if field.optional else None) for field in schema.fields}
+    if not all(isinstance(value, str) for value in given.values()):
+        names = ", ".join(given)
+        return Unparsed(f"a {schema.listed.removesuffix('s')} is {json.dumps(each)[:80]}, expected the texts {names}")
+    given = {name: value.strip(QUOTES) for name, value in given.items()}
+    for field in schema.fields:
+        if field.kind in ("choice", "side"):
+            allowed = {value.casefold(): value for value in field.values or passage.sides}
+            if given[field.name].casefold() not in allowed:
+                return Unparsed(f"a {field.name} is {given[field.name][:40]!r}, expected one of {', '.join(allowed.values())}")
+            given[field.name] = allowed[given[field.name].casefold()]
+    return given
+
+
+def _stand(schema: Schema, given: Mapping[str, str], passage: Passage) -> dict[str, Any]:
+    """Return a finding with its words as they stand in the passage; "" for those that do not."""
+    own = next((given[name] for name in schema.names("side")), "")
+    finding: dict[str, Any] = dict(given)
+    for field in schema.fields:
+        if field.kind == "word":
+            stands = re.search(rf"(?<!\w){re.escape(given[field.name])}(?!\w)", passage.content, re.IGNORECASE)
+            finding[field.name] = stands[0] if stands else ""
+        elif field.kind == "quote":
+            sides = {side: text for side, text in passage.sides.items() if not own or (side == own) == (field.of == "side")}
+            texts = {JUDGE: passage.verdict} if field.of == "judge" else sides
+            standing = {side: quote for side, text in texts.items() if (quote := find_passage(text, given[field.name]))}
+            by, finding[field.name] = next(iter(standing.items()), ("", ""))
+            finding |= {f"{field.name}_by": by} if field.of == "others" else {}
+    return finding | {"invented": [name for name in given if given[name] and not finding[name]]}
