@@ -22,8 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from core.actions.clash import clash_of_run
-from core.audit.clash import SPEECHES
 
 from core.actions import (
     attribution,
@@ -52,6 +50,8 @@ from core.experiments.attribution import report_attribution
 from core.experiments.attribution_words import attribution_json
 from core.experiments.contamination import read_saved, report_contamination
 from core.experiments.contamination_words import contamination_json
+from core.features.arguments.clash import CLASH
+from core.features.arguments.schema_reading import reading_of_run
 from core.finetune import job_folder as finetune_process
 from core.jobs import start as job_start
 from core.jobs.folder import JobFolder
@@ -194,12 +194,14 @@ def _reading_result(workspace: Workspace) -> Any:
 
 def _clash(workspace: Workspace, url: str) -> None:
     settings = ReadingSettings(name="clashes", concurrency=2, endpoint=url)
-    readings.start_reading(workspace, SPEECHES, "argued", settings, detach=True)
+    readings.start_reading(workspace, CLASH.schema.rubric, "argued", settings, detach=True)
 
 
 def _clash_result(workspace: Workspace) -> Any:
     jobs.settle_ended(workspace)
-    return sorted(map(str, clash_of_run(workspace, "argued").points.to_dict("records")))
+    with workspace.store.read() as db:
+        reading = runs.find(db, "clashes").id
+    return sorted(map(str, reading_of_run(workspace, CLASH, "argued", reading).findings))
 
 
 KINDS = [

@@ -141,7 +141,7 @@ def read_findings(schema: Schema, content: str, passage: Passage) -> Findings | 
     found: dict[tuple[str, ...], Mapping[str, Any]] = {}
     invented = 0
     for each in listed:
-        given = _given(schema, each, passage)
+        given = _given(schema, each)
         if isinstance(given, Unparsed):
             return given
         finding = _stand(schema, given, passage)
@@ -152,7 +152,7 @@ def read_findings(schema: Schema, content: str, passage: Passage) -> Findings | 
     return Findings(tuple(found.values()), invented)
 
 
-def _given(schema: Schema, each: object, passage: Passage) -> dict[str, str] | Unparsed:
+def _given(schema: Schema, each: object) -> dict[str, str] | Unparsed:
     """Return the fields of a finding as the reply gives them, without quotation marks around them."""
     values = each if isinstance(each, Mapping) else {}
     given = {field.name: values.get(field.name, "" if field.optional else None) for field in schema.fields}
@@ -161,18 +161,16 @@ def _given(schema: Schema, each: object, passage: Passage) -> dict[str, str] | U
         return Unparsed(f"a {schema.listed.removesuffix('s')} is {json.dumps(each)[:80]}, expected the texts {names}")
     given = {name: value.strip(QUOTES) for name, value in given.items()}
     for field in schema.fields:
-        if field.kind in ("choice", "side"):
-            allowed = {value.casefold(): value for value in field.values or passage.sides}
-            if given[field.name].casefold() not in allowed:
-                return Unparsed(f"a {field.name} is {given[field.name][:40]!r}, expected one of {', '.join(allowed.values())}")
-            given[field.name] = allowed[given[field.name].casefold()]
+        if field.kind == "choice" and given[field.name] not in field.values:
+            return Unparsed(f"a {field.name} is {given[field.name][:40]!r}, expected one of {', '.join(field.values)}")
     return given
 
 
 def _stand(schema: Schema, given: Mapping[str, str], passage: Passage) -> dict[str, Any]:
     """Return a finding with its words as they stand in the passage; "" for those that do not."""
-    own = next((given[name] for name in schema.names("side")), "")
-    finding: dict[str, Any] = dict(given)
+    named = {given[name].casefold() for name in schema.names("side")}
+    own = next((side for side in passage.sides if side.casefold() in named), "")
+    finding: dict[str, Any] = {**given, **dict.fromkeys(schema.names("side"), own)}
     for field in schema.fields:
         if field.kind == "word":
             stands = re.search(rf"(?<!\w){re.escape(given[field.name])}(?!\w)", passage.content, re.IGNORECASE)

@@ -9,7 +9,7 @@ import pytest
 from core.actions import backups, doctor, rubrics, undo
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.rubric import Rubric
-from core.audit.rules.registry import built_in_rubrics, rules
+from core.audit.rules.registry import rules
 from core.config import Settings
 from core.errors import InputError, NotFound, StateError
 from core.store import changes
@@ -26,7 +26,7 @@ def test_a_rubric_of_a_file_is_kept_once_and_found(workspace: Workspace, tmp_pat
     (tmp_path / "r.toml").write_text(TOML, "utf-8")
     assert rubrics.add_file(workspace, tmp_path / "r.toml") == OWN
     assert rubrics.add_file(workspace, tmp_path / "r.toml") == OWN
-    assert rubrics.list_all(workspace) == [*built_in_rubrics(), OWN]
+    assert rubrics.list_all(workspace) == [*rubrics.built_in(), OWN]
     assert rubrics.find(workspace, OWN.name) == OWN
     assert rubrics.find(workspace, "short") == rules()["short"].rubric
     with workspace.store.read() as db:

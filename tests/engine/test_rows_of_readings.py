@@ -66,7 +66,7 @@ def test_a_method_that_predicts_owes_a_prediction(tmp_path: Path) -> None:
     run = run_control.start(workspace, wish(workspace, Silent()), "r", fast(), begin=here(Silent()))
     assert (run.status, run.done, run.failed) == ("done", 0, 3)
     assert set(stored_rows(workspace, run.id)["error"]) == {
-        "InputError: silent gave no prediction, expected one: only judge_rubric, claims, clash give none"
+        "InputError: silent gave no prediction, expected one: only judge_rubric, read_findings give none"
     }
     at_once = SilentAtOnce()
     run = run_control.start(workspace, wish(workspace, at_once), "s", fast(), begin=here(at_once))

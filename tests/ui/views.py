@@ -31,7 +31,7 @@ TABS = {
             "Calibration",
         ),
     ),
-    "arguments": ("tab", ("Rubrics", "Label", "Worth", "Claims", "Clash")),
+    "arguments": ("tab", ("Rubrics", "Label", "Worth", "Findings")),
     "run": ("tab", ("Runs", "Fine-tune")),
     "targets": ("tab", ("Table", "Conditions", "Training")),
     "share": ("tab", ("Report", "Walk-throughs", "Package a run", "Check a file")),

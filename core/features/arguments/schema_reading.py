@@ -16,6 +16,7 @@ from core.actions import readings
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric, count_answers
 from core.base.result import HIDDEN, Figure, Table
+from core.errors import InputError
 from core.features.arguments.claim_checks import DECIDES
 from core.features.arguments.claim_knowledge import NOTHING, ClaimKnowledge, load_knowledge
 from core.features.arguments.finding_kinds import FindingKind
@@ -131,7 +132,8 @@ def _key(name: str) -> str:
 
 def by_rule(kind: FindingKind, texts: pd.DataFrame, contents: Iterable[str], knowledge: ClaimKnowledge) -> Findings:
     """Return texts (`OF_TEXT`) with the rule's answer, and its findings, a line each."""
-    assert kind.rule is not None
+    if kind.rule is None:
+        raise InputError(f"rubric {kind.name}: has neither rule nor pattern; expected a reading by a model")
     places = texts[[*OF_TEXT]].to_dict("records")
     found = [
         {**place, **finding}
@@ -207,7 +209,7 @@ def count(
         replies="rebuttal" in traces.text_counts(db, run.id),
         packs=tuple({"pack": name, "kind": of, "decides": DECIDES[of]} for name, of in knowledge.knowledge.kinds.items()),
         roles=count_answers(kind.schema.rubric, asked),
-        counts=tuple(_counts(kind, texts, findings)),
+        counts=tuple(count_by_role(kind, texts, findings)),
         worth=_worth(db, kind, run, texts, others),
         findings=tuple(findings.astype(object).where(findings.notna(), None).to_dict("records")),
     )
@@ -219,7 +221,7 @@ def _with_outcome(db: Cursor, run: Run, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(outcome=frame["pair_id"].map(outcome))
 
 
-def _counts(kind: FindingKind, texts: pd.DataFrame, findings: pd.DataFrame) -> list[dict[str, Any]]:
+def count_by_role(kind: FindingKind, texts: pd.DataFrame, findings: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the counts of each role; all outcomes together come first."""
     texts = texts.drop(columns="role").explode("roles").rename(columns={"roles": "role"})
     rows = []

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from core.audit.clash import SPEECHES
 
 from core.actions import readings
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
+from core.features.arguments.clash import CLASH
 from tests import cases, worlds
 from tests.fakes.scripted import serving
 from tests.ui.conftest import Visit
@@ -57,7 +57,7 @@ def test_without_a_finding_data_says_what_was_looked_for(visit: Visit, small_wor
 @pytest.mark.parametrize(("page", "tab"), [("overview", ""), ("data", "Spaces and leaks")])
 def test_a_reading_predicts_nothing_and_is_not_probed(visit: Visit, small_workspace: Workspace, page: str, tab: str) -> None:
     with serving() as url:
-        readings.start_reading(small_workspace, SPEECHES, "debate", ReadingSettings(endpoint=url))
+        readings.start_reading(small_workspace, CLASH.schema.rubric, "debate", ReadingSettings(endpoint=url))
     app = visit(small_workspace, page, **({"tab": tab} if tab else {}))
     assert not app.exception
     assert [each.value for each in app.error] == []

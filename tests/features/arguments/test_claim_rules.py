@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from core.audit.claim_checks import Knowledge, narrow_pathways
-from core.audit.claims import Claim, Relation, find_claims
 
 from core.audit.text_symbols import Symbols
+from core.features.arguments.claim_checks import Knowledge, narrow_pathways
+from core.features.arguments.claim_rules import Claim, Relation, find_claims
 
 SYMBOLS = Symbols(["Stat1", "Irf1", "Tlr4", "Nfkb1", "Il6", "Socs3", "Myd88", "Brd4", "Was", "Ca2", "H2-K1"])
 CLAIMING = {

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from core.actions.clash import clash_of_run
-from core.audit.clash import SPEECHES
 
 from core.actions import readings, run_control
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
+from core.features.arguments.clash import CLASH
+from core.features.arguments.schema_reading import reading_of_run
 from core.store import predictions
 from core.types import Flag
 from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply
@@ -43,13 +43,12 @@ def test_bad_answers_fail_or_flag_their_row_and_retry_mends_what_failed(small_wo
 
     mended: list[bool] = []
     with serving(Script(answer=answer)) as url:
-        run = readings.start_reading(small_workspace, SPEECHES, "debate", ReadingSettings(endpoint=url))
+        run = readings.start_reading(small_workspace, CLASH.schema.rubric, "debate", ReadingSettings(endpoint=url))
         assert run.status == "done"
         assert hears["bad"] >= 2  # asked again
         with small_workspace.store.read() as db:
             row = predictions.row(db, run.id, "Pa_Gb")
-        clash = clash_of_run(small_workspace, "debate")
-        assert set(clash.points["pair_id"]) == {"Pa_Ga", "Pb_Ga"}
+        assert rows_of(small_workspace, run.id) == {"Pa_Ga", "Pb_Ga"}
         if kind == "":
             assert (run.done, run.failed) == (ROWS, 0)
             assert Flag.UNREAD in row["flags"]
@@ -59,4 +58,9 @@ def test_bad_answers_fail_or_flag_their_row_and_retry_mends_what_failed(small_wo
         mended.append(True)
         run = run_control.retry(small_workspace, run.id, begin=run_control.work_on)
     assert (run.done, run.failed) == (ROWS, 0)
-    assert set(clash_of_run(small_workspace, "debate").points["pair_id"]) == {"Pa_Ga", "Pa_Gb", "Pb_Ga"}
+    assert rows_of(small_workspace, run.id) == {"Pa_Ga", "Pa_Gb", "Pb_Ga"}
+
+
+def rows_of(workspace: Workspace, reading: str) -> set[str]:
+    """The rows with a point."""
+    return {point["pair_id"] for point in reading_of_run(workspace, CLASH, "debate", reading).findings}

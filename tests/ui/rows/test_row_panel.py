@@ -1,17 +1,14 @@
-"""What the briefs of a row claim about genes, under each of them."""
+"""The findings in the texts of a row, on its page."""
 
 from __future__ import annotations
 
 import pytest
 
 from core.actions.workspace import Workspace
-from core.ui.rows import claims
+from core.features.arguments import row_panel
 from core.ui.shared.background import Result
-from tests.test_cli_claims import import_regulation
+from tests.features.arguments.test_claims import import_regulation
 from tests.ui.conftest import Visit
-from tests.ui.test_apptest import text_of
-
-LINE = "*Pa* regulates *Ga* · supported, collectri\\: Pa activates Ga"
 
 
 class AtOnce:
@@ -28,14 +25,15 @@ def test_a_row_shows_its_claims_once_the_packs_are_read(
     import_regulation(small_workspace)
     waiting = visit(small_workspace, "rows", run="debate", row="Pb_Ga")
     assert not waiting.exception
-    assert LINE not in text_of(waiting)
-    monkeypatch.setattr(claims, "background", AtOnce)
+    assert "Claims (4)" not in [each.label for each in waiting.expander]
+    monkeypatch.setattr(row_panel, "background", AtOnce)
     app = visit(small_workspace, "rows", run="debate", row="Pb_Ga")
     assert not app.exception
-    assert text_of(app).count(LINE) == 4
+    assert "Claims (4)" in [each.label for each in app.expander]
 
 
 @pytest.mark.soak
 def test_without_a_pack_no_claim_is_shown(small_workspace: Workspace, visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claims, "background", AtOnce)
-    assert "*Pa* regulates" not in text_of(visit(small_workspace, "rows", run="debate", row="Pb_Ga"))
+    monkeypatch.setattr(row_panel, "background", AtOnce)
+    app = visit(small_workspace, "rows", run="debate", row="Pb_Ga")
+    assert not any(each.label.startswith("Claims") for each in app.expander)

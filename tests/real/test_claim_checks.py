@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from core.audit.claim_checks import Knowledge, narrow_pathways
-from core.audit.claims import Claim
-
 from core.datasets.knowledge_packs import Pathways, read_knowledge_path
+from core.features.arguments.claim_checks import Knowledge, narrow_pathways
+from core.features.arguments.claim_rules import Claim
 
 
 def test_reactome_supports_shared_pathways_and_contradicts_nothing(shared_data: Path) -> None:
