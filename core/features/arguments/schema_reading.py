@@ -117,7 +117,7 @@ class SchemaReading:
         """Return the shares of the statuses by role."""
         rows = [row for row in self.counts if row["outcome"] == "all" and row["findings"]]
         shares = [{"role": row["role"], **{status: row[_key(status)] for status in self.statuses}} for row in rows]
-        values = {"table": pd.DataFrame(shares), "what": self.kind.schema.listed}
+        values = {"lengths": shares, "what": self.kind.schema.listed}
         return Figure("core.plots.brief_lengths:figure", values, self.sentence) if rows else None
 
     @property
