@@ -19,12 +19,13 @@ from core.scoring.sentences import scored_text
 from core.stats.arrays import Bools, Floats
 from core.stats.group_contributions import GroupDifference, contribution_difference, mean_difference
 from core.stats.intervals import Interval
-from core.stats.multiplicity import adjusted_p_values
+from core.stats.multiplicity import holm, p_value
 from core.stats.power import LEVEL
 from core.store import predictions
 from core.store.connection import Cursor
 
 MEASURES: Mapping[str, str] = {"hit_rate": "hit rate", "de": "DE contribution", "dir": "DIR contribution"}
+Group = Mapping[str, int | Interval]  # of rows: their number n, and the mean of each measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class ArgumentWorth:
 
     rubric: str
     answer: str
-    yes: Mapping[str, int | Interval]
-    no: Mapping[str, int | Interval]
+    yes: Group
+    no: Group
     unread: int
     delta: Mapping[str, Interval]
     p: Mapping[str, float]
@@ -71,36 +72,15 @@ class ArgumentWorth:
 
 @dataclass(frozen=True, slots=True)
 class RubricWorth:
-    """What rubrics are worth on a run, all tested together. The keys of a single one stand beside `rubrics`."""
+    """What rubrics are worth on a run, all tested together. The keys of a single one stand beside `rubrics`, else None."""
 
     run: str
     scored: str
     rubrics: tuple[ArgumentWorth, ...]
-
-    @property
-    def json_properties(self) -> tuple[str, ...]:
-        """The keys of a single rubric."""
-        return ("yes", "no", "delta", "p_holm") if len(self.rubrics) == 1 else ()
-
-    @property
-    def yes(self) -> Mapping[str, int | Interval]:
-        """The rows with the answer of the first rubric."""
-        return self.rubrics[0].yes
-
-    @property
-    def no(self) -> Mapping[str, int | Interval]:
-        """The other rows of the first rubric."""
-        return self.rubrics[0].no
-
-    @property
-    def delta(self) -> Mapping[str, Interval]:
-        """The differences of the first rubric."""
-        return self.rubrics[0].delta
-
-    @property
-    def p_holm(self) -> Mapping[str, float]:
-        """The corrected p of the first rubric."""
-        return self.rubrics[0].p_holm
+    yes: Group | None = None
+    no: Group | None = None
+    delta: Mapping[str, Interval] | None = None
+    p_holm: Mapping[str, float] | None = None
 
     @property
     def title(self) -> str:
@@ -186,30 +166,31 @@ def rubric_worth(
         )
     hit: Floats = np.full(len(outcomes), np.nan)
     hit[outcomes.eq("hit")], hit[outcomes.eq("miss")] = 1.0, 0.0
-    groups, measured = [], []
+    groups = []
     for rubric, answers in readings:
         answered = rows.frame["pair_id"].map(rows_with_answer(answers, rubric.answer_or_first(answer)))
-        yes, no = answered.eq(True).to_numpy(), answered.eq(False).to_numpy()
-        groups.append((int(yes.sum()), int(no.sum())))
-        measured.append(_measure(rows, hit, yes, no))
-    tested = iter(adjusted_p_values([each.change.shown for measures in measured for each in measures.values()]))
+        groups.append((answered.eq(True).to_numpy(), answered.eq(False).to_numpy()))
+    measured = [_measure(rows, hit, yes, no) for yes, no in groups]
+    p = [p_value(each.change.shown) for measures in measured for each in measures.values()]
+    tested = iter(zip(p, map(float, holm(p)), strict=True))
     worth = []
-    for (rubric, _), (n_yes, n_no), measures in zip(readings, groups, measured, strict=True):
-        p = {key: next(tested) for key in measures}
+    for (rubric, _), (yes, no), measures in zip(readings, groups, measured, strict=True):
+        own = {key: next(tested) for key in measures}
         worth.append(
             ArgumentWorth(
                 rubric.name,
                 rubric.answer_or_first(answer),
-                {"n": n_yes, **{key: each.yes.shown for key, each in measures.items()}},
-                {"n": n_no, **{key: each.no.shown for key, each in measures.items()}},
-                len(rows) - n_yes - n_no,
+                {"n": int(yes.sum()), **{key: each.yes.shown for key, each in measures.items()}},
+                {"n": int(no.sum()), **{key: each.no.shown for key, each in measures.items()}},
+                int((~yes & ~no).sum()),
                 {key: each.change.shown for key, each in measures.items()},
-                {key: each.p for key, each in p.items()},
-                {key: each.holm for key, each in p.items()},
+                {key: p for key, (p, _) in own.items()},
+                {key: p_holm for key, (_, p_holm) in own.items()},
                 rubric.unit,
             )
         )
-    return RubricWorth(rows.run.name, rows.scored, tuple(worth))
+    only = [(each.yes, each.no, each.delta, each.p_holm) for each in worth] if len(worth) == 1 else [()]
+    return RubricWorth(rows.run.name, rows.scored, tuple(worth), *only[0])
 
 
 def _measure(rows: RunRows, hit: Floats, yes: Bools, no: Bools) -> dict[str, GroupDifference]:

@@ -97,10 +97,13 @@ def test_the_rows_are_named_and_a_single_rubric_has_its_keys_at_the_top(
     knowing, lot = tried
     assert knowing.sentence.startswith(f"one: {knowing.yes['n']:,} rows where at least one advocate's text is “yes”")
     assert "rows whose answer is “yes”" in lot.sentence
-    both, single = (to_json(RubricWorth("run", "all rows", each)) for each in (tried, (lot,)))
+    rows, outcomes = debate
+    both = to_json(RubricWorth("run", "all rows", tried))
+    single = to_json(rubric_worth(rows, outcomes, [(TWO, by_row(rows, outcomes.eq("miss").to_numpy()))]))
     assert [each["rubric"] for each in both["rubrics"]] == ["one", "two"]
-    assert "yes" not in both
-    assert single["yes"]["n"] + single["no"]["n"] == len(debate[0])
+    assert both["yes"] is None
+    assert single["yes"] == single["rubrics"][0]["yes"]
+    assert single["yes"]["n"] + single["no"]["n"] == len(rows)
     assert set(single["delta"]) == set(single["p_holm"]) == set(MEASURES)
     assert single["delta"]["de"]["low"] < single["delta"]["de"]["high"]
 
@@ -115,8 +118,8 @@ def test_runs_without_labels_and_answers_that_are_none_are_refused(demo_workspac
 
 def test_an_answer_that_no_row_has_gives_no_difference() -> None:
     found = rubric_worth(rows_of(), HITS, [(replace(ONE, name="never"), said(["no"] * 8))])
-    assert found.yes["n"] == 0
-    assert np.isnan(found.delta["de"].estimate)
-    assert np.isnan(found.p_holm["de"])
+    assert found.rubrics[0].yes["n"] == 0
+    assert np.isnan(found.rubrics[0].delta["de"].estimate)
+    assert np.isnan(found.rubrics[0].p_holm["de"])
     assert to_json(found)["delta"]["de"] is None
     assert "no measure is shown to differ" in found.sentence
