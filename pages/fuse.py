@@ -33,9 +33,7 @@ def show_fusion() -> None:
         save_controls.show_save_controls(context, choice, baseline, prepared)
     found = prepared.score_at(choice.settings().weights())
     with places.remarks:
-        results.show_headline(choice, found)
-        results.show_caveats(choice, prepared)
-        results.show_remarks(choice, prepared, found)
+        results.show_verdict(choice, baseline, prepared, found)
         figures.show_figures(choice, prepared, found)
 
 

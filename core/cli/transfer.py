@@ -23,6 +23,8 @@ from core.engine.request import RunRequest
 from core.errors import InputError, SettingError
 from core.fields.record import make, options_of
 from core.methods.recovered import RecoveredSettings
+from core.scoring.fusion_caveats import fusion_caveats
+from core.scoring.fusion_verdict import FusionVerdict
 from core.scoring.knn_result import KnnResult, NeighboursResult
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.scoring.score_result import constant_parents
@@ -193,8 +195,5 @@ def _start_and_show(workspace: Workspace, request: RunRequest, uncovered: Flag, 
     with workspace.store.read() as db:
         n = predictions.flag_counts(db, run.id).get(uncovered, 0)
         constant = constant_parents(db, run) if uncovered == Flag.PARTLY_COVERED else []
-    show(
-        {"run": run.name, "id": run.id, "rows": run.total, "uncovered": n, "constant": constant},
-        as_json,
-        "\n".join([f"{run.name}: {run.total:,} rows, {n:,} uncovered", *constant]),
-    )
+    verdict = FusionVerdict(run.name, run.total, n, run.id, tuple(constant), remarks=fusion_caveats(run))
+    show_result(verdict, as_json)

@@ -5,7 +5,6 @@ Also the explorer's further input: weights, noise of cuts, optimism, mixes; each
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +22,6 @@ from core.scoring.run_scores import RunRows
 from core.stats.arrays import Codes, Floats
 from core.stats.official_score import point_values
 from core.stats.scores_and_labels import Outcome, outcome_of
-from core.stats.selection_optimism import Optimism
-from core.texts import number_text
 from core.transfer.cut_priors import SEEDS
 from core.transfer.fusion import Percentiles, Weights, fuse, shares_of, weights_of
 from core.transfer.live_fusion import LiveFusion, live_fusion
@@ -122,16 +119,6 @@ def starters(n_others: int) -> list[Mix]:
 def noise_at(noise: CutNoise | None, weights: Weights) -> dict[str, dict[str, float]] | None:
     """Return the noise of cuts at some weights as the explorer adds it; None where it is unknown."""
     return None if noise is None else noise_of_cuts(noise.before, noise.scores_at(weights))
-
-
-def describe_optimism(found: Optimism | None) -> str:
-    """Return how optimistic the best weights of the plane are, in a sentence; "" where nothing can be chosen."""
-    if found is None or math.isnan(found.optimism):
-        return ""
-    return (
-        f"Weights chosen on other perturbations and genes score {number_text(found.optimism)} less than the best here "
-        f"(mean of {found.cuts} cuts: {number_text(found.low)} to {number_text(found.high)})."
-    )
 
 
 def state_of_file(mix: Mix, mixes: Sequence[Mix], noise: CutNoise | None, said: Mapping[str, str]) -> dict[str, Any]:

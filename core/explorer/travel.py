@@ -11,7 +11,6 @@ from core.explorer.content import FusionRows, make_content
 from core.explorer.prepare import (
     CutNoise,
     Mix,
-    describe_optimism,
     describe_rest,
     prepare_fusion,
     prepare_noise,
@@ -97,7 +96,7 @@ def data_of_file(fusion: Fusion, mix: Mix, mixes: Sequence[Mix] = (), *, labels:
 
 def _caution(live: LiveFusion, mix: Mix) -> str:
     """Return how optimistic the best weights of the plane are that the file begins with."""
-    return describe_optimism(weight_grid.weight_optimism(live, weights=weight_grid.move_one(0, mix.de, mix.up)))
+    return weight_grid.weight_optimism(live, weights=weight_grid.move_one(0, mix.de, mix.up)).sentence
 
 
 def _score_in_words(fusion: Fusion, mix: Mix) -> str:

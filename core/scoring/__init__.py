@@ -10,6 +10,8 @@ label_means   means of labels over rows that share a gene or a perturbation
 public_noise  how far a leaderboard's score can be from the truth
 run_texts       the texts of one kind of a run, and what became of their rows
 slices        the score of each slice of a run's rows
+fusion_verdict  what a fusion gains over its baseline
+fusion_caveats  what has to be known of a fusion wherever a score of it is shown
 leakage       what a dataset's splits share, and all that gives labels away
 row_leaks     names of copies, orders and ids that give labels away
 text_leaks    texts that state labels, or whose words go along with them

@@ -227,7 +227,7 @@ class RunComparison:
                 "both classes. So there is no comparison."
             )
         name, part = self.judged
-        return _change_sentence(part.change.shown, name, *self.names)
+        return change_sentence(part.change.shown, name, *self.names)
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -346,7 +346,8 @@ def _equality_sentence(test: Equivalence) -> str:
     )
 
 
-def _change_sentence(change: Interval, name: str, a: str, b: str) -> str:
+def change_sentence(change: Interval, name: str, a: str, b: str) -> str:
+    """Return whether b is better than a, by the change of a metric with this name."""
     rows = rows_behind(name, change.n)
     if change.se == 0 and change.estimate == 0:
         return f"{b} and {a} are equal in {name}: each of {rows} has the same rank against the other class."

@@ -18,6 +18,7 @@ from core.stats.arrays import Bools, Codes, Floats, sum_by_group
 from core.stats.auroc import ranking_steps
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Scores
+from core.texts import number_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,16 @@ class Optimism:
     low: float
     high: float
     cuts: int
+
+    @property
+    def sentence(self) -> str:
+        """How optimistic the best settings are; "" where nothing can be chosen."""
+        if np.isnan(self.optimism):
+            return ""
+        return (
+            f"Weights chosen on other perturbations and genes score {number_text(self.optimism)} less than the best here "
+            f"(mean of {self.cuts} cuts: {number_text(self.low)} to {number_text(self.high)})."
+        )
 
 
 def selection_optimism(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
+from core.base.result import hidden
 from core.stats import validate
 from core.stats.arrays import Codes
 from core.stats.cell_auroc import influence_within_cells
@@ -31,7 +32,7 @@ class MetricChange:
 class FusionComparison(Metrics[MetricChange]):
     """A fusion at some weights against the baseline, in DE, DIR and their mean; NaN without labels."""
 
-    fused: FusionResult
+    fused: FusionResult = hidden()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -69,7 +69,9 @@ def _state_at_once(choice: FusionChoice) -> dict[str, Any]:
 
 def _caution(asked: Result) -> str:
     found: Optimism | None = asked.value
-    return states.describe_optimism(found) if asked.ready else _COMPUTING
+    if not asked.ready:
+        return _COMPUTING
+    return found.sentence if found is not None else ""
 
 
 def _ask_optimism(choice: FusionChoice, baseline: Run, prepared: LiveFusion, position: int) -> Callable[[], Result]:

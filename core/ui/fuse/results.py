@@ -1,29 +1,26 @@
-"""The text below the explorer: how its numbers were made, and their caveats."""
+"""What stands below the explorer: what the fusion gains, and its caveats."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import streamlit as st
 
 from core.errors import NothingCovered
-from core.scoring import terms
-from core.scoring.fusion_caveats import RANK_SCORES, RANKED
+from core.scoring.compare_runs import add_cut_noise
+from core.scoring.fusion_caveats import CHOSEN, RANK_SCORES, RANKED
+from core.scoring.fusion_verdict import FusionVerdict
 from core.scoring.run_scores import score_run
-from core.scoring.sentences import UNSEEN
 from core.store.runs import Run
 from core.transfer.constant_components import constant_sentences, find_constant_components
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.run_cells import describe_scoring
-from core.ui.fuse import fusion_controls
+from core.ui.fuse import at_rest, fusion_controls
 from core.ui.fuse.fusion_controls import FusionChoice
 from core.ui.shared import loaders, space_numbers
+from core.ui.shared.results import show_result
 from core.ui.shared.widgets import as_text
-
-_SCORED = {
-    "folds": UNSEEN,
-    "loo": "biased if all genes are about equally similar: base claims on folds",
-}
 
 
 def prepare_or_say(choice: FusionChoice, baseline: Run) -> LiveFusion | None:
@@ -40,49 +37,51 @@ def prepare_or_say(choice: FusionChoice, baseline: Run) -> LiveFusion | None:
         return None
 
 
-def show_caveats(choice: FusionChoice, prepared: LiveFusion) -> None:
-    """Show the caveats: how the numbers are scored, and the score of the neighbours alone."""
-    if not choice.labelled:
-        return
-    scored = describe_scoring(fusion_controls.protocols_of(choice))
-    kind = choice.knn.protocol.kind if choice.knn is not None else "folds" if "cells" in scored else ""
-    said = f"Scored {scored}" + (f": {_SCORED[kind]}" if kind in _SCORED else "")
-    if prepared.cells is not None:
-        said += ". The intervals include the variation over ten cuts of the folds; while you drag, "
-        said += "that of the last weights is used"
-    st.caption(as_text(f"{said}."), help=terms.explain(said))
-    if sentence := fusion_controls.live_knn_sentence(choice):
-        st.caption(as_text(f"{sentence[0].upper()}{sentence[1:]}."), help=terms.explain(sentence))
-    task = fusion_controls.live_knn_task(choice)
-    if task is not None:
+def show_verdict(choice: FusionChoice, baseline: Run, prepared: LiveFusion, found: FusionComparison) -> None:
+    """Show what the fusion gains at the weights on screen, with the noise of cuts, and its caveats."""
+    noise = at_rest.find_noise(choice, baseline) if choice.labelled else None
+    if noise is not None:
+        found = add_cut_noise(found, noise.before, noise.scores_at(choice.settings().weights()))
+    names = [choice.base.name, *map(fusion_controls.title_of, choice.others)]
+    constant = find_constant_components(prepared.percentiles.de, prepared.percentiles.up, prepared.cells)
+    verdict = FusionVerdict(
+        "the fusion",
+        found.n,
+        int(found.fused.uncovered.sum()),
+        constant=tuple(constant_sentences(constant, names)),
+        baseline=baseline.name,
+        scored=describe_scoring(fusion_controls.protocols_of(choice)) if choice.labelled else "",
+        comparison=found,
+        remarks=tuple(_remarks(choice, prepared, found)),
+    )
+    show_result(verdict, choice.base.name, "fusion")
+    if choice.labelled and (task := fusion_controls.live_knn_task(choice)) is not None:
         space_numbers.show_sentence(task, "Neighbours alone")
 
 
-def show_remarks(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison) -> None:
-    """Show how the numbers were made, and which components change no order."""
-    for sentence in constant_sentences(
-        find_constant_components(prepared.percentiles.de, prepared.percentiles.up, prepared.cells),
-        [choice.base.name, *map(fusion_controls.title_of, choice.others)],
-    ):
-        st.caption(as_text(sentence))
-    uncovered = int(found.fused.uncovered.sum())
-    parts = [f"{choice.base.name}, {found.n:,} rows"]
+def _remarks(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison) -> Iterator[str]:
+    if choice.labelled:
+        yield f"{CHOSEN}; the map above says by how much."
+        yield from _remarks_on_scoring(choice, prepared, found)
     if choice.knn is not None:
-        parts.append(f"Neighbours: {choice.knn.describe()}")
-    if uncovered:
-        parts.append(f"Rows without a component, scored by the others: {uncovered:,}")
-    parts += [RANKED[choice.how.reference], RANK_SCORES]
-    st.caption(as_text(". ".join(parts) + "."))
+        yield f"Neighbours: {choice.knn.describe()}."
+    if uncovered := int(found.fused.uncovered.sum()):
+        yield f"Rows without a component, scored by the others: {uncovered:,}."
+    yield f"{RANKED[choice.how.reference]}. {RANK_SCORES}."
 
 
-def show_headline(choice: FusionChoice, found: FusionComparison) -> None:
-    """Show, on a dataset that is judged by averages over genes, the fusion's average; the other numbers are pooled."""
-    if choice.dataset.headline == "mean" or not choice.labelled:
-        return
-    rows = replace(loaders.scored_rows(choice.base.id), scores=found.fused.scores())
-    headline = score_run(rows.under(fusion_controls.protocols_of(choice))).headline
-    parts = ", ".join(f"{name} {text}" for name, text in headline.texts.items())
-    st.markdown(
-        f"{as_text(choice.dataset.name)} is judged by the {headline.name}: {parts}, over {headline.counted}. The other numbers "
-        "of this page are over all pairs of rows."
-    )
+def _remarks_on_scoring(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison) -> Iterator[str]:
+    if choice.knn is not None and choice.knn.protocol.kind == "loo":
+        yield "Leave-one-out is biased if all genes are about equally similar: base claims on folds."
+    if prepared.cells is not None:
+        yield "The intervals include the variation over ten cuts of the folds; while you drag, that of the last weights is used."
+    if sentence := fusion_controls.live_knn_sentence(choice):
+        yield f"{sentence[0].upper()}{sentence[1:]}."
+    if choice.dataset.headline != "mean":
+        rows = replace(loaders.scored_rows(choice.base.id), scores=found.fused.scores())
+        headline = score_run(rows.under(fusion_controls.protocols_of(choice))).headline
+        parts = ", ".join(f"{name} {text}" for name, text in headline.texts.items())
+        yield (
+            f"{choice.dataset.name} is judged by the {headline.name}: {parts}, over {headline.counted}. The other numbers of this "
+            "page are over all pairs of rows."
+        )
