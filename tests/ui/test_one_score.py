@@ -88,7 +88,7 @@ def test_every_page_shows_it(glance: Visit, fused_demo: Workspace) -> None:
 def test_what_if_shows_the_score_of_the_run_that_it_would_save(glance: Visit, fused_demo: Workspace) -> None:
     found = score_of(fused_demo, FUSED).whole
     app = glance(fused_demo, "fuse", run=LABELLED, **{"with": the_run(fused_demo, KNN).id})
-    assert f"Scored {INSIDE}" in text_of(app)
+    assert f"scored {INSIDE}" in text_of(app)
     for part, estimate in explorer_view.shown(app).parts.items():
         ours, stored = estimate.after.shown, found.parts[part].shown
         assert (ours.estimate, ours.low, ours.high) == pytest.approx((stored.estimate, stored.low, stored.high), abs=1e-12)
