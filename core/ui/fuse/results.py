@@ -82,6 +82,6 @@ def _remarks_on_scoring(choice: FusionChoice, prepared: LiveFusion, found: Fusio
         headline = score_run(rows.under(fusion_controls.protocols_of(choice))).headline
         parts = ", ".join(f"{name} {text}" for name, text in headline.texts.items())
         yield (
-            f"{choice.dataset.name} is judged by the {headline.name}: {parts}, over {headline.counted}. The other numbers of this "
-            "page are over all pairs of rows."
+            f"{choice.dataset.name} is judged by the {headline.name}: {parts}, over {headline.counted}. The other numbers of "
+            "this page are over all pairs of rows."
         )
