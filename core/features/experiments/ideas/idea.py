@@ -14,7 +14,6 @@ from core.features.experiments.ideas.arms import Ranking, Trial, score_arms
 from core.features.experiments.ideas.material import (
     NEEDS,
     Material,
-    find_missing,
     load_material,
 )
 from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms
@@ -80,17 +79,16 @@ def idea(
 
     def compute(workspace: Workspace, chosen: Any) -> ExperimentResult:
         material = load_material(workspace, chosen.dataset)
-        missing = find_missing(needs, material)
-        if missing:
+        if missing := material.missing(needs):
             raise StateError(f"experiment {name}: needs {'; and '.join(missing)}")
         return _result(name, question, material, chosen, judge(material, chosen))
 
     def missing(workspace: Workspace, dataset: str | None) -> list[str]:
         with workspace.store.read() as db:
             if not datasets.list_all(db):
-                return [NEEDS["labels"][1]]
+                return [NEEDS["labels"]]
         material = load_material(workspace, dataset)
-        return [*find_missing(needs, material), *lacking(material)]
+        return [*material.missing(needs), *lacking(material)]
 
     return Kind(name, title, question, settings, compute=compute, missing=missing)
 

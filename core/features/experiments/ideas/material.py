@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from core.actions import packs
@@ -68,6 +69,19 @@ class Material:
         """The external scores of labelled rows."""
         return [run for run in self.runs if run.method == EXTERNAL_SCORE]
 
+    def missing(self, needs: Sequence[str]) -> list[str]:
+        """Return how to get those of the needs that are not here."""
+        here: Mapping[str, object] = {
+            "labels": len(self.index.known),
+            "space": self.space_names,
+            "signs": self.pack_names & {"signs", "signalling"},
+            "edges": self.pack_names & {"edges"},
+            "pathways": self.pack_names & {"pathways"},
+            "run": self.runs,
+            "external": self.external,
+        }
+        return [NEEDS[need] for need in needs if not here[need]]
+
     def symbols(self, codes: NDArray[np.intp]) -> list[str]:
         """Return the symbols of codes."""
         return [self.index.symbols[int(code)] for code in codes]
@@ -104,9 +118,9 @@ class Material:
         """
         first = next((run.id for run in self.runs if run.method not in _NO_MODEL), "")
         if not name and not first:
-            raise StateError(f"run: needs {NEEDS['run'][1]}; got none that a model made")
+            raise StateError(f"run: needs {NEEDS['run']}; got none that a model made")
         run = self.load_run(name or first)
-        return run.take(np.array([label is not None for label in run.labels], dtype=np.bool_))
+        return run.take(pd.notna(run.labels))
 
 
 def load_material(workspace: Workspace, dataset: str | None) -> Material:
@@ -123,41 +137,15 @@ def load_material(workspace: Workspace, dataset: str | None) -> Material:
     return Material(workspace, chosen, here, names, kept)
 
 
-# Need → whether it is here, and how to get it.
-NEEDS: Mapping[str, tuple[Callable[[Material], bool], str]] = MappingProxyType(
+# What an idea may need → how to get it.
+NEEDS: Mapping[str, str] = MappingProxyType(
     {
-        "labels": (
-            lambda m: len(m.index.known) > 0,
-            "labelled rows: import the challenge's train.csv",
-        ),
-        "space": (
-            lambda m: bool(m.space_names),
-            "a gene space: make one with `perturbdesk embed text --name text`",
-        ),
-        "signs": (
-            lambda m: not m.pack_names.isdisjoint({"signs", "signalling"}),
-            "a knowledge pack of regulation or signalling: import collectri_mouse_signed.json, or OmniPath's interactions",
-        ),
-        "edges": (
-            lambda m: "edges" in m.pack_names,
-            "a knowledge pack of a network: import string_edges.json",
-        ),
-        "pathways": (
-            lambda m: "pathways" in m.pack_names,
-            "a knowledge pack of pathways: import gene_reactome.json",
-        ),
-        "run": (
-            lambda m: bool(m.runs),
-            "a run on labelled rows: import a submission on them, or start a run there",
-        ),
-        "external": (
-            lambda m: bool(m.external),
-            "an external score on labelled rows: import a CSV of ids and numbers (`perturbdesk import FILE --de COLUMN`)",
-        ),
+        "labels": "labelled rows: import the challenge's train.csv",
+        "space": "a gene space: make one with `perturbdesk embed text --name text`",
+        "signs": "a knowledge pack of regulation or signalling: import collectri_mouse_signed.json, or OmniPath's interactions",
+        "edges": "a knowledge pack of a network: import string_edges.json",
+        "pathways": "a knowledge pack of pathways: import gene_reactome.json",
+        "run": "a run on labelled rows: import a submission on them, or start a run there",
+        "external": "an external score on labelled rows: import a CSV of ids and numbers (`perturbdesk import FILE --de COLUMN`)",
     }
 )
-
-
-def find_missing(needs: Sequence[str], material: Material) -> list[str]:
-    """Return the missing needs, and how to get them."""
-    return [NEEDS[need][1] for need in needs if not NEEDS[need][0](material)]

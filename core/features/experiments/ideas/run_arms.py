@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
+import pandas as pd
 
 from core.base.experiment import Kind
 from core.errors import InputError, StateError
@@ -89,13 +91,9 @@ def _title(rows: RunRows, option: str) -> str:
 
 def _shared_rows(runs: Sequence[RunRows]) -> list[RunRows]:
     """Return the common labelled rows of the runs, from each run, in the same order."""
-    labels = runs[0].index.labels
-    shared = sorted(set.intersection(*({int(position) for position in each.positions} for each in runs)))
-    kept = [position for position in shared if labels[position] is not None]
-    if not kept:
+    shared = reduce(np.intersect1d, [each.positions for each in runs])
+    kept = shared[pd.notna(runs[0].index.labels[shared])]
+    if not len(kept):
         raise InputError(f"runs: {', '.join(each.run.name for each in runs)} have no labelled row in common")
-    rows = []
-    for each in runs:
-        at = {int(position): i for i, position in enumerate(each.positions)}
-        rows.append(each.take(np.array([at[position] for position in kept], dtype=np.intp)))
-    return rows
+    orders = [np.argsort(each.positions) for each in runs]
+    return [each.take(order[np.isin(each.positions[order], kept)]) for each, order in zip(runs, orders, strict=True)]
