@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.features.experiments.page import ledger
-from core.ui.experiments import ablations_tab, evidence_tab
+from core.ui.experiments import ablations_tab
 from core.ui.shared import shell, widgets
 
 context = shell.open_page(__file__)
@@ -12,7 +12,6 @@ widgets.show_tabs(
     "tab",
     {
         "Ledger": lambda: ledger.show(context),
-        "Evidence": lambda: evidence_tab.show(context),
         "Ablations": lambda: ablations_tab.show(context),
     },
 )

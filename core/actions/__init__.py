@@ -31,9 +31,7 @@ knn_numbers    the numbers of a kNN: the mean of ten cuts, and its null, which i
 streamed_knn   predicts the pairs of a Parquet file by a kNN
 comparison_log  every comparison of two runs that was looked at, counted and corrected for
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
-attribution    which evidence moved a run's answers: plans, starts and resumes the arms
-contamination  asks a run again with gene names coded, swapped, hidden or alone
-studies        what attributions and contamination share: arms with a cost, saved, made here or apart, found, resumed
+made_runs      runs that something needs done: found, made here or waited for
 ask_again      asks about a row of a debate again with another dossier, beside asking the same again
 benchmark_baselines  what simple methods score on a split with labels
 target_ranking  target rankings: trains, evaluates, finds and deletes them

@@ -7,15 +7,15 @@ with nothing changed is the same for every change, so a second change costs half
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from core.actions import jobs, launch, run_control, studies
+from core.actions import jobs, launch, run_control
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.studies import Arm, Progress, StudyPlan, find_done
+from core.actions.made_runs import Progress, find_done, refuse_changed, run_to_end
 from core.actions.workspace import Workspace
 from core.engine.dependencies import Dependencies, build_context
-from core.engine.request import RunRequest
+from core.engine.request import Expectation, RunRequest, expect, expected_calls
 from core.engine.shared_settings import calls_at_once, one_server
 from core.engine.spec import RunSpec
 from core.errors import StateError
@@ -75,12 +75,28 @@ class AgainRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class AgainPlan(StudyPlan):
-    """What will be asked; the arms: with nothing changed, and with the changes if there are any."""
+class AskingRun:
+    """An asking as a run. is_done: whether that run is there and done."""
 
+    request: RunRequest
+    spec: RunSpec
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AgainPlan:
+    """What will be asked. arms: with nothing changed, and with the changes if there are any. cost: of those that are not done."""
+
+    arms: tuple[AskingRun, ...]
+    cost: Expectation
     run: Run
     pair_id: str
     changes: tuple[CardChange, ...]
+
+    @property
+    def left(self) -> int:
+        """How many are not done yet."""
+        return sum(not arm.is_done for arm in self.arms)
 
 
 def plan_again(workspace: Workspace, request: AgainRequest) -> AgainPlan:
@@ -101,12 +117,20 @@ def plan_again(workspace: Workspace, request: AgainRequest) -> AgainPlan:
     _refuse_changed(workspace, run, unchanged.spec, context)
     changes = choose_changes(items, context.pairs[0], request.without, request.texts)
     arms = (unchanged, *((_plan_asking(workspace, run, request, changes, loader),) if changes else ()))
-    return AgainPlan(arms, studies.cost_of(workspace, run, arms), run, request.row, changes)
+    return AgainPlan(arms, _cost_of(workspace, run, arms), run, request.row, changes)
+
+
+def _cost_of(workspace: Workspace, run: Run, arms: Sequence[AskingRun]) -> Expectation:
+    left = [arm.spec for arm in arms if not arm.is_done]
+    calls = sum(expected_calls(method_named(spec.method), spec.options, len(spec.rows)) for spec in left)
+    asked, model = arms[0].request, arms[0].spec.model
+    rate = launch.rate_of(workspace, run.method, model)
+    return expect(calls, asked.concurrency, rate, launch.price_of(workspace, asked.endpoint, model))
 
 
 def _plan_asking(
     workspace: Workspace, run: Run, request: AgainRequest, changes: tuple[CardChange, ...], loader: WorkspaceComponents
-) -> Arm:
+) -> AskingRun:
     options = {
         "run": run.id,
         "ask": "judge" if request.judge_only else "debate",
@@ -126,7 +150,7 @@ def _plan_asking(
     )
     spec = launch.resolve(workspace, asked, components=loader)
     name = _name(run, request, describe_changes(changes), spec.key)
-    return Arm(replace(asked, name=name), spec, find_done(workspace, spec) is not None)
+    return AskingRun(replace(asked, name=name), spec, find_done(workspace, spec) is not None)
 
 
 def _name(run: Run, request: AgainRequest, what: str, key: str) -> str:
@@ -159,13 +183,19 @@ def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Con
         now = [message._asdict() for message in first_verdict_messages(pair, context, stage)]
         if sent and now not in sent and not changed:
             changed = ["the judges' input, such as the words of the prompts or of the dossier,"]
-    studies.refuse_changed(run, changed)
+    refuse_changed(run, changed)
 
 
 def ask_again(workspace: Workspace, plan: AgainPlan, progress: Progress | None = None) -> list[str]:
     """Make the missing runs in this process; return the ids of all. After a kill, it can be started again and continues."""
     workspace.refuse_if_read_only("ask again", plan.run.name)
-    return studies.make_arms(workspace, plan.arms, progress)
+    loader = WorkspaceComponents(workspace, default_dataset(workspace, plan.run.dataset))
+    made = []
+    for i, arm in enumerate(plan.arms):
+        if progress is not None:
+            progress(launch.name_of(arm.request), i, len(plan.arms))
+        made.append(run_to_end(workspace, arm.request, arm.spec, components=loader).id)
+    return made
 
 
 def start_apart(workspace: Workspace, plan: AgainPlan) -> None:

@@ -18,10 +18,8 @@ search      search
 numbers     score, compare, bench
 controls    controls
 baselines   baselines
-again       again, seeds
+again       again
 ask         ask
-attribute   attribute
-contamination  contamination: names coded, swapped, hidden or alone
 audit       audit: debate, leakage
 ablation    ablation: list, run
 cells       cells: describe, labels, predictions

@@ -1,4 +1,4 @@
-"""Commands about asking the same again: again, seeds."""
+"""Command about asking a row again: again."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ import typer
 
 from core.actions import ask_again
 from core.actions.ask_again import MOST_TEXT_BYTES, AgainRequest
-from core.cli import names
 from core.cli.base import Estimate, Json, say_arm, say_progress, show
 from core.cli.names import RunName
 from core.cli.settings import takes
+from core.engine.request import cost_sentence
 from core.errors import InputError
 from core.experiments.asked_again import again_json, again_lines, report_again
-from core.experiments.attribution_words import cost_sentence
-from core.experiments.seed_askings import report_seeds
-from core.experiments.seed_words import askings_json, askings_lines
 from core.fields.record import make
 from core.file_io import read_file
 
@@ -59,22 +56,3 @@ def _texts(files: Mapping[str, str]) -> dict[str, str]:
         except UnicodeDecodeError as error:
             raise InputError(f"{file}: cannot be read ({error}), expected a text file") from error
     return found
-
-
-@app.command()
-def seeds(
-    context: typer.Context,
-    runs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RUN…",
-            help="Runs that differ only in seeds; for a single run, all such runs.",
-            autocompletion=names.complete_run,
-        ),
-    ],
-    as_json: Json = False,
-) -> None:
-    """Say how much a judge's answers vary when asked again, and between rows."""
-    with context.obj.store.read() as db:
-        found = report_seeds(db, runs)
-    show(askings_json(found), as_json, "\n".join(askings_lines(found)))

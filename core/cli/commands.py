@@ -57,9 +57,6 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "baselines": Command("baselines", "Score simple methods on a split."),
         "audit": Group("Audit debates and leakage."),
         "rubric": Group("Rubrics: questions asked of every text of a run."),
-        "seeds": Command("again", "Measure how sure a judge is."),
-        "attribute": Command("attribute", "Measure which evidence moved a run."),
-        "contamination": Command("contamination", "Measure how much a run relies on remembered gene names."),
         "ablation": Group("Ready ablations: one idea changed, added or removed."),
     },
     "Show": {

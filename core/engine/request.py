@@ -32,6 +32,7 @@ from core.methods.base import Method
 from core.types import ASKED, Pair
 
 MAX_IDS_BYTES = 1 << 28
+_MINUTE_S = 60.0
 _SYNTAX = "split=NAME; sample=N,seed=S; ids=FILE"
 
 
@@ -246,6 +247,22 @@ class Expectation:
 def money_text(money: float) -> str:
     """Return expected money in words."""
     return f"about {money:,.2f} at the price of the model server"
+
+
+def cost_sentence(cost: Expectation, runs: int, rows: int) -> str:
+    """Return a sentence on what runs of some rows are expected to take."""
+    if not runs:
+        return "Every run is done: no new calls are needed."
+    parts = [f"{runs:,} run{'s' * (runs != 1)} of {rows:,} row{'s' * (rows != 1)}: about {cost.calls:,} calls"]
+    if cost.prompt_tokens is None or cost.completion_tokens is None or cost.seconds is None:
+        parts.append("tokens and time are unknown before this method's first run with this model")
+    else:
+        parts.append(f"about {cost.prompt_tokens:,.0f} + {cost.completion_tokens:,.0f} tokens")
+        minutes = math.ceil(cost.seconds / _MINUTE_S)
+        parts.append(f"about {minutes:,} minute{'s' * (minutes != 1)}")
+    if cost.money is not None:
+        parts.append(money_text(cost.money))
+    return f"{', '.join(parts)}. Cached answers cost nothing."
 
 
 def expect(calls: int, concurrency: int, rate: Rate | None = None, price: Price | None = None) -> Expectation:

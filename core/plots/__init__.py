@@ -20,7 +20,5 @@ volcano           effects of a perturbation on genes         effect_counts     n
 rubric_rates      rates of an answer by role                 rubric_worth      rows with and without an answer
 knockdown         a target's remaining expression
 asked_again       answers about one row, asked again
-attribution       change of answers without each tool
-contamination     scores with hidden or changed gene names
 gene_map          a query among the genes of a space         cumulative_share  number of neighbours behind a prior
 """

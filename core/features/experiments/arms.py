@@ -8,7 +8,7 @@ from typing import Any
 
 from core.actions import launch
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.studies import find_done, refuse_changed, run_to_end
+from core.actions.made_runs import find_done, refuse_changed, run_to_end
 from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment
 from core.engine.dependencies import load_pairs

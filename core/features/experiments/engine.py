@@ -13,7 +13,7 @@ from typing import Any
 
 from core.actions import jobs, launch
 from core.actions import runs as run_actions
-from core.actions.studies import Progress, server_of
+from core.actions.made_runs import Progress, server_of
 from core.actions.workspace import Workspace
 from core.base.experiment import Experiment, ExperimentKind, Runs
 from core.engine.request import Expectation, expect, expected_calls

@@ -51,7 +51,6 @@ def show(context: PageContext, run: Run) -> None:
     if row is not None:
         _show_actions(context, run, row, is_hidden=is_hidden)
         further.show_again(run, row.pair_id, workspace=context.workspace, hides_label=is_hidden)
-        further.show_judge(run)
 
 
 def _model_name(run: Run) -> str:

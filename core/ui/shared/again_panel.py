@@ -10,6 +10,7 @@ import streamlit as st
 from core.actions import ask_again
 from core.actions.ask_again import AgainRequest
 from core.actions.workspace import Workspace
+from core.engine.request import cost_sentence
 from core.evidence import describe
 from core.evidence.changed_cards import card_name, describe_changes, text_of
 from core.experiments.asked_again import (
@@ -22,7 +23,6 @@ from core.experiments.asked_again import (
     power_sentence,
     who_sentence,
 )
-from core.experiments.attribution_words import cost_sentence
 from core.fields.record import make, option_of
 from core.methods.debate_again import DebateAgain
 from core.plots import asked_again as figure

@@ -7,7 +7,6 @@ import streamlit as st
 from core.actions.workspace import Workspace
 from core.store.runs import Run
 from core.ui.shared.linked import bind
-from core.ui.shared.widgets import as_text
 
 
 def show_again(run: Run, pair_id: str, *, workspace: Workspace, hides_label: bool = False) -> None:
@@ -22,12 +21,3 @@ def show_again(run: Run, pair_id: str, *, workspace: Workspace, hides_label: boo
             from core.ui.shared import again_panel
 
             again_panel.show_again(run, pair_id, workspace=workspace, hides_label=hides_label)
-
-
-def show_judge(run: Run) -> None:
-    """Show how sure the judge of a run is, from repeats under other seeds."""
-    with st.expander(f"How sure is the judge of {as_text(run.name)}?", on_change="rerun", **bind("judge")) as opened:
-        if opened.open:
-            from core.ui.shared import judge_panel
-
-            judge_panel.show_judge(run)

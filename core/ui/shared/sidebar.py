@@ -44,7 +44,7 @@ _LONGEST = 22  # characters of a name that its choice shows in full
 # Address of a page under MORE → whether this workspace has content for it.
 _HOLDS: Mapping[str, Callable[[], object]] = {
     "targets": lambda: target_ranking.list_all(read_workspace()),
-    "experiments": lambda: loaders.ledger_entries() or loaders.saved_attributions(),
+    "experiments": lambda: loaders.ledger_entries() or loaders.all_presets("experiments"),
 }
 
 

@@ -5,21 +5,12 @@ records   datasets, runs, imports, changes, presets
 labels    samples of texts that people read, and what they answered
 rows      the rows of one run: filters, lists, and all that the page Rows shows of one row
 scores    scores, controls and protocols of runs
-attributions  which evidence moved runs, as it was asked here
+asked_again  rows that were asked again
 leakage   what splits share, and which rows, texts, spaces and runs give labels away
 spaces    gene spaces, knowledge packs and what is computed from them
 """
 
-from core.ui.shared.loaders.attributions import (
-    again_report,
-    askings_of_row,
-    attribution_report,
-    contamination_reports,
-    count_done_arms,
-    saved_attributions,
-    seed_report,
-    unfinished_contaminations,
-)
+from core.ui.shared.loaders.asked_again import again_report, askings_of_row
 from core.ui.shared.loaders.cache import label_version, refresh, run_version, versions_of
 from core.ui.shared.loaders.labels import labels, samples, texts_by_place
 from core.ui.shared.loaders.leakage import leakage_audit, probe_power
@@ -106,12 +97,9 @@ __all__ = [
     "all_spaces",
     "all_walks",
     "askings_of_row",
-    "attribution_report",
     "calls_tools",
     "comparison",
-    "contamination_reports",
     "cosine_cache",
-    "count_done_arms",
     "count_score",
     "dataset_counts",
     "dataset_notes",
@@ -154,12 +142,10 @@ __all__ = [
     "run_version",
     "runs_with_row",
     "samples",
-    "saved_attributions",
     "says_all_or_nothing",
     "score_result",
     "scored_rows",
     "search_texts",
-    "seed_report",
     "settle_runs",
     "shared_row_counts",
     "space_controls",
@@ -173,7 +159,6 @@ __all__ = [
     "text_counts",
     "texts_by_place",
     "tokens_by_run",
-    "unfinished_contaminations",
     "versions_of",
     "walk_stops",
 ]
