@@ -24,9 +24,7 @@ from typing import Any
 import pytest
 
 from core.actions import (
-    attribution,
     cells,
-    contamination,
     finetunes,
     job_control,
     jobs,
@@ -34,29 +32,27 @@ from core.actions import (
     readings,
     target_ranking,
 )
-from core.actions.attribution import AttributionRequest
-from core.actions.contamination import ContaminationRequest
 from core.actions.finetunes import FinetuneRequest
 from core.actions.job_kinds.base import Job, kinds
 from core.actions.label_request import LabelRequest
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.rubric import Rubric
+from core.base.result import to_json
 from core.cells.screen import LabelSettings
 from core.config import Settings
 from core.engine.request import RunRequest
 from core.errors import DeskError, StoreBusy
-from core.experiments.attribution import report_attribution
-from core.experiments.attribution_words import attribution_json
-from core.experiments.contamination import read_saved, report_contamination
-from core.experiments.contamination_words import contamination_json
 from core.features.arguments.clash import CLASH
 from core.features.arguments.schema_reading import reading_of_run
+from core.features.experiments import engine
+from core.features.experiments.kinds.names import NamesSettings
+from core.features.experiments.kinds.tools import ToolsSettings
 from core.finetune import job_folder as finetune_process
 from core.jobs import start as job_start
 from core.jobs.folder import JobFolder
 from core.jobs.state import STALE_AFTER_S, last_heartbeat
-from core.store import datasets, notes, pairs, rubrics, runs
+from core.store import datasets, pairs, rubrics, runs
 from core.store.connection import Store
 from core.target_ranking.request import TrainingRequest
 from soak.conftest import Record
@@ -75,7 +71,7 @@ RUBRIC = Rubric("names-a-mechanism", "Does the brief name a mechanism?")
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of background work, by its name in `core.actions.job_kinds`. result: equal tables are equal work. called: the name
+    """One kind of background work, by its name. result: equal tables are equal work. called: the name
     of what was started, where there are others of its kind."""
 
     name: str
@@ -102,34 +98,18 @@ class Kind:
         job_control.resume(workspace, self.job(workspace))
 
 
-def _attribution_plan(workspace: Workspace, url: str) -> attribution.AttributionPlan:
-    return attribution.plan_attribution(workspace, AttributionRequest("argued", "", (), 2, url))
+def _tools(workspace: Workspace, url: str) -> None:
+    settings = ToolsSettings(run="argued", repeats=2, endpoint=url)
+    engine.start_apart(workspace, engine.plan(workspace, "tools", settings))
 
 
-def _attribution(workspace: Workspace, url: str) -> None:
-    attribution.start_apart(workspace, _attribution_plan(workspace, url))
+def _names(workspace: Workspace, url: str) -> None:
+    settings = NamesSettings(run="argued", arms=("coded", "alone"), endpoint=url, concurrency=2)
+    engine.start_apart(workspace, engine.plan(workspace, "names", settings))
 
 
-def _attribution_key(workspace: Workspace) -> str:
-    [folder] = (workspace.settings.data / "jobs" / attribution.PAGE).iterdir()
-    return folder.name
-
-
-def _attribution_result(workspace: Workspace) -> Any:
-    saved = attribution.STUDY.find_saved(workspace, _attribution_key(workspace))
-    with workspace.store.read() as db:
-        return attribution_json(report_attribution(db, saved.spec, saved.runs))
-
-
-def _contamination(workspace: Workspace, url: str) -> None:
-    request = ContaminationRequest("argued", arms=("coded", "alone"), endpoint=url, concurrency=2)
-    contamination.start_apart(workspace, contamination.plan_contamination(workspace, request))
-
-
-def _contamination_result(workspace: Workspace) -> Any:
-    with workspace.store.read() as db:
-        [saved] = map(read_saved, notes.presets_of_page(db, contamination.PAGE).values())
-        return contamination_json(report_contamination(db, saved))
+def _experiment_result(workspace: Workspace) -> Any:
+    return [to_json(engine.result_of(workspace, saved)) for saved in engine.list_saved(workspace)]
 
 
 def _screen(workspace: Workspace) -> Path:
@@ -208,8 +188,8 @@ KINDS = [
     Kind("run", _run, lambda w: _rows_of(w, "asked alone"), "asked alone"),
     Kind("reading", _reading, _reading_result, "read"),
     Kind("reading", _clash, _clash_result, "clashes"),
-    Kind("attribution", _attribution, _attribution_result),
-    Kind("contamination", _contamination, _contamination_result),
+    Kind("experiment", _tools, _experiment_result, "evidence of argued"),
+    Kind("experiment", _names, _experiment_result, "names of argued"),
     Kind("cells", _labels, _labels_result),
     Kind("targets", _targets, _targets_result),
     Kind("finetune", _finetune, _finetune_result),

@@ -12,13 +12,10 @@ from typing import Annotated, Any, Literal
 import pytest
 from annotated_types import Ge
 
-from core.actions.attribution import SavedAttribution
-from core.actions.attribution import read_saved as read_saved_attribution
 from core.audit.rubric import Example, Rubric
 from core.config import REPOSITORY
 from core.engine.spec import ExecutionSettings, LabelViewSpec, RunSpec
 from core.errors import InputError
-from core.experiments.attribution_arms import ArmKey, AttributionSpec
 from core.finetune.spec import FinetuneSpec
 from core.importing.import_target import Imported
 from core.records import from_json, to_json
@@ -28,7 +25,6 @@ from core.target_ranking.splits import Split
 from core.types import Rejected
 
 SPLIT = Split(("A",), ("C",), ("A+B",), "file", ("B",), None, "s.json")
-ATTRIBUTION = AttributionSpec("r1", "run", "d1", ("a_b", "c_d"), ("gene_class",), 2)
 OPTIONS = {"rounds": 1, "w": 0.5, "context": "kit"}
 VIEW = LabelViewSpec("folds", 4, 9)
 RECORDS: Mapping[str, Any] = {
@@ -44,8 +40,6 @@ RECORDS: Mapping[str, Any] = {
     ),
     "split": SPLIT,
     "cells for a ranking": CellSource(file="a.h5ad", perturbation="p", batch="b", seed=1),
-    "attribution": ATTRIBUTION,
-    "saved attribution": SavedAttribution(ATTRIBUTION, {ArmKey("", 0): "x", ArmKey("gene_class", 1): "y"}),
     "import": Imported("a.csv", "pairs", "bmdm", 2, (Rejected("a.csv", 3, "bad label", "got x"),)),
 }
 STORED: Mapping[str, str] = {  # to the byte: identities and journals rest on it
@@ -90,13 +84,6 @@ STORED: Mapping[str, str] = {  # to the byte: identities and journals rest on it
         '"where": {}, "across": [], "file": "a.h5ad", "batch": "b", "seed": 1, '
         '"least_cells": 10, "most_cells": 200}'
     ),
-    "attribution": (
-        '{"run": "r1", "name": "run", "dataset": "d1", "rows": ["a_b", "c_d"], "tools": ["gene_class"], "repeats": 2}'
-    ),
-    "saved attribution": (
-        '{"spec": {"run": "r1", "name": "run", "dataset": "d1", "rows": ["a_b", "c_d"], "tools": ["gene_class"], '
-        '"repeats": 2}, "runs": [["", 0, "x"], ["gene_class", 1, "y"]]}'
-    ),
     "import": (
         '{"path": "a.csv", "kind": "pairs", "name": "bmdm", "rows": 2, "rejected": [{"file": "a.csv", "line": 3, '
         '"reason": "bad label", "detail": "got x"}], "new": true, "message": "", "organism": null}'
@@ -111,8 +98,7 @@ def plain(record: Any) -> dict[str, Any]:
 
 def read(kind: Any, values: Any) -> Any:
     """What is made of what was written."""
-    own = {SavedAttribution: read_saved_attribution}.get(kind)
-    return own(values) if own else kind.from_json(values) if hasattr(kind, "from_json") else from_json(kind, values, "record")
+    return kind.from_json(values) if hasattr(kind, "from_json") else from_json(kind, values, "record")
 
 
 @pytest.mark.parametrize("name", RECORDS)
@@ -123,8 +109,8 @@ def test_the_bytes_of_stored_records_stay_what_they_were(name: str) -> None:
 
 
 def test_identities_stay_what_they_were() -> None:
-    keys = [RECORDS[name].key for name in ("run", "run without sources", "fine-tune", "attribution")]
-    assert keys == ["1ffa92e1b7", "0a629c2809", "a60c5c3523", "a37e5ff178"]
+    keys = [RECORDS[name].key for name in ("run", "run without sources", "fine-tune")]
+    assert keys == ["1ffa92e1b7", "0a629c2809", "a60c5c3523"]
     assert RECORDS["rubric"].sha256.startswith("073ce88a6ee6a94ea296479c")
 
 

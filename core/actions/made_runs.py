@@ -1,4 +1,4 @@
-"""Runs that something needs done: found if they are, made here until they are, or waited for; an experiment's arms, a row asked again."""
+"""Runs that an experiment or a row asked again needs: found if they are done, made here until they are, or waited for."""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ def again_lines(found: AskedAgain) -> list[str]:
 
 LIMITS = (
     "This concerns one row and one change. If many cards are tested one by one, some are outside by chance. The page "
-    "Experiments tests the tools over many rows, in its tab Evidence."
+    "An experiment of the kind tools tests them over many rows."
 )
 
 

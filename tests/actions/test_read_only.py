@@ -21,17 +21,15 @@ import numpy as np
 import psutil
 import pytest
 
-from core.actions import bundles, component_loader, contamination, finetunes, imports
+from core.actions import bundles, component_loader, finetunes, imports
 from core.actions.ask import Question
 from core.actions.ask_again import AgainPlan, AgainRequest
-from core.actions.attribution import AttributionPlan, AttributionRequest, SavedAttribution
 from core.actions.benchmark_baselines import BaselineRequest
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.job_kinds.base import Job
 from core.actions.label_request import LabelRequest
 from core.actions.readings import ReadingPlan
-from core.actions.studies import Arm, Asking
 from core.actions.submissions import PackageOptions
 from core.actions.workspace import Person, Workspace, open_workspace
 from core.audit.rubric import Rubric
@@ -42,8 +40,6 @@ from core.embeddings import make_space
 from core.engine.request import Expectation, RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.errors import DeskError, ReadOnly
-from core.experiments.attribution_arms import AttributionSpec
-from core.experiments.contamination import ContaminationSpec, SavedContamination
 from core.importing.files import FoundFile, recognise_upload
 from core.importing.import_target import ImportOptions
 from core.jobs.folder import JobFolder
@@ -67,8 +63,6 @@ from tests.target_ranking import cases as targets
 from tests.ui.change_watch import API_KEY, ModelServer, counting
 
 RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "Ada")
-ATTRIBUTED = AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1)
-CONTAMINATED = ContaminationSpec("r", "r", "d", ("Pa_Ga",), ("coded",))
 JOB = JobFolder(Path("nowhere"))
 FOLDS = EvaluationProtocol("folds", 2)
 PROMPTS = PromptFile("p.csv", b"id,prompt\na,b\n")
@@ -77,7 +71,6 @@ ACTIONS = REPOSITORY / "core" / "actions"
 KINDS: Mapping[str, tuple[str, str]] = {
     "ask": ("ask resume watch", "answer_of list_ad_hoc_runs pair_of question_again"),
     "ask_again": ("ask_again start_apart", "plan_again"),
-    "attribution": ("resume run_attribution save_attribution start_apart", "plan_attribution"),
     "backups": ("restore", "back_up"),
     "benchmark_baselines": ("", "compute_baselines"),
     "bundles": ("build_bundle import_bundle settle_run write_bundle_file", ""),
@@ -86,7 +79,6 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "changed_settings": ("check_change", ""),
     "comparison_log": ("write_looked", "look_at looked_by_dataset read_looked"),
     "component_loader": ("", "default_dataset hash_contents load_index load_spaces"),
-    "contamination": ("resume run_contamination start_apart", "plan_contamination"),
     "demo": ("make_demo", ""),
     "derived_runs": ("", "neighbours_of"),
     "expectations": ("expect", "expectation_of has_label tally"),
@@ -105,6 +97,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "labels": ("draw_sample give_labels take_back", ""),
     "launch": ("health start", "describe_not_asked estimate execution_settings price_of rate_of resolve settings_to_resume"),
     "lineage": ("", "prompts_of"),
+    "made_runs": ("run_to_end", "find_done server_of"),
     "model_servers": (
         "check_each refuse_unfit",
         "call_settings endpoint_of find_entries price_at prices_of_runs refuse_unlisted",
@@ -129,7 +122,6 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "site": ("build_site write_site zip_site", ""),
     "spaces": ("delete embed", "coverage_of load match_dataset refuse_uncovering specify"),
     "streamed_knn": ("", "predict_file"),
-    "studies": ("make_arms run_to_end", "answered_rows cost_of find_done plan_arms server_of"),
     "submissions": ("package", "check_file check_run expected_ids"),
     "target_ranking": ("create delete evaluate_saved resume start_apart train work_on", "find list_all"),
     "undo": ("undo", ""),
@@ -184,7 +176,6 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
     """What an action is given for a parameter, by its name and its type as they are written, or by its name alone."""
     workspace, run = stage.workspace, stage.run
     spec, dataset = workspace.run_folder(run.id).spec(), default_dataset(workspace, None)
-    arm = Arm(RunRequest("evidence_rules", name="r"), spec, is_done=False)
     upload = ("t.csv", b"pert,gene,log2_fc\nA,B,-1\n")
     return {
         "Workspace": workspace,
@@ -195,8 +186,6 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "RunFolder": workspace.run_folder(run.id),
         "Dataset": dataset,
         "RowIndex": component_loader.load_index(workspace, dataset),
-        "Sequence[Arm]": [arm],
-        "Iterable[Asking]": [Asking("n", {}, 0)],
         "Iterable[str]": [run.id],
         "str | tuple[str, ...]": "sample=1",
         "pair_ids": spec.rows[:1],
@@ -208,18 +197,10 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "Method": method_named("debate"),
         "Status": None,
         "JobFolder": JOB,
-        "Job": Job("attribution", "b", "b", JOB, "crashed", can_resume=True),
+        "Job": Job("experiment", "b", "b", JOB, "crashed", can_resume=True),
         "Reporter": Reporter(JobFolder(stage.files / "none")),
         "AgainRequest": AgainRequest("r", spec.rows[0]),
         "AgainPlan": AgainPlan((), Expectation(0), SimpleNamespace(name="r"), "a", ()),  # type: ignore[arg-type]
-        "AttributionRequest": AttributionRequest("r"),
-        "AttributionPlan": AttributionPlan((), Expectation(0), AttributionRequest("r"), ATTRIBUTED),
-        "SavedAttribution": SavedAttribution(ATTRIBUTED, {}),
-        "ContaminationRequest": contamination.ContaminationRequest("r"),
-        "ContaminationPlan": contamination.ContaminationPlan(
-            (), Expectation(0), contamination.ContaminationRequest("r"), CONTAMINATED
-        ),
-        "SavedContamination": SavedContamination(CONTAMINATED, {}),
         "BaselineRequest": BaselineRequest(dataset.id, "train"),
         "BundleFile": stage.bundle,
         "ImportOptions": ImportOptions(),
@@ -278,7 +259,7 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "dataset": dataset.id,
         "server_address": "127.0.0.1",
         "name: str | None": None,
-        "kind": "attribution",
+        "kind": "experiment",
         "pair_id": spec.rows[0],
         "text": str(stage.files),
         "servers": workspace.settings.endpoint,

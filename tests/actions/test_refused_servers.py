@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import ask, ask_again, attribution, launch, model_servers, readings, run_control, spaces
+from core.actions import ask, ask_again, launch, model_servers, readings, run_control, spaces
 from core.actions.ask import Question
 from core.actions.ask_again import AgainRequest
-from core.actions.attribution import AttributionRequest
 from core.actions.imports import import_upload
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace, open_workspace
@@ -21,6 +20,8 @@ from core.audit.rubric import Rubric
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
 from core.errors import AddressRefused, DeskError
+from core.features.experiments import engine
+from core.features.experiments.kinds.tools import ToolsSettings
 from core.jobs.folder import log_tail
 from core.store import runs
 from tests import commands, worlds
@@ -162,7 +163,7 @@ def test_a_file_that_changed_before_the_worker_brings_in_no_stranger(tmp_path: P
 
 
 @pytest.mark.soak
-def test_asked_again_and_attributed_runs_ask_no_stranger(small_workspace: Workspace, stranger: Listener) -> None:
+def test_runs_asked_again_ask_no_stranger(small_workspace: Workspace, stranger: Listener) -> None:
     own = with_key(small_workspace, endpoints=(stranger.url,))
     request = RunRequest("debate", "bmdm", {"rounds": 0}, "split=train", "argued", "scripted", endpoint=stranger.url)
     run = launch.start(own, request)
@@ -174,9 +175,9 @@ def test_asked_again_and_attributed_runs_ask_no_stranger(small_workspace: Worksp
     plan = ask_again.plan_again(shared, AgainRequest(run.id, row, endpoint=stranger.url, judge_only=True, repeats=5))
     with pytest.raises(AddressRefused):
         ask_again.ask_again(shared, plan)
-    arms = attribution.plan_attribution(shared, AttributionRequest(run.id, repeats=2, endpoint=stranger.url))
+    tools = engine.plan(shared, "tools", ToolsSettings(run=run.id, repeats=2, endpoint=stranger.url))
     with pytest.raises(AddressRefused):
-        attribution.run_attribution(shared, arms)
+        engine.run(shared, tools)
     assert stranger.keys == []
 
 

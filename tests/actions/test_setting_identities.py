@@ -16,10 +16,8 @@ import pytest
 from core.actions import (
     ask,
     ask_again,
-    attribution,
     cell_predictions,
     cells,
-    contamination,
     derived_runs,
     finetunes,
     labels,
@@ -30,11 +28,9 @@ from core.actions import (
 )
 from core.actions.ask import Question
 from core.actions.ask_again import AgainRequest
-from core.actions.attribution import AttributionRequest
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.changed_settings import ChangedSettings
 from core.actions.component_loader import default_dataset
-from core.actions.contamination import ContaminationRequest
 from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.finetunes import FinetuneRequest
 from core.actions.imports import ImportOptions, import_upload
@@ -126,16 +122,6 @@ def _identify_rule(world: World, rule: DecisionRule) -> Any:
     return ledger.register(world.workspace, ledger.claim("r", "h", "p", BASE), rule).id
 
 
-def _identify_attribution(world: World, request: AttributionRequest) -> Any:
-    plan = attribution.plan_attribution(world.workspace, request)
-    return plan.spec.key, [arm.spec.key for arm in plan.arms]
-
-
-def _identify_contamination(world: World, request: ContaminationRequest) -> Any:
-    plan = contamination.plan_contamination(world.workspace, request)
-    return plan.spec.key, [arm.spec.key for arm in plan.arms]
-
-
 def _identify_again(world: World, request: AgainRequest) -> Any:
     return [arm.spec.key for arm in ask_again.plan_again(world.workspace, request).arms]
 
@@ -219,10 +205,6 @@ def _of_model(world: World) -> dict[str, Any]:
     return {"endpoint": world.servers[0], "model": "scripted"}
 
 
-def _of_run(_: World) -> dict[str, Any]:
-    return {"run": "argued"}
-
-
 def _pack(kind: str) -> Callable[[World], dict[str, Change]]:
     return lambda _: {"pack": Change(f"first {kind}")}
 
@@ -245,22 +227,6 @@ MADE: Mapping[type, Made] = {
         lambda _: {"pert": "P0", "gene": "G0"},
     ),
     DecisionRule: Made(_identify_rule, lambda _: {"smallest_effect": 0.01}, lambda _: {"smallest_effect": Change(0.02)}),
-    AttributionRequest: Made(
-        _identify_attribution,
-        lambda world: {"endpoint": world.servers[0], "rows": "sample=3", "repeats": 1},
-        lambda world: {**_calls_of(world), "rows": Change("sample=4"), "tools": Change((TOOLS[0],)), "repeats": Change(2)},
-        _of_run,
-    ),
-    ContaminationRequest: Made(
-        _identify_contamination,
-        lambda world: {"endpoint": world.servers[0], "rows": "sample=3"},
-        lambda world: {
-            **_calls_of(world),
-            "rows": Change("sample=4"),
-            "arms": Change(("coded",)),
-        },
-        _of_run,
-    ),
     AgainRequest: Made(
         _identify_again,
         lambda world: {"endpoint": world.servers[0]},

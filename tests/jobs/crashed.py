@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from core.actions import attribution, contamination, launch, run_control, target_ranking
+from core.actions import launch, run_control, target_ranking
 from core.actions import runs as run_actions
-from core.actions.attribution import SavedAttribution
 from core.actions.cells import job_of as labels_job
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
-from core.experiments import contamination as names
-from core.experiments.attribution_arms import AttributionSpec
+from core.features.experiments import engine
+from core.features.experiments.engine import SavedExperiment
 from core.jobs.folder import JobFolder, write_json
 from core.jobs.process import identify_process
 from core.methods.judge_rubric import reading_options
@@ -78,22 +77,13 @@ def _reading(workspace: Workspace) -> JobFolder:
     return _start(workspace, RunRequest("judge_rubric", debate.dataset, options, model="m"), "read")
 
 
-def _attribution(workspace: Workspace) -> JobFolder:
+def _experiment(workspace: Workspace) -> JobFolder:
     with workspace.store.read() as db:
         debate = runs.find(db, "debate")
-    spec = AttributionSpec(debate.id, debate.name, debate.dataset, ("Pa_Ga",), ("gene_class",), 1)
-    saved = SavedAttribution(spec, {arm: f"none{i}" for i, arm in enumerate(spec.arms)})
-    run_actions.save_preset(workspace, attribution.PAGE, spec.key, saved.as_json())
-    return leave_dead(attribution.STUDY.job_of(workspace, spec.key))
-
-
-def _contamination(workspace: Workspace) -> JobFolder:
-    with workspace.store.read() as db:
-        debate = runs.find(db, "debate")
-    spec = names.ContaminationSpec(debate.id, debate.name, debate.dataset, ("Pa_Ga",), ("coded",))
-    saved = names.SavedContamination(spec, {"": "none0", "coded": "none1"})
-    run_actions.save_preset(workspace, names.PAGE, spec.key, saved.as_json())
-    return leave_dead(contamination.STUDY.job_of(workspace, spec.key))
+    runs_of = {"as it is": ((0, 0, "none0"),), "every name coded": ((0, 0, "none1"),)}
+    saved = SavedExperiment("names", "names of debate", "e0", {"run": debate.id}, debate.dataset, ("Pa_Ga",), runs_of)
+    run_actions.save_preset(workspace, engine.PAGE, saved.key, asdict(saved))
+    return leave_dead(engine.job_of(workspace, saved))
 
 
 def _cells(workspace: Workspace) -> JobFolder:
@@ -115,8 +105,7 @@ def _finetune(workspace: Workspace) -> JobFolder:
 MAKERS: Mapping[str, Callable[[Workspace], JobFolder]] = {
     "run": _run,
     "reading": _reading,
-    "attribution": _attribution,
-    "contamination": _contamination,
+    "experiment": _experiment,
     "cells": _cells,
     "targets": _targets,
     "finetune": _finetune,

@@ -15,7 +15,7 @@ from typing import get_args
 import pytest
 from filelock import FileLock
 
-from core.actions import attribution, contamination, finetunes, job_control, jobs, run_control, target_ranking
+from core.actions import finetunes, job_control, jobs, run_control, target_ranking
 from core.actions import runs as run_actions
 from core.actions.job_kinds import base
 from core.actions.job_kinds.base import WORDS, Job, kinds
@@ -23,6 +23,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
 from core.engine.run_state import State as RunState
 from core.errors import InputError, NotFound, ReadOnly, StateError
+from core.features.experiments import engine
 from core.jobs.folder import JobFolder
 from core.jobs.state import NO_REASON, beat, record_ending
 from core.jobs.state import State as JobState
@@ -51,15 +52,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     for module, name in (
         (jobs, "resume"),
-        (attribution, "start_apart"),
-        (contamination, "start_apart"),
+        (engine, "resume"),
         (finetunes, "resume"),
         (target_ranking, "resume"),
         (run_control, "resume"),
     ):
         monkeypatch.setattr(module, name, lambda *_, of=module.__name__: found.append(of))
-    for module in (attribution, contamination):  # whose run was imported, and cannot be asked again
-        monkeypatch.setattr(module, f"plan_{module.PAGE}", lambda *_: None)
     return found
 
 
@@ -259,7 +257,7 @@ def test_a_done_one_is_left_alone_and_a_damaged_one_is_listed(small_workspace: W
 @pytest.mark.soak
 def test_the_commands_show_every_kind(crashed: Workspace, started: list[str]) -> None:
     place = crashed.settings.workspace
-    name = f"attribution/{of_kind(crashed, 'attribution').key}"
+    name = f"experiment/{of_kind(crashed, 'experiment').key}"
     listed = commands.core_json(place, "jobs", "list")["jobs"]
     assert {job["kind"]: job["state"] for job in listed} == dict.fromkeys(kinds(), "crashed")
     for job in listed:
@@ -269,11 +267,11 @@ def test_the_commands_show_every_kind(crashed: Workspace, started: list[str]) ->
     assert (done.status, "is crashed, expected a running job" in done.err) == (1, True)
     for verb in ("pause", "cancel", "retry"):
         refused = commands.core(place, "jobs", verb, name)
-        assert (refused.status, "cannot be done to a attribution; expected log, stop, resume" in refused.err) == (1, True)
+        assert (refused.status, "cannot be done to a experiment; expected log, stop, resume" in refused.err) == (1, True)
     moved = commands.core(place, "jobs", "resume", name, "--token-budget", "9")
     assert (moved.status, "--token-budget" in moved.err) == (2, True)
-    assert commands.core_json(place, "jobs", "resume", name)["id"] == of_kind(crashed, "attribution").key
-    assert started == ["core.actions.attribution"]
+    assert commands.core_json(place, "jobs", "resume", name)["id"] == of_kind(crashed, "experiment").key
+    assert started == ["core.features.experiments.engine"]
 
 
 def test_names_are_found_with_and_without_their_kind(crashed: Workspace) -> None:
@@ -305,15 +303,15 @@ def test_one_that_was_asked_to_end_says_so_and_is_asked_once(small_workspace: Wo
         job_control.stop(small_workspace, job)
 
 
-def test_a_study_that_cannot_be_read_hides_no_other(crashed: Workspace, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_experiment_that_cannot_be_read_hides_no_other(crashed: Workspace, caplog: pytest.LogCaptureFixture) -> None:
     before = {job.title for job in job_control.list_jobs(crashed)}
-    for values in ({"x": 1}, {"spec": "[", "name": "broken"}, {"spec": 3, "name": []}):
-        run_actions.save_preset(crashed, "attribution", "broken", values)
+    for values in ({"x": 1}, {"runs": "[", "name": "broken"}, {"runs": 3, "name": []}):
+        run_actions.save_preset(crashed, engine.PAGE, "broken", values)
         try:
             assert {job.title for job in job_control.list_jobs(crashed)} == before
-            assert "attribution 'broken': cannot be read" in caplog.text
+            assert "experiment 'broken': cannot be read" in caplog.text
         finally:
-            run_actions.delete_preset(crashed, "attribution", "broken")
+            run_actions.delete_preset(crashed, engine.PAGE, "broken")
         caplog.clear()
 
 

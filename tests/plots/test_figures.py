@@ -15,9 +15,7 @@ from core.errors import InputError
 # The arguments after the table, which is TABLE of the figure's own test file.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "asked_again": (),
-    "attribution": ((0.05, 0.04, 0.06),),
     "baseline_scores": (),
-    "contamination": (),
     "control_scores": ("AUROC",),
     "cumulative_share": ("prior", "gene"),
     "curves": ("k", "recall"),

@@ -45,9 +45,9 @@ def test_the_first_visit_says_that_it_crashed_and_why(
     assert [each.key for each in resumed] == [job.key]
 
 
-# Without the studies: those of `crashed` are of an imported run, which is never asked.
+# Without the experiment: that of `crashed` are of an imported run, which is never asked.
 @pytest.mark.soak
-@pytest.mark.parametrize("kind", sorted({*MAKERS} - {"attribution", "contamination"}))
+@pytest.mark.parametrize("kind", sorted({*MAKERS} - {"experiment"}))
 def test_a_second_click_on_resume_starts_nothing_and_says_why(
     visit: Visit, small_workspace: Workspace, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,6 @@ from tests.further_settings import NAME
 WALKS = {
     "tests/ui/test_settings.py": "",
     "tests/actions/test_setting_identities.py": NAME,
-    "tests/ui/experiments/test_evidence_tab.py": "just_started_is_shown or other_gene_names",
     "tests/ui/shared/test_again_panels.py": "said_beside_the_noise",
     "tests/ui/targets/test_targets.py": "another_mask",
     "tests/ui/arguments/test_rubrics_tab.py": "judges_own",

@@ -18,10 +18,8 @@ from typer.main import get_command
 from core.actions import target_ranking
 from core.actions.ask import Question
 from core.actions.ask_again import AgainRequest
-from core.actions.attribution import AttributionRequest
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.changed_settings import ChangedSettings
-from core.actions.contamination import ContaminationRequest
 from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.finetunes import FinetuneRequest
 from core.actions.label_request import LabelRequest
@@ -70,8 +68,6 @@ RECORDS = {taken.record: name for name, taken in reversed(TAKEN.items())}
 # Fields of records that are no settings, and values that go together with the rest.
 OTHERS: Mapping[type, Mapping[str, Any]] = {
     RunRequest: {"method": "m"},
-    AttributionRequest: {"run": "r"},
-    ContaminationRequest: {"run": "r"},
     AgainRequest: {"run": "r", "row": "a"},
     Question: {"pert": "p", "gene": "g"},
 }
@@ -139,8 +135,6 @@ FORMS: Mapping[type, Sequence[Form]] = {
 }
 # Whose pages another test opens, with the workspace that they need, and calls `check_form` there.
 ELSEWHERE = {
-    AttributionRequest: "experiments/test_evidence_tab.py",
-    ContaminationRequest: "experiments/test_evidence_tab.py",
     AgainRequest: "shared/test_again_panels.py",
     EvaluationRequest: "targets/test_targets.py",
     ChangedSettings: "run/test_run_list.py",

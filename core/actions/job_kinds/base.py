@@ -18,6 +18,7 @@ from core.actions import job_kinds as room
 from core.actions import jobs
 from core.actions.workspace import Workspace
 from core.errors import StateError
+from core.features import hooks
 from core.jobs.folder import JobFolder, last_line, log_tail
 from core.jobs.state import describe_silence, last_heartbeat, status_of
 from core.jobs.state import stop as stop_process
@@ -158,9 +159,9 @@ class JobKind:
 
 @cache
 def kinds() -> Mapping[str, JobKind]:
-    """Return the kinds by name, sorted: a new file with a `KIND` is in without being listed anywhere."""
+    """Return the kinds by name, sorted: a new file with a `KIND` is in without being listed anywhere, and what features bring."""
     modules = (importlib.import_module(f"{room.__name__}.{found.name}") for found in pkgutil.iter_modules(room.__path__))
-    found = [module.KIND for module in modules if hasattr(module, "KIND")]
+    found = [*(module.KIND for module in modules if hasattr(module, "KIND")), *hooks("jobs")]
     return MappingProxyType({kind.name: kind for kind in sorted(found, key=lambda kind: kind.name)})
 
 

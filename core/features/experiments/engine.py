@@ -35,7 +35,6 @@ from core.texts import list_known
 
 PAGE = "experiments"  # of the presets that experiments are saved as
 JOB = "experiment"  # the kind of their jobs
-_LONGEST_NAME = 100  # of an experiment in the names of its runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +62,6 @@ class SavedExperiment:
     def ids(self) -> list[str]:
         """The ids of its runs, "" where one is not known yet."""
         return [run for of_arm in self.runs.values() for *_, run in of_arm]
-
-    @property
-    def job_name(self) -> str:
-        """The name of the job that makes its runs."""
-        return f"{self.name[:_LONGEST_NAME]} ({self.key})"
 
     def is_done(self, states: Mapping[str, str]) -> bool:
         """Return whether every run is done. states: run id → status."""
@@ -131,10 +125,9 @@ def run(workspace: Workspace, planned: ExperimentPlan, progress: Progress | None
 
 def start_apart(workspace: Workspace, planned: ExperimentPlan) -> None:
     """Make the missing runs in a process that outlives this one; one that is running is left alone."""
-    from core.actions import job_control  # which knows the kinds of jobs, of features too
-
     _begin(workspace, planned)
-    job_control.start(workspace, JOB, planned.saved.job_name, {"key": planned.saved.key})
+    saved, folder = planned.saved, job_of(workspace, planned.saved)
+    jobs.start(workspace, folder, JOB, ("jobs", "work", JOB, folder.key), name=saved.name, wanted={"key": saved.key})
 
 
 def resume(workspace: Workspace, saved: SavedExperiment) -> None:
@@ -204,9 +197,7 @@ def experiment_of(workspace: Workspace, saved: SavedExperiment) -> Experiment:
 
 def job_of(workspace: Workspace, saved: SavedExperiment) -> JobFolder:
     """Return the folder of the job that makes the runs, here or apart."""
-    from core.actions.job_control import key_of
-
-    return jobs.folder_of(workspace, JOB, key_of(saved.job_name))
+    return jobs.folder_of(workspace, JOB, saved.key)
 
 
 def _refuse_unfinished(workspace: Workspace, saved: SavedExperiment) -> None:

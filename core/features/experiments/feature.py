@@ -14,4 +14,5 @@ FEATURE = Feature(
             "Score",
         ),
     },
+    jobs=("core.features.experiments.jobs:KIND",),
 )

@@ -19,7 +19,6 @@ from core.config import Settings
 from core.engine.row_watch import Watcher
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import State
-from core.errors import InputError
 from core.jobs.state import NO_REASON
 from core.store import changes, runs
 from core.ui.ask import following
@@ -233,22 +232,6 @@ def test_no_link_leads_to_a_label_that_is_hidden(
     assert "rows?" not in str([element.proto for element in app.main])
     app.button(key="expect-shown").click().run()
     assert hidden == [True, False]
-
-
-@pytest.mark.soak
-def test_a_judge_that_cannot_be_described_leaves_the_rest_of_the_page(
-    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_run: str) -> None:
-        raise InputError("rows: got none, expected some")
-
-    run = argued(small_workspace, "Nobody1", "Nothing2")
-    app = visit(small_workspace, "ask", asked=run, judge="true")
-    assert "was asked only once, so its variation is unknown" in text_of(app)
-    monkeypatch.setattr("core.ui.shared.judge_panel.loaders.seed_report", refuse)
-    app = visit(small_workspace, "ask", asked=run, judge="true")
-    assert "got none, expected some" in text_of(app)
-    assert "Asked before" in text_of(app)
 
 
 @pytest.mark.soak

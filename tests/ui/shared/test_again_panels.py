@@ -19,7 +19,7 @@ from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.engine.spec import ExecutionSettings
 from core.store import predictions
 from core.store.runs import Run
-from core.ui.shared import again_panel, further, judge_panel
+from core.ui.shared import again_panel, further
 from tests import worlds
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script
@@ -59,7 +59,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def test_nothing_is_loaded_before_it_is_opened(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[str] = []
     monkeypatch.setattr(again_panel, "show_again", lambda run, row, **_: loaded.append(f"{run.id} {row}"))
-    monkeypatch.setattr(judge_panel, "show_judge", lambda run: loaded.append(run.id))
     closed = visit(world.workspace, "rows", run=world.run.id, row=world.row)
     assert not closed.exception
     assert "Ask again with another dossier" in [each.label for each in closed.expander]
@@ -153,15 +152,3 @@ def test_an_asking_that_pauses_is_not_over(world: World) -> None:
         status: again_panel._is_over(replace(world.run, status=status)) for status in ("pausing", "waiting", "done", "crashed")
     }
     assert over == {"pausing": False, "waiting": False, "done": True, "crashed": True}
-
-
-@pytest.mark.soak
-def test_how_sure_a_judge_is(visit: Visit, world: World) -> None:
-    app = visit(world.workspace, "experiments", tab="Evidence", run=world.run.id, judge="true")
-    assert not app.exception
-    said = text_of(app)
-    assert f"{ROWS} rows of argued, asked 2 times under other seeds, in 1 run" in said
-    assert "asking again 0\\.01" in said  # uniform noise of 3 points either way, over two seeds
-    alone = visit(world.workspace, "experiments", tab="Evidence", run="llm train", judge="true")
-    assert "Name the runs that ask the same" in text_of(alone)
-    assert not alone.exception
