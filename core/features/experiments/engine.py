@@ -21,7 +21,6 @@ from core.errors import DeskError, InputError, NotFound, StateError
 from core.features.experiments.arms import ArmRuns, PlannedRun, refuse_meeting_seeds
 from core.features.experiments.compare import result_of_runs
 from core.features.experiments.ledger import record_experiment, register_experiment
-from core.features.experiments.power import PowerOfRows, power_of_rows
 from core.features.experiments.registry import kind_named
 from core.features.experiments.result import ExperimentResult
 from core.fields.record import make, values_of, values_with_effect
@@ -70,14 +69,12 @@ class SavedExperiment:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPlan:
-    """What an experiment will make. runs: in the order of making. cost: of those that are not done yet. power: what its rows can
-    show; None where that was not asked, and of |Δ|."""
+    """What an experiment will make. runs: in the order of making. cost: of those that are not done yet."""
 
     saved: SavedExperiment
     experiment: Experiment
     runs: tuple[PlannedRun, ...]
     cost: Expectation
-    power: PowerOfRows | None = None
 
     @property
     def left(self) -> int:
@@ -85,11 +82,10 @@ class ExperimentPlan:
         return sum(not run.is_done for run in self.runs)
 
 
-def plan(workspace: Workspace, kind: str, settings: Any, *, power: bool = False) -> ExperimentPlan:
+def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
     """Return what an experiment will make and cost, without starting anything or contacting a server.
 
-    settings: of the kind's own record. power: whether to say what its rows can show, which reads finished runs. Raise NotFound,
-    InputError, and StateError where a run cannot be asked again.
+    settings: of the kind's own record. Raise NotFound, InputError, and StateError where a run cannot be asked again.
     """
     built = kind_named(kind)
     experiment = _build(built, workspace, settings)
@@ -99,18 +95,7 @@ def plan(workspace: Workspace, kind: str, settings: Any, *, power: bool = False)
     planned = tuple(arms.plan(arm, cut, seed) for arm, cut, seed in arms.replicates())
     values = json.loads(json.dumps(_without_rows(values_of(settings)), default=str))
     saved = SavedExperiment(kind, experiment.name, key, values, experiment.dataset, experiment.rows, _runs_of(planned))
-    saved = _with_known_ids(workspace, saved)
-    shown = _power_of(workspace, experiment, planned) if power else None
-    return ExperimentPlan(saved, experiment, planned, _cost_of(workspace, planned), shown)
-
-
-def _power_of(workspace: Workspace, experiment: Experiment, planned: Iterable[PlannedRun]) -> PowerOfRows | None:
-    made: dict[str, dict[tuple[int, int], str]] = {}
-    for one in planned:
-        if one.is_done:
-            made.setdefault(one.arm, {})[one.cut, one.seed] = one.run
-    with workspace.store.read() as db:
-        return power_of_rows(db, experiment, made)
+    return ExperimentPlan(_with_known_ids(workspace, saved), experiment, planned, _cost_of(workspace, planned))
 
 
 def run(workspace: Workspace, planned: ExperimentPlan, progress: Progress | None = None) -> SavedExperiment:

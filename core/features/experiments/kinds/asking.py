@@ -53,8 +53,8 @@ def ask_again(workspace: Workspace, settings: AskingSettings) -> Asking:
     """Return what settings ask. Raise NotFound, InputError for impossible rows, StateError for a run that cannot be asked."""
     with workspace.store.read() as db:
         run = runs.find_predicting(db, settings.run)
+    request_again(run, ())  # which refuses a run whose questions are unknown
     rows = answered_rows(workspace, run, settings.rows)
-    request_again(run, rows)  # which refuses a run whose questions are unknown
     how = partial(request_again, endpoint=settings.endpoint, concurrency=settings.concurrency, calls=settings.calls)
     return Asking(run, rows, partial(how, run, rows))
 
