@@ -1,9 +1,8 @@
-"""Experiments: which ideas survived, and which of two ways is better?"""
+"""Experiments: what does one change do, and can it be told from asking again?"""
 
 import streamlit as st
 
-from core.features.experiments.page import ledger
-from core.ui.experiments import ablations_tab
+from core.features.experiments.page import ledger, results, start
 from core.ui.shared import shell, widgets
 
 context = shell.open_page(__file__)
@@ -11,7 +10,8 @@ st.markdown("## Experiments")
 widgets.show_tabs(
     "tab",
     {
+        "Start": lambda: start.show(context),
+        "Results": lambda: results.show(context),
         "Ledger": lambda: ledger.show(context),
-        "Ablations": lambda: ablations_tab.show(context),
     },
 )

@@ -137,6 +137,18 @@ def _hypotheses(workspace: Workspace) -> list[str]:
         return list(dict.fromkeys(entry.name for entry in hypotheses.list_all(db)))
 
 
+def _experiment_kinds(_: Workspace) -> list[str]:
+    from core.features.experiments.registry import kinds
+
+    return list(kinds())
+
+
+def _experiments(workspace: Workspace) -> list[str]:
+    from core.features.experiments import engine
+
+    return [saved.name for saved in engine.list_saved(workspace)]
+
+
 def _rankings(workspace: Workspace) -> list[str]:
     from core.actions import target_ranking
 
@@ -158,6 +170,8 @@ complete_walk = _complete(_walks)
 complete_rubric = _complete(_rubrics)
 complete_rubrics = _complete(_rubrics, several=True)
 complete_hypothesis = _complete(_hypotheses)
+complete_experiment_kind = _complete(_experiment_kinds)
+complete_experiment = _complete(_experiments)
 complete_ranking = _complete(_rankings)
 
 _complete_reference = _complete(_runs, several=True, mark="=")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from core.base.feature import Command, Feature
+from core.base.feature import Command, Feature, Page
 
 FEATURE = Feature(
     "experiments",
     "Runs that differ in one thing, compared, with a verdict; and the ledger of hypotheses.",
+    pages=(Page("experiments", "Experiments", "science", group="More"),),
     commands={
+        "experiment": Command(
+            "core.features.experiments.commands:app",
+            "Runs that differ in one thing: plan, make, compare.",
+            "Judge",
+        ),
         "ledger": Command(
             "core.features.experiments.ledger_commands:app",
             "The ledger of hypotheses: register, record, list.",
-            "Score",
+            "Judge",
         ),
     },
     jobs=("core.features.experiments.jobs:KIND",),

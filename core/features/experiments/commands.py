@@ -1,0 +1,206 @@
+"""The commands of experiments: list, plan, run, show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.actions import launch
+from core.actions.workspace import Workspace
+from core.base.experiment import ExperimentKind
+from core.base.result import Result
+from core.cli import names
+from core.cli.base import Json, say_arm, say_progress, show
+from core.cli.progress import working
+from core.cli.results import show_result
+from core.cli.settings import takes
+from core.engine.shared_settings import calls_at_once, one_model, one_server
+from core.errors import InputError
+from core.features.experiments import engine
+from core.features.experiments.plan_result import describe_plan
+from core.features.experiments.registry import kind_named, kinds
+from core.fields.record import make, options_of, setting, values_of
+from core.file_io import read_file
+from core.llm.call_settings import CallSettings
+from core.methods.base import method_named
+from core.store import runs
+from core.texts import table_lines
+
+app = typer.Typer()
+MAX_BYTES = 10_000_000  # of a file that describes an experiment
+_NO_FORM = "each kind of experiment has a form of its own settings"
+
+
+@dataclass(frozen=True, slots=True)
+class CommonSettings:
+    """Settings that many kinds have; what is not given is as the kind says."""
+
+    rows: str | None = setting(
+        None,
+        'Which rows are asked, such as "sample=100", "split=train", "ids=FILE".',
+        missing="all",
+    )
+    repeats: int | None = setting(None, "How often the same is asked again, for the noise.", least=1)
+    endpoint: str | None = one_server()
+    model: str | None = one_model()
+    concurrency: int | None = calls_at_once(None)
+    calls: CallSettings = field(default_factory=CallSettings)
+
+
+Target = Annotated[
+    str,
+    typer.Argument(
+        metavar="KIND|FILE",
+        help="A kind that `experiment list` names, or a TOML file.",
+        autocompletion=names.complete_experiment_kind,
+    ),
+]
+OfRun = Annotated[
+    str,
+    typer.Argument(
+        metavar="[RUN]",
+        help="The run that is asked again, by name or id.",
+        autocompletion=names.complete_run,
+    ),
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the kind, or an option of a method."),
+]
+
+
+@app.command("list")
+def list_(context: typer.Context, as_json: Json = False) -> None:
+    """List the kinds of experiments with their questions and what they lack, and those made here."""
+    kind_records = [
+        {
+            "name": kind.name,
+            "title": kind.title,
+            "question": kind.question,
+            "settings": {option.name: option.help for option in options_of(kind.settings)},
+            "missing": kind.missing(context.obj, None),
+        }
+        for kind in kinds().values()
+    ]
+    with context.obj.store.read() as db:
+        states = runs.statuses(db)
+    made = [
+        {
+            "name": saved.name,
+            "kind": saved.kind,
+            "key": saved.key,
+            "dataset": saved.dataset,
+            "runs": len(saved.ids),
+            "done": sum(states.get(run) == "done" for run in saved.ids),
+        }
+        for saved in engine.list_saved(context.obj)
+    ]
+    lines = [line for record in kind_records for line in _kind_lines(record)]
+    text = "\n".join([*lines, *(["", "Made here:", *table_lines(made)] if made else [])])
+    show({"kinds": kind_records, "experiments": made}, as_json, text)
+
+
+def _kind_lines(record: dict[str, Any]) -> list[str]:
+    return [f"{record['name']:24}{record['question']}", *(f"{'':24}lacks {one}" for one in record["missing"])]
+
+
+@app.command()
+@takes(CommonSettings, no_form=_NO_FORM)
+def plan(
+    context: typer.Context,
+    target: Target,
+    chosen: dict[str, Any],
+    run: OfRun = "",
+    values: Values = None,
+    as_json: Json = False,
+) -> None:
+    """Print the arms, rows, calls, tokens and cost of an experiment, and what its rows can show."""
+    kind, settings = _read_settings(context.obj, target, run, chosen, values or ())
+    show_result(describe_plan(context.obj, engine.plan(context.obj, kind.name, settings)), as_json)
+
+
+@app.command("run")
+@takes(CommonSettings, no_form=_NO_FORM)
+def run_(
+    context: typer.Context,
+    target: Target,
+    chosen: dict[str, Any],
+    run: OfRun = "",
+    values: Values = None,
+    as_json: Json = False,
+) -> None:
+    """Make the runs of an experiment and compare them. Interrupted, the same command goes on."""
+    kind, settings = _read_settings(context.obj, target, run, chosen, values or ())
+    show_result(_make(context.obj, kind, settings), as_json)
+
+
+@app.command("show")
+def show_(
+    context: typer.Context,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND|FILE|NAME",
+            help="An experiment made here, its TOML file, or a kind that is computed.",
+            autocompletion=names.complete_experiment,
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Show the result of an experiment that was made here."""
+    computed = kinds().get(name)
+    if computed is not None and computed.compute is not None:
+        show_result(_make(context.obj, computed, make(computed.settings, {})), as_json)
+        return
+    if _is_file(name):
+        kind, settings = _read_settings(context.obj, name, "", {}, ())
+        name = engine.plan(context.obj, kind.name, settings).saved.key
+    show_result(engine.result_of(context.obj, engine.find_saved(context.obj, name)), as_json)
+
+
+def _make(workspace: Workspace, kind: ExperimentKind, settings: Any) -> Result:
+    if kind.compute is not None:
+        with working(kind.title):
+            return kind.compute(workspace, settings)
+    planned = engine.plan(workspace, kind.name, settings)
+    say_progress(describe_plan(workspace, planned).sentence)
+    return engine.result_of(workspace, engine.run(workspace, planned, say_arm))
+
+
+def _is_file(target: str) -> bool:
+    return target not in kinds() and (target.endswith(".toml") or Path(target).is_file())
+
+
+def _read_settings(
+    workspace: Workspace, target: str, run: str, chosen: dict[str, Any], values: Sequence[str]
+) -> tuple[ExperimentKind, Any]:
+    """Return the kind and its settings: those that were given, the rest as the kind says."""
+    usual = values_of(CommonSettings())
+    given = {name: value for name, value in chosen.items() if value != usual[name]}
+    given |= {"run": run} if run else {}
+    kind = kind_named("file" if _is_file(target) else target)
+    if _is_file(target):
+        path = Path(target)
+        given |= {"text": read_file(path, MAX_BYTES).decode("utf-8", "replace"), "file": path.name}
+    own = {option.name for option in options_of(kind.settings)}
+    texts = dict(launch.read_key_values(values))
+    given |= {name: text for name, text in texts.items() if name in own}
+    of_method = [f"{name}={text}" for name, text in texts.items() if name not in own]
+    if of_method and "options" in own:
+        method = str(given.get("method") or _method_of(workspace, run))
+        given["options"] = launch.read_options(method_named(method), of_method)
+    elif of_method:
+        raise InputError(f"--set {of_method[0]}: {kind.name} has {', '.join(sorted(own)) or 'no settings'}")
+    if unknown := [name for name in given if name not in own]:
+        what = "a run" if unknown[0] == "run" else f"--{unknown[0]}"
+        raise InputError(f"experiment {kind.name}: takes no {what}")
+    return kind, make(kind.settings, given)
+
+
+def _method_of(workspace: Workspace, run: str) -> str:
+    with workspace.store.read() as db:
+        return str(runs.find_predicting(db, run).method)

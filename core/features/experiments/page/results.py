@@ -1,0 +1,72 @@
+"""Results: every experiment of the dataset with its verdict, its progress while it runs, and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from core.features.experiments import engine, ledger
+from core.features.experiments.engine import SavedExperiment
+from core.features.experiments.registry import kinds
+from core.features.experiments.result import ExperimentResult
+from core.ui.shared import links, loaders, tables
+from core.ui.shared.job_panel import watch_job
+from core.ui.shared.linked import choose_one
+from core.ui.shared.loaders.cache import cache_by
+from core.ui.shared.results import show_result
+from core.ui.shared.server_workspace import read_workspace
+from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.widgets import as_text, show_empty
+
+
+def show(context: PageContext) -> None:
+    """Show the experiments of the dataset, and one of them."""
+    dataset = context.dataset
+    here = [saved for saved in engine.list_saved(context.workspace) if dataset and saved.dataset == dataset.id]
+    if not here:
+        how = lambda: links.to_page(links.EXPERIMENTS, "Start one", tab="Start")  # noqa: E731
+        show_empty("No experiment of this dataset yet. A question, a run and a few rows are enough.", how)
+        return
+    states = {run.id: run.status for run in loaders.all_runs()}
+    by_key = {saved.key: saved for saved in here}
+    _show_list(context, by_key, states)
+    titles = {key: saved.name for key, saved in by_key.items()}
+    latest = here[-1].key
+    saved = by_key[choose_one(st.selectbox, "experiment", "Experiment", titles, latest) or latest]
+    if not saved.is_done(states):
+        left = sum(states.get(run) != "done" for run in saved.ids)
+        st.markdown(f"{left} of {len(saved.ids)} runs are missing; the result stands here when they are done.")
+        watch_job(context.workspace, engine.JOB, saved.key)
+        return
+    with explain_errors():
+        with st.spinner("Comparing …"):
+            result = _result_of(saved.key)
+        st.markdown(f"### {as_text(result.question)}")
+        show_result(result, saved.name, "experiment")
+
+
+def _show_list(context: PageContext, by_key: Mapping[str, SavedExperiment], states: Mapping[str, str]) -> None:
+    """Show a line for each experiment, with what the ledger says of its arms."""
+    verdicts: dict[str, list[str]] = {}
+    for line in ledger.list_ledger(context.workspace).hypotheses:
+        if line.entry.benchmark and line.entry.kind == "result":
+            verdicts.setdefault(line.entry.benchmark, []).append(f"{line.entry.name_b}: {line.words}")
+    rows = [
+        {
+            "experiment": saved.name,
+            "kind": kinds()[saved.kind].title if saved.kind in kinds() else saved.kind,
+            "rows": len(saved.rows),
+            "runs done": f"{sum(states.get(run) == 'done' for run in saved.ids)} of {len(saved.ids)}",
+            "verdict": "; ".join(verdicts.get(saved.name, ["no result yet"])),
+        }
+        for saved in by_key.values()
+    ]
+    tables.show_table(pd.DataFrame(rows), "experiments")
+
+
+@cache_by("runs", "datasets", "presets", entries=8, shared=True)
+def _result_of(key: str) -> ExperimentResult:
+    workspace = read_workspace()
+    return engine.result_of(workspace, engine.find_saved(workspace, key))

@@ -1,0 +1,122 @@
+"""Start: a question, the form of its kind, the plan with its cost, and the button that starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.base.experiment import ExperimentKind
+from core.base.result import Result
+from core.features.experiments import engine
+from core.features.experiments.plan_result import describe_plan
+from core.features.experiments.registry import kinds
+from core.fields.option import Option
+from core.fields.record import make, options_of
+from core.llm.call_settings import CallSettings
+from core.store.datasets import Dataset
+from core.ui.shared import links
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.option_controls import SOURCES, key_of, show_control, show_option
+from core.ui.shared.results import show_result
+from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.widgets import as_text, show_empty
+
+_COMPUTED = "_experiments"  # session key: this visitor's computed results, by all that they rest on
+_MAX_KEPT = 20
+_SAMPLE = 100
+_OF_CALLS = {"endpoint", "concurrency", *(option.name for option in options_of(CallSettings))}
+
+
+def show(context: PageContext) -> None:
+    """Show the choice of a question, and what it takes to answer it."""
+    dataset = context.dataset
+    if dataset is None:
+        show_empty("This workspace has no dataset yet.", lambda: links.to_data("Import one"))
+        return
+    by_name, first = kinds(), next(iter(kinds()))
+    titles = {kind.name: f"{kind.title}: {kind.question}" for kind in by_name.values()}
+    kind = by_name[choose_one(st.selectbox, "kind", "Question", titles, first) or first]
+    if missing := kind.missing(context.workspace, dataset.id):
+        show_empty(as_text(f"It needs {'; and '.join(missing)}."), lambda: links.to_data("Import it"))
+    chosen = _show_form(context, dataset, kind)
+    if kind.compute is not None:
+        _show_computed(context, dataset, kind, chosen)
+    elif not context.workspace.settings.read_only:
+        _show_plan(context, kind, chosen)
+
+
+def _show_form(context: PageContext, dataset: Dataset, kind: ExperimentKind) -> dict[str, Any]:
+    """Show a control for each setting of a kind; return the values that differ from the defaults."""
+    options = [option for option in options_of(kind.settings) if not option.not_on_form]
+    of_calls = [option for option in options if option.name in _OF_CALLS]
+    values: dict[str, Any] = {}
+    columns = st.columns(2, gap="medium")
+    for i, option in enumerate(option for option in options if option not in of_calls):
+        with columns[i % 2]:
+            values[option.name] = _show_setting(context, dataset, kind, option)
+    if of_calls:
+        with st.expander("Model server and calls"):
+            for option in of_calls:
+                values[option.name] = _show_setting(context, dataset, kind, option)
+    usual = {option.name: option.default for option in options}
+    of_page = {option.name: dataset.id for option in options_of(kind.settings) if option.name == "dataset"}
+    return of_page | {name: value for name, value in values.items() if value != usual[name]}
+
+
+def _show_setting(context: PageContext, dataset: Dataset, kind: ExperimentKind, option: Option) -> Any:
+    owner = f"experiment-{kind.name}"
+    if option.name == "rows" and option.kind == "text":
+        return _show_rows(context, option, owner)
+    if option.name == "text":
+        return st.text_area("TOML file", height=240, key=f"spec-{kind.name}", help=option.help)
+    if option.kind in SOURCES:
+        return show_option(dataset, owner, option)
+    return show_control(option, key_of(option, f"{owner}-"))
+
+
+def _show_rows(context: PageContext, option: Option, owner: str) -> str:
+    """Show how many rows are asked; "" for all of the run."""
+    most = context.run.done if context.run else _SAMPLE
+    usual = min(_SAMPLE, most or _SAMPLE)
+    n = st.number_input(
+        "Rows", 1, value=usual, help=f"{option.help} The run that is open has {most:,}.", **bind(f"{owner}-rows", usual)
+    )
+    return "" if context.run and n >= most else f"sample={n}"
+
+
+def _show_plan(context: PageContext, kind: ExperimentKind, chosen: dict[str, Any]) -> None:
+    """Show the buttons, and the plan once it was asked for."""
+    with st.container(horizontal=True):
+        wants_plan = st.button("Plan", key="plan-experiment", icon=":material/request_quote:")
+        wants_start = st.button("Start", type="primary", key="start-experiment", icon=":material/play_arrow:")
+    if not (wants_plan or wants_start):
+        st.caption("Plan shows arms, rows, calls and cost, and starts nothing.")
+        return
+    with explain_errors(), st.spinner("Planning …"):
+        planned = engine.plan(context.workspace, kind.name, make(kind.settings, chosen))
+        if wants_plan:
+            show_result(describe_plan(context.workspace, planned), planned.saved.name, "experiment-plan")
+            return
+        engine.start_apart(context.workspace, planned)
+        view = {"tab": "Results", "experiment": planned.saved.key}
+        words = f"{planned.saved.name}: {planned.left} runs are made in a process of their own."
+        confirm(words, lambda: links.to_page(links.EXPERIMENTS, "Results", **view))
+        st.rerun()
+
+
+def _show_computed(context: PageContext, dataset: Dataset, kind: ExperimentKind, chosen: dict[str, Any]) -> None:
+    assert kind.compute is not None
+    done: dict[Any, Result] = st.session_state.setdefault(_COMPUTED, {})
+    state = context.workspace.store.settled_state()
+    key = (dataset.id, kind.name, tuple(sorted(map(str, chosen.items()))), state)
+    if st.button("Compute", type="primary", icon=":material/play_arrow:", key="compute-experiment"):
+        with explain_errors(), st.spinner(f"{kind.title} …"):
+            done[key] = kind.compute(context.workspace, make(kind.settings, chosen))
+        while len(done) > _MAX_KEPT:
+            done.pop(next(iter(done)))
+    if key in done:
+        show_result(done[key], dataset.name, f"computed-{kind.name}")
+    else:
+        st.caption("It asks no model: it is computed from what the workspace holds.")
