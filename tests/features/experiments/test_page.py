@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions.workspace import Workspace
-from core.features.experiments import ledger
+from core.actions import launch
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
+from core.engine.request import RunRequest
+from core.features.experiments import engine, ledger
+from tests import worlds
+from tests.fakes.scripted import serving
+from tests.features.experiments.test_file_runs import FUSED
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of, the_run
 
@@ -58,3 +66,71 @@ def test_a_reader_sees_the_ledger_and_no_form(visit: Visit, little_copy: Workspa
     labels = {button.label for button in app.button}
     assert not labels & {"Register", "Record result", "Import the published ladder", "Import file"}
     assert not app.text_area
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, str]]:
+    """A workspace with a debate that can be asked again, and the model server that answers."""
+    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("page"), author="tester"))
+    worlds.furnish(workspace)
+    with serving() as url:
+        options = {"tools": "gene_class,base_rates", "rounds": 0}
+        asked = RunRequest("debate", None, options, "split=train;sample=4", "argued", "scripted", endpoint=url)
+        launch.start(workspace, asked)
+        yield workspace, url
+
+
+def test_a_page_without_experiments_says_what_is_missing(visit: Visit, workspace: Workspace) -> None:
+    assert "no dataset" in text_of(visit(workspace, "experiments"))
+    assert "No experiment" in text_of(visit(workspace, "experiments", tab="Results"))
+    assert "No hypothesis" in text_of(visit(workspace, "experiments", tab="Ledger"))
+
+
+FORMS = {  # kind → parameters of its form
+    "tools": {"experiment-tools-tools": "gene_class", "experiment-tools-repeats": "1"},
+    "names": {"experiment-names-arms": "coded"},
+    "seeds": {},
+    "method": {"experiment-method-options": "rounds=1"},
+    "dossier": {"experiment-dossier-tools": "gene_class"},
+}
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("kind", FORMS)
+def test_a_form_plans_and_starts(visit: Visit, world: tuple[Workspace, str], monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    workspace, url = world
+    started: list[engine.ExperimentPlan] = []
+    monkeypatch.setattr(engine, "start_apart", lambda _, plan: started.append(plan))
+    run = the_run(workspace, "argued").id
+    app = visit(workspace, "experiments", run=run, kind=kind, **{f"experiment-{kind}-run": run}, **FORMS[kind])
+    app.text_input(key=f"endpoint-experiment-{kind}").set_value(url)
+    app = press(app.run(), "Plan")
+    assert not app.exception
+    assert not app.error
+    assert "runs are left" in text_of(app)
+    app = press(app, "Start")
+    assert not app.exception
+    [plan] = started
+    assert (plan.saved.kind, len(plan.saved.rows), plan.saved.values["endpoint"]) == (kind, 4, url)
+
+
+@pytest.mark.soak
+def test_a_file_is_started_and_its_result_shown(visit: Visit, screen: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "start_apart", lambda workspace, plan: engine.run(workspace, plan))
+    app = visit(screen, "experiments", kind="file")
+    app.text_area(key="spec-file").set_value(FUSED)
+    assert not press(app.run(), "Start").error
+    [saved] = engine.list_saved(screen)
+    app = visit(screen, "experiments", tab="Results", experiment=saved.key)
+    assert not app.exception
+    text = text_of(app).replace("\\", "")
+    assert engine.result_of(screen, saved).question in text
+    assert "LLM + kNN" in app.dataframe[0].value["verdict"].iloc[0]
+
+
+def test_an_idea_is_computed_from_its_form(visit: Visit, screen: Workspace) -> None:
+    app = visit(screen, "experiments", kind="support_strata", **{"experiment-support_strata-cuts": "1"})
+    app = press(app, "Compute")
+    assert not app.exception
+    assert not app.error
+    assert app.dataframe
