@@ -15,6 +15,6 @@ def show_result(result: Result, as_json: bool) -> None:
 def result_lines(result: Result) -> list[str]:
     """Return a result as lines: its sentence, its tables with their titles, its scope, then its caveats."""
     lines = [result.sentence]
-    for table in result.tables():
+    for table in (each for each in result.tables() if each.rows):
         lines += ["", f"{table.title}:", *table_lines(table.texts())]
     return [*lines, "", *filter(None, (result.scope, *result.caveats))]

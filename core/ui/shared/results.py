@@ -21,6 +21,6 @@ def show_result(result: Result, subject: str, key: str) -> None:
     shown = captioned(result, subject)
     if shown.chart is not None:
         show_figure(shown.chart, shown.table, key, shown.title, result.scope)
-    for i, table in enumerate(result.tables()):
+    for i, table in enumerate(each for each in result.tables() if each.rows):
         st.markdown(as_text(table.title))
         tables.show_table(pd.DataFrame(table.texts()), f"{key}-{i}")
