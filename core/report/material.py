@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from core.actions.comparison_log import LookedAt
 from core.audit.debate_audit import DebateAudit
 from core.explorer.component import ExplorerData
 from core.features.published.result import Reproduction
@@ -44,7 +43,7 @@ class Finders:
     reproduce: Callable[[], Reproduction] = lambda: Reproduction(())
     explorer: Callable[[Run, bool], ExplorerData | None] = lambda _run, _labels: None
     expression: Callable[[str], pd.DataFrame | None] = lambda _dataset: None
-    looked: Callable[[], LookedAt] = dict
+    looked: Callable[[], Mapping[str, Mapping[tuple[str, str], float]]] = dict
 
 
 @dataclass(frozen=True, slots=True)
