@@ -17,7 +17,7 @@ import numpy as np
 
 from core.base.experiment import Experiment, Metric, Runs
 from core.base.result import Table
-from core.features.experiments.compare import ArmRows, PairedReplicates, compare_replicates, mean_by_level, pair_replicates
+from core.features.experiments.compare import ArmRows, Compared, compare_arms, mean_by_level
 from core.features.experiments.result import METRICS
 from core.scoring.arm_loader import ArmLoader
 from core.scoring.compare_runs import pair_runs, scores_of_cuts
@@ -152,41 +152,32 @@ def _power_of_arm(loader: ArmLoader, experiment: Experiment, arm: str, made: Run
 
 
 def _find_variances(loader: ArmLoader, experiment: Experiment, arm: str, made: Runs) -> tuple[str, VarianceComponents | None]:
-    base = experiment.base.name
+    """Return the runs behind the variances in words, and the variances; None without any such runs."""
+    base, metric = experiment.base.name, experiment.metric
     if all({cut for cut, _ in made.get(name, {})} >= set(experiment.cuts) for name in (base, arm)):
-        own = ArmRows(loader, experiment, made).pair(base, arm)
-        pair = pair_replicates(*own, experiment.rows, experiment.k)
-        return f"the experiment's own runs, {pair.scored}", _components_of_arms(pair, experiment.metric)
-    if experiment.like is not None:
-        first, second = (loader.rows_named(name) for name in experiment.like)
-        basis = f"{first.run.name} and {second.run.name}, which differ like the arms"
-        return basis, _components_of_runs(first, second, experiment.metric)
-    return "", None
+        a, b = ArmRows(loader, experiment, made).pair(base, arm)
+        compared = compare_arms(a, b, experiment.rows, experiment.k)
+        changes = compared.values[:, 1] - compared.values[:, 0]
+        levels = [[replicate[axis] for replicate in sorted(a.keys() & b.keys())] for axis in (0, 1)]
+        of_one = variance_between(changes, levels[0], metric), variance_between(changes, levels[1], metric)
+        noise = float(np.nansum([variance / len(set(names)) for variance, names in zip(of_one, levels, strict=True)]))
+        return f"the experiment's own runs, {compared.scored}", _split_variance(loader, compared, metric, of_one, noise)
+    if experiment.like is None:
+        return "", None
+    first, second = (loader.rows_named(name) for name in experiment.like)
+    compared = compare_arms({(0, 0): first}, {(0, 0): second}, list(first.frame["pair_id"]), 0)
+    cut = _variance_of_cuts(first, second, metric)
+    basis = f"{first.run.name} and {second.run.name}, which differ like the arms"
+    return basis, _split_variance(loader, compared, metric, (cut, math.nan))
 
 
-def _components_of_arms(pair: PairedReplicates, metric: Metric) -> VarianceComponents:
-    """Return the components of two arms under their common cuts and seeds."""
-    compared = compare_replicates(pair)
-    changes = compared.values[:, 1] - compared.values[:, 0]
-    levels = [[replicate[axis] for replicate in pair.replicates] for axis in (0, 1)]
-    of_one = variance_between(changes, levels[0], metric), variance_between(changes, levels[1], metric)
-    noise = float(np.nansum([variance / len(set(names)) for variance, names in zip(of_one, levels, strict=True)]))
-    return _split_variance(getattr(compared.comparison, metric).change, of_one, _size_of(pair.a[0]), noise)
-
-
-def _components_of_runs(a: RunRows, b: RunRows, metric: Metric) -> VarianceComponents:
-    """Return the components of two existing runs, inside the cells of both; that of the cut from their recorded scores of other
-    cuts."""
-    pair = pair_runs(a, b)
-    covered = pair.a.covered & pair.b.covered
-    single = PairedReplicates(((0, 0),), (pair.a.take(covered),), (pair.b.take(covered),), 0)
-    change = getattr(compare_replicates(single).comparison, metric).change
-    n_cuts = max(len(a.cuts), len(b.cuts))
+def _variance_of_cuts(a: RunRows, b: RunRows, metric: Metric) -> float:
+    """Return the variance of a change between cuts, from the runs' recorded scores of other cuts; NaN without them."""
+    pair, n_cuts = pair_runs(a, b), max(len(a.cuts), len(b.cuts))
     of_a, of_b = (scores_of_cuts(run, rows, n_cuts) for run, rows in ((a, pair.a), (b, pair.b)))
-    cut = math.nan
-    if of_a is not None and of_b is not None and len(of_a) == len(of_b) > 1:
-        cut = float(variances_between(of_b - of_a)[_COLUMNS[metric]])
-    return _split_variance(change, (cut, math.nan), _size_of(single.a[0]))
+    if of_a is None or of_b is None or not len(of_a) == len(of_b) > 1:
+        return math.nan
+    return float(variances_between(of_b - of_a)[_COLUMNS[metric]])
 
 
 def variance_between(changes: Floats, levels: Sequence[int], metric: Metric) -> float:
@@ -195,19 +186,20 @@ def variance_between(changes: Floats, levels: Sequence[int], metric: Metric) -> 
     return float(variances_between(by_level)[_COLUMNS[metric]]) if len(by_level) > 1 else math.nan
 
 
-def _split_variance(change: Estimate, of_one: tuple[float, float], size: Size, noise: float = 0.0) -> VarianceComponents:
+def _split_variance(
+    loader: ArmLoader, compared: Compared, metric: Metric, of_one: tuple[float, float], noise: float = 0.0
+) -> VarianceComponents:
     """Return the components of a change. of_one: the variance of one cut and of one seed; noise: of both, in its intervals."""
+    change: Estimate = getattr(compared.comparison, metric).change
     widest = change.two_way if math.isnan(change.shown.se) else change.shown  # a plan has one even if an interval has none
     row, pert, gene, shown = (max(part.se**2 - noise, 0.0) for part in (change.row, change.pert, change.gene, widest))
+    wanted = set(compared.rows)
+    size = _size([line[:2] for line in loader.pairs() if line[3] in wanted])
     return VarianceComponents(max(pert - row, 0.0), max(gene - row, 0.0), row, shown, *of_one, size)
 
 
 def _size(rows: Sequence[tuple[str, str]]) -> Size:
     return Size(len(rows), len({pert for pert, _ in rows}), len({gene for _, gene in rows}))
-
-
-def _size_of(rows: RunRows) -> Size:
-    return Size(len(rows), len(np.unique(rows.pert)), len(np.unique(rows.gene)))
 
 
 def detectable_on(parts: VarianceComponents, size: Size, noise: float, power: float = POWER) -> float:
