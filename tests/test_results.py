@@ -69,7 +69,7 @@ def numbers_of_tables(result: Result) -> set[str]:
 def drawn(value: Any, depth: int = 0) -> Iterator[float]:
     """The numbers that a figure is given: intervals anywhere, other numbers in mappings, sequences and their records."""
     if isinstance(value, pd.DataFrame):
-        yield from value.select_dtypes("number").to_numpy(dtype=float).ravel().tolist()
+        yield from value.select_dtypes("floating").to_numpy(dtype=float).ravel().tolist()
     elif hasattr(value, "ends"):
         yield from value.ends
     elif isinstance(value, Mapping):

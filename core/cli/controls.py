@@ -8,9 +8,10 @@ import typer
 
 from core.actions import knn_numbers
 from core.actions.cells import control_expression_of
-from core.cli.base import Json, show_scores
+from core.cli.base import Json
 from core.cli.names import RunName
-from core.scoring import control_words, run_scores
+from core.cli.results import show_result
+from core.scoring import run_scores
 from core.scoring.baselines import add_expression
 from core.scoring.controls import control_run
 from core.scoring.space_controls import control_spaces
@@ -30,4 +31,4 @@ def controls(context: typer.Context, run: RunName, as_json: Json = False) -> Non
     found = add_expression(found, rows, control_expression_of(context.obj, rows.run.dataset))
     without_biology = control_spaces(rows, knn_numbers.space_to_scramble(context.obj, rows.run, rows.index))
     found = replace(found, controls=(*found.controls, *without_biology))
-    show_scores(rows.marks, control_words.controls(found), as_json, "\n".join(control_words.control_lines(found)))
+    show_result(found, as_json)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from core.report.material import Material
 from core.report.selection import ReportSelection
-from core.scoring.control_words import verdict_sentence
 from core.scoring.sentences import interval_text
 from core.scoring.standing import headline
 from core.store.runs import Run
@@ -68,7 +67,7 @@ def _score_sentences(material: Material, run: Run) -> list[str]:
     shown = found.headline
     scored = f"{run.name} scores {shown.name} {interval_text(shown.value)} on {found.whole.n_labelled:,} labelled rows."
     verdicts = material.standing(run.id).verdicts
-    return [scored, *(f"{verdict_sentence(name, each)}." for name, each in (("DE", verdicts.de), ("DIR", verdicts.dir)))]
+    return [scored, verdicts.de.describe("DE"), verdicts.dir.describe("DIR")]
 
 
 def find_abstract(material: Material, selection: ReportSelection) -> tuple[str, bool]:

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from core.base.result import Figure, Table, hidden
+from core.label_marks import LabelMarks
 from core.scoring.compare_runs import compare_runs
+from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.label_means import means_outside_part, training_means
 from core.scoring.run_scores import MACRO_HEADLINE, RunRows, count_rows, score_run
+from core.scoring.sentences import TWO_WAY, axes_text, interval_text, scored_text
 from core.stats.arrays import Floats
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval, Unit
@@ -25,6 +30,8 @@ from core.stats.permuted_labels import scores_of_permuted_labels
 from core.stats.scores_and_labels import Scores
 from core.stats.verdicts import side_of
 from core.stats.within_axis import score_within
+from core.store.runs import Run
+from core.texts import NO_BIOLOGY
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import folds_among
 
@@ -59,6 +66,26 @@ class Control:
     pooled_dir: Interval | None = None
     note: str | None = None
 
+    @property
+    def json_value(self) -> dict[str, Any]:
+        """The control as the command prints it: numbers, their intervals, the pooled ones, and those of its reversed order."""
+        intervals = {"de": self.de, "dir": self.dir, "mean": self.mean}
+        is_pooled = self.pooled_de is not None or self.pooled_dir is not None
+        return {
+            "name": self.name,
+            **{axis: None if value is None else value.estimate for axis, value in intervals.items()},
+            "intervals": intervals,
+            "reversed": {axis: reverse_value(value) for axis, value in intervals.items()},
+            "pooled": {"de": self.pooled_de, "dir": self.pooled_dir, "note": self.note} if is_pooled else None,
+            "about": self.about,
+        }
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The control in a table."""
+        pooled = {"DE, pooled": self.pooled_de, "DIR, pooled": self.pooled_dir, "how to read the pooled ones": self.note}
+        return {"name": self.name, "DE": self.de, "DIR": self.dir, "mean": self.mean, **pooled}
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -66,6 +93,12 @@ class Verdict:
 
     control: str
     change: Interval
+    json_properties = ("verdict", "clusters")
+
+    @property
+    def clusters(self) -> int | None:
+        """The number of perturbations or genes behind the interval."""
+        return self.change.clusters
 
     @property
     def beats(self) -> bool | None:
@@ -73,11 +106,19 @@ class Verdict:
         return None if math.isnan(self.change.estimate) else side_of(self.change) == "above"
 
     @property
-    def word(self) -> str:
-        """Whether the run is above the control: yes, no or cannot tell; an en dash if undefined."""
-        if self.beats is None:
-            return "–"
-        return {"above": "yes", "below": "no"}.get(side_of(self.change), "cannot tell")
+    def verdict(self) -> str | None:
+        """Whether the run is above the control: yes, no or cannot tell; None if undefined."""
+        return None if self.beats is None else {"above": "yes", "below": "no"}.get(side_of(self.change), "cannot tell")
+
+    def describe(self, axis: str) -> str:
+        """Return the verdict on an axis ("DE" or "DIR") in words."""
+        change = f"{interval_text(self.change, signed=True)}, {axes_text(self.change)}"
+        baseline = f"the {NO_BIOLOGY} ({self.control})"
+        if self.verdict is None:
+            return f"{axis}: no labels of both classes, so no verdict."
+        if self.verdict == "cannot tell":
+            return f"{axis} and {baseline} cannot be distinguished: {change}."
+        return f"{axis} {'beats' if self.beats else 'is below'} {baseline}: {change}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +131,11 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class RunControls:
-    """The controls of a run's score, separately the fingerprint of the sampling, the run itself, and the verdicts.
+    """The result "does the run beat what knows no biology?".
 
-    scored: a description of the scoring; unit: the kind of score, such as "macro AUROC by gene".
+    fingerprint: of the sampling, which no run must beat. own: the run's score. scored: a description of the scoring; unit: the
+    kind of score, such as "macro AUROC by gene"; n_labelled: of the run's rows. axis: the only question that sentence and
+    figure are about; None: both.
     """
 
     controls: tuple[Control, ...]
@@ -101,12 +144,78 @@ class RunControls:
     verdicts: Verdicts
     scored: str
     unit: str
+    n_labelled: int
+    run: Run = hidden()
+    marks: LabelMarks = hidden()
+    axis: Literal["de", "dir"] | None = hidden(default=None)
+    json_properties = ("best", "beats_no_biology", "label_marks")
 
-    def best(self, axis: Literal["de", "dir"]) -> str | None:
-        """Return the name of the control that scores highest, the first of equal ones; permuted ones are no rivals."""
-        values = {each.name: getattr(each, axis) for each in self.controls if not each.permuted}
-        known = {name: each.estimate for name, each in values.items() if each is not None}
+    @property
+    def best(self) -> dict[str, str | None]:
+        """The control that scores highest on each axis, the first of equal ones; permuted ones are no rivals."""
+        return {axis: self._best(axis) for axis in ("de", "dir")}
+
+    def _best(self, axis: str) -> str | None:
+        rivals = {each.name: getattr(each, axis) for each in self.controls if not each.permuted}
+        known = {name: value.estimate for name, value in rivals.items() if value is not None}
         return max(known, key=known.__getitem__) if known else None
+
+    @property
+    def beats_no_biology(self) -> dict[str, bool | None]:
+        """Whether the run beats the control of each axis."""
+        return {"de": self.verdicts.de.beats, "dir": self.verdicts.dir.beats}
+
+    @property
+    def label_marks(self) -> dict[str, Any]:
+        """How far the labels can be trusted."""
+        return self.marks.record()
+
+    @property
+    def title(self) -> str:
+        """The question."""
+        return f"{self.axis.upper() if self.axis else 'DE and DIR'} beside the baselines without biology"
+
+    @property
+    def sentence(self) -> str:
+        """The verdicts."""
+        axes = ("de", "dir") if self.axis is None else (self.axis,)
+        return " ".join(getattr(self.verdicts, axis).describe(axis.upper()) for axis in axes)
+
+    @property
+    def scope(self) -> str:
+        """Which rows count, and what the intervals are."""
+        rows = f"{self.run.name} · {self.n_labelled:,} labelled rows · {self.unit}, {scored_text(self.scored)}"
+        permuted = "of permuted labels and vectors the range of 95% of the permutations"
+        return f"{rows} · 95% intervals {TWO_WAY}; {permuted}"
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What to know before trusting the verdicts."""
+        return tuple(filter(None, (self.marks.sentence, *fusion_caveats(self.run))))
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the run above its controls, and the fingerprint of the sampling with the scores of its reversed order."""
+        fingerprint = (
+            {**each.row, "DE reversed": reverse_value(each.de), "DIR reversed": reverse_value(each.dir)}
+            for each in self.fingerprint
+        )
+        return (
+            Table("Controls", tuple(each.row for each in (self.own, *self.controls))),
+            Table("Scores that the sampling alone gives away; a run need not beat them", tuple(fingerprint)),
+        )
+
+    def figure(self) -> Figure | None:
+        """Return the run and every control that says something on the axis; None for both axes, or without a score."""
+        if self.axis is None or getattr(self.own, self.axis) is None:
+            return None
+        scores = [(each, getattr(each, self.axis)) for each in (self.own, *self.controls)]
+        table = pd.DataFrame(
+            {"name": each.name, "about": each.about, **value.columns, "n": value.n, "own": each is self.own}
+            for each, value in scores
+            if value is not None
+        )
+        values = {"table": table, "title": f"{self.unit}, {self.axis.upper()}"}
+        return Figure("core.plots.control_scores:figure", values, self.sentence)
 
 
 def judge_run(rows: RunRows) -> Verdicts:
@@ -153,7 +262,9 @@ def control_run(
     unit = "AUROC" if rows.headline == "mean" else MACRO_HEADLINE
     if rows.run.method == "knn":
         controls.append(_permuted_vectors(vectors, len(rows)))
-    return RunControls(tuple(controls), _fingerprint(rows, splits), own, judge_run(rows), rows.scored, unit)
+    n = int(rows.arrays.outcome.labelled.sum())
+    fingerprint, verdicts = _fingerprint(rows, splits), judge_run(rows)
+    return RunControls(tuple(controls), fingerprint, own, verdicts, rows.scored, unit, n, rows.run, rows.marks)
 
 
 AXES: tuple[tuple[Literal["gene", "pert"], str], ...] = (("gene", "gene"), ("pert", "perturbation"))

@@ -8,14 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from core.base.result import Result
+from core.scoring.controls import control_run
 from core.scoring.knn_result import KnnResult, NeighboursResult
 from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows, resample_mean, score_counts, score_run
 from core.scoring.score_result import ScoreResult
 from core.scoring.slices import SlicesResult
 from core.transfer.prior_provenance import Provenance
-from tests.example_results.comparisons import MARKS, rows
+from tests.example_results.comparisons import MARKS, N, rows
 from tests.scoring.test_knn_result import FOLDS, LOO, NULL, numbers
+
+SPLITS = np.full(N, "train", dtype=object)
 
 
 def score(run: RunRows, same: tuple[str, ...] = (), constant: tuple[str, ...] = ()) -> ScoreResult:
@@ -32,6 +35,7 @@ def neighbours(n: int) -> NeighboursResult:
 def examples() -> Sequence[Result]:
     run, fused = rows("good", 0.1), rows("fused", 0.3, method="fusion")
     by_gene = rows("by gene", 0.3, headline="macro")
+    controls = control_run(fused, SPLITS, n=3)
     return (
         replace(score(run, ("the same",)), product=resample_mean(run, 0)),
         score(fused, constant=("The run x changes no order.",)),
@@ -42,4 +46,7 @@ def examples() -> Sequence[Result]:
         KnnResult.of(numbers(FOLDS, NULL), "a kNN", 0.5, MARKS),
         replace(KnnResult.of(numbers(LOO), "a kNN", 0.5, MARKS), run="saved", remarks=("A remark.",)),
         neighbours(30),
+        controls,
+        replace(controls, axis="de"),
+        replace(control_run(by_gene, SPLITS, n=3), axis="dir"),
     )

@@ -11,7 +11,6 @@ from sklearn.metrics import roc_auc_score
 
 from core.actions.workspace import Workspace
 from core.base.result import fields_of
-from core.scoring import control_words
 from core.scoring.compare_runs import compare_runs
 from core.scoring.controls import NO_SKILL, Control, RunControls, Verdict, control_run, judge_run
 from core.scoring.run_scores import RunRows, count_rows, score_run
@@ -64,7 +63,7 @@ def test_controls_are_scored_on_the_rows_of_the_run(demo_workspace: Workspace) -
     for name in NAMES[:3]:
         assert by_name[name].mean == replace(by_name["base rate"].mean, estimate=0.5)  # type: ignore[type-var]
     assert found.own.mean == score_run(rows).whole.mean.shown
-    assert found.best("de") in ("base rate", "count-only")
+    assert found.best["de"] in ("base rate", "count-only")
 
 
 def test_controls_of_a_run_under_folds_are_scored_inside_its_cells() -> None:
@@ -82,9 +81,7 @@ def test_controls_of_a_run_under_folds_are_scored_inside_its_cells() -> None:
 
 
 def test_the_same_seed_permutes_alike(demo_workspace: Workspace) -> None:
-    first, again, other = (
-        control_words.controls(controls_of(demo_workspace, "simulated debate", n=4, seed=seed)[1]) for seed in (1, 1, 2)
-    )
+    first, again, other = (fields_of(controls_of(demo_workspace, "simulated debate", n=4, seed=seed)[1]) for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
@@ -102,21 +99,21 @@ def test_the_verdict_of_each_axis_is_the_paired_interval_against_its_control(dem
         (0.01, 0.03, True, "yes", "DE beats the no-biology baseline (x): +0.0"),
         (-0.01, 0.03, False, "cannot tell", "DE and the no-biology baseline (x) cannot be distinguished"),
         (-0.03, -0.01, False, "no", "DE is below the no-biology baseline (x)"),
-        (np.nan, np.nan, None, "–", "DE: no labels of both classes"),
+        (np.nan, np.nan, None, None, "DE: no labels of both classes"),
     ],
 )
 def test_a_run_beats_a_control_if_the_interval_lies_above_0(
-    low: float, high: float, beats: bool | None, word: str, says: str
+    low: float, high: float, beats: bool | None, word: str | None, says: str
 ) -> None:
     verdict = Verdict("x", change_of(low, high))
     assert verdict.beats is beats
-    assert verdict.word == word
-    assert control_words.verdict_sentence("DE", verdict).startswith(says)
+    assert verdict.verdict == word
+    assert verdict.describe("DE").startswith(says)
 
 
 def test_without_labels_nothing_is_judged(demo_workspace: Workspace) -> None:
     _, found = controls_of(demo_workspace, "simulated debate test", n=2)
-    shape = control_words.controls(found)
+    shape = fields_of(found)
     assert shape["beats_no_biology"] == {"de": None, "dir": None}
     assert shape["best"] == {"de": None, "dir": None}
     assert all(each[axis] is None for each in shape["controls"] for axis in ("de", "dir", "mean"))
@@ -143,7 +140,7 @@ def test_a_benchmark_of_one_question_is_judged_by_the_average_over_genes() -> No
     assert of_gene.de is not None
     assert of_gene.de.estimate == 0.5
     assert of_gene.note == NO_SKILL
-    shape = control_words.controls(found)["controls"][1]
+    shape = fields_of(found)["controls"][1]
     assert (shape["de"], shape["pooled"]["note"]) == (0.5, NO_SKILL)
 
 
@@ -174,7 +171,7 @@ def test_permuted_vectors_stand_beside_a_knn_only() -> None:
 
 def test_the_fingerprint_stands_apart_with_its_reversed_value(demo_workspace: Workspace) -> None:
     _, found = controls_of(demo_workspace, "simulated debate", n=2)
-    shape = control_words.controls(found)
+    shape = fields_of(found)
     assert len(shape["fingerprint"]) == 4
     assert not {each["name"] for each in shape["fingerprint"]} & {each["name"] for each in shape["controls"]}
     for each in shape["fingerprint"]:

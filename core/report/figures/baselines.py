@@ -1,47 +1,25 @@
-"""the baselines without biology, scored on the rows of a run and as the run is."""
+"""The baselines without biology, scored on the rows of a run and as the run is."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import pandas as pd
 
-from core.plots import control_scores, ladder
+from core.plots import ladder
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.figures.ladder import describe_rows
 from core.report.material import Material
-from core.scoring.control_words import verdict_sentence
-from core.scoring.controls import RunControls
-from core.scoring.sentences import TWO_WAY, interval_text, scored_text
+from core.report.results import captioned
+from core.scoring.sentences import TWO_WAY, interval_text
 from core.store.runs import Run
 
 _AXES: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "dir"))
-
-
-def caption_of(run: Run, n: int, found: RunControls) -> str:
-    """Return the caption of the numbers of all controls."""
-    return (
-        f"{run.name} · {n:,} labelled rows · {found.unit}, {scored_text(found.scored)} · 95% intervals {TWO_WAY}; of permuted "
-        "labels and vectors the range of 95% of the permutations"
-    )
-
-
-def of_axis(run: Run, n: int, found: RunControls, name: str, axis: Literal["de", "dir"]) -> CaptionedFigure:
-    """Return the run and every control that says something on an axis; name: DE or DIR; n: labelled rows of the run."""
-    lines = [(each, getattr(each, axis)) for each in (found.own, *found.controls)]
-    table = pd.DataFrame(
-        [(each.name, each.about, *value.ends, value.n, each is found.own) for each, value in lines if value is not None],
-        columns=list(control_scores.COLUMNS),
-    )
-    title, sentence = f"{name} beside the baselines without biology", f"{verdict_sentence(name, getattr(found.verdicts, axis))}."
-    if table.empty or not table["own"].any():
-        return CaptionedFigure(title, run.name, f"{run.name}: {sentence}")
-    chart = control_scores.figure(table, f"{found.unit}, {name}")
-    return CaptionedFigure(title, run.name, sentence, caption_of(run, n, found), chart, table)
 
 
 def of_runs(material: Material, runs: Sequence[Run], name: str, axis: Literal["de", "dir"]) -> CaptionedFigure:
@@ -86,8 +64,8 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     if len(runs) > 1:
         found = [of_runs(material, runs, name, axis) for name, axis in _AXES]
     else:
-        known = [(run, material.score(run.id).whole.n_labelled, material.controls(run.id)) for run in runs]
-        found = [of_axis(*of, *each) for of in known for each in _AXES]
+        of_axes = [(run, replace(material.controls(run.id), axis=axis)) for run in runs for _, axis in _AXES]
+        found = [captioned(controls, run.name) for run, controls in of_axes]
     return [*found, *material.say_unlabelled("the baselines without biology")]
 
 

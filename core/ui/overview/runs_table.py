@@ -149,7 +149,7 @@ def _rows_text(rows: int, labelled: int) -> str:
 def verdicts_text(found: Verdicts) -> str | None:
     """Return the verdicts on both axes, "DE below, DIR cannot tell"; None if neither is defined."""
     known = {name: each for name, each in (("DE", found.de), ("DIR", found.dir)) if each.beats is not None}
-    return ", ".join(f"{name} {_WORDS.get(each.word, each.word)}" for name, each in known.items()) or None
+    return ", ".join(f"{name} {_WORDS.get(each.verdict, each.verdict)}" for name, each in known.items()) or None
 
 
 def _more_line(run: Run) -> dict[str, object]:
