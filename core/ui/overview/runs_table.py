@@ -148,8 +148,8 @@ def _rows_text(rows: int, labelled: int) -> str:
 
 def verdicts_text(found: Verdicts) -> str | None:
     """Return the verdicts on both axes, "DE below, DIR cannot tell"; None if neither is defined."""
-    known = {name: each for name, each in (("DE", found.de), ("DIR", found.dir)) if each.beats is not None}
-    return ", ".join(f"{name} {_WORDS.get(each.verdict, each.verdict)}" for name, each in known.items()) or None
+    verdicts = (("DE", found.de.verdict), ("DIR", found.dir.verdict))
+    return ", ".join(f"{name} {_WORDS.get(verdict, verdict)}" for name, verdict in verdicts if verdict) or None
 
 
 def _more_line(run: Run) -> dict[str, object]:
